@@ -1,1 +1,1 @@
-"""LLM judges: quoting what they judge, parsing verdicts, canaries, and agreement with people."""
+"""LLM judges: quoting of untrusted text, parsing of verdicts, test cases, and agreement with people."""

@@ -1,7 +1,8 @@
 """Decide by rules whether a response states the expected number, date or time of day.
 
-They call a response wrong only where nothing in it could be the answer: in another unit, to another number of
-places, of another scale, as a part of a date. Whatever they cannot read is left to the judge.
+The rules call a response wrong only if none of its values could be the answer. A value may be the answer in
+another unit, precision or scale, or a part of a date. Everything that the rules cannot read is left to the
+judge.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from tasks.judging.words import (
 )
 
 NUMBER, DATE, TIME, TEXT, OTHER = "number", "date", "time", "text", "other"
-"""The kinds of an answer."""
+"""The kinds of answers."""
 PLAIN_NUMBER = re.compile(r"[-\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 PLAIN_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?")
 CODE = re.compile(r"(?<![\w-])[a-z][\w-]*\d[\w-]*")
-"""A name with figures in it, as A320: none of its figures is an amount."""
+"""A name with digits, such as A320, whose digits are not an amount."""
 FIGURE = re.compile(r"([-+\u2212]?)(\d{1,3}(?:,\d{3})+(?!\d)|\d+)(\.\d+)?")
 CLOCK = re.compile(r"(?<![\d:.])(\d{1,2})[:.h](\d{2})(?::\d{2})?(?:\s?([ap])\.?m\b\.?)?(?![\d:])")
 NUMERIC_DATE = re.compile(r"(?<![\d/.-])\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?![\d/.-])")
@@ -48,9 +49,9 @@ UNITS = frozenset([
     "degrees", "celsius", "fahrenheit", "kelvin", "knot", "knots", "mph", "kph", "kmh", "litre", "litres",
     "liter", "liters", "gallon", "gallons", "k", "bn", "times", "points",
 ])  # fmt: skip
-"""Units, in which the answer may be another number than in its own."""
+"""Words for units. A number with a unit may be the answer, converted to that unit."""
 SIGNS = {"$": {"dollar", "usd"}, "€": {"euro", "eur"}, "£": {"pound", "gbp"}, "%": {"percent", "percentage"}}
-"""A sign -> the words that say the same."""
+"""A sign -> words with the same meaning."""
 NEAR = re.compile(
     r"\b(?:about|around|approximately|roughly|nearly|almost|some|over|above|more|less|fewer|under|below|least"
     r"|most|between|up to|circa|estimated|average of)\b|[~\u2248<>\u2264\u2265\u00b1]"
@@ -64,7 +65,7 @@ UNTOLD = re.compile(
     r"|some|all|each|every|any|once|twice|thrice|double|triple|another|other|nobody|nothing|hundreds?"
     rf"|thousands?|millions?|billions?|{ORDINAL})\b"
 )
-"""Words that may say a number without figures."""
+"""Words that can express a number without digits."""
 ONE = re.compile(r"\ban? ")
 ROMAN = re.compile(r"\b[IVXLCDM]{2,}\b")
 MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS.split())}|sept)\b")
@@ -77,12 +78,12 @@ TIMED = re.compile(
     r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|on time)\b"
 )
 MANY = 6
-"""Digits by which an answer cannot be met by chance."""
+"""Number of digits from which an answer cannot occur by chance."""
 
 
 @dataclass(frozen=True)
 class NumberInText:
-    """A number in a text, and its place there."""
+    """A number in a text, with its position."""
 
     value: Decimal
     text: str
@@ -91,7 +92,7 @@ class NumberInText:
 
 
 def guess_kind(answer: str) -> str:
-    """Tell by its form alone whether an answer is a number, a date or a time; else `other`."""
+    """Return the kind of an answer by its form: a number, a date, a time, or `other`."""
     plain = normalise(answer)
     if PLAIN_NUMBER.fullmatch(plain):
         return NUMBER
@@ -101,11 +102,15 @@ def guess_kind(answer: str) -> str:
 
 
 def find_amount(kind: str, answer: str, response: str, asked: str) -> RuleFinding:
-    """Find what a response has in place of a number, a date or a time.
+    """Find the value that a response gives instead of a number, a date or a time.
 
-    asked: the question, and the words of the answer's column. other value: the response has another one and
-    nothing that could be the answer. no value: it has none at all. holds: it gives a number right after the
-    words of the question. Undecided for any other kind, and where the question itself has the answer in it.
+    kind: the kind of the answer. asked: the question and the words of the answer's column. The rules are:
+
+    - `other value`: the response has another value, and nothing that could be the answer.
+    - `no value`: the response has no number, date or time at all.
+    - `holds`: the response gives the answer right after words of the question.
+
+    The result is undecided for other kinds, and if the question itself contains the answer.
     """
     read = READERS.get(kind)
     if read is None or guess_kind(answer) != kind or len(response) > LONGEST or not _is_latin(response):
@@ -114,7 +119,7 @@ def find_amount(kind: str, answer: str, response: str, asked: str) -> RuleFindin
 
 
 def _is_latin(text: str) -> bool:
-    """Return whether all letters are of the alphabet whose words rules can read."""
+    """Return whether all letters belong to the Latin alphabet, whose words the rules can read."""
     return all(ord(sign) < 0x250 or not sign.isalpha() for sign in text)
 
 
@@ -148,7 +153,7 @@ def _write(text: str) -> str:
 
 
 def list_figures(text: str) -> list[NumberInText]:
-    """List the numbers of a text, names with figures in them left out."""
+    """List the numbers in a text, without digits in names such as A320."""
     bare = CODE.sub(lambda found: " " * len(found[0]), text)
     figures = []
     for found in FIGURE.finditer(bare):
@@ -162,7 +167,7 @@ def list_figures(text: str) -> list[NumberInText]:
 
 
 def _holds(truth: Decimal, figures: Iterable[NumberInText], text: str, words: set[str]) -> bool:
-    """Return whether a text gives a number, and no other, right after words of its question."""
+    """Return whether a text gives the expected number, and no other, right after words of its question."""
     right = [figure for figure in figures if figure.value == truth]
     if not right or TURNING.search(text) or HEDGING.search(text) or NEAR.search(text):
         return False
@@ -179,7 +184,7 @@ def _holds(truth: Decimal, figures: Iterable[NumberInText], text: str, words: se
 
 
 def follows(before: str, words: set[str]) -> bool:
-    """Tell whether what comes next stands right after a word of the question, but for `of` and their like."""
+    """Return whether the text before a value ends with a word of the question; `of` and such are skipped."""
     for word in reversed(WORD.findall(before.casefold())):
         if word not in AFTER:
             return cut_ending(word) in words
@@ -193,7 +198,7 @@ AFTER = frozenset([
 
 
 def _is_unclear(figure: NumberInText, text: str, words: set[str]) -> bool:
-    """Return whether signs or a unit beside a number may make another number of it."""
+    """Return whether a sign or a unit next to a number could change its value."""
     before, after = text[: figure.start][-1:], text[figure.end :][:24]
     sign = before if before in SIGNS else after.lstrip()[:1]
     if sign in SIGNS:
@@ -211,7 +216,7 @@ def _is_unclear(figure: NumberInText, text: str, words: set[str]) -> bool:
 
 
 def _may_be(said: Decimal, truth: Decimal) -> bool:
-    """Tell whether a number may be meant as another: rounded, cut, of another scale or sign, a short form."""
+    """Return whether a number could stand for another: rounded, truncated, scaled, negated or shortened."""
     said, truth = abs(said), abs(truth)
     if said == truth:
         return True

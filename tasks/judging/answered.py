@@ -1,4 +1,4 @@
-"""Scored answers with their system, question and reply, from which comparisons pair scores."""
+"""Scored answers with system, question and reply, which comparisons pair by question."""
 
 from __future__ import annotations
 
@@ -8,22 +8,26 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Scored:
-    """An item's score. value: higher is better; None if it could not be scored."""
+    """The score of an item. value: higher is better; None if the item could not be scored."""
 
     id: str
     group: str
-    """The bootstrap resamples whole groups of items."""
+    """The group of the item: the bootstrap resamples whole groups."""
     value: float | None
 
 
 @dataclass(frozen=True)
 class Answered:
-    """The answer that a `Scored` row is of; the module of a scope's `evaluates` lists them (`list_answered`).
+    """The answer that a `Scored` row belongs to, listed by `list_answered` of the module that scores.
 
-    id: of the `Scored` row. case: what all systems are asked alike: scores of two systems are paired by it.
-    system: who answered; empty if the entry names it. metric: what the score is. further: metric -> further
-    scores of the same answer, higher is better, None if unscored. answer: as given, or why there is none.
-    note: what the judge said. tags: names of the slices that the item belongs to.
+    - id: the id of the `Scored` row.
+    - case: the id of the question as asked to all systems; scores of two systems are paired by case.
+    - system: the system that answered; empty if the entry names it.
+    - metric: the name of the score.
+    - answer: the answer as given, or the reason why there is none.
+    - note: the judge's comment.
+    - further: metric -> another score of the same answer; higher is better, None if unscored.
+    - tags: names of the slices that the item belongs to.
     """
 
     id: str

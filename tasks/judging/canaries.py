@@ -1,10 +1,10 @@
-"""Canaries: responses whose right verdict is known, judged in every evaluation by the same judge.
+"""Canaries: responses with a known right verdict, judged in every evaluation by the same judge.
 
-They are easy on purpose: a judge that fails some of them is unreliable on the rest, and one that passed them
-last night and fails them tonight has changed. They are data, `canaries.yaml` beside this file, about invented
-things so that a model's own knowledge does not help. `canaries_further.yaml` is a second set of labels by
-another reader: prompts and parsers are mended by the first, so only the second says what they are worth.
-`canaries_rules.yaml` tries the rules that decide before a judge; no model is asked about these.
+Canaries are easy on purpose: a judge that fails some of them is unreliable, and a judge that passed last
+night and fails tonight has changed. The file `canaries.yaml` beside this module has cases about invented
+things, so that a model's own knowledge does not help. `canaries_further.yaml` is a second set, labelled by
+another reader. Prompts and parsers are improved on the first set, so only the second set measures their
+quality. `canaries_rules.yaml` tests the rules that decide before a judge, without model calls.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ Case = TypeVar("Case", bound=NamedCase)
 
 
 class KnownCase(NamedCase):
-    """A canary that a judge is asked about."""
+    """A canary for a judge."""
 
     accepted: tuple[str, ...] = Field(min_length=1)
-    """The right verdicts: one label, or scores written as whole numbers, where neighbours can be defended."""
+    """The right verdicts: one label, or whole numbers as scores. Several neighbouring scores may be right."""
 
 
 class Canary(KnownCase):
-    """A canary."""
+    """A response with its question, its reference answer and the right verdicts."""
 
     kind: Kind
     query: str
     answer: str
-    """The reference answer, which deserves the best label, or 5."""
+    """The reference answer, which deserves the best label, or the score 5."""
     response: str
     """The response to judge."""
     contexts: tuple[str, ...] = ()
-    """The contexts for judges that are shown some."""
+    """The contexts, for judges that get contexts."""
 
     @model_validator(mode="after")
     def _check_verdicts(self) -> Canary:
@@ -74,7 +74,7 @@ class Canary(KnownCase):
 
 
 class RuleCanary(NamedCase):
-    """A canary of the rules, with what a database would know of its answer."""
+    """A canary for the rules, with the data that a database would have about its answer."""
 
     query: str
     answer: str
@@ -83,10 +83,10 @@ class RuleCanary(NamedCase):
     words: str = ""
     values: tuple[str, ...] = ()
     verdict: Literal["Correct", "Incorrect", "judge"]
-    """The verdict that a rule gives; `judge` where it must give none."""
+    """The verdict of the rules; `judge` if the rules must not decide."""
 
     def is_right(self) -> bool:
-        """Return whether the rules decide it as they should."""
+        """Return whether the rules give the expected verdict."""
         column = KnownColumn(self.kind, self.words, self.values)
         label = label_by_rule(find_rule(self.answer, self.response, self.query, column).rule)
         return (label or "judge") == self.verdict
@@ -94,22 +94,22 @@ class RuleCanary(NamedCase):
 
 @dataclass(frozen=True)
 class CanaryRow:
-    """A judge's verdict on one canary: the row of a Parquet artifact."""
+    """The verdict of a judge on one canary: a row of a Parquet artifact."""
 
     id: str
     kind: str
     expected: str
     """The accepted verdicts, joined by ` or `."""
     given: str | None
-    """The judge's own verdict; None if the reply did not parse."""
+    """The verdict of the judge itself; None if the reply could not be parsed."""
     rule: str
-    """The rule that decides before the judge; empty where none does."""
+    """The rule that decides before the judge; empty if none does."""
     agreed: bool | None
-    """Whether the verdict is right, by the rule where there is one; None for a reply that did not parse."""
+    """Whether the final verdict is right: that of the rule, otherwise of the judge. None if unparsed."""
     call: str
     problem: str
     further: bool
-    """Whether it is of the second set, which stands beside the first and is in none of its figures."""
+    """Whether the canary is of the second set, which is reported separately."""
     origin: tuple[Origin, ...]
 
 
@@ -120,26 +120,26 @@ class CanaryHealth:
     n: int
     n_scored: int
     n_failed: int
-    """Replies that did not parse."""
+    """Number of replies that could not be parsed."""
     agreement: float | None
-    """Share of the scored canaries with a right verdict, 0 to 1; None if none was scored."""
+    """Share of the scored canaries with a right verdict, from 0 to 1; None if none was scored."""
     wrong: tuple[str, ...] = ()
     """Ids of the canaries with a wrong verdict."""
     n_ruled: int = 0
-    """Canaries that a rule decides."""
+    """Number of canaries that a rule decides."""
     judge_right: int = 0
-    """Canaries that the judge itself gets right, of all n."""
+    """Number of all n canaries on which the judge's own verdict is right."""
 
 
 def read_canaries(kind: Kind, path: Path = FILE) -> tuple[Canary, ...]:
-    """Read the canaries of one kind, sorted by id. Raises BadInput for an unreadable or malformed file."""
+    """Read the canaries of one kind, sorted by id. Raises BadInput if the file is not valid."""
     return tuple(canary for canary in read_cases(path, Canary) if canary.kind == kind)
 
 
 def read_cases(path: Path, model: type[Case]) -> tuple[Case, ...]:
-    """Read a file of canaries, a YAML list, sorted by id.
+    """Read a file of canaries, which is a YAML list; the result is sorted by id.
 
-    model: of one of them. Raises BadInput for a file that is unreadable or malformed, or has an id twice.
+    model: the schema of a canary. Raises BadInput if the file cannot be read, is not valid or repeats an id.
     """
     try:
         records = yaml.load(path.read_text(encoding="utf-8"), yaml.CSafeLoader)
@@ -163,16 +163,16 @@ def read_cases(path: Path, model: type[Case]) -> tuple[Case, ...]:
 
 
 def try_rules(path: Path = OF_RULES) -> None:
-    """Try the rules on their canaries.
+    """Test the rules on their canaries.
 
-    Raises StageFailed if they decide one otherwise, and BadInput for an unreadable file.
+    Raises StageFailed if a rule gives a wrong verdict, and BadInput if the file is not valid.
     """
     if wrong := [canary.id for canary in read_cases(path, RuleCanary) if not canary.is_right()]:
         raise StageFailed(f"the rules of tasks/judging decide these canaries wrong: {', '.join(wrong)}")
 
 
 def find_no_rule(canary: Canary) -> str:
-    """Find no rule, as for scores: nothing is decided before the judge."""
+    """Return an empty text, for judges without rules, such as those that give scores."""
     return ""
 
 
@@ -183,11 +183,14 @@ async def judge_canaries(
     *,
     further: bool = False,
 ) -> list[CanaryRow]:
-    """Have canaries judged; return a row per canary, in their order.
+    """Judge canaries concurrently; return a row per canary, in their order.
 
-    judge: the function that judges the rows of the evaluation; it asks once and parses a label or a score.
-    name_rule: names the rule that decides before the judge, or gives an empty text; the judge is asked all
-    the same. further: whether these are of the second set. Raises what `judge` raises.
+    - judge: judges one canary in the same way as the rows of the evaluation, and parses a label or a score.
+    - name_rule: returns the rule that decides before the judge, or an empty text; the judge is asked in any
+      case.
+    - further: whether the canaries are of the second set.
+
+    Raises the errors of `judge`.
     """
     answers = await asyncio.gather(*(judge(canary) for canary in canaries))
     return [
@@ -197,7 +200,7 @@ async def judge_canaries(
 
 
 def make_row(canary: Canary, answer: Answer[Verdict], rule: str = "", *, further: bool = False) -> CanaryRow:
-    """Compare a judge's answer, or the rule that decides before it, with the accepted verdicts."""
+    """Make the row of a canary: compare the verdict of the rule, or of the judge, with the accepted ones."""
     given = None if answer.value is None else str(answer.value)
     settled = label_by_rule(rule) or given
     return CanaryRow(
@@ -215,7 +218,7 @@ def make_row(canary: Canary, answer: Answer[Verdict], rule: str = "", *, further
 
 
 def measure_health(rows: Iterable[CanaryRow], *, further: bool = False) -> CanaryHealth:
-    """Count right, wrong and unscored verdicts of the first set, or of the second."""
+    """Count right, wrong and unscored verdicts. further: count the second set instead of the first."""
     ordered = sorted((row for row in rows if row.further == further), key=lambda row: row.id)
     scored = [row for row in ordered if row.agreed is not None]
     wrong = tuple(row.id for row in scored if not row.agreed)
@@ -232,6 +235,6 @@ def measure_health(rows: Iterable[CanaryRow], *, further: bool = False) -> Canar
 
 
 def measure_further(rows: Iterable[CanaryRow]) -> CanaryHealth | None:
-    """Count the verdicts of the second set; None if it was not judged."""
+    """Count the verdicts on the second set; None if it was not judged."""
     health = measure_health(rows, further=True)
     return health if health.n else None

@@ -1,4 +1,4 @@
-"""Compare two evaluations item by item: paired tests of every metric, corrected for multiple comparisons."""
+"""Compare two evaluations item by item, with paired tests per metric, corrected for multiple comparisons."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from tasks.scoring.statistics import (
 )
 
 ALPHA = 0.05
+"""The default significance level, applied after Holm's correction."""
 DISTANCE = 0.05
-"""The difference of two means for which a comparison says how many pairs it takes."""
+"""The default difference of two means for which a comparison reports the number of pairs needed."""
 NAMED = 10
-"""Cases that a caution names."""
+"""Maximum number of cases that a warning names."""
 FEW = 20
-"""Below so many clusters a bootstrap's interval is too narrow."""
+"""Number of clusters below which a bootstrap interval is too narrow."""
 
 
 class CallFile(NamedTuple):
@@ -41,8 +42,9 @@ class CallFile(NamedTuple):
 class Strand:
     """The scored answers of one system in one evaluated entry.
 
-    section: of params.yaml; entry: its key; answers: pairs of a score and the answer that it is of. calls:
-    files with the model calls of these answers alone; empty where they are not known.
+    - section, entry: the section of params.yaml, and the key of the entry.
+    - answers: pairs of a score and its answer.
+    - calls: files with the model calls of only these answers; empty if unknown.
     """
 
     section: str
@@ -53,18 +55,18 @@ class Strand:
 
     @property
     def name(self) -> str:
-        """ENTRY/SYSTEM, or ENTRY if its system has no name."""
+        """Return ENTRY/SYSTEM, or only ENTRY if the system has no name."""
         return f"{self.entry}/{self.system}" if self.system else self.entry
 
     @cached_property
     def cases(self) -> frozenset[str]:
-        """The cases that it was asked."""
+        """Return the ids of the cases that the system was asked to answer."""
         return frozenset(answered.case for _, answered in self.answers)
 
 
 @dataclass(frozen=True)
 class EvaluatedRows:
-    """The scored answers of an entry by system. artifact: the file with the scores."""
+    """The scored answers of an entry, by system. artifact: the file with the scores."""
 
     artifact: Path
     strands: Sequence[Strand]
@@ -72,13 +74,17 @@ class EvaluatedRows:
 
 @dataclass(frozen=True)
 class MetricChange:
-    """A metric of A and B over the cases that both scored (pairs).
+    """A metric of A and B, compared over the cases that both scored (pairs).
 
-    only_a, only_b: cases that one of them alone was asked. unscored_a, unscored_b: cases of both that it has
-    no score of. difference: mean of B less mean of A, with its 95% interval and p value by a bootstrap over
-    whole clusters; adjusted: by Holm; detectable: the smallest difference found with 80% power at alpha
-    divided by the number of comparisons. None where they cannot be told: of fewer than LEAST clusters; low
-    and high also where all cases changed alike.
+    - only_a, only_b: number of cases that only one side was asked.
+    - unscored_a, unscored_b: number of common cases without a score on that side.
+    - difference: mean of B minus mean of A; low and high are its 95% interval, and p_value its p value, both
+      from a bootstrap over whole clusters.
+    - adjusted: the p value, corrected by Holm.
+    - detectable: the smallest difference found with 80% power at alpha divided by the number of comparisons.
+    - fell, rose: number of pairs whose score is lower or higher in B.
+
+    Values are None with fewer than LEAST clusters; low and high also if all cases changed by the same amount.
     """
 
     metric: str
@@ -99,14 +105,14 @@ class MetricChange:
     """The standard error of the difference, robust to dependence within clusters."""
     detectable: float | None
     needed: int | None
-    """Pairs that would find a true difference of the comparison's `distance` with 80% power."""
+    """Number of pairs that would find a true difference of `Comparison.distance` with 80% power."""
     fell: int
     rose: int
 
 
 @dataclass(frozen=True)
 class ShownAnswer:
-    """A side of a changed case. scores: by metric."""
+    """The answer of one side in a changed case. scores: metric -> score."""
 
     answer: str
     note: str
@@ -115,7 +121,7 @@ class ShownAnswer:
 
 @dataclass(frozen=True)
 class ChangedCase:
-    """A case whose score changed under at least one metric. change: of B's scores less A's, summed."""
+    """A case whose score changed under at least one metric. change: sum of B's scores minus A's."""
 
     case: str
     question: str
@@ -127,10 +133,13 @@ class ChangedCase:
 
 @dataclass(frozen=True)
 class StrandComparison:
-    """Two strands compared. reworded: cases of both with another answer. changed: the worst first.
+    """The comparison of two systems' scored answers.
 
-    altered: cases of both whose question or reference is another one in B. They are in no pair.
-    only_a, only_b: cases of one side alone.
+    - n_cases: number of common cases.
+    - reworded: number of common cases with a different answer in B.
+    - changed: cases with changed scores, the largest drop first.
+    - altered: common cases whose question or reference differs in B; they are in no pair.
+    - only_a, only_b: cases that only one side was asked.
     """
 
     section: str
@@ -144,15 +153,15 @@ class StrandComparison:
     only_a: Sequence[str] = ()
     only_b: Sequence[str] = ()
     letters: tuple[str, str] = ("A", "B")
-    """Which of the sides these two are."""
+    """The letters of the two sides."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """All that the sides have in common, compared in pairs.
+    """A comparison of all systems and metrics that two or more sides share.
 
-    sides: their labels; the first is A, the second B, and so on. n_tests: comparisons that Holm's correction
-    is over. distance: what `needed` of a metric is for.
+    sides: labels of the sides: A, B, and so on. n_tests: number of comparisons that Holm's correction
+    includes. distance: the difference for which `needed` of a metric is computed.
     """
 
     sides: Sequence[str]
@@ -164,21 +173,24 @@ class Comparison:
     strands: Sequence[StrandComparison]
     cautions: Sequence[str]
     items: Sequence[ItemAnalysis] = ()
-    """What each item tells, where more than two systems are compared."""
+    """The analysis of each item, if more than two systems are compared."""
     means: Sequence[PricedMetric] = ()
-    """What the systems reached over the items that all of them scored, and what an answer cost."""
+    """The systems' means over the items that all of them scored, with the cost of an answer."""
 
 
 @dataclass
 class Case:
-    """A case of one strand. values: metric -> its scores, several where it was answered more than once."""
+    """A case for one system.
+
+    values: metric -> its scores; several if the case was answered more than once.
+    """
 
     group: str
     answered: Answered
     values: dict[str, list[float]]
 
     def score(self, metric: str) -> float | None:
-        """Return the mean of its scores; None if it has none."""
+        """Return the mean of the case's scores; None if it has none."""
         found = self.values.get(metric)
         return sum(found) / len(found) if found else None
 
@@ -194,10 +206,12 @@ def compare_strands(
     distance: float = DISTANCE,
     letters: Sequence[tuple[str, str]] = (),
 ) -> Comparison:
-    """Compare pairs of strands. metrics: only these; all if empty. A case answered often has its mean.
+    """Compare pairs of systems' scored answers. A case that was answered several times has its mean score.
 
-    names: of the sides. letters: of each pair, which of the sides its two strands are of; A and B if empty.
-    distance: a true difference, in the metrics' unit, for which each says how many pairs it takes.
+    - names: the labels of the sides.
+    - metrics: the metrics to compare; empty means all.
+    - letters: for each pair, the sides of its two members; empty means A and B.
+    - distance: the difference for which `needed` is computed, in units of the metric.
     """
     pairs = list(pairs)
     found = [
@@ -221,7 +235,7 @@ def compare_strands(
 
 
 def _finish(change: MetricChange, adjusted: float | None, alpha: float, distance: float) -> MetricChange:
-    """Add what the number of tests decides. alpha: the level of one of them."""
+    """Add the values that depend on the number of tests. alpha: the significance level of one test."""
     if change.p_value is None:
         return change
     return replace(
@@ -265,7 +279,7 @@ def _compare(a: Strand, b: Strand, metrics: Sequence[str], draws: int, seed: int
 
 
 def find_altered(a: Strand, b: Strand) -> frozenset[str]:
-    """Find the cases of both strands whose question or reference is another one in B."""
+    """Return the cases of both sides whose question or reference differs in B."""
     asked_a, asked_b = (
         {answered.case: (answered.question, answered.reference) for _, answered in strand.answers}
         for strand in (a, b)
@@ -274,7 +288,7 @@ def find_altered(a: Strand, b: Strand) -> frozenset[str]:
 
 
 def collect_cases(strand: Strand) -> dict[str, Case]:
-    """Collect a strand's cases with their scores."""
+    """Collect the cases of a system with their scores."""
     cases: dict[str, Case] = {}
     for scored, answered in sorted(strand.answers, key=lambda pair: pair[0].id):
         case = cases.setdefault(answered.case, Case(scored.group, answered, defaultdict(list)))

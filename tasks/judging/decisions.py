@@ -1,7 +1,7 @@
-"""Combine people's decisions on rows of artifacts (accept, edit, reject, a rating), with agreement.
+"""Combine people's decisions on rows of artifacts (accept, edit, reject, a rating), and measure agreement.
 
-A file has one JSON object a line, an act of one person on one item, sorted by item, person and time. A
-person's last act on an item stands; her earlier ones stay as history.
+A file has one JSON object per line, which is one person's act on one item, sorted by item, person and time.
+The last act of a person on an item counts; earlier acts are kept as history.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tasks.scoring.agreement import Agreement
 ACCEPT, EDIT, REJECT = "accept", "edit", "reject"
 CHOICES = (ACCEPT, EDIT, REJECT)
 EDITABLE = ("text", "question", "answer", "reference")
-"""Columns that a person may word again; where an artifact has several, the first is the main one."""
+"""Columns that a person may reword; if an artifact has several, the first one is the main column."""
 HINT = "see docs/review.md"
 
 
@@ -37,23 +37,26 @@ class Decision:
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     item: str
-    """The row's id."""
+    """The id of the row."""
     artifact: str
-    """The artifact's path below the project's folder."""
+    """The path of the artifact, relative to the project."""
     reviewer: str
     at: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")]
-    """When, UTC: `2031-11-23T14:05:09.000000Z`."""
+    """The time in UTC: `2031-11-23T14:05:09.000000Z`."""
     decision: Literal["accept", "edit", "reject", ""]
-    """Empty: a rating alone, or with no rating either: she took back what she had decided."""
+    """The decision.
+
+    Empty means only a rating; if the rating is also missing, the person withdrew the decision.
+    """
     seen: str
-    """`digest_row` of the row that she saw."""
+    """The hash, by `digest_row`, of the row that the person saw."""
     edited: dict[str, str] = field(default_factory=dict)
-    """The columns that she worded again; of `edit` alone."""
+    """The reworded columns; only for the decision `edit`."""
     rating: Annotated[int, Field(ge=1, le=5, strict=True)] | None = None
     note: str = ""
 
     def __post_init__(self) -> None:
-        """Raise ValueError where an edit has no new text, or what is not an edit has one."""
+        """Raise ValueError if an edit has no new text, or if another decision has one."""
         if (self.decision == EDIT) != bool(self.edited):
             raise ValueError("`edited` goes with the decision edit, and with no other")
 
@@ -66,36 +69,36 @@ class Ruling:
     """The combined result of people's decisions on an item."""
 
     state: State
-    """`split` where as many keep as reject, or where edits differ and none has more people than another."""
+    """The result; `split` if as many people keep as reject, or if no edit has more people than another."""
     edited: Mapping[str, str] = field(default_factory=dict)
-    """Of `edited`: the new texts by column; columns that are not named stay as they are."""
+    """For `edited`: column -> its new text; other columns do not change."""
     people: tuple[str, ...] = ()
-    """Who decided, sorted."""
+    """The people whose decisions count, sorted."""
     outdated: tuple[str, ...] = ()
-    """Whose decision is on another wording of the row and does not count."""
+    """People whose decisions do not count, because they saw another wording of the row."""
 
     @property
     def keeps(self) -> bool:
-        """Return whether the item is accepted, as it is or as edited."""
+        """Return whether the item is accepted, unchanged or edited."""
         return self.state in ("accepted", "edited")
 
     @property
     def text(self) -> str | None:
-        """Return the edited text of the main column; None if it stays as it is."""
+        """Return the edited text of the main column; None if it does not change."""
         return next((self.edited[name] for name in EDITABLE if name in self.edited), None)
 
 
 @dataclass(frozen=True)
 class PairAgreement:
-    """The agreement of two people on the items on which both decided (accept, edit, reject)."""
+    """The agreement of two people on the items on which both decided (accept, edit or reject)."""
 
     first: str
     second: str
     n: int
     agree: float | None
-    """The share of items with the same decision, 0 to 1."""
+    """Share of items with the same decision, from 0 to 1."""
     kappa: float | None
-    """Cohen's kappa; None where it is not defined, as if both always decided the same way."""
+    """Cohen's kappa; None if it is undefined, for example because both always decided in the same way."""
 
 
 @dataclass(frozen=True)
@@ -113,16 +116,20 @@ class Decisions:
         return dict(last)
 
     def decide(self, item: str, row: object = None) -> Ruling:
-        """Decide on an item by majority of the people whose decision stands.
+        """Decide on an item by the majority of people's last decisions.
 
-        row: the item's row as it now is, a dataclass or a mapping; decisions on another wording of it do not
-        count then. Keeping (accept or edit) is compared with rejecting; then, among those who keep, the texts
-        against each other, where one edit prevails over as many who accept the text as it is.
+        row: the current row of the item, a dataclass or a mapping; decisions on another wording are then
+        ignored. The number of people who keep the item (accept or edit) is compared with the number who
+        reject. Among those who keep, the most frequent text is chosen; on a tie, a single edit prevails over
+        the unchanged text.
         """
         return self.decide_seen(item, None if row is None else digest_row(row))
 
     def decide_seen(self, item: str, seen: str | None) -> Ruling:
-        """Decide as `decide`. seen: `digest_row` of the row; None if decisions on any wording count."""
+        """Decide like `decide`.
+
+        seen: hash of the row by `digest_row`; None counts decisions on any wording.
+        """
         acts = [act for _, act in sorted(self.standing.get(item, {}).items()) if act.decision]
         outdated = tuple(act.reviewer for act in acts if seen is not None and act.seen != seen)
         acts = [act for act in acts if act.reviewer not in outdated]
@@ -138,7 +145,7 @@ class Decisions:
         return Ruling("edited" if edited else "accepted", edited, people, outdated)
 
     def measure_agreement(self) -> list[PairAgreement]:
-        """Measure the agreement of every two people, on items of which both judged the same wording."""
+        """Measure the agreement of every two people on items for which both judged the same wording."""
         pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
         for acts in self.standing.values():
             decided = [(name, act) for name, act in sorted(acts.items()) if act.decision]
@@ -149,17 +156,17 @@ class Decisions:
 
 
 def name_decisions(artifact: str) -> str:
-    """Name the file of an artifact's decisions, below data/labels/review.
+    """Return the name of the file with an artifact's decisions, in data/labels/review.
 
-    `data/longform/sample/condense.parquet` -> `longform-sample-condense.jsonl`
+    Example: `data/longform/sample/condense.parquet` -> `longform-sample-condense.jsonl`.
     """
     return "-".join(PurePosixPath(artifact).with_suffix("").parts[1:]) + ".jsonl"
 
 
 def digest_row(row: object) -> str:
-    """Hash what is judged of a row (a dataclass or a mapping): a decision on it fits no other wording.
+    """Return a hash of the judged texts of a row, a dataclass or a mapping; a new wording has another hash.
 
-    These are the editable columns, or where there is none, all columns of text but the id.
+    These are the editable columns, or, if there are none, all text columns except the id.
     """
     values: Mapping[str, Any] = row if isinstance(row, Mapping) else vars(row)
     texts = {name: value for name, value in values.items() if isinstance(value, str) and name != "id"}
@@ -167,9 +174,9 @@ def digest_row(row: object) -> str:
 
 
 def load_decisions(path: Path) -> Decisions:
-    """Load a file of decisions; one that is missing or empty holds none.
+    """Load a file of decisions; a missing or empty file has no decisions.
 
-    Raises BadInput, with the line, for a file that is not what `write_decisions` writes.
+    Raises BadInput, with the line, if the file is not in the format of `write_decisions`.
     """
     if not path.exists():
         return Decisions()
@@ -187,7 +194,7 @@ def load_decisions(path: Path) -> Decisions:
 
 
 def write_decisions(path: Path, decisions: Iterable[Decision]) -> None:
-    """Write a file of decisions, sorted; the same decisions give the same bytes."""
+    """Write a file of decisions, sorted, so that the same decisions give the same bytes."""
     ordered = sorted(decisions, key=_by_person)
     write_text(path, "".join(json.dumps(asdict(act), ensure_ascii=False) + "\n" for act in ordered))
 
@@ -197,7 +204,7 @@ def _by_person(act: Decision) -> tuple[str, ...]:
 
 
 def _choose_text(kept: Sequence[Mapping[str, str]]) -> Mapping[str, str] | None:
-    """Return the edits that most people want, none for the text as it is; None if edits tie."""
+    """Return the most frequent edits, which are empty for the unchanged text; None if edits tie."""
     counts = Counter(tuple(sorted(edited.items())) for edited in kept)
     most = [edited for edited, count in counts.items() if count == max(counts.values())]
     edits = [edited for edited in most if edited] or most
@@ -212,7 +219,7 @@ def _compare(first: str, second: str, ratings: Sequence[tuple[str, str]]) -> Pai
         accumulator.add(item, metric.score_item(item, ""))
     sample = accumulator.sample()
     figures = sample.figures(sample.counts[None, :].astype(float))
-    # NaN, which no figure of ours may be, is the only number that differs from itself.
+    # NaN, which the results must not contain, is the only number that is not equal to itself.
     agree, kappa = (
         value if value == value else None
         for value in (float(figures[name][0]) for name in ("unanimous", "kappa"))

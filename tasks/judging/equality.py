@@ -1,6 +1,7 @@
-"""Recognise responses that equal the true answer as text, number, date or list; they need no judge.
+"""Recognise responses that equal the reference answer as text, number, date or list; they need no judge.
 
-Such a rule only ever says that they are equal: a response that is nothing but the answer hides nothing.
+These rules only decide that a response is right. A response that consists only of the answer cannot hide
+anything.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tasks.judging.quoting import UNSEEN
 EXACT, NUMBER, DATE, LIST = "exact", "number", "date", "list"
 ARTICLES = re.compile(r"^(?:the|an|a) ")
 AROUND = " \t\r\n\"'“”„«»\u2018\u2019`*_.!;:,"
-"""Characters that may stand around an answer and are none of it."""
+"""Characters that may surround an answer without being part of it."""
 BULLET = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+")
 QUANTITY = re.compile(r"([-+\u2212]?)[$€£¥]?(\d{1,3}(?:,\d{3})+|\d+)(\.\d+)?(?: ?(%)| ([a-z]+(?: [a-z]+)?))?")
 ONES = [
@@ -50,18 +51,18 @@ DATES = (
 
 
 def is_empty(text: str) -> bool:
-    """Return whether a text shows nothing: white space, and characters that cannot be seen."""
+    """Return whether a text shows nothing: only white space and invisible characters."""
     return not UNSEEN.sub("", text).strip()
 
 
 def find_equality(answer: str, response: str, question: str = "") -> str:
-    """Name the rule by which a response is the true answer: exact, number, date or list; empty where none is.
+    """Return the rule by which a response equals the true answer, or an empty text.
 
-    exact: the same text but for case, width of letters, an article, and marks around it. number: the same
-    value, with a unit that the question or the answer names, or without; where the response has at least two
-    decimal places, the answer is rounded to these. date: the same day, written out or in figures, the
-    year first or the month in letters. list: the same things in any order, and no other; the answer has them
-    with semicolons between.
+    - `exact`: the same text, apart from case, character width, an article, and surrounding punctuation.
+    - `number`: the same value, without a unit or with a unit that the question or the answer names. If the
+      response has at least two decimal places, the answer is rounded to these.
+    - `date`: the same day, in words or digits, with the year first or the month in letters.
+    - `list`: the same items in any order, and no others. Items of the answer are separated by semicolons.
     """
     wanted, given = normalise(answer), normalise(response)
     if not wanted or not given:
@@ -77,7 +78,7 @@ def find_equality(answer: str, response: str, question: str = "") -> str:
 
 
 def are_same_list(answer: str, response: str) -> bool:
-    """Return whether a response lists what an answer lists: a line each, or semicolons or commas between."""
+    """Return whether a response lists the items of the answer, separated by lines, semicolons or commas."""
     wanted = sorted(normalise(item) for item in answer.split(";"))
     if len(wanted) < 2 or not all(wanted):
         return False
@@ -95,16 +96,16 @@ def are_same_list(answer: str, response: str) -> bool:
 
 
 def holds_answer(answer: str, response: str) -> bool:
-    """Return whether a response has the true answer somewhere in it, as text, number or date.
+    """Return whether a response contains the true answer as text, number or date.
 
-    It may still deny it, or name others beside it: this says where to look, not what is right.
+    The response may also deny the answer or name others, so this does not decide whether it is right.
     """
     wanted = normalise(answer)
     return bool(wanted) and take_out(wanted, normalise(response)) is not None
 
 
 def take_out(wanted: str, given: str) -> str | None:
-    """Take a normalised answer out of a normalised text, wherever it stands there; None where it does not."""
+    """Remove a normalised answer from a normalised text; None if the text does not contain it."""
     number, day = QUANTITY.fullmatch(wanted), read_date(wanted)
     if number is not None:
         value, text = read_number(number), write_numbers(given)
@@ -125,12 +126,12 @@ def _leave_unit(found: re.Match[str]) -> str:
 
 
 def find_dates(text: str) -> list[str]:
-    """Find the parts of a normalised text that look like a day with its year."""
+    """List the parts of a normalised text that look like a day with its year."""
     return [found[0] for pattern in DAYS for found in pattern.finditer(text)]
 
 
 def write_numbers(text: str) -> str:
-    """Write the numbers up to 99 that a text spells out in figures."""
+    """Replace numbers in words up to 99 by digits."""
     return SPELLED.sub(_write_number, text)
 
 
@@ -140,13 +141,13 @@ def _write_number(found: re.Match[str]) -> str:
 
 
 def normalise(text: str) -> str:
-    """Fold case, width and white space, and take away an article and marks around a text."""
+    """Normalise case, character width and white space; remove an article and surrounding punctuation."""
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split()).strip(AROUND)
     return ARTICLES.sub("", folded)
 
 
 def are_same_number(wanted: str, given: str, question: str) -> bool:
-    """Compare two normalised texts as numbers with their units."""
+    """Return whether two normalised texts are the same number, with compatible units."""
     here, there = QUANTITY.fullmatch(wanted), QUANTITY.fullmatch(given)
     if here is None or there is None:
         return False
@@ -163,7 +164,7 @@ def are_same_number(wanted: str, given: str, question: str) -> bool:
 
 
 def read_number(found: re.Match[str]) -> Decimal | None:
-    """Read what `QUANTITY` matched; None for more digits than a decimal holds."""
+    """Read a match of `QUANTITY`; None if it has more digits than a decimal can store."""
     sign = "-" if found[1] in ("-", "\u2212") else ""
     try:
         return Decimal(f"{sign}{found[2].replace(',', '')}{found[3] or ''}")
@@ -172,7 +173,7 @@ def read_number(found: re.Match[str]) -> Decimal | None:
 
 
 def read_date(text: str) -> date | None:
-    """Read a normalised text that is one day; None for anything else, and where day and month could swap."""
+    """Read a normalised text as a day; None for anything else, or if day and month could be swapped."""
     plain = " ".join(ORDINAL.sub(" ", text).split())
     for form in DATES:
         try:

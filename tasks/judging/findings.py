@@ -1,4 +1,4 @@
-"""The result of a rule for a response: the rule that decides, and the value that it found."""
+"""The result of the rules for a response: the deciding rule, and the value that it found."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WRONG = (*NO_ANSWER, PART, OTHER_VALUE, NO_VALUE)
 
 @dataclass(frozen=True)
 class RuleFinding:
-    """The rule that decides, and the value that it found in the response; both empty where none does."""
+    """The rule that decides, and the value that it found in the response; both empty if no rule decides."""
 
     rule: str = ""
     found: str = ""
@@ -28,7 +28,7 @@ UNDECIDED = RuleFinding()
 
 
 def label_by_rule(rule: str) -> Correctness | None:
-    """Return the verdict of a rule that decides; None where none does."""
+    """Return the verdict of a rule; None if the name of the rule is empty."""
     if not rule:
         return None
     return Correctness.INCORRECT if rule in WRONG else Correctness.CORRECT

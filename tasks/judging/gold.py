@@ -1,4 +1,4 @@
-"""The result of a gold query that was run again, with which an item's answer is compared."""
+"""The result of running a gold query again, which is compared with an item's answer."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class GoldAnswer:
-    """A gold query run again.
+    """The result of a gold query that was run again.
 
-    id: of the item; problem: how the answer differs from the stored one, empty if it does not. digest: of an
-    answer that nothing stores; it is compared with that of the last accepted night.
+    - id: the id of the item.
+    - problem: how the result differs from the stored answer; empty if it does not.
+    - digest: the hash of a result that is not stored, for comparison with the last accepted night.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Name the rows that a judge's figures on canaries are computed from."""
+"""Derive a judge's figures on canaries from the rows that they are computed from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from tasks.lineage.selection import Selection
 
 
 def derive_health(place: str, canaries: Selection) -> dict[str, Derivation]:
-    """Derive the figures of a `CanaryHealth`. place: its JSON pointer; canaries: its rows."""
+    """Return the derivations of the figures in a `CanaryHealth`, by JSON pointer.
+
+    place: the JSON pointer of the `CanaryHealth`. canaries: its rows.
+    """
     rows = (canaries,)
     return {
         f"{place}/n": Derivation("count", rows),
@@ -22,5 +25,5 @@ def derive_health(place: str, canaries: Selection) -> dict[str, Derivation]:
 
 
 def _restrict(canaries: Selection, agreed: tuple[bool | None, ...]) -> Selection:
-    # A single value, since Arrow's `is_in` takes no null.
+    # A single value is passed alone, because Arrow's `is_in` does not accept null.
     return replace(canaries, where={**canaries.where, "agreed": agreed if len(agreed) > 1 else agreed[0]})

@@ -1,4 +1,4 @@
-"""Read files that people filled in (CSV or JSON Lines, tolerating bad lines), and write forms for them."""
+"""Read files that people filled in (CSV or JSON Lines, skipping bad lines), and write forms for them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from tasks.errors import BadInput
 from tasks.scoring.items import BadItem, describe_type, parse_record
 
 MAX_BYTES = 64 * 2**20
+"""Maximum size of a file in bytes (64 MiB), because the whole file is read into memory."""
 MAX_FIELD = 1000
-"""Maximum length of an id, a rater or a label in characters."""
+"""Maximum number of characters of an id, a rater or a label."""
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""Beginnings of a cell that spreadsheets run as a formula; a model's text may begin with one."""
+"""First characters of a cell that spreadsheets run as a formula; a model's text may begin with one."""
 ESCAPE = "'"
 
 
 @dataclass(frozen=True)
 class FormLine:
-    """A line of a file, numbered from 1. record: None if it cannot be read; then `problem` says why."""
+    """A line of a file, numbered from 1. record: None if it cannot be read; `problem` then has the reason."""
 
     number: int
     record: dict[str, object] | None
@@ -30,10 +31,10 @@ class FormLine:
 
 
 def read_lines(path: Path, columns: Sequence[str], hint: str) -> list[FormLine]:
-    """Read the non-blank lines of a CSV or JSON Lines file, which its suffix tells apart.
+    """Read the non-blank lines of a CSV or JSON Lines file; the suffix decides which.
 
-    columns: required in a CSV's header. hint: shown with errors. Raises BadInput if the file is of neither
-    kind, is too large, is not UTF-8, or has lines of which none can be read.
+    columns: columns required in a CSV header. hint: shown with errors. Raises BadInput if the file has
+    another suffix, is too large, is not UTF-8, or has lines of which none can be read.
     """
     text = _read_text(path, hint)
     if path.suffix.lower() in JSON_LINES:
@@ -48,9 +49,9 @@ def read_lines(path: Path, columns: Sequence[str], hint: str) -> list[FormLine]:
 
 
 def read_field(record: dict[str, object], name: str) -> str:
-    """Return a record's text or whole number, stripped; "" if it is missing or null.
+    """Return a text or a whole number of a record, stripped; "" if it is missing or null.
 
-    Raises BadItem for a value of another type, or one that is too long.
+    Raises BadItem if the value has another type or is too long.
     """
     value = record.get(name)
     if isinstance(value, int) and not isinstance(value, bool):
@@ -65,7 +66,7 @@ def read_field(record: dict[str, object], name: str) -> str:
 
 
 def write_form(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Write a CSV for people to fill in, with cells escaped that a spreadsheet would run as formulas."""
+    """Write a CSV file for people to fill in. Cells that a spreadsheet would run as formulas are escaped."""
     form = io.StringIO(newline="")
     writer = csv.writer(form)
     writer.writerow(columns)
@@ -79,7 +80,7 @@ def escape_cell(text: str) -> str:
 
 
 def is_same_text(cell: str, text: str) -> bool:
-    """Return whether a form's cell still holds a text, apart from escaping and white space."""
+    """Return whether a form's cell has the same text, apart from escaping and white space."""
     return cell.removeprefix(ESCAPE).split() == text.removeprefix(ESCAPE).split()
 
 

@@ -14,13 +14,13 @@ from tasks.judging.human_files import FormLine, read_field, read_lines
 from tasks.scoring.items import BadItem
 
 FOLDER = Path("data/labels")
-"""A dependency in dvc.yaml as a whole, since a label file is optional."""
+"""The folder of label files. In dvc.yaml, stages depend on the whole folder, because a file is optional."""
 HINT = "columns id, label and, where several people rated, rater; see docs/judging.md"
 UNREADABLE, NO_ID, NO_LABEL, TWICE = "unreadable", "no_id", "no_label", "labelled_twice"
 
 
 def check_folder(file: Path) -> Path:
-    """Refuse a file outside of `FOLDER`: a change of it would not make the stage run again."""
+    """Return a file in `FOLDER`. Raises ValueError for others, whose changes would not re-run a stage."""
     if file.parent != FOLDER:
         raise ValueError(f"must be a file in {FOLDER}")
     return file
@@ -40,7 +40,7 @@ class HumanLabel:
 
 @dataclass(frozen=True)
 class LabelLine:
-    """A label and its line number. shown: the response as the file shows it to the rater, or empty."""
+    """A label with its line number. shown: the response as the file shows it to the rater, or empty."""
 
     line: int
     label: HumanLabel
@@ -65,10 +65,10 @@ class HumanLabels:
 
 
 def read_human_labels(path: Path, labels: Collection[str]) -> HumanLabels:
-    """Read people's labels. labels: the allowed ones.
+    """Read people's labels. labels: the allowed labels.
 
-    A line with an empty label was left open by its rater and is skipped. Raises BadInput if the file cannot
-    be read, or holds no usable label.
+    Lines with an empty label are skipped, because the rater left them open. Raises BadInput if the file
+    cannot be read or contains no valid label.
     """
     kept: dict[tuple[str, str], LabelLine] = {}
     unusable: list[UnusableLine] = []

@@ -10,12 +10,12 @@ import numpy as np
 from tasks.scoring.statistics import Interval, find_mean_interval
 
 LEAST_SYSTEMS = 3
-"""With fewer systems each correlation is 1 or -1, or there is none."""
+"""Minimum number of systems: with fewer, each correlation is 1, -1 or undefined."""
 
 
 @dataclass(frozen=True)
 class ItemScores:
-    """An item that all systems scored. scores: by system, higher is better, in the systems' order."""
+    """An item that all systems scored. scores: one per system, higher is better, in the systems' order."""
 
     case: str
     group: str
@@ -25,7 +25,10 @@ class ItemScores:
 
 @dataclass(frozen=True)
 class SystemMean:
-    """A system's mean over the items that all systems scored. interval: 95%; None, and why."""
+    """A system's mean over the items that all systems scored.
+
+    interval: the 95% interval; if None, `why` has the reason.
+    """
 
     system: str
     mean: float
@@ -35,11 +38,12 @@ class SystemMean:
 
 @dataclass(frozen=True)
 class AnalysedItem:
-    """An item's figures.
+    """The statistics of an item.
 
-    mean: of its scores over the systems; low is hard. discrimination: Pearson's correlation, over the
-    systems, of its score with the mean score of all other items (item-rest correlation), from -1 to 1; None
-    where all systems score alike on it, or on the rest. Below zero the better systems fail it.
+    - mean: the mean of its scores over the systems; low means difficult.
+    - discrimination: Pearson's correlation, over the systems, of the item's score with the mean score of all
+      other items (item-rest correlation), from -1 to 1. None if all systems have the same score on the item,
+      or the same mean on the others. If negative, better systems fail the item.
     """
 
     case: str
@@ -53,10 +57,13 @@ class AnalysedItem:
 class ItemAnalysis:
     """The item analysis of a metric over several systems.
 
-    systems: in the order of each item's scores. left_out: cases without a score of all systems. alike: items
-    on which all systems score the same, of which best and worst have the highest and the lowest score that
-    occurs. against: items of a discrimination below zero. mean_discrimination: over items that have one.
-    items: the lowest discrimination first, those without one last.
+    - systems: the systems with their means, in the order of each item's scores.
+    - left_out: number of cases without a score of all systems.
+    - alike: number of items on which all systems have the same score; best and worst count those with the
+      highest and the lowest score that occurs.
+    - against: number of items with negative discrimination.
+    - mean_discrimination: mean over the items that have a discrimination.
+    - items: the lowest discrimination first, items without one last.
     """
 
     section: str
@@ -81,7 +88,10 @@ def analyse_items(
     draws: int,
     seed: int,
 ) -> ItemAnalysis:
-    """Analyse one item or more that three systems or more scored. draws, seed: of the means' intervals."""
+    """Analyse one or more items that three or more systems scored.
+
+    draws, seed: the number of samples and the seed of the bootstrap for the means' intervals.
+    """
     scores = np.array([item.scores for item in items], dtype=np.float64)  # (items, systems)
     groups = [item.group for item in items]
     means = []
@@ -114,13 +124,13 @@ def analyse_items(
 
 
 def _correlate_with_rest(scores: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> list[float | None]:
-    """Correlate each item's scores with the systems' mean over all other items."""
+    """Correlate each item's scores with the systems' means over all other items."""
     others = max(len(scores) - 1, 1)
     rest = (scores.sum(axis=0) - scores) / others
     own, other = (table - table.mean(axis=1, keepdims=True) for table in (scores, rest))
     product = (own * other).sum(axis=1)
     length = np.sqrt((own**2).sum(axis=1) * (other**2).sum(axis=1))
-    # Rounding leaves a length near zero where all are equal.
+    # Because of rounding, the length is not exactly zero if all values are equal.
     return [
         max(-1.0, min(1.0, float(top / bottom))) if bottom > 1e-9 else None
         for top, bottom in zip(product, length, strict=True)
@@ -130,9 +140,9 @@ def _correlate_with_rest(scores: np.ndarray[tuple[int, int], np.dtype[np.float64
 def collect_items(
     questions: Mapping[str, tuple[str, str]], scores: Sequence[Mapping[str, float | None]]
 ) -> tuple[list[ItemScores], int]:
-    """Collect what all systems scored, and count the other cases that one of them was asked.
+    """Collect the items that all systems scored, and count the other cases.
 
-    questions: case -> its group and question. scores: of each system by case.
+    questions: case -> its group and question. scores: for each system, case -> score.
     """
     kept = []
     for case in sorted(questions):

@@ -1,8 +1,8 @@
 """Decide by rules whether a response states the expected name, given the values of the answer's column.
 
-The longest value that stands in a text counts, so that `New York` is not `York`. A response is wrong where it
-has another value, or none, and not a trace of the answer: no word of it, not misspelt, in part, shortened to
-initials or under another usual name. Whatever has a trace is left to the judge.
+In each part of a text, the longest value counts, so that `New York` is not `York`. A response is wrong if it
+has another value, or no value, and no trace of the answer. A trace is a word of the answer, also misspelt, in
+part, shortened to initials, or under another common name. Responses with a trace are left to the judge.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ SMALL = frozenset([
     "a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with", "de", "la",
     "le", "der", "van", "von",
 ])  # fmt: skip
-"""Words of a name that tell it from no other."""
+"""Words of a name that do not distinguish it from other names."""
 SAYING = 4
-"""Words beside the question's, up to which one word of a name may stand for it."""
+"""Maximum number of words beside the question's with which one word of a name may stand for the name."""
 ALIKE = 0.8
-"""The similarity of two words, 0 to 1, from which one may be the other misspelt."""
+"""Minimum similarity of two words, from 0 to 1, at which one may be a misspelling of the other."""
 ALIASES: Mapping[str, str] = {
     "united states": "us usa america american americans states",
     "united kingdom": "uk gb britain british england english scotland scottish wales welsh",
@@ -42,7 +42,7 @@ ALIASES: Mapping[str, str] = {
     "mandarin": "chinese", "persian": "farsi", "farsi": "persian", "dutch": "flemish", "male": "m man men",
     "female": "f woman women", "science fiction": "scifi sci",
 }  # fmt: skip
-"""A value -> single words by which people say it too, all in lower case."""
+"""A value -> single words that people use for it, all in lower case."""
 
 
 NUMERALS = {
@@ -54,7 +54,7 @@ NUMERALS = {
 @dataclass(frozen=True)
 class _Token:
     word: str
-    """In lower case, without accents, apostrophes or a possessive."""
+    """The word in lower case, without accents, apostrophes or a possessive."""
     text: str
     start: int
     end: int
@@ -69,12 +69,12 @@ class _Match:
     value: str
     first: int
     end: int
-    """Places of tokens; `end` is the one after the last."""
+    """Positions in the list of tokens: `first` is the first token, and `end` follows the last token."""
 
 
 @dataclass(frozen=True)
 class KnownColumn:
-    """The database's knowledge of an answer: its kind, the words and the values of its column."""
+    """The database's knowledge of an answer: its kind, and the words and the values of its column."""
 
     kind: str
     words: str
@@ -82,7 +82,10 @@ class KnownColumn:
 
     @cached_property
     def has_names(self) -> bool:
-        """Whether values are names of several words: of other kinds, as `Paused`, people say synonyms."""
+        """Return whether a value of the column is a name of several words.
+
+        Other values, such as `Paused`, have synonyms.
+        """
         return any(
             len(tokens) > 1 and all(token.is_name or token.word in SMALL for token in tokens)
             for tokens in map(split_tokens, self.values)
@@ -90,33 +93,33 @@ class KnownColumn:
 
     @cached_property
     def index(self) -> Index:
-        """The values by their words."""
+        """The values, indexed by their words."""
         return index_values(self.values)
 
 
 @dataclass(frozen=True)
 class Index:
-    """Values by their words, and the most words that one has."""
+    """Values by their words, and the largest number of words of a value."""
 
     values: Mapping[tuple[str, ...], str]
     longest: int
 
 
 def index_values(values: Iterable[str]) -> Index:
-    """Index values by their words; one without a word is left out."""
+    """Index values by their words; empty values are left out."""
     found = {tuple(token.word for token in split_tokens(value)): value for value in reversed([*values])}
     found.pop((), None)
     return Index(found, max(map(len, found), default=0))
 
 
 def split_tokens(text: str) -> list[_Token]:
-    """Split a text into words with their places."""
+    """Split a text into words with their positions."""
     plain = unicodedata.normalize("NFKC", text)
     return [_Token(fold(found[0]), found[0], *found.span()) for found in TOKEN.finditer(plain)]
 
 
 def fold(word: str) -> str:
-    """Write a word in lower case, without accents, apostrophes or a possessive, and a numeral in figures."""
+    """Normalise a word: lower case, digits for numerals, no accents, apostrophes or possessive."""
     bare = APOSTROPHE.sub("", POSSESSIVE.sub("", word))
     parts = unicodedata.normalize("NFKD", bare)
     plain = "".join(sign for sign in parts if not unicodedata.combining(sign)).casefold()
@@ -124,12 +127,16 @@ def fold(word: str) -> str:
 
 
 def find_value(answer: str, response: str, question: str, column: KnownColumn) -> RuleFinding:
-    """Find which values of the answer's column a response has, and what follows from them.
+    """Find the values of the answer's column in a response, and return the rule that follows from them.
 
-    holds: the answer, right after words of the question, and no word that could turn it. part: some of a
-    list, and of others no trace. other value: another one, and no trace of the answer. no value: neither,
-    where the column or the response has names, since people say synonyms of other values. Where the question
-    names the answer, as one of things to choose from, only a response without a further word is decided.
+    - `holds`: the answer, right after words of the question, without words that could change the meaning.
+    - `part`: some items of a list, and no trace of the others.
+    - `other value`: another value, and no trace of the answer.
+    - `no value`: neither. This requires names in the column or the response, because other values have
+      synonyms.
+
+    If the question names the answer as one of several choices, only a response without further words is
+    decided.
     """
     items = [item.strip() for item in answer.split(";") if item.strip()]
     if len(response) > LONGEST or not items or not column.values or POLAR & {fold(item) for item in items}:
@@ -178,7 +185,7 @@ def _find_choice(
     named: Collection[str],
     column: KnownColumn,
 ) -> RuleFinding:
-    """Find which of the things that a question names a response chooses, if it says nothing else."""
+    """Return the rule for a response to a question that names choices, if the response says nothing else."""
     matches = _match(tokens, (index_values(items), column.index))
     chosen = {match.value for match in matches}
     covered = {place for match in matches for place in range(match.first, match.end)}
@@ -202,7 +209,7 @@ def _words(text: str) -> set[str]:
 
 
 def _match(tokens: Sequence[_Token], indexes: Sequence[Index]) -> list[_Match]:
-    """Match values from left to right, the longest at each place."""
+    """Match values in a text from left to right, the longest at each position."""
     words = [token.word for token in tokens]
     longest = max(index.longest for index in indexes)
     matches: list[_Match] = []
@@ -227,10 +234,10 @@ def _is_written(
     items: Collection[str],
     incidental: Collection[str],
 ) -> bool:
-    """Return whether a match is a value and no common word, nor the end of a longer name.
+    """Return whether a match is a value, and not a common word or the end of a longer name.
 
-    A value of one word counts as it is written in the database. The answer counts in any case, but where it
-    is also a word of its column's name, as the city City.
+    A value of one word must be written as in the database. The answer counts in any case, unless it is also a
+    word of its column's name, such as `City` in a column of cities.
     """
     if match.end - match.first > 1:
         return True
@@ -252,7 +259,7 @@ def _is_written(
 
 
 def _states(text: str, tokens: Sequence[_Token], asked: Sequence[_Token], matches: Sequence[_Match]) -> bool:
-    """Return whether a text states its values: right after words of the question, and nothing turns it."""
+    """Return whether a text states its values right after words of the question, and does not negate them."""
     bare, last = [], 0
     for match in matches:
         bare.append(text[last : tokens[match.first].start])
@@ -282,7 +289,7 @@ def _touches(tokens: Sequence[_Token], match: _Match, words: set[str]) -> bool:
 
 
 def _has_trace(item: str, spare: Sequence[_Token], known: set[str], incidental: Collection[str]) -> bool:
-    """Return whether words beside the question's may be meant as a value."""
+    """Return whether the words beside those of the question could stand for a value."""
     tokens = split_tokens(item)
     words = [token.word for token in tokens if token.word not in SMALL] or [token.word for token in tokens]
     telling = [word for word in words if word not in known]
@@ -305,7 +312,7 @@ def _has_trace(item: str, spare: Sequence[_Token], known: set[str], incidental: 
 
 
 def _is_alike(word: str, said: str) -> bool:
-    """Return whether a word may be another: the same, of the same stem, a beginning of it, or misspelt."""
+    """Return whether two words could be the same: equal, with a common stem, abbreviated or misspelt."""
     if word == said:
         return True
     short = min(len(word), len(said))
@@ -316,7 +323,7 @@ def _is_alike(word: str, said: str) -> bool:
 
 
 def _is_shortened(tokens: Sequence[_Token], said: Sequence[str]) -> bool:
-    """Return whether the initials of a name stand among words, or those of words in a row are the name."""
+    """Return whether words contain the initials of a name, or have the name as their initials."""
     initials = {
         "".join(token.word[0] for token in tokens),
         "".join(token.word[0] for token in tokens if token.word not in SMALL),

@@ -1,4 +1,4 @@
-"""Parse replies with labelled parts (`SQL: ...`): tolerates Markdown around labels, otherwise strict."""
+"""Parse replies with labelled parts (`SQL: ...`); Markdown around labels is tolerated."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import re
 from collections.abc import Sequence
 
 SIGNS = r"[*_`#>\- \t]*"
-"""What Markdown may put around a label."""
+"""Characters that Markdown may put around a label."""
 LISTED = rf"^{SIGNS}(?:\d+[.)]{SIGNS})?"
 AFTER = rf"{SIGNS}:(?:\*\*|__)?[ \t]*"
-"""The colon of a label. No other sign is taken away behind it: a value may begin with a minus."""
+"""The colon of a label.
+
+Only these characters are removed after it, because a value may begin with a minus.
+"""
 
 
 def split_parts(reply: str, labels: Sequence[str]) -> list[tuple[str, str]]:
-    """Split a reply at lines that begin with a label; what stands before the first is left out."""
+    """Split a reply at lines that begin with a label; text before the first label is left out."""
     names = {label.lower(): label for label in labels}
     _, *pieces = re.split(make_label_pattern(labels), reply.replace("\r\n", "\n"))
     return [(names[label.lower()], text) for label, text in zip(pieces[::2], pieces[1::2], strict=True)]
 
 
 def make_label_pattern(labels: Sequence[str]) -> str:
-    """Make the pattern of a line that begins with a label, its number if any, and a colon."""
+    """Return a pattern for the start of a line: a label, its number if any, and a colon."""
     heads = "|".join(map(re.escape, labels))
     return rf"(?im){LISTED}({heads})(?:[ \t]*\d+)?{AFTER}"

@@ -1,4 +1,4 @@
-"""Forecast the whole's means from the items that a cheap night asked, and decide whether it asks more."""
+"""Forecast means over all items from the part that a night asked, and decide whether the night asks more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tasks.scoring.metric import FloatArray
 from tasks.scoring.statistics import NORMAL_QUANTILE, POWER, correct_holm
 
 EACH_STEP = POWER ** (1 / len(STEPS))
-"""Power of a step, so that all steps together have POWER even if they were independent."""
+"""Power of one step, so that all steps together reach POWER even if they were independent."""
 
 
 class SeriesName(NamedTuple):
@@ -30,9 +30,9 @@ class SeriesName(NamedTuple):
 
 
 class PartWorth(NamedTuple):
-    """What one part was worth in past nights: spread and error, as `check_part` gives them.
+    """Statistics of one part of the items over past nights: spread and error, as `check_part` returns them.
 
-    reach: the largest past score less the smallest. results: how many scores there are.
+    reach: the largest past score minus the smallest. results: number of past scores.
     """
 
     spread: float
@@ -42,7 +42,10 @@ class PartWorth(NamedTuple):
 
 
 class PartTest(NamedTuple):
-    """How forecasts are tested: parts asked, `near` of `NightSubset`, and how many metrics there are."""
+    """Parameters of the test for drops in forecasts.
+
+    parts: number of parts asked. near: as in `NightSubset`. tests: number of metrics.
+    """
 
     parts: int
     near: float
@@ -51,11 +54,14 @@ class PartTest(NamedTuple):
 
 @dataclass(frozen=True)
 class PartForecast:
-    """What a part of the items says of a metric's mean over all items; in units of the score.
+    """A forecast of a metric's mean over all items from a part of the items, in units of the score.
 
-    mean: of the whole, estimated; it is within `error` of the true one in 95% of nights. change: from the
-    mean of past whole nights. p_value: of a fall as far by chance, one-sided; adjusted: by Holm. detectable:
-    the drop for which the night goes on to ask all items with 80% power. None of what no item has a score of.
+    - mean: the estimated mean over all items, within `error` of the true mean in 95% of nights.
+    - change: the change from the mean of past whole nights.
+    - p_value: the one-sided p value of a drop of this size; adjusted: corrected by Holm.
+    - detectable: the drop for which the night asks all items with 80% power.
+
+    mean and change are None if no item has a score.
     """
 
     section: str
@@ -71,16 +77,18 @@ class PartForecast:
 
     @property
     def name(self) -> str:
-        """SECTION.ENTRY/SYSTEM METRIC, without a system that has no name."""
+        """Return SECTION.ENTRY/SYSTEM METRIC, without /SYSTEM if the system has no name."""
         return f"{self.section}.{self.entry}{f'/{self.system}' if self.system else ''} {self.metric}"
 
 
 @dataclass(frozen=True)
 class NightPart:
-    """The part of the items that a night asked, of all entries.
+    """The part of the items that a night asked, over all entries.
 
-    n: items asked; of: items of these entries; calls: that the night's stages used; whole_calls: those of the
-    whole night before; parts: of a part's size. nights: the whole nights that items were chosen from.
+    - n: number of items asked. of: number of items in these entries.
+    - parts: number of parts asked.
+    - calls: calls of the night's stages. whole_calls: calls of the last whole night.
+    - nights: labels of the whole nights by which the items were chosen.
     """
 
     n: int
@@ -93,12 +101,15 @@ class NightPart:
 
     @property
     def saved(self) -> float:
-        """The share of the whole night's calls that were not made; of its items, if its calls are unknown."""
+        """Return the share of the whole night's calls that were saved.
+
+        If the whole night's calls are unknown, this is the share of its items.
+        """
         return 1 - (self.calls / self.whole_calls if self.whole_calls else self.n / self.of)
 
     @property
     def detectable(self) -> float:
-        """The largest of the drops that are detected, over all metrics."""
+        """Return the largest detectable drop over all metrics."""
         return max((forecast.detectable for forecast in self.forecasts), default=float("nan"))
 
 
@@ -113,8 +124,9 @@ def forecast_series(
 ) -> PartForecast:
     """Forecast a metric from the scores of some items; `correct_forecasts` corrects its p value.
 
-    now, expected, weights: shape (items,). Nights that never differed do not show that no item ever will: the
-    spread is at least what it would be if one of the past scores had differed by the whole reach.
+    now, expected, weights: shape (items,). Past nights without any change do not prove that no item ever
+    changes. So the spread is at least what it would be if one of the past scores had changed by
+    `worth.reach`.
     """
     unit = worth.reach * float(np.square(weights).sum()) * test.parts
     least = sqrt(worth.reach * unit / worth.results)
@@ -139,7 +151,7 @@ def forecast_series(
 
 
 def correct_forecasts(forecasts: Sequence[PartForecast]) -> tuple[PartForecast, ...]:
-    """Correct the p values by Holm over all that a night forecasts."""
+    """Correct the p values of all forecasts of a night by Holm."""
     adjusted = correct_holm([forecast.p_value for forecast in forecasts])
     return tuple(
         replace(forecast, adjusted=1.0 if value is None else value)
@@ -148,9 +160,10 @@ def correct_forecasts(forecasts: Sequence[PartForecast]) -> tuple[PartForecast, 
 
 
 def find_doubt(part: NightPart, near: float, drop: float) -> PartForecast | None:
-    """Find the metric that fell so that the night asks more items; the least likely of several, None of none.
+    """Return the metric whose drop makes the night ask more items; None if there is none.
 
-    near: as of `NightSubset`. drop: the smallest fall of an estimated mean that counts, as of `AlarmRule`.
+    Of several, the one with the lowest p value is returned. near: as in `NightSubset`. drop: the smallest
+    drop of an estimated mean that counts, as in `AlarmRule`.
     """
     level = STEPS[part.parts] * near
     fallen = [
@@ -162,26 +175,26 @@ def find_doubt(part: NightPart, near: float, drop: float) -> PartForecast | None
 
 
 def find_next_step(parts: int) -> int:
-    """Return how many parts follow so many; 0 is the whole."""
+    """Return the number of parts in the next step; 0 means all items."""
     return next((step for step in STEPS if step > parts), 0)
 
 
 def describe_doubt(forecast: PartForecast) -> str:
-    """Say in one line how far a mean fell by a part of the items."""
+    """Describe in one line how far a mean dropped on a part of the items."""
     return f"{forecast.name}: on a part of the items, the mean fell by {-(forecast.change or 0):.3f}" + (
         f" (p = {forecast.adjusted:.4f}, one-sided, by Holm)"
     )
 
 
 def describe_part(part: NightPart) -> str:
-    """Say in one line what a night asked, what it saved, and which drop it can find."""
+    """Describe in one line what a night asked, what it saved, and which drop it can detect."""
     unit = "calls" if part.whole_calls else "items"
     head = f"subset of {part.n} of {part.of} items; {part.saved:.0%} fewer {unit}"
     return f"{head}; a drop of {part.detectable:.2g} can be detected" if part.forecasts else head
 
 
 def describe_forecast(forecast: PartForecast) -> str:
-    """Say in one line which mean of the whole is estimated."""
+    """Describe in one line the estimated mean over all items."""
     if forecast.mean is None or forecast.change is None:
         return f"{forecast.name}: nothing scored, so no estimate"
     return (

@@ -1,10 +1,10 @@
-"""Choose the items that a cheap night asks, and estimate from their scores how far the whole's mean changed.
+"""Choose the part of the items that a night asks, and estimate from it how the mean of all items changed.
 
-A night asks one part of the items, and the next night another part, so that all items are asked in turn. A
-night in doubt asks three parts, then the whole: only the whole raises an alarm. Items that change more from
-night to night, or on which systems differ more, are in more parts.
+A night asks one part of the items, and the next night another part, so that all items are asked in turn. If
+in doubt, a night asks three parts, then all items: only a whole night raises an alarm. Items are in more
+parts if their scores vary more between nights or between systems.
 
-Axes named `...` are independent repetitions: the simulation has many histories, a project has one.
+Array axes named `...` are independent repetitions: a simulation has many histories, a project has one.
 """
 
 from __future__ import annotations
@@ -25,50 +25,62 @@ from tasks.settings import Settings
 BoolArray = npt.NDArray[np.bool_]
 
 PRIOR = 8.0
-"""An item's variance is averaged with that of all items, which counts as so many results: an item that did
-not change in a few nights may change in the next."""
+"""Weight of the mean variance of all items in the shrunk variance of one item, as a number of results.
+
+An item that did not change in a few nights may still change in the next.
+"""
 TURN = (5**0.5 - 1) / 2
-"""How far the start of the systematic sample moves from one part to the next: by the golden ratio, any number
-of parts in a row spreads evenly over the items."""
+"""The shift of the systematic sample's start from one part to the next.
+
+With the golden ratio, any number of consecutive parts is spread evenly over the items.
+"""
 ROUNDING = 1e-9
+"""Tolerance against division by zero, and for sums of chances that are just below a whole number."""
 
 
 STEPS = {1: 4.0, 3: 1.0}
-"""How many parts a night asks, one step after the other -> the level below which it goes on to the next step,
-in units of `near`. After the last step it asks the whole."""
+"""Number of parts asked in a step -> the p value, in units of `near`, below which the next step follows.
+
+After the last step, the night asks all items.
+"""
 
 
 class NightSubset(Settings):
-    """When nights ask a part of the items, and which."""
+    """Parameters of nights that ask only a part of the items."""
 
     every: int = Field(default=28, ge=2)
-    """The longest that nights go without all items: one of so many asks the whole."""
+    """Maximum number of nights from one whole night to the next."""
     share: float = Field(default=0.1, gt=0, lt=1)
-    """The share of the items that is one part; never fewer than 6 items."""
+    """Share of the items in one part, but at least 6 items."""
     near: float = Field(default=0.05, gt=0, le=0.1)
-    """How unlikely by chance a fall in three parts is (one-sided p value, corrected by Holm over all metrics)
-    for the night to ask the whole. One part asks three from 4 times this level on."""
+    """P value (one-sided) below which a drop in three parts makes the night ask all items.
+
+    Holm's method corrects p values over all metrics. From one part, the night goes on to three below 4 times
+    this level.
+    """
     nights: int = Field(default=7, ge=3)
-    """From how many past whole nights items are chosen, and their scores expected. As many nights are whole
-    at first."""
+    """Number of past whole nights by which items are chosen and scores are expected.
+
+    A project starts with as many whole nights.
+    """
     seed: int = 0
-    """Seed of the order in which items become parts."""
+    """The seed of the order in which items are assigned to parts."""
 
 
 def count_part(items: int, share: float) -> int:
-    """Return how many of so many items a part has: all where 6 or fewer are there."""
+    """Return the number of items in a part: all items if there are 6 or fewer."""
     return min(items, max(LEAST, round(share * items)))
 
 
 def weigh_items(past: FloatArray, metrics: Sequence[str]) -> FloatArray:
-    """Compute how well each item tells nights and systems apart; shape (..., items).
+    """Compute how strongly each item's score varies between nights and systems; shape (..., items).
 
-    The weight is the standard deviation of an item's past scores over systems and nights, each metric in
-    units of its mean variance. A systematic sample in proportion to it has the least variance for a
-    difference estimator (Neyman 1934). All items weigh 1 where no score ever differed.
+    The weight is the standard deviation of an item's past scores over systems and nights, with each metric in
+    units of its mean variance. A systematic sample in proportion to the weights has the least variance for a
+    difference estimator (Neyman 1934). All weights are 1 if no score ever differed.
 
-    past: shape (..., series, nights, items), NaN where unscored. metrics: the metric of each series; series
-    of one metric are different systems.
+    past: shape (..., series, nights, items), NaN if unscored. metrics: the metric of each series; series with
+    the same metric belong to different systems.
     """
     total = np.zeros((*past.shape[:-3], past.shape[-1]))
     for metric in dict.fromkeys(metrics):
@@ -80,7 +92,7 @@ def weigh_items(past: FloatArray, metrics: Sequence[str]) -> FloatArray:
 
 
 def _shrink_variance(rows: FloatArray) -> FloatArray:
-    """Compute the items' variances, averaged with their mean. rows: shape (..., results, items)."""
+    """Compute the items' variances, shrunk towards their mean. rows: shape (..., results, items)."""
     known = ~np.isnan(rows)
     count = known.sum(-2)
     values = np.where(known, rows, 0.0)
@@ -95,7 +107,8 @@ def _shrink_variance(rows: FloatArray) -> FloatArray:
 def find_chances(weights: FloatArray, number: int) -> FloatArray:
     """Compute each item's probability of being in a part of `number` items; shape (..., items).
 
-    In proportion to the weight; an item that would exceed 1 is always asked. They add up to `number`.
+    Probabilities are in proportion to the weights; an item that would exceed 1 is always asked. The sum is
+    `number`.
     """
     chances = np.zeros_like(weights)
     certain = np.zeros(weights.shape, dtype=np.bool_)
@@ -110,10 +123,10 @@ def find_chances(weights: FloatArray, number: int) -> FloatArray:
 
 
 def order_items(ids: Sequence[str], strata: Sequence[Sequence[Hashable]], seed: int) -> IntArray:
-    """Order items so that those of a stratum follow each other; their places, shape (items,).
+    """Return the order of items in which those of a stratum are adjacent, as positions of shape (items,).
 
-    Strata and the items in them are in the order of hashes of their names and the seed. strata: of each item,
-    the widest first, such as (template, group).
+    Strata and the items in them are ordered by hashes of their names and the seed. strata: for each item, its
+    strata from the widest on, such as (template, group).
     """
 
     def key(place: int) -> tuple[str, ...]:
@@ -126,9 +139,9 @@ def order_items(ids: Sequence[str], strata: Sequence[Sequence[Hashable]], seed: 
 def choose_part(chances: FloatArray, order: IntArray, part: int, seed: int) -> BoolArray:
     """Choose the items of a part; shape (..., items).
 
-    A systematic sample with unequal probabilities (Madow 1949): the chances are added up in order, and an
-    item is chosen where the sum passes `start`, `start + 1`, and so on. So each stratum has its expected
-    number of items, rounded up or down. part: from 0 on; it moves the start.
+    The method is a systematic sample with unequal probabilities (Madow 1949). Chances are added up in order,
+    and an item is chosen if the sum passes `start`, `start + 1`, and so on. So each stratum has its expected
+    number of items, rounded up or down. part: the number of the part, from 0; it shifts the start.
     """
     digest = make_id("start", seed)
     start = (int(digest, 16) / 16 ** len(digest) + part * TURN) % 1
@@ -140,7 +153,7 @@ def choose_part(chances: FloatArray, order: IntArray, part: int, seed: int) -> B
 
 
 def expect_scores(past: FloatArray) -> FloatArray:
-    """Compute each item's mean score over past nights, NaN without one; shape (..., series, items)."""
+    """Compute each item's mean score over past nights, NaN without scores; shape (..., series, items)."""
     known = ~np.isnan(past)
     count = known.sum(-2)
     total = np.where(known, past, 0.0).sum(-2)
@@ -149,10 +162,10 @@ def expect_scores(past: FloatArray) -> FloatArray:
 
 
 def weigh_parts(chances: FloatArray, order: IntArray, first: int, parts: int, seed: int) -> FloatArray:
-    """Weigh the items of so many parts, from one on, for an estimate of the whole; shape (..., items).
+    """Return the weights of items in `parts` parts from `first` on, for an estimate over all items.
 
-    An item weighs 1 / chance in each part that it is in, and each part the same. Weights add up to 1; those
-    of items in no part are 0.
+    The shape is (..., items). An item has the weight 1 / chance in each part that contains it, and all parts
+    have the same weight. Weights add up to 1; items in no part have the weight 0.
     """
     total = np.zeros_like(chances)
     for part in range(first, first + parts):
@@ -164,12 +177,13 @@ def weigh_parts(chances: FloatArray, order: IntArray, first: int, parts: int, se
 
 
 def estimate_change(now: FloatArray, expected: FloatArray, weights: FloatArray) -> FloatArray:
-    """Estimate how far the whole's mean is from what past nights let expect; in units of the score.
+    """Estimate how far the mean of all items is from its expectation by past nights, in units of the score.
 
-    The difference estimator with Hajek's weights (Sarndal, Swensson and Wretman 1992, sections 6.3 and 5.7):
-    sum_i w_i (y_i - x_i) / sum_i w_i over the parts' items i, with the weight w_i of `weigh_parts`, y_i the
-    night's score and x_i the item's expected score. The whole's mean is estimated by the mean of all x_i plus
-    the change. Items without a score in the night, or before, are left out. NaN if none is left.
+    The estimate is the difference estimator with Hajek's weights (Sarndal, Swensson and Wretman 1992,
+    sections 6.3 and 5.7): sum_i w_i (y_i - x_i) / sum_i w_i over the parts' items i. In it, w_i is the weight
+    by `weigh_parts`, y_i the night's score and x_i the item's expected score. The estimated mean of all items
+    is the mean of all x_i plus the change. Items without a score in the night or before are left out. The
+    result is NaN if none is left.
     """
     difference = now - expected
     used = np.where(np.isnan(difference), 0.0, np.broadcast_to(weights, difference.shape))
@@ -181,10 +195,10 @@ def estimate_change(now: FloatArray, expected: FloatArray, weights: FloatArray) 
 
 @dataclass(frozen=True)
 class PartError:
-    """How far off one part's estimates were for past nights; shape (..., series), in units of the score.
+    """The error of estimates from one part in past nights; shape (..., series), in units of the score.
 
-    spread: root mean square of the estimated change. error: root mean square of the estimate less the change
-    of the whole's mean. Of n parts, both are divided by the square root of n.
+    spread: root mean square of the estimated change. error: root mean square of the estimate minus the true
+    change of the mean. For n parts, both are divided by the square root of n.
     """
 
     spread: FloatArray
@@ -194,11 +208,11 @@ class PartError:
 def check_part(
     past: FloatArray, metrics: Sequence[str], order: IntArray, share: float, seed: int
 ) -> PartError:
-    """Estimate each past night from its parts, by weights and expected scores of the other nights.
+    """Estimate each past night from its parts, with weights and expected scores from the other nights.
 
-    The night's own scores choose none of its items: an item that just changed would weigh too much. past: as
-    in `weigh_items`, of two nights or more. The spread includes what clusters of items, and all items, change
-    by together.
+    The night's own scores do not influence the choice of its items. Otherwise, an item that just changed
+    would get too much weight. past: as in `weigh_items`, with two or more nights. The spread includes common
+    changes of clusters and of all items.
     """
     nights, items = past.shape[-2:]
     number = count_part(items, share)
@@ -215,7 +229,7 @@ def check_part(
 
 
 def _square(values: Iterable[FloatArray]) -> FloatArray:
-    """Compute the root mean square of arrays, without NaN."""
+    """Compute the root mean square of arrays, ignoring NaN."""
     stacked = np.stack(list(values))
     known = ~np.isnan(stacked)
     squares = np.where(known, stacked, 0.0) ** 2
@@ -224,9 +238,10 @@ def _square(values: Iterable[FloatArray]) -> FloatArray:
 
 
 def find_fall_chance(change: FloatArray, spread: FloatArray) -> FloatArray:
-    """Compute the one-sided p value of a fall: how likely chance alone gives this change, or a lower one.
+    """Compute the one-sided p value of a drop: the probability of this change, or a lower one, by chance.
 
-    The change is normal about 0 with the spread of past nights. Without any spread a fall has 0, NaN has 1.
+    By chance, the change is normally distributed around 0 with the spread of past nights. If the spread is 0,
+    a drop has the p value 0; NaN has 1.
     """
     from scipy.stats import norm
 
@@ -237,11 +252,11 @@ def find_fall_chance(change: FloatArray, spread: FloatArray) -> FloatArray:
 
 
 def find_detectable_drop(spread: float, unit: float, level: float, power: float = POWER) -> float:
-    """Compute the smallest drop of the mean that a part finds with this power at this one-sided level.
+    """Compute the smallest drop of the mean that a part detects with this power at this one-sided level.
 
-    The positive solution d of d = z(1 - level) s + z(power) sqrt(s^2 + d u), with s the spread. A drop adds
-    to the variance, since it depends on which items fall: at most d u where scores span a range r, with u = r
-    sum_i w_i^2 and weights w_i that add up to 1. unit: u.
+    The result is the positive solution d of d = z(1 - level) s + z(power) sqrt(s^2 + d u), with the spread s.
+    A drop adds to the variance, because it depends on which items drop. The addition is at most d u if scores
+    span a range r, with u = r sum_i w_i^2 and weights w_i that add up to 1. unit: u.
     """
     from scipy.stats import norm
 

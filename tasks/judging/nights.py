@@ -1,4 +1,4 @@
-"""Evaluate a night: which scores dropped significantly, and whether the judge changed instead."""
+"""Evaluate a night (a repeated evaluation): which scores dropped, and whether the judge changed instead."""
 
 from __future__ import annotations
 
@@ -21,27 +21,34 @@ NightState = Literal["accepted", "alarm", "unfinished"]
 
 
 class AlarmRule(Settings):
-    """When a night raises an alarm."""
+    """The conditions under which a night raises an alarm."""
 
     drop: float = Field(default=0.02, ge=0)
     """Minimum drop of a mean that raises an alarm, in units of the score."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
-    """Significance level for the paired bootstrap's two-sided p value, with Holm's correction over the night,
-    and for McNemar's test on a judge's canaries."""
+    """Significance level for the paired bootstrap (two-sided, with Holm's correction over the night).
+
+    McNemar's test on a judge's canaries uses the same level.
+    """
     unscored: float = Field(default=0.2, ge=0, le=1)
     """Maximum share of unscored items; a higher share raises an alarm."""
     draws: int = Field(default=10_000, ge=100)
-    """Bootstrap samples per interval."""
+    """Number of bootstrap samples per interval."""
     seed: int = 0
     """The seed of the bootstrap."""
 
 
 @dataclass(frozen=True)
 class NightSeries:
-    """A metric of one system in a night. n, mean: of all cases it was asked; the rest of those in pairs.
+    """A metric of one system in a night.
 
-    difference: mean of this night less that of the night before, with its 95% interval; adjusted: the p
-    value by Holm over all that the night compares. None where there are no pairs, or too few clusters.
+    - n, n_scored, mean: computed over all cases that the system was asked; all other values are over pairs.
+    - before, now: the means of the earlier night and of this night.
+    - difference: now minus before; low and high are its 95% interval.
+    - adjusted: the p value, corrected by Holm over all comparisons of the night.
+    - fell, rose: number of pairs whose score is lower or higher than in the earlier night.
+
+    Values are None without pairs or with too few clusters.
     """
 
     section: str
@@ -66,17 +73,19 @@ class NightSeries:
 
     @property
     def name(self) -> str:
-        """SECTION.ENTRY/SYSTEM METRIC, without a system that has no name."""
+        """Return SECTION.ENTRY/SYSTEM METRIC, without /SYSTEM if the system has no name."""
         return f"{self.section}.{self.entry}{f'/{self.system}' if self.system else ''} {self.metric}"
 
 
 @dataclass(frozen=True)
 class JudgeChange:
-    """A judge's own verdicts on the canaries of an entry, this night and the one before.
+    """The verdicts of a judge itself on the canaries of an entry, in this night and in the earlier one.
 
-    right, before: of the n canaries of both nights; lost, won: canaries right in one of them alone; p_value:
-    of McNemar's exact test over these; None of too few canaries. judge: empty where the entry has one judge
-    alone.
+    - n: number of canaries in both nights; right and before count the right verdicts in this and the earlier
+      night.
+    - lost, won: number of canaries that are right only in the earlier night or only in this night.
+    - p_value: the p value of McNemar's exact test on lost and won canaries; None with too few canaries.
+    - judge: empty if the entry has only one judge.
     """
 
     section: str
@@ -93,7 +102,7 @@ class JudgeChange:
 
 @dataclass(frozen=True)
 class GoldDifference:
-    """An item whose gold query gives another answer than before. entry: by its full name."""
+    """An item whose gold query returns another answer than before. entry: its full name."""
 
     entry: str
     item: str
@@ -102,7 +111,7 @@ class GoldDifference:
 
 @dataclass(frozen=True)
 class NightAlarm:
-    """A reason for an alarm, in one line."""
+    """A reason for an alarm. what: a description in one line."""
 
     kind: AlarmKind
     what: str
@@ -110,7 +119,11 @@ class NightAlarm:
 
 @dataclass(frozen=True)
 class Night:
-    """A night. against: the accepted night that it was compared with, if any. gold: queries run again."""
+    """The result of a night.
+
+    against: the label of the accepted night that it was compared with, if any. gold: number of gold queries
+    that were run again.
+    """
 
     label: str
     against: str | None
@@ -121,9 +134,9 @@ class Night:
     gold: int = 0
     differences: tuple[GoldDifference, ...] = ()
     part: NightPart | None = None
-    """What it asked; None of a whole night."""
+    """The part of the items that the night asked; None for a whole night."""
     whole: str = ""
-    """Why it asked all items, where other nights ask a part."""
+    """The reason for asking all items, if other nights ask a part."""
 
     @property
     def is_accepted(self) -> bool:
@@ -132,12 +145,15 @@ class Night:
 
     @property
     def is_baseline(self) -> bool:
-        """Return whether later nights are compared with it: an accepted night of all items."""
+        """Return whether later nights are compared with this one, which must be accepted and whole."""
         return self.is_accepted and self.part is None
 
 
 def list_series(strands: Iterable[Strand]) -> list[NightSeries]:
-    """List the metrics of a night's strands, compared with nothing yet. A case answered often counts once."""
+    """List the metrics of each system in a night, without a comparison.
+
+    A case that was answered several times counts once, with its mean score.
+    """
     series = []
     for strand in sorted(strands, key=lambda listed: (listed.section, listed.name)):
         scores: dict[str, dict[str, list[float | None]]] = defaultdict(lambda: defaultdict(list))
@@ -162,7 +178,7 @@ def list_series(strands: Iterable[Strand]) -> list[NightSeries]:
 
 
 def name_by_id(row: CanaryRow) -> str:
-    """Name the judge that a canary tries: `JUDGE/ID` is one of several; empty where there is one alone."""
+    """Return the judge's name from a canary's id `JUDGE/ID`; empty if the entry has only one judge."""
     return row.id.rpartition("/")[0]
 
 
@@ -172,10 +188,10 @@ def compare_canaries(
     night: Iterable[CanaryRow],
     name_judge: Callable[[CanaryRow], str] = name_by_id,
 ) -> list[JudgeChange]:
-    """Compare each judge's own verdicts on the canaries that both nights have; `mark_drifts` decides.
+    """Compare each judge's own verdicts on the canaries of both nights; `mark_drifts` decides on drift.
 
-    entry: section and key. What a rule decides before the judge is left out of it, and a verdict that did
-    not parse is not right. name_judge: of several judges of an entry, the one that a canary tries.
+    entry: section and key. Verdicts of rules are ignored, and verdicts that could not be parsed count as
+    wrong. name_judge: returns the judge of a canary, for entries with several judges.
     """
     before = {row.id: _is_right(row) for row in earlier}
     rows = {row.id: row for row in night}
@@ -204,10 +220,11 @@ def compare_canaries(
 
 
 def mark_drifts(changes: Sequence[JudgeChange], alpha: float) -> list[JudgeChange]:
-    """Mark the judges that lost more canaries than chance would take, corrected by Holm.
+    """Mark the judges that lost significantly more canaries than they won, corrected by Holm.
 
-    Entries that share a judge share its verdicts on the canaries: the same change counts once. A judge of
-    whom too few canaries changed to be below `alpha` at all counts as no test (Tarone 1990).
+    Entries with the same judge have the same verdicts on canaries, so equal changes count as one test. A
+    judge with so few changes that its p value could not be below `alpha` does not count as a test (Tarone
+    1990).
     """
     tests = {
         _name_change(change): change.p_value
@@ -233,10 +250,10 @@ def _is_right(row: CanaryRow) -> bool:
 def judge_series(
     series: Sequence[NightSeries], comparison: Comparison, judges: Sequence[JudgeChange], rule: AlarmRule
 ) -> list[NightSeries]:
-    """Decide of each metric what became of it.
+    """Decide on the outcome of each metric.
 
-    comparison: of the night before (A) with this one (B), on one strand each. A fall of a metric whose judge
-    drifted is the judge's.
+    comparison: of the earlier night (A) with this night (B). A drop of a metric whose judge drifted is
+    attributed to the judge.
     """
     changes = {
         (strand.section, strand.b, change.metric): change
@@ -290,7 +307,7 @@ def _judged_by(series: NightSeries, judge: JudgeChange) -> bool:
 def list_alarms(
     series: Sequence[NightSeries], judges: Sequence[JudgeChange], lost: Sequence[str], rule: AlarmRule
 ) -> list[NightAlarm]:
-    """List what a night raises an alarm for, the worst first. lost: systems that the night before had."""
+    """List the alarms of a night, the most severe first. lost: systems that only the earlier night has."""
     drifts = [judge for judge in judges if judge.drifted]
     return [
         *(NightAlarm("regression", describe_fall(metric)) for metric in series if metric.outcome == "fell"),
@@ -312,7 +329,7 @@ def list_alarms(
 
 
 def describe_fall(series: NightSeries) -> str:
-    """Say in one line how far a mean fell."""
+    """Describe in one line how far a mean dropped."""
     known = series.low is not None and series.high is not None
     interval = f"95% interval {series.low:.3f} to {series.high:.3f}, " if known else ""
     return (
@@ -322,7 +339,7 @@ def describe_fall(series: NightSeries) -> str:
 
 
 def describe_drift(judge: JudgeChange, series: Sequence[NightSeries]) -> str:
-    """Say in one line how a judge changed, and which falls are therefore no regressions."""
+    """Describe in one line how a judge changed, and which drops are therefore not regressions."""
     name = f"{judge.section}.{judge.entry}{f' ({judge.judge})' if judge.judge else ''}"
     moved = [
         metric.metric for metric in series if metric.outcome == "judge drift" and _judged_by(metric, judge)

@@ -1,4 +1,4 @@
-"""Analyse the items that three or more systems answered, in the pairs of a comparison."""
+"""Analyse the items that three or more systems answered, from the pairs of a comparison."""
 
 from __future__ import annotations
 
@@ -16,10 +16,13 @@ def analyse_pairs(
     seed: int = 0,
     letters: Sequence[tuple[str, str]] = (),
 ) -> list[tuple[Sequence[Strand], ItemAnalysis]]:
-    """Analyse the items of strands that are paired with each other; with the strands, in their order.
+    """Analyse the items of systems that are paired with each other.
 
-    letters: of each pair, which of the sides its strands are of; they tell strands of one name apart. With
-    fewer than LEAST_SYSTEMS strands the items' discrimination says nothing.
+    Returns the systems with each analysis.
+
+
+    letters: for each pair, the sides of its two members, which distinguish systems with the same name. With
+    fewer than LEAST_SYSTEMS systems, the items' discrimination is meaningless.
     """
     sides = {
         strand: letter
@@ -34,7 +37,7 @@ def analyse_pairs(
 
 
 def _group_strands(pairs: Iterable[tuple[Strand, Strand]]) -> list[list[Strand]]:
-    """Group strands that are paired with each other, directly or through others, in the order of sides."""
+    """Group systems that are paired with each other, directly or through others, in the order of sides."""
     groups: list[list[Strand]] = []
     for pair in pairs:
         touched = [group for group in groups if not set(group).isdisjoint(pair)]
@@ -46,7 +49,7 @@ def _group_strands(pairs: Iterable[tuple[Strand, Strand]]) -> list[list[Strand]]
 def _analyse(
     strands: Sequence[Strand], sides: Mapping[Strand, str], metrics: Sequence[str], draws: int, seed: int
 ) -> Iterable[ItemAnalysis]:
-    """Analyse the items of strands under each metric; one that is asked otherwise in another is left out."""
+    """Analyse the items by each metric, without cases whose question or reference differs between systems."""
     altered = {case for strand in strands[1:] for case in find_altered(strands[0], strand)}
     collected = [collect_cases(strand) for strand in strands]
     known = {key: case for cases in reversed(collected) for key, case in cases.items() if key not in altered}
@@ -70,7 +73,10 @@ def _analyse(
 def price_means(
     strands: Sequence[Strand], analysis: ItemAnalysis, read_cost: Callable[[Strand], AnswerCost]
 ) -> PricedMetric:
-    """Put the cost of its answers beside each system's mean. strands: in the order of the analysis."""
+    """Add the cost of an answer to each system's mean.
+
+    `strands`: the systems in the order of the analysis.
+    """
     return PricedMetric(
         analysis.section,
         analysis.metric,

@@ -1,4 +1,4 @@
-"""What each compared system reached over the items that all of them scored, and what an answer cost."""
+"""The systems' means over the items that all of them scored, with the cost of an answer."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from tasks.scoring.statistics import Interval
 
 @dataclass(frozen=True)
 class AnswerCost:
-    """What the model calls of a system took, per answer. None, and why, where that is not known.
+    """The cost of a system's model calls per answer. If a value is None, `why` has the reason.
 
-    tokens: of prompts and replies. usd: by `run.prices`, in US dollars. seconds: the median over answers of
-    the time that the calls of an answer took, one after the other.
+    - tokens: number of tokens in prompts and replies.
+    - usd: price by `run.prices`, in US dollars.
+    - seconds: the median over answers of the total time of an answer's calls.
     """
 
     tokens: float | None = None
@@ -24,7 +25,7 @@ class AnswerCost:
 
 @dataclass(frozen=True)
 class PricedMean:
-    """A system's mean by one metric. interval: 95%; None, and why."""
+    """A system's mean by one metric. interval: the 95% interval; if None, `why` has the reason."""
 
     system: str
     mean: float
@@ -35,7 +36,7 @@ class PricedMean:
 
 @dataclass(frozen=True)
 class PricedMetric:
-    """Systems by one metric over the items that all of them scored. left_out: further items of any system."""
+    """Systems by one metric over the items that all scored. left_out: number of other items of any system."""
 
     section: str
     metric: str

@@ -1,9 +1,9 @@
 """Quote untrusted text in a judge's prompt: fenced, prefixed line by line, without hidden characters.
 
-A text under judgement may pretend that it has ended, that it is the system message, or that it is the
-verdict. Quoted, it cannot do so by its form: no line of it begins at the margin, its fence does not occur in
-it, and it holds no token that a chat template reads as a change of role. Its content is unchanged:
-docs/judging.md lists the limits.
+A judged text may pretend that it has ended, or that it is the system message or the verdict. A quoted text
+cannot do so by its form. None of its lines begins at the margin, its fence does not occur in it, and it has
+no token that a chat template reads as a change of role. Its content is unchanged: docs/judging.md lists the
+limits.
 """
 
 from __future__ import annotations
@@ -14,27 +14,29 @@ from dataclasses import dataclass
 from tasks.judging.verdicts import make_mark
 
 LIMIT = 6000
+"""Default maximum length of a quoted text in characters."""
 MARK_DIGITS = 8
+"""Number of hex digits in the mark of a fence."""
 LINE = "> "
 """The prefix of every quoted line."""
 
 NEW_LINES = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 JOINERS = ("\u200c", "\u200d")
-"""Legitimate in many scripts and in emoji; next to ASCII characters they only hide something."""
+"""Joiners are legitimate in many scripts and in emoji; next to ASCII characters they only hide something."""
 HIDDEN = (
-    "\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f"  # controls, but for tab and new line
+    "\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f"  # control characters except tab and new line
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u2800\u3164\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e00ff"
     "\ud800-\udfff"
 )
 UNSEEN = re.compile(
     f"[{HIDDEN}]+"
-    "|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}"  # one variation selector picks a glyph, several carry bytes
+    "|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}"  # one variation selector selects a glyph; several carry bytes
 )
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 ROLE_MARKERS = re.compile(
-    "<(?=[|\uff5c][^|\uff5c<>\\s]{1,40}[|\uff5c]>)"  # <|im_start|> and its like
+    "<(?=[|\uff5c][^|\uff5c<>\\s]{1,40}[|\uff5c]>)"  # <|im_start|> and similar tokens
     r"|<(?=/?(?:s|bos|eos|think|start_of_turn|end_of_turn)>)"
     r"|\[(?=/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
     r"|<(?=</?SYS>>)",
@@ -45,17 +47,17 @@ ROLE_MARKERS = re.compile(
 
 @dataclass(frozen=True)
 class Quoted:
-    """A quoted text. `str()` of it is `text`."""
+    """A quoted text; `str()` returns its `text`."""
 
     text: str
     mark: str
-    """The fence's mark: the text stands between `<<<mark` and `mark>>>`; empty without the guard."""
+    """The mark of the fence: the text is between `<<<mark` and `mark>>>`; empty without the guard."""
     hidden: int = 0
-    """Number of invisible characters replaced."""
+    """Number of invisible characters that were replaced."""
     roles: int = 0
-    """Number of role markers split."""
+    """Number of role markers that were split."""
     omitted: int = 0
-    """Number of characters left out of a text over the limit."""
+    """Number of characters that were left out of a text over the limit."""
 
     def __str__(self) -> str:
         return self.text
@@ -64,8 +66,9 @@ class Quoted:
 def quote(text: str, *, guard: bool = True, limit: int = LIMIT) -> Quoted:
     """Quote a text for a prompt, deterministically.
 
-    guard: False returns the plain text, to measure the guard's effect. limit: maximum length in characters;
-    of a longer text the first two thirds and the last third of the limit are kept, with a note between them.
+    guard: False returns the plain text, to measure the effect of the guard. limit: maximum length in
+    characters. For a longer text, the first two thirds and the last third of the limit are kept, with a note
+    between them.
     """
     if not guard:
         return Quoted(SURROGATE.sub("\ufffd", text), "")
@@ -77,9 +80,9 @@ def quote(text: str, *, guard: bool = True, limit: int = LIMIT) -> Quoted:
 
 
 def clean(text: str) -> str:
-    """Turn a text into one line of a prompt without line ends, hidden characters or role markers.
+    """Return a text as one line for a prompt, without line ends, hidden characters or role markers.
 
-    For titles and for passages shown one per line; text under judgement is quoted instead.
+    This is for titles, and for passages that are shown one per line; judged text is quoted instead.
     """
     return split_roles(show_hidden(" ".join(NEW_LINES.sub("\n", text).split()))[0])[0]
 
@@ -92,7 +95,7 @@ def split_roles(text: str) -> tuple[str, int]:
 def show_hidden(text: str) -> tuple[str, int]:
     """Replace invisible characters by a note; return (text, number of characters replaced).
 
-    A single joiner between two non-ASCII characters stays.
+    A single joiner between two non-ASCII characters is kept.
     """
     count = 0
 

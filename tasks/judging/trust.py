@@ -1,4 +1,4 @@
-"""A judge's reliability: agreement with people, canaries, unscored rows, and the warnings they lead to."""
+"""A judge's reliability: agreement with people, canaries, unscored rows, and the warnings that follow."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class TrustThresholds(Settings):
     canary_agreement: float = Field(default=0.9, ge=0, le=1)
     """Minimum share of test cases with a known verdict that the judge gets right."""
     human_agreement: float = Field(default=0.8, ge=0, le=1)
-    """Minimum share of labels that agree with people's."""
+    """Minimum share of the judge's labels that agree with people's labels."""
     human_alpha: float = Field(default=0.667, ge=0, le=1)
-    """Minimum Krippendorff's alpha (ordinal) between the judge's and people's scores."""
+    """Minimum Krippendorff's alpha (ordinal) between the scores of the judge and of people."""
     unscored_share: float = Field(default=0.05, ge=0, le=1)
     """Maximum share of answers without a readable verdict."""
     judge_repeats: float = Field(default=0.8, ge=0, le=1)
@@ -48,23 +48,23 @@ class HumanAgreement:
     n: int
     """Number of items compared."""
     agreement: float | None
-    """Share of the compared items with the same label, 0 to 1; low and high: its 95% interval, if any."""
+    """Share of the compared items with the same label, from 0 to 1; low and high are its 95% interval."""
     low: float | None
     high: float | None
     kappa: float | None
-    """Cohen's kappa between judge and people's majority label; None where it is not defined."""
+    """Cohen's kappa between the judge and people's majority label; None if undefined."""
     raters_alpha: float | None
     """Krippendorff's alpha (nominal) among people; None with one rater per item."""
     kappa_interval: Interval | None = None
-    """95%, as that of raters_alpha; None where there is none."""
+    """The 95% interval of kappa; None if there is none."""
     raters_alpha_interval: Interval | None = None
     n_rated: int = 0
-    """Number of items that several people labelled, which raters_alpha is over."""
+    """Number of items that several people labelled, over which raters_alpha is computed."""
 
 
 @dataclass(frozen=True)
 class HumanAlpha:
-    """Agreement of a judge's scores with people's: Krippendorff's alpha (ordinal), 1 at most."""
+    """Agreement of a judge's scores with people's scores: Krippendorff's alpha (ordinal), at most 1."""
 
     n: int
     """Number of answers that both scored."""
@@ -72,11 +72,11 @@ class HumanAlpha:
     low: float | None
     high: float | None
     of: str = ""
-    """The system whose answers these are, if there are several."""
+    """The system that gave these answers, if there are several systems."""
 
 
 def find_majority_labels(labels: Iterable[HumanLabel]) -> dict[str, str | None]:
-    """Map each item to the majority label of its raters; None on a tie."""
+    """Return item -> the majority label of its raters; None for a tie."""
     votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for label in labels:
         votes[label.id][label.label] += 1
@@ -97,7 +97,7 @@ def measure_agreement(
 ) -> HumanAgreement:
     """Compare a judge's verdicts (item -> label, None if unscored) with people's majority labels.
 
-    draws, seed: of the bootstrap over items for the intervals.
+    draws, seed: the number of samples and the seed of the bootstrap over items for the intervals.
     """
     majority = find_majority_labels(labels)
     known = {item: label for item, label in majority.items() if label is not None}
@@ -137,11 +137,12 @@ def find_warnings(
     further: CanaryHealth | None = None,
     human: HumanAgreement | None = None,
 ) -> tuple[str, ...]:
-    """Write the warnings for the head of a report; none if the judge is within all thresholds.
+    """Return the warnings for the head of a report; none if the judge is within all thresholds.
 
-    n: number of judged rows, n_unscored of them without a verdict. further: the second set of canaries, None
-    if it was not judged. human: None without people's labels. Neither is a warning then; missing canaries of
-    the first set are one, since every evaluation has them.
+    - n, n_unscored: number of judged rows, and number of rows without a verdict.
+    - further: the second set of canaries; None gives no warning.
+    - human: the agreement with people; None gives no warning.
+    - canaries: the first set of canaries; None gives a warning, because every evaluation has them.
     """
     warnings = [
         _warn_canaries(thresholds.canary_agreement, canaries),
@@ -183,9 +184,9 @@ def _warn_human(least: float, human: HumanAgreement) -> str:
 
 
 def warn_human_alpha(thresholds: TrustThresholds, human: HumanAlpha) -> str:
-    """Write the warning for a judge whose alpha is below the threshold; empty if it is not.
+    """Return the warning for a judge whose alpha is below the threshold; empty otherwise.
 
-    An undefined alpha, as when all scores are equal, is a warning too.
+    An undefined alpha, for example because all scores are equal, also gives a warning.
     """
     of = f" of {human.of}" if human.of else ""
     if human.alpha is None:

@@ -1,8 +1,8 @@
-r"""The form of a judge's verdict: what the prompt asks for, what a grammar enforces, and what is read.
+r"""The form of a judge's verdict: in the prompt, in a grammar, and for parsing the reply.
 
-A verdict is the last line of a reply, `Verdict 3fa91c: Correct`. The mark in it is a hash of all that the
-judge is shown and occurs in none of it. So a line that the judge repeats from there, however it re-types or
-quotes it, is never a verdict, whoever wrote it.
+A verdict is the last line of a reply, such as `Verdict 3fa91c: Correct`. The mark in it is a hash of
+everything that the judge is shown, and occurs in none of it. So a line that the judge repeats from the shown
+text, even retyped or quoted, is never a verdict, whoever wrote it.
 """
 
 from __future__ import annotations
@@ -16,19 +16,22 @@ from dataclasses import dataclass, replace
 from tasks.models.ask import Unparsed
 
 DIGITS = 6
+"""Number of hex digits in the mark of a verdict."""
 BLANKS = " \t"
 FEEDBACK = 240
-"""Maximum length of feedback in characters; stops small models that do not end by themselves."""
+"""Maximum length of feedback in characters; this stops small models that do not end by themselves."""
 SIGNS = r"[*_`#> \t]*"
-"""What Markdown may put around a verdict."""
+"""Characters that Markdown may put around a verdict."""
 
 
 @dataclass(frozen=True)
 class VerdictForm:
     """The form of the verdict in a request.
 
-    values: the allowed ones. mark: as `make_form` derives it. feedback: words come before the verdict, so
-    that the judge takes them into account; they cost a small local model many seconds a call.
+    - values: the allowed verdicts.
+    - mark: the mark from `make_form`.
+    - feedback: whether the judge writes feedback first, so that it can take the feedback into account. With a
+      small local model, feedback takes many seconds per call.
     """
 
     values: tuple[str, ...]
@@ -43,13 +46,13 @@ class VerdictForm:
 
     @property
     def choices(self) -> str:
-        """The verdict lines as a prompt names them: each in quotation marks, joined by `or`."""
+        """The verdict lines for a prompt, each in quotation marks, joined by `or`."""
         return " or ".join(f'"{self.head}: {value}"' for value in self.values)
 
     def make_grammar(self) -> str:
-        r"""Build the GBNF grammar of a reply, for endpoints that decode by one (`constrain: grammar`).
+        r"""Build the GBNF grammar of a reply, for endpoints with constrained decoding (`constrain: grammar`).
 
-        It allows a line of feedback where the form has any, and the verdict line.
+        The grammar allows a line of feedback, if the form has feedback, and the verdict line.
         """
         values = " | ".join(json.dumps(value, ensure_ascii=False) for value in self.values)
         line = f"{json.dumps(f'{self.head}: ', ensure_ascii=False)} ({values})"
@@ -58,9 +61,9 @@ class VerdictForm:
         return f'root ::= feedback "\\n" {line}\nfeedback ::= [^\\n\\r]{{1,{FEEDBACK}}}'
 
     def parse(self, reply: str) -> tuple[str, str]:
-        """Read the verdict that a reply ends with, ignoring case; return (value, the text before it).
+        """Parse the verdict at the end of a reply, ignoring case; return (value, the text before it).
 
-        Raises Unparsed if the last line that is not blank is anything but one verdict line with the mark.
+        Raises Unparsed if the last non-blank line is not a verdict line with the mark.
         """
         before, _, last = reply.replace("\r\n", "\n").rstrip(BLANKS + "\n").rpartition("\n")
         values = {value.lower(): value for value in self.values}
@@ -77,24 +80,24 @@ class VerdictForm:
 
 @dataclass(frozen=True)
 class VerdictList:
-    """The form of a request for a verdict on each of `count` things: one a line, `Verdict 3fa91c: 1 Yes`."""
+    """The form of a request for verdicts on `count` things, one per line: `Verdict 3fa91c: 1 Yes`."""
 
     form: VerdictForm
     count: int
 
     @property
     def choices(self) -> str:
-        """The lines for the first of them as a prompt names them."""
+        """The verdict lines for the first thing, as an example in a prompt."""
         return " or ".join(f'"{self.form.head}: 1 {value}"' for value in self.form.values)
 
     def make_grammar(self) -> str:
-        """Build the GBNF grammar of a reply: as many lines as there are things, and nothing else."""
+        """Build the GBNF grammar of a reply with exactly one line per thing."""
         values = " | ".join(json.dumps(value, ensure_ascii=False) for value in self.form.values)
         heads = (json.dumps(f"{self.form.head}: {n} ") for n in range(1, self.count + 1))
         return "root ::= " + ' "\\n" '.join(f"{head} ({values})" for head in heads)
 
     def parse(self, reply: str) -> tuple[str, ...]:
-        """Read the verdicts that a reply ends with, in order. Raises Unparsed unless each has one."""
+        """Parse the verdicts at the end of a reply, in order. Raises Unparsed unless each thing has one."""
         lines = [line for line in reply.replace("\r\n", "\n").split("\n") if line.strip(BLANKS)]
         last = lines[-self.count :]
         if len(last) < self.count:
@@ -120,7 +123,7 @@ def make_form(
 
 
 def make_mark(text: str, digits: int) -> str:
-    """Derive a mark of so many hex digits from a text's hash that does not occur in the text.
+    """Derive a mark of `digits` hex digits from the hash of a text, so that the mark is not in the text.
 
     The same text gives the same mark, so that a request can be replayed.
     """
@@ -131,5 +134,5 @@ def make_mark(text: str, digits: int) -> str:
 
 
 def hash_text(text: str) -> str:
-    """Hash a text, also one with lone surrogates, to hex digits."""
+    """Hash a text to hex digits; lone surrogates are allowed."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

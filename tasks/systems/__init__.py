@@ -1,1 +1,1 @@
-"""Systems under test: the interface, adapters for users' systems, and the built-in reference RAG."""
+"""Systems under test: their interface, adapters for users' systems, and the built-in reference RAG."""

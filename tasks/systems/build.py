@@ -27,9 +27,9 @@ __all__ = ["SystemEntry", "build_system"]
 def build_system(name: str, entry: SystemEntry, corpus: Sequence[Document], ask: Ask) -> System:
     """Build the system `systems.<name>`.
 
-    corpus: the documents for the reference RAG; systems of other kinds ignore it. ask: the stage's; all of
-    the system's calls go through it. Raises BadInput if the entry needs what is not installed, or two
-    documents have one id.
+    corpus: the documents for the reference RAG; other kinds of systems ignore it. ask: the `Ask` of the
+    stage, through which all calls of the system go. Raises BadInput if a required library is not installed,
+    or if two documents have the same id.
     """
     if isinstance(entry, RagEntry):
         return build_rag(name, entry, corpus, ask)

@@ -16,7 +16,7 @@ DIGITS = 6
 
 
 class TextSplitter(Protocol):
-    """The part of semantic_text_splitter.TextSplitter that is used here."""
+    """The part of semantic_text_splitter.TextSplitter that this project uses."""
 
     def chunks(self, text: str) -> list[str]:
         """Split a text into chunks."""
@@ -25,7 +25,7 @@ class TextSplitter(Protocol):
 
 @dataclass(frozen=True)
 class Chunk:
-    """A chunk of a document, or a whole one. place: its number in the corpus, which breaks ties."""
+    """A chunk of a document, or a whole document. place: its position in the corpus, which breaks ties."""
 
     place: int
     document: str
@@ -34,26 +34,26 @@ class Chunk:
 
     @property
     def searched(self) -> str:
-        """The text that queries are matched with: title and text."""
+        """The text that queries are matched with: the title and the text."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
     def to_passage(self, score: float) -> Passage:
-        """Convert to a passage with a retrieval score."""
+        """Convert the chunk to a passage with a retrieval score."""
         return Passage(self.document, self.title, self.text, score)
 
 
 @dataclass(frozen=True)
 class Hit:
-    """A retrieved chunk, by its number in the corpus, with its score."""
+    """A retrieved chunk and its score. place: its position in the corpus."""
 
     place: int
     score: float
 
 
 def make_chunks(corpus: Sequence[Document], chunk: Chunking | None, encoding: str) -> list[Chunk]:
-    """Split a corpus into chunks, in its order. chunk: None keeps documents whole.
+    """Split the documents of a corpus into chunks, in order. chunk: None keeps documents whole.
 
-    Raises BadInput if two documents have one id, the library is missing or the encoding unknown.
+    Raises BadInput if two documents have the same id, the library is missing, or the encoding is unknown.
     """
     seen: set[str] = set()
     chunks: list[Chunk] = []
@@ -71,7 +71,8 @@ def make_chunks(corpus: Sequence[Document], chunk: Chunking | None, encoding: st
 def load_text_splitter(encoding: str, tokens: int, overlap: int = 0) -> TextSplitter:
     """Load a splitter of text into chunks of at most `tokens` tokens.
 
-    encoding: a model's name that tiktoken knows. Raises BadInput for an unknown one, or without the library.
+    encoding: a model name that tiktoken knows. Raises BadInput if it is unknown, or if the library is
+    missing.
     """
     library = load_library("semantic_text_splitter", "counting tokens")
     try:
@@ -83,10 +84,10 @@ def load_text_splitter(encoding: str, tokens: int, overlap: int = 0) -> TextSpli
 
 
 def fit_chunks(chunks: Sequence[Chunk], encoding: str, tokens: int) -> list[Chunk]:
-    """Truncate chunks to a token budget, best first.
+    """Truncate a list of chunks to a token budget, best first.
 
-    Chunks are kept whole up to the first that does not fit; if that is the very first, its text is truncated.
-    Raises BadInput as `load_text_splitter`.
+    Chunks are kept whole up to the first that does not fit. If already the first chunk does not fit, its text
+    is truncated. Raises BadInput like `load_text_splitter`.
     """
     splitter = load_text_splitter(encoding, tokens)
     kept: list[Chunk] = []

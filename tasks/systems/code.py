@@ -1,4 +1,4 @@
-"""A Python function as a system under test, named in params.yaml or supplied by a plug-in.
+"""A Python function as a system under test, named in params.yaml or supplied by a plug.
 
 A plug is a file in tasks/systems/own/, or a module of an installed package.
 """
@@ -18,31 +18,35 @@ from tasks.systems.entries import CallableEntry, PlugEntry
 from tasks.systems.replies import Reply, ReplyPaths, make_response, read_reply
 
 PATHS = ReplyPaths(text="answer", contexts="contexts", ids="ids", titles="titles", scores="scores")
-"""Where a function's result holds what; a plain string is the answer."""
+"""The fields of a function's result; a plain string is the answer."""
 FOLDER = Path(__file__).parent / "own"
-"""Where a project's own plugs lie."""
+"""The folder of a project's own plugs."""
 KIND = "systems"
 DIGITS = 16
+"""Number of hex digits of a hash that are part of a plug's version."""
 
 
 class CodeSystem:
     """Calls `function(question=..., history=[{question, answer}, ...])`, sync or async.
 
-    It returns the answer's text, or {"answer": text, "contexts": [text, ...], "ids": [id, ...]} with optional
-    `titles` and `scores`. `search(query=...)` returns the same without an answer.
+    The function returns the answer's text, or {"answer": text, "contexts": [text, ...], "ids": [id, ...]}
+    with optional `titles` and `scores`. `search(query=...)` returns the same without an answer.
     """
 
     def __init__(
         self, name: str, entry: CallableEntry, ask: Ask, locate: Callable[[str], str] = lambda name: name
     ) -> None:
-        """locate: maps a function's name in the entry to the `package.module:name` to call."""
+        """Create the system from its entry.
+
+        locate: maps a function's name in the entry to the `package.module:name` to call.
+        """
         self.name, self.version = name, entry.version
         self._entry, self._ask, self._locate = entry, ask, locate
 
     async def answer(
         self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
     ) -> Response:
-        """Answer one question by the function; see `System.answer`."""
+        """Answer one question with the function; see `System.answer`."""
         turns = [{"question": turn.question, "answer": turn.answer} for turn in history]
         answer = await self._ask.system(
             self.name,
@@ -57,7 +61,10 @@ class CodeSystem:
         return make_response(answer)
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Retrieve by the function `search`, best first; None without one, or if it failed."""
+        """Retrieve passages with the function `search`, best first.
+
+        Returns None without such a function, or if it failed.
+        """
         search = self._entry.search
         if search is None:
             return None
@@ -75,11 +82,11 @@ class CodeSystem:
 
 @dataclass(frozen=True)
 class Plugged:
-    """A plug's functions.
+    """The functions of a plug.
 
-    entry: their names as the ledger records them; resolving it needs no installed package. locate: maps such
-    a name to the `package.module:name` to call; raises BadInput if the installed package is not the one that
-    the parameters name.
+    - entry: the functions' names as the ledger records them, which need no installed package.
+    - locate: maps such a name to the `package.module:name` to call. It raises BadInput if the installed
+      package is not the one named in the parameters.
     """
 
     entry: CallableEntry
@@ -87,9 +94,10 @@ class Plugged:
 
 
 def find_plugged(name: str, entry: PlugEntry) -> Plugged:
-    """Find the plug of `systems.<name>`: a file of the project, else an installed package. Imports nothing.
+    """Find the plug of `systems.<name>`: a file of the project, otherwise an installed package.
 
-    Raises BadInput if the entry gives a version or record for a file, or a package has that name too.
+    The plug is not imported. Raises BadInput if the entry has a version or record although the plug is a
+    file, or if an installed package also has that name.
     """
     module = (entry.plug or name).replace("-", "_")
     path = FOLDER / f"{module}.py"
@@ -110,7 +118,7 @@ def find_plugged(name: str, entry: PlugEntry) -> Plugged:
 
 
 def make_entry(module: str, version: str, entry: PlugEntry) -> CallableEntry:
-    """Make the entry of a module's functions `answer` and, if the plug has it, `search`."""
+    """Make an entry for a module's function `answer` and, if the plug has one, `search`."""
     search = f"{module}:search" if entry.search else None
     return CallableEntry(kind="callable", version=version, function=f"{module}:answer", search=search)
 
@@ -118,7 +126,8 @@ def make_entry(module: str, version: str, entry: PlugEntry) -> CallableEntry:
 def locate(name: str, entry: PlugEntry, function: str) -> str:
     """Return the `package.module:name` of a function of an installed plug.
 
-    Raises BadInput if the plug is not installed, or its version or record is not the entry's.
+    Raises BadInput if the plug is not installed, has another version or record than the entry, or has no such
+    function.
     """
     place, plug_name = f"params.yaml: systems.{name}", entry.plug or name
     plug = find_plug(KIND, plug_name)

@@ -11,15 +11,17 @@ from tasks.artifacts.rows import Origin
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a document that was written here. paragraph: its number, from 0."""
+    """A sentence of a document that this project generated. paragraph: its number, counted from 0."""
 
     text: str
     writer: str
-    """`model`, or `plain`: by code, from the facts alone."""
+    """The writer: `model`, or `plain` for code that only uses the facts."""
     paragraph: int
     facts_read: int = 0
-    """Number of facts that were read back from it, each in one sentence only: by the reader from a model's,
-    by rule from a plain one."""
+    """Number of facts that were read back from this sentence and from no other.
+
+    A model reads facts from sentences that a model wrote; rules read them from `plain` sentences.
+    """
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,7 @@ class Document:
     text: str
     origin: tuple[Origin, ...]
     sentences: tuple[Sentence, ...] = ()
-    """Who wrote the text, sentence by sentence; empty of a document that was not written here."""
+    """The sentences of the text with their writers; empty if this project did not generate the document."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class Passage:
     title: str
     text: str
     score: float
-    """The retriever's score, higher is better, rounded to 1e-6."""
+    """The retriever's score, rounded to 1e-6; higher is better."""
 
 
 @dataclass(frozen=True)
@@ -55,18 +57,18 @@ class Turn:
 
 @dataclass(frozen=True)
 class Response:
-    """A system's response. text: None if it gave no answer; then `problem` says why."""
+    """A system's response. text: None if there is no answer; `problem` then gives the reason."""
 
     text: str | None
     passages: tuple[Passage, ...] | None
-    """Best first; None if the system does not report them."""
+    """The retrieved passages, best first; None if the system does not report them."""
     calls: tuple[str, ...]
-    """Ledger keys of all calls that the answer took."""
+    """Ledger keys of all calls made for the answer."""
     problem: str = ""
 
 
 class System(Protocol):
-    """A system under test. All its calls go through the ledger, under the stage's epoch."""
+    """A system under test. All its calls go through the ledger, in the epoch of the stage."""
 
     name: str
     version: str
@@ -76,24 +78,28 @@ class System(Protocol):
     ) -> Response:
         """Answer one question. row: the id named in errors and in the calls artifact.
 
-        item: the id of the dataset's item, if it is another one; recorded answers are found by it.
+        item: the id of the dataset's item, if different from `row`; recorded answers are found by it.
 
-        A failure of the system itself is a response without text; raises ModelFailed, BudgetSpent and
-        CallMissing as `Ask` does.
+        If the system itself fails, the response has no text. Raises ModelFailed, BudgetSpent and CallMissing
+        like `Ask`.
         """
         ...
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Retrieve passages without answering, best first; None if the system cannot. Raises as `answer`."""
+        """Retrieve passages without answering, best first; None if the system cannot.
+
+        Raises like `answer`.
+        """
         ...
 
 
 def name_documents(
     passages: Iterable[Passage] | None, artifact: str, corpus: Collection[str]
 ) -> list[Origin]:
-    """Name the documents of passages, each once, best first: rows of `artifact`, whose ids are `corpus`.
+    """List the documents of passages as origins, best first and without duplicates.
 
-    A system may search documents of its own: one that is not in the corpus is named as evidence.
+    Documents in `corpus` become rows of `artifact`. A system may search its own documents; these become
+    evidence.
     """
     documents = dict.fromkeys(passage.document for passage in passages or ())
     return [

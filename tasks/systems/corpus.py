@@ -1,6 +1,7 @@
 """Read a corpus: a folder of a user's documents, or a Parquet artifact with rows of `Document`.
 
-A folder is untrusted: nothing outside of it is read, and an unreadable file or row is skipped with a message.
+A folder is untrusted: nothing outside the folder is read, and unreadable files and rows are skipped with a
+message.
 """
 
 from __future__ import annotations
@@ -22,30 +23,32 @@ from tasks.systems.extras import load_library
 
 READ = frozenset({".txt", ".md", ".html", ".htm", ".jsonl", ".parquet"})
 MOST_BYTES = 20_000_000
-"""Maximum size of a text file."""
+"""Maximum size of a text file in bytes."""
 MOST_TABLE_BYTES = 2_000_000_000
-"""Maximum size of a .jsonl or .parquet file, which are read in batches."""
+"""Maximum size in bytes of a .jsonl or .parquet file, which is read in batches."""
 MOST_LINE = 5_000_000
 """Maximum length of a line of a .jsonl file, in bytes."""
 BATCH = 1_000
+"""Number of rows of a Parquet file that are read at a time."""
 FIELDS = ("id", "title", "text")
+# HTML elements whose text a browser does not show.
 UNSEEN_TAGS = ("head", "noscript", "template")
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents sorted by id. problems: one line for each file or row that was skipped or guessed at."""
+    """Documents sorted by id. problems: one line per file or row that was skipped or read with a guess."""
 
     documents: tuple[Document, ...]
     problems: tuple[str, ...]
 
 
 class UnreadableFile(ValueError):
-    """Raised for a file or row that is skipped; the message says why."""
+    """Raised for a file or row that is skipped; the message gives the reason."""
 
 
 def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
-    """Read all .txt, .md, .html, .htm, .jsonl and .parquet files below a folder, or one such file.
+    """Read all .txt, .md, .html, .htm, .jsonl and .parquet files in a folder and its subfolders, or one file.
 
     A text file is one document: its id is its path in the folder, its title that of the page, the first
     heading, or the file's name. A line of .jsonl or row of .parquet needs `text` and may have `id` and
@@ -70,7 +73,10 @@ def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
 
 
 def _list_files(path: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
-    """List a folder's files with their relative paths, sorted; links are reported, not followed."""
+    """Yield a folder's files with their relative paths, sorted.
+
+    Links to folders are reported and not followed.
+    """
     if not path.exists():
         raise BadInput(path, "no such file or folder")
     if path.is_file():
@@ -128,8 +134,8 @@ def _read_text(file: Path, name: str, kind: str, problems: list[str]) -> Documen
 def decode(data: bytes) -> tuple[str, str]:
     """Decode a text file: UTF-8, UTF-16 with a byte order mark, or a guessed encoding.
 
-    Returns (text with unified line ends, name of the guessed encoding or ""). Raises UnreadableFile for
-    binary data, BadInput if the library for guessing is not installed.
+    Returns (text with unified line ends, name of the guessed encoding or ""). Raises UnreadableFile if the
+    data is binary, and BadInput if the library for guessing is not installed.
     """
     marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     if b"\0" in data and not marked:
@@ -147,9 +153,9 @@ def decode(data: bytes) -> tuple[str, str]:
 
 
 def read_page(source: str, title: str) -> tuple[str, str]:
-    """Extract (title, visible text) of an HTML page by the library html-text.
+    """Extract (title, visible text) from an HTML page with the library html-text.
 
-    title: the fallback if the page has neither <title> nor <h1>. Raises BadInput without the library.
+    title: the fallback if the page has neither <title> nor <h1>. Raises BadInput if the library is missing.
     """
     library = load_library("html_text", "HTML documents")
     if not source.strip():

@@ -1,6 +1,6 @@
-"""An OpenAI-compatible endpoint as a system under test: it gets the question and earlier turns only.
+"""An OpenAI-compatible endpoint as a system under test, which gets only the question and earlier turns.
 
-The reference RAG takes the prompt folder, the answer parser and the turns as messages from here.
+The reference RAG also uses this module's prompt folder, answer parser and conversion of turns to messages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BARE, INSTRUCTED = PROMPTS / "bare.md", PROMPTS / "instructed.md"
 
 
 def read_answer(text: str) -> str:
-    """Parse a model's reply: the stripped text. Raises Unparsed if it is empty."""
+    """Return a model's reply without surrounding space. Raises Unparsed if it is empty."""
     if not (answer := text.strip()):
         raise Unparsed("is empty")
     return answer
@@ -38,7 +38,7 @@ class EndpointSystem:
     async def answer(
         self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
     ) -> Response:
-        """Answer one question by the role's model; see `System.answer`."""
+        """Answer one question with the role's model; see `System.answer`."""
         prompt: Path = INSTRUCTED if self._entry.instructions else BARE
         answer = await self._ask(
             prompt,
@@ -51,5 +51,5 @@ class EndpointSystem:
         return Response(answer.value, None, (answer.call,), answer.problem)
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Return None: an endpoint cannot retrieve without answering."""
+        """Return None, because an endpoint cannot retrieve without answering."""
         return None

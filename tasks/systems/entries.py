@@ -1,7 +1,7 @@
-"""Entries of `systems:` in params.yaml: `{<name>: {kind: ..., ...}}`.
+"""Schemas of the entries of `systems:` in params.yaml: `{<name>: {kind: ..., ...}}`.
 
-They hold what determines an answer. A system's address, key and timeouts are under `run.systems.<name>`, on
-which no stage depends.
+Entries contain everything that determines an answer. The address, key and timeouts of a system are under
+`run.systems.<name>`, on which no stage depends.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ FUNCTION = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 
 
 class EntryModel(Settings):
-    """A model that refuses unknown keys, so that a misspelt key is not silently a default."""
+    """A model that rejects unknown keys, so that a misspelt key is not silently ignored."""
 
 
 def check_path(text: str) -> str:
-    """Return the text. Raises ValueError if it is not a JMESPath expression."""
+    """Return the text if it is a JMESPath expression. Raises ValueError otherwise."""
     try:
         jmespath.compile(text)
     except JMESPathError as error:
@@ -41,11 +41,11 @@ class CallableEntry(EntryModel):
 
     kind: Literal["callable"]
     version: str = Field(min_length=1)
-    """Part of every call's ledger key: change it when the code behind the function changes."""
+    """Part of every call's ledger key: change it when the function's code changes."""
     function: str = Field(pattern=FUNCTION)
     """The function, as `package.module:name`."""
     search: str | None = Field(default=None, pattern=FUNCTION)
-    """The function that retrieves without answering, if there is one."""
+    """The function that retrieves passages without answering, if there is one."""
 
 
 class PlugEntry(EntryModel):
@@ -53,17 +53,20 @@ class PlugEntry(EntryModel):
 
     kind: Literal["plug"]
     plug: str = Field(default="", pattern=r"^([A-Za-z_][\w-]*)?$")
-    """The file's name, tasks/systems/own/<name>.py, or the entry point's; if empty, the system's name."""
+    """The name of the file tasks/systems/own/<name>.py, or of the entry point.
+
+    Empty means the name of the system.
+    """
     version: str = ""
-    """The installed package's version; empty for a file, whose version is the hash of its text."""
+    """The version of the installed package; empty for a file, whose version is a hash of its text."""
     record: str = ""
-    """The digest of the installed package's files."""
+    """The digest of the files of the installed package."""
     search: bool = False
-    """The plug has a function `search`, which retrieves without answering."""
+    """Whether the plug has a function `search`, which retrieves passages without answering."""
 
 
 class OpenAiEntry(EntryModel):
-    """An OpenAI-compatible endpoint that is sent the question."""
+    """An OpenAI-compatible endpoint that gets the question."""
 
     kind: Literal["openai"]
     version: str = "1"
@@ -71,33 +74,36 @@ class OpenAiEntry(EntryModel):
     role: str = "answerer"
     """A name under `roles`; its `model` names the endpoint."""
     instructions: str = ""
-    """The system message; empty sends none."""
+    """The system message; if empty, none is sent."""
     multi_turn: bool = True
     """Send earlier turns as messages."""
 
 
 class HttpCall(EntryModel):
-    """A POST to a system, and where its JSON reply holds the retrieved passages (JMESPath).
+    """A POST request to a system, and where its JSON reply contains the retrieved passages (JMESPath).
 
-    With `passages`, the other paths are read within each member of that list; without it, each of them names
-    a list, all of the same length.
+    With `passages`, the other paths are evaluated within each member of that list. Without `passages`, each
+    of the other paths selects a list, all of the same length.
     """
 
     path: str = Field(default="", pattern=r"^(/[^\s?#]*)?$")
-    """The path after the url of `run.systems.<name>`."""
+    """The path that follows the URL of `run.systems.<name>`."""
     body: dict[str, object]
-    """The JSON to post. `{question}` in a string is the question. `"{history}"` becomes the list of earlier
-    turns, and `"{messages}"` the conversation in the OpenAI protocol."""
+    """The JSON to post.
+
+    In strings, `{question}` is replaced by the question. `"{history}"` becomes the list of earlier turns, and
+    `"{messages}"` the conversation in the OpenAI protocol.
+    """
     passages: JsonPath | None = None
     """The list of retrieved passages, best first."""
     contexts: JsonPath | None = None
     """The retrieved texts."""
     ids: JsonPath | None = None
-    """The ids of their documents."""
+    """The ids of the documents that the retrieved texts come from."""
     titles: JsonPath | None = None
-    """The titles of the documents."""
+    """The titles of the documents that the retrieved texts come from."""
     scores: JsonPath | None = None
-    """The retrieval scores."""
+    """The scores of the retrieved texts."""
 
     @field_validator("body")
     @classmethod
@@ -125,23 +131,23 @@ class HttpAnswer(HttpCall):
 
 
 class HttpEntry(EntryModel):
-    """A system behind HTTP."""
+    """A system with an HTTP interface."""
 
     kind: Literal["http"]
     version: str = Field(min_length=1)
     """Part of every call's ledger key: change it when the system changes."""
     answer: HttpAnswer
     search: HttpCall | None = None
-    """The call that retrieves without answering; `{question}` is the query."""
+    """The call that retrieves passages without answering; `{question}` is the query."""
 
 
 class Chunking(EntryModel):
     """Settings for splitting documents into chunks, at sentence, line or word boundaries."""
 
     tokens: int = Field(gt=0)
-    """Maximum tokens per chunk."""
+    """Maximum number of tokens per chunk."""
     overlap: int = Field(default=0, ge=0)
-    """Tokens that neighbouring chunks share."""
+    """Number of tokens that neighbouring chunks share."""
 
     @model_validator(mode="after")
     def _check_overlap(self) -> Self:
@@ -151,36 +157,42 @@ class Chunking(EntryModel):
 
 
 class RagEntry(EntryModel):
-    """The built-in reference RAG. Its defaults are the setting of GRAMMAR's reproduction."""
+    """The built-in reference RAG. The defaults are the settings of the GRAMMAR reproduction."""
 
     kind: Literal["rag"]
     version: str = "1"
     """Part of every call's ledger key."""
     retriever: RetrieverKind = "keyword"
-    """How passages are found; `none` asks the model alone."""
+    """The method for finding passages; `none` asks the model without retrieval."""
     fused: tuple[Literal["keyword", "bm25", "dense"], ...] = Field(default=("bm25", "dense"), min_length=2)
     """The retrievers whose rankings `hybrid` fuses."""
     candidates: int = Field(default=50, gt=0)
-    """Number of hits from each of these retrievers."""
+    """Number of hits that `hybrid` takes from each of its retrievers."""
     top_k: int = Field(default=1, gt=0)
     """Number of passages in the prompt."""
     chunk: Chunking | None = None
     """The size of chunks; null retrieves whole documents."""
     context_tokens: int = Field(default=2500, gt=0)
-    """Token budget for all passages of a prompt, counted by `encoding`."""
+    """Maximum number of tokens of all passages in a prompt, counted by `encoding`."""
     encoding: str = "gpt-4"
-    """The model whose tokens are counted: a name that tiktoken knows."""
+    """The model whose tokenizer counts tokens: a name that tiktoken knows."""
     language: str = Field(default="en", pattern=re.compile(r"^[a-z]{2,3}$").pattern)
-    """The language that the keyword and BM25 retrievers tokenize: a code that spaCy knows."""
+    """The language whose tokenizer the keyword and BM25 retrievers use: a code that spaCy knows."""
     about: str = "the documents of a company"
     """The description of the sources in the system message."""
     multi_turn: bool = True
-    """Put earlier turns into the prompt and rewrite the search query from them; otherwise ignore them."""
+    """Put earlier turns into the prompt, and rewrite the search query from them.
+
+    Otherwise, ignore earlier turns.
+    """
     exact_up_to: int = Field(default=20_000, gt=0)
-    """Number of chunks above which `dense` uses a vector index instead of comparing with all."""
+    """Maximum number of chunks that `dense` compares exactly; with more chunks, it uses a vector index."""
     wording: Literal["ours", "concise"] = "ours"
-    """The prompt without retrieval: `ours` lets the model say that it does not know; `concise` requests only
-    the answer, as in GRAMMAR's LLM-only run (Table 4)."""
+    """The prompt without retrieval.
+
+    With `ours`, the model may say that it does not know; `concise` requests only the answer, as in GRAMMAR's
+    LLM-only run (Table 4).
+    """
     answerer: str = "answerer"
     """The role that answers."""
     rewriter: str = "rewriter"
@@ -198,18 +210,19 @@ class RagEntry(EntryModel):
 class ReplayEntry(EntryModel):
     """Recorded answers, replayed with the passages that they were written from.
 
-    They are published ones (`import mtrag`), or a system's own (`evaluate --answers`, docs/systems.md).
+    The answers are published ones (`import mtrag`), or your system's own (`evaluate --answers`,
+    docs/systems.md).
     """
 
     kind: Literal["replay"]
     version: str = Field(pattern="^[0-9a-f]{64}$")
-    """The SHA-256 of the file."""
+    """The SHA-256 hash of the file."""
     file: str = Field(min_length=1)
-    """A file with one answer per line or row: JSON Lines by `import mtrag`, or your table."""
+    """A file with one answer per line or row: JSON Lines from `import mtrag`, or your own table."""
     model: str = ""
-    """The model whose answers of an imported file are replayed; empty if the file has one system's."""
+    """The model whose answers in an imported file are replayed; empty if the file is from one system."""
     search: RagEntry | None = None
-    """The retriever of passages for judges; null retrieves none."""
+    """The retriever that finds passages for judges; null retrieves none."""
 
 
 SystemEntry = Annotated[
@@ -226,16 +239,17 @@ def needs_documents(entry: SystemEntry) -> bool:
 
 
 def can_search(entry: SystemEntry) -> bool:
-    """Return whether a system can retrieve without answering, which contexts for a judge require."""
+    """Return whether a system can retrieve without answering, which judges with contexts require."""
     if isinstance(entry, HttpEntry | CallableEntry):
         return entry.search is not None
     return needs_documents(entry)
 
 
 def check_documents(name: str, entry: SystemEntry, given: bool, found: bool) -> None:
-    """Check that documents exist if a system needs them, and are not given to one that ignores them.
+    """Check that documents exist if a system needs them, and are not given to a system that ignores them.
 
-    given: by --documents; found: there or in the dataset. Raises BadInput.
+    given: whether `--documents` was used. found: whether there are documents, given or in the dataset. Raises
+    BadInput if a check fails.
     """
     if needs_documents(entry) and not found:
         raise BadInput(

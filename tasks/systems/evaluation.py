@@ -1,4 +1,4 @@
-"""`benchloom evaluate`: its options, and a user's dataset as it is read for the stages of a flow."""
+"""The options of `benchloom evaluate`, and the schema of a user's dataset for the stages of a flow."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from pydantic import BaseModel
 
 Model = TypeVar("Model", bound=BaseModel)
 KEY, SYSTEM = "${key}", "${system}"
-"""Placeholders in a declared entry: the evaluation's key, and the name of the system under test."""
+"""Placeholders in a declared entry: the key of the evaluation, and the name of the system under test."""
 
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """The command's options. Paths are absolute, since the working directory need not be the project's."""
+    """The options of the command.
+
+    Paths are absolute, because the working directory may not be the project's.
+    """
 
     dataset: Path
     system: str
@@ -25,30 +28,33 @@ class EvaluationOptions:
     as_of: str = ""
     out: Path | None = None
     turns: int | None = None
-    """ragcheck: also run conversations, of at most this many turns."""
+    """ragcheck: also run conversations, with at most this many turns."""
     language: str = ""
     """ragcheck: the language of the questions."""
     answers: Path | None = None
-    """A file of the system's answers, which is then not asked."""
+    """A file with the system's answers; the system itself is then not asked."""
     by_model: bool = False
-    """Whether `system` is the name of a model, which answers alone."""
+    """Whether `system` is the name of a model that answers without retrieval."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """qa: part of an item -> the column of the table that holds it."""
+    """qa: part of an item -> the column of the table that contains it."""
     score: str = ""
-    """qa: what scores the answers: `rules`, `judge` or `both`."""
+    """qa: the scoring method: `rules`, `judge` or `both`."""
     judge: str = ""
-    """qa: the model that judges, in place of the one of the role `judge`."""
+    """qa: the model that judges, instead of the model of the role `judge`."""
     endpoint: str = ""
-    """The address of the models that are named by options, where params.yaml has none."""
+    """The address of the models named by options, if params.yaml does not have it."""
     key_env: str = ""
-    """The NAME of the environment variable with the key of that address."""
+    """The NAME of the environment variable with the key for that address."""
 
 
 class ReadSection(Protocol):
     """Reads one section of params.yaml."""
 
     def __call__(self, key: str, model: type[Model]) -> Model:
-        """Read the section of a dotted key (`judging.thresholds`) as a model. Raises BadInput."""
+        """Read the section of a dotted key (`judging.thresholds`) as a model.
+
+        Raises BadInput if it is not valid.
+        """
         ...
 
 
@@ -56,16 +62,16 @@ class ReadSection(Protocol):
 class OwnDataset:
     """A user's dataset, read and checked before any call is made.
 
-    problems: one line per row that cannot be asked, each of which counts as a failure; notes: further remarks
-    for the user.
+    problems: one line per row that cannot be asked, which counts as a failure. notes: further remarks for the
+    user.
     """
 
     key: str
-    """The evaluation's id, a hash of all that determines it, and the key of its entries (`${key}`)."""
+    """The evaluation's id: a hash of everything that determines it, and the key of its entries (`${key}`)."""
     entries: Mapping[str, Mapping[str, object]]
-    """Section of params.yaml -> the entry that the stages run for."""
+    """Section of params.yaml -> the entry for which the stages run."""
     artifacts: Mapping[str, tuple[type, Sequence[object]]]
-    """The stages' inputs that no stage makes: argument's name -> row type and rows."""
+    """Inputs of the stages that no stage writes: name of the argument -> row type and rows."""
     stages: tuple[str, ...]
     """The stages to run, in order."""
     problems: Sequence[str]
@@ -73,6 +79,6 @@ class OwnDataset:
     about: Mapping[str, object] = field(default_factory=dict)
     """Further fields of figures.json, specific to the flow."""
     settings: Mapping[str, object] = field(default_factory=dict)
-    """Parameters overridden for this evaluation: dotted name -> value."""
+    """Parameters that this evaluation overrides: dotted name -> value."""
     kept: tuple[str, ...] = ("items",)
-    """Names of `artifacts` that are written beside the answers."""
+    """Names of the `artifacts` that are written beside the answers."""

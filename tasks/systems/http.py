@@ -1,4 +1,4 @@
-"""A system behind HTTP: one POST per question, its JSON reply read by JMESPath."""
+"""A system with an HTTP interface: one POST per question; JMESPath expressions read its JSON reply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.systems.replies import Reply, ReplyPaths, make_response, read_reply
 
 
 class HttpSystem:
-    """Posts the entry's filled-in `body` to the url of `run.systems.<name>`."""
+    """Posts the filled-in `body` of the entry to the URL of `run.systems.<name>`."""
 
     def __init__(self, name: str, entry: HttpEntry, ask: Ask) -> None:
         self.name, self.version = name, entry.version
@@ -20,13 +20,13 @@ class HttpSystem:
     async def answer(
         self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
     ) -> Response:
-        """Answer one question by the call `answer`; see `System.answer`."""
+        """Answer one question with the call `answer`; see `System.answer`."""
         call = self._entry.answer
         paths = find_paths(call, call.text)
         return make_response(await self._post(call, paths, question, history, row))
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Retrieve by the call `search`, best first; None without one, or if it failed."""
+        """Retrieve passages with the call `search`, best first; None without such a call or if it failed."""
         call = self._entry.search
         if call is None:
             return None
@@ -49,12 +49,12 @@ class HttpSystem:
 
 
 def find_paths(call: HttpCall, text: str | None) -> ReplyPaths:
-    """Collect the paths into a call's reply. text: the path of the answer, if the call gives one."""
+    """Collect the paths of a call's reply. text: the path of the answer; None if the call only retrieves."""
     return ReplyPaths(text, call.passages, call.contexts, call.ids, call.titles, call.scores)
 
 
 def fill_body(template: Mapping[str, object], question: str, history: Sequence[Turn]) -> dict[str, object]:
-    """Fill `{question}`, `{history}` and `{messages}` into the strings of a body, at any depth."""
+    """Replace `{question}`, `{history}` and `{messages}` in the strings of a body, at any depth."""
     return {name: _fill_value(value, question, history) for name, value in template.items()}
 
 

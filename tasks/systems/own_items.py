@@ -1,4 +1,4 @@
-"""Read a user's dataset for `benchloom evaluate`: JSON Lines or Parquet, a row at a time, however broken."""
+"""Read a user's dataset for `benchloom evaluate`: JSON Lines or Parquet; broken rows are skipped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tasks.systems.evaluation import KEY, SYSTEM, EvaluationOptions, OwnDataset,
 
 PARQUET, LINES = "items.parquet", "items.jsonl"
 MOST_TEXT = 100_000
-"""Maximum characters of a text."""
+"""Maximum number of characters of a text."""
 
 
 class Identified(Protocol):
@@ -39,14 +39,14 @@ Member = TypeVar("Member")
 
 @dataclass(frozen=True)
 class ItemSource:
-    """Where a row of a user's file stands. place: such as `line 3`."""
+    """The position of a row in a user's file. place: for example `line 3`."""
 
     file: Path
     place: str
 
     @property
     def reference(self) -> str:
-        """The place as errors and origins name it."""
+        """The position as in errors and origins: file and place."""
         return f"{write_name(self.file)}, {self.place}"
 
 
@@ -54,20 +54,21 @@ class ItemSource:
 class ItemReader(Generic[Item]):
     """Converts the rows of a user's file to items.
 
-    make: makes an item of a JSON object or a Parquet row. check: returns an item that can be asked. Both
-    raise BadItem, BadInput or SqlError; the row is then left out. page: of the docs, says what a row is.
+    make: makes an item from a JSON object or a Parquet row. check: returns the item if it can be asked. Both
+    raise BadItem, BadInput or SqlError; the row is then skipped. page: the documentation page that describes
+    a row.
     """
 
     make: Callable[[Record, ItemSource], Item]
     check: Callable[[Item], Item] = lambda item: item
     row: type[Item] | None = None
-    """A record with exactly the columns of this row type is an item as the flow writes it."""
+    """The row type of the flow's items; a record with exactly its columns is an item that the flow wrote."""
     names: tuple[str, ...] = (PARQUET, LINES)
-    """The files that are looked for in a folder; the first that is there is read."""
+    """File names to look for in a folder; the first existing file is read."""
     page: str = ""
 
     def read(self, found: Record | BadItem, source: ItemSource) -> Item:
-        """Make an item, and check it. found: a record, or what is wrong with it."""
+        """Make an item and check it. found: a record, or the error in it, which is raised."""
         if isinstance(found, BadItem):
             raise found
         whole = self.row is not None and has_columns(self.row, list(found))
@@ -75,7 +76,10 @@ class ItemReader(Generic[Item]):
 
 
 def has_columns(row: type, names: list[str]) -> bool:
-    """Tell whether names are a row type's columns; those that were added since may be missing at the end."""
+    """Return whether names are a row type's columns.
+
+    Later columns with defaults may be missing at the end.
+    """
     known: list[str] = schema_of(row).names
     required = sum(part.default is MISSING and part.default_factory is MISSING for part in fields(row))
     return names == known[: max(len(names), required)]
@@ -83,7 +87,7 @@ def has_columns(row: type, names: list[str]) -> bool:
 
 @dataclass(frozen=True)
 class OwnItems(Generic[Item]):
-    """Items sorted by id. problems: one line for each row that is left out. file: the file that was read."""
+    """Items sorted by id. problems: one line per skipped row. file: the file that was read."""
 
     items: tuple[Item, ...]
     problems: tuple[str, ...]
@@ -91,7 +95,10 @@ class OwnItems(Generic[Item]):
 
 
 def read_items(path: Path, reader: ItemReader[Item]) -> OwnItems[Item]:
-    """Read a .jsonl, .jsonl.gz or .parquet file, or a folder's. Raises BadInput if no row can be read."""
+    """Read a .jsonl, .jsonl.gz or .parquet file, or the first known file in a folder.
+
+    Raises BadInput if no row can be read.
+    """
     file = _find_file(path, reader)
     word = "row" if find_kind(str(file)) else "line"
     return collect_items(read_records(str(file)), file, word, reader)
@@ -100,7 +107,7 @@ def read_items(path: Path, reader: ItemReader[Item]) -> OwnItems[Item]:
 def collect_items(
     records: Iterable[NumberedRecord], file: Path, word: str, reader: ItemReader[Item]
 ) -> OwnItems[Item]:
-    """Make items of a file's records. word: what a record is called. Raises BadInput if none can be read."""
+    """Make items from a file's records. word: `row` or `line`. Raises BadInput if none can be read."""
     kept: dict[str, tuple[str, Item]] = {}
     problems: list[str] = []
     for number, found in records:
@@ -144,7 +151,8 @@ def take_text(
 ) -> str:
     """Return a text of a record, or a number as text; `default`, if given, if it is missing or empty.
 
-    verbatim: keep the blanks around it, and NUL, which no database and no text file holds. Raises BadItem.
+    most: maximum number of characters. verbatim: keep surrounding space and NUL characters, which databases
+    and text files cannot contain. Raises BadItem if the value is not valid.
     """
     value = record.get(name)
     if default is not None and (value is None or value == ""):
@@ -154,7 +162,7 @@ def take_text(
     try:
         text = str(value)
         text.encode()
-    except ValueError as error:  # a lone surrogate, or a number of too many digits
+    except ValueError as error:  # a lone surrogate, or a number with too many digits
         raise BadItem(f"{name} cannot be written as text") from error
     if not text.strip():
         raise BadItem(f"{name} is empty")
@@ -164,17 +172,17 @@ def take_text(
 
 
 def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
-    """Return a value that is one of the choices. Raises BadItem."""
+    """Return the value if it is one of the choices. Raises BadItem otherwise."""
     if value not in choices:
         raise BadItem(f"{name} is {value[:40]!r}, and must be one of {', '.join(choices)}")
     return value
 
 
 def fill_row(row: type[Item], record: Record, source: ItemSource) -> Item:
-    """Make an item of a record by the names and types of a row's fields.
+    """Make an item from a record by the names and types of the row type's fields.
 
-    A field without a default is required. `id` may be missing: it is then a hash of the other fields; so may
-    `group`, which is then the id, and `origin` is the row's place. Raises BadItem.
+    A field without a default is required. A missing `id` becomes a hash of the other fields, a missing
+    `group` becomes the id, and `origin` is the position of the row. Raises BadItem if a field is not valid.
     """
     hints = get_type_hints(row)
     given: dict[str, Any] = {}
@@ -196,7 +204,7 @@ def fill_row(row: type[Item], record: Record, source: ItemSource) -> Item:
 
 
 def validate_row(row: type[Item], record: Record) -> Item:
-    """Make a row of a record that has all its fields. Raises BadItem."""
+    """Make a row from a record that has all its fields. Raises BadItem if a field is not valid."""
     try:
         return cast("Item", _adapt(row).validate_python(record))
     except ValidationError as error:
@@ -210,7 +218,7 @@ def _adapt(row: type) -> TypeAdapter[Any]:
 
 
 def sample_groups(rows: Iterable[Member], limit: int | None, seed: int) -> list[Member]:
-    """Sample up to `limit` groups by seed and name, whatever the file's order, and keep their rows."""
+    """Sample up to `limit` groups by seed and name, and return their rows; the file's order has no effect."""
     every, find_group = list(rows), attrgetter("group")
     groups = sorted(set(map(find_group, every)), key=lambda group: make_id("evaluated", seed, group))
     chosen = set(groups[:limit])
@@ -219,32 +227,37 @@ def sample_groups(rows: Iterable[Member], limit: int | None, seed: int) -> list[
 
 @dataclass(frozen=True)
 class ItemDataset(Generic[Item]):
-    """A user's dataset, declared: what an item is, what determines an answer to it, and which stages run.
+    """The declaration of a user's dataset: the items, what determines their answers, and the stages to run.
 
-    Stands for the function that reads it (`Evaluation.read`).
+    An instance is called to read the dataset (`Evaluation.read`).
     """
 
     row: type[Item]
     stages: tuple[str, ...]
     """The stages to run, in order."""
     entries: Mapping[str, Mapping[str, object]]
-    """Section of params.yaml -> the entry that the stages run for; `KEY` stands for the evaluation's key,
-    `SYSTEM` for the system's name."""
+    """Section of params.yaml -> the entry for which the stages run.
+
+    `KEY` is replaced by the evaluation's key, and `SYSTEM` by the system's name.
+    """
     reader: ItemReader[Item] | None = None
-    """None: the fields of a line are those of the row (`fill_row`)."""
+    """The reader; None if the fields of a line are those of the row (`fill_row`)."""
     identify: Callable[[Item], object] = lambda item: asdict(item)  # type: ignore[call-overload] # a dataclass
-    """What of an item determines the evaluation's key."""
+    """Returns the part of an item that determines the evaluation's key."""
     settings: tuple[str, type[BaseModel]] | None = None
-    """The section of params.yaml that determines the answers, too."""
+    """A further section of params.yaml that determines the answers, and its model."""
     settled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Section of params.yaml -> the fields of its entry that are those of `settings`."""
+    """Section of params.yaml -> fields of its entry that are copied from `settings`."""
     named: tuple[str, ...] = ()
-    """Further words of the evaluation's key, such as the flow's name."""
+    """Further words for the evaluation's key, such as the flow's name."""
     artifact: str = "items"
-    """The stages' argument, and the file that is written beside the answers."""
+    """The stages' argument with the items, and the name of the file written beside the answers."""
 
     def __call__(self, options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-        """Read and check the items. Raises BadInput, one line."""
+        """Read and check the items.
+
+        Raises BadInput, with a message of one line, if they cannot be evaluated.
+        """
         reader = self.reader or ItemReader(
             lambda record, source: fill_row(self.row, record, source), row=self.row, page="docs/stages.md"
         )

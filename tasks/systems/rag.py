@@ -19,7 +19,7 @@ from tasks.systems.retrievers import (
 
 ANSWER, REWRITE = (PROMPTS / f"{name}.md" for name in ("answer", "rewrite"))
 ALONE = {"ours": PROMPTS / "answer_alone.md", "concise": PROMPTS / "answer_concise.md"}
-"""The prompt of the model alone, by `wording`."""
+"""`wording` -> the prompt for the model without retrieval."""
 LONGEST_QUERY = 500
 """Maximum length of a rewritten query in characters; small models may not stop by themselves."""
 
@@ -27,7 +27,8 @@ LONGEST_QUERY = 500
 def build_rag(name: str, entry: RagEntry, corpus: Sequence[Document], ask: Ask) -> ReferenceRag:
     """Index a corpus and build the system.
 
-    Raises BadInput for a missing library, an unknown language or encoding, or two documents with one id.
+    Raises BadInput if a library is missing, a language or encoding is unknown, or two documents have the same
+    id.
     """
     if entry.retriever == "none":
         return ReferenceRag(name, entry, ask, [], None)
@@ -39,7 +40,10 @@ def build_rag(name: str, entry: RagEntry, corpus: Sequence[Document], ask: Ask) 
 
 
 def make_retriever(kind: str, entry: RagEntry, chunks: Sequence[Chunk], ask: Ask) -> Retriever:
-    """Build a retriever over chunks. kind: `dense`, `bm25` or `keyword`. Raises BadInput."""
+    """Build a retriever over chunks. kind: `dense`, `bm25` or `keyword`.
+
+    Raises BadInput if a library or a tokenizer is missing.
+    """
     if kind == "dense":
         return DenseRetriever(chunks, ask, entry.embedder, entry.exact_up_to)
     return (
@@ -48,7 +52,7 @@ def make_retriever(kind: str, entry: RagEntry, chunks: Sequence[Chunk], ask: Ask
 
 
 class ReferenceRag:
-    """The built-in system under test; without a retriever it is the model alone."""
+    """The built-in system under test; without a retriever, only the model answers."""
 
     def __init__(
         self, name: str, entry: RagEntry, ask: Ask, chunks: Sequence[Chunk], retriever: Retriever | None
@@ -60,7 +64,7 @@ class ReferenceRag:
     async def answer(
         self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
     ) -> Response:
-        """Answer one question from the passages found for it, or for the query rewritten from its turns."""
+        """Answer a question from passages retrieved for it, or for the query rewritten from earlier turns."""
         turns = history if self._entry.multi_turn else ()
         calls: list[str] = []
         query = await self._rewrite(question, turns, row, calls) if turns and self._retriever else question
@@ -77,7 +81,7 @@ class ReferenceRag:
         return Response(answer.value, passages, tuple(calls), answer.problem)
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Retrieve passages as for an answer, best first; None for the model alone."""
+        """Retrieve the same passages as for an answer, best first; None without a retriever."""
         return await self._find(query, row) if self._retriever else None
 
     async def _find(self, query: str, row: str) -> tuple[Passage, ...]:
@@ -90,7 +94,10 @@ class ReferenceRag:
         return tuple(chunk.to_passage(scores[chunk.place]) for chunk in kept)
 
     async def _rewrite(self, question: str, turns: Sequence[Turn], row: str, calls: list[str]) -> str:
-        """Rewrite a question in a conversation as a search query; the question itself if no reply parses."""
+        """Rewrite a question in a conversation as a search query.
+
+        Returns the question itself if no reply can be parsed.
+        """
         query = await self._ask(
             REWRITE,
             {"history": turns, "question": question},
@@ -103,7 +110,10 @@ class ReferenceRag:
 
 
 def read_query(text: str) -> str:
-    """Parse a rewritten query: the first non-blank line, without quotation marks. Raises Unparsed."""
+    """Return the first non-blank line of a reply, without quotation marks, as the rewritten query.
+
+    Raises Unparsed if there is none.
+    """
     lines = [line.strip().strip("\"'“”「」").strip() for line in text.splitlines()]
     query = next((line for line in lines if line), "")
     if not query:

@@ -1,4 +1,4 @@
-"""A system that replays recorded answers with the passages on which they are based."""
+"""A system that replays recorded answers with the passages that they were written from."""
 
 from __future__ import annotations
 
@@ -21,29 +21,32 @@ WANTED = "columns id or question, and answer; docs/systems.md says which more"
 
 @dataclass(frozen=True)
 class RecordedAnswers:
-    """Answers by the id of an item, and by the text of its question where a file has no ids."""
+    """Recorded answers by the id of an item, and by the text of a question if a file has no ids."""
 
     by_id: dict[str, Response]
     by_question: dict[str, Response]
 
     def find(self, *names: str, question: str) -> Response | None:
-        """Find an answer by one of the names of its item, or by the question."""
+        """Return an answer by one of the ids of its item, otherwise by its question, or None."""
         known = (self.by_id[name] for name in names if name in self.by_id)
         return next(known, None) or self.by_question.get(question.strip())
 
     def count_unused(self, items: Mapping[str, str]) -> int:
-        """Count the answers that no item has. items: id -> question."""
+        """Count the answers that belong to no item. items: id -> question."""
         asked = {question.strip() for question in items.values()}
         return len(self.by_id.keys() - items.keys()) + len(self.by_question.keys() - asked)
 
 
 class ReplayedSystem:
-    """Answers by the lines of a file, and asks nobody."""
+    """Answers questions with the lines of a file, without any call."""
 
     def __init__(self, name: str, entry: ReplayEntry, searcher: System | None = None) -> None:
-        """Read the answers of the entry's file. Raises BadInput if it is another one than the entry names.
+        """Read the answers in the entry's file.
 
-        searcher: what retrieves for `retrieve`; without it nothing is retrieved.
+        Raises BadInput if the file's hash is not the entry's version.
+
+
+        searcher: the system that retrieves passages for `retrieve`; None retrieves nothing.
         """
         self._searcher = searcher
         self.name, self.version = name, f"{entry.version[:16]} {entry.model}".strip()
@@ -52,9 +55,12 @@ class ReplayedSystem:
     async def answer(
         self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
     ) -> Response:
-        """Return the recorded answer to a question after these turns; without text if there is none."""
+        """Return the recorded answer to a question after these turns.
+
+        If there is none, the response has no text.
+        """
         if isinstance(self._answers, RecordedAnswers):
-            # Turns of a conversation have no rows of their own in such a file.
+            # Such a file has no rows for the earlier turns of a conversation.
             found = None if history else self._answers.find(item, row, question=question)
             return found or Response(None, None, (), "the file has no answer to this question")
         turns = [(turn.question, turn.answer) for turn in history]
@@ -64,13 +70,13 @@ class ReplayedSystem:
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
         """Retrieve passages, best first; None if the entry has no `search`.
 
-        They are not what the answer was written from: the file names that.
+        These passages are not those that the answer was written from, which the file contains.
         """
         return await self._searcher.retrieve(query, row=row) if self._searcher else None
 
 
 def name_question(question: str, history: Sequence[tuple[str, str]]) -> str:
-    """Name a question with the turns before it."""
+    """Return a hash that identifies a question and the turns before it."""
     return make_id("replayed", question, [list(turn) for turn in history])
 
 
@@ -84,7 +90,10 @@ def digest_answers(path: Path) -> str:
 
 
 def read_published(entry: ReplayEntry) -> dict[str, Response]:
-    """Read a model's answers of an imported file by `name_question`. Raises BadInput."""
+    """Read the answers of the entry's model from an imported file, by `name_question`.
+
+    Raises BadInput if the file's hash is not the entry's version.
+    """
     path = _check_file(entry, "import it again")
     found = {}
     for line in path.read_text("utf-8").splitlines():
@@ -99,7 +108,7 @@ def read_published(entry: ReplayEntry) -> dict[str, Response]:
 
 
 def read_recorded(entry: ReplayEntry) -> RecordedAnswers:
-    """Read the answers of a system's own file. Raises BadInput that names the first line it cannot use."""
+    """Read a file with a system's own answers. Raises BadInput for the first line that is not valid."""
     path = _check_file(entry, "name its new hash by `version`")
     answers = RecordedAnswers({}, {})
     for number, record in read_records(str(path), texts=TEXTS):
@@ -112,7 +121,7 @@ def read_recorded(entry: ReplayEntry) -> RecordedAnswers:
 
 
 def _add_answer(answers: RecordedAnswers, record: Record) -> str:
-    """Add a record's answer; return what is wrong with it, or nothing."""
+    """Add the answer of a record. Returns the problem with it; empty if there is none."""
     try:
         response = _make_response(record)
         question = get_optional_text(record, "question")
@@ -131,9 +140,9 @@ def _add_answer(answers: RecordedAnswers, record: Record) -> str:
 
 
 TEXTS = frozenset({"id", "question", "answer", "prediction"})
-"""Columns of a CSV that are text."""
+"""Columns of a CSV file that contain text."""
 RETRIEVED = ("retrieved_document_ids", "titles", "contexts")
-"""Columns with a list each: of what was retrieved, or of an agent's steps, best or first one first."""
+"""Columns that each contain a list, of retrieved passages (best first) or of an agent's steps (in order)."""
 
 
 def _make_response(record: Record) -> Response:

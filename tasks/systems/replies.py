@@ -14,13 +14,14 @@ from tasks.models.ask import Answer, Unparsed
 from tasks.systems.contract import Passage, Response
 
 DIGITS = 6
+"""Decimal places that scores are rounded to."""
 MAX_PASSAGES = 10_000
-"""A reply with more passages is not read: each is searched for its parts."""
+"""Maximum number of passages in a reply, because several expressions are evaluated for each passage."""
 
 
 @dataclass(frozen=True)
 class ReplyPaths:
-    """JMESPath expressions of the parts of a reply; see `entries.HttpCall`."""
+    """JMESPath expressions for the parts of a reply; see `entries.HttpCall`."""
 
     text: str | None
     passages: str | None = None
@@ -30,21 +31,24 @@ class ReplyPaths:
     scores: str | None = None
 
     def columns(self) -> dict[str, str]:
-        """Return the given paths of passage fields, by name."""
+        """Return the paths for the fields of passages, by field name, without fields that have no path."""
         paths = {"ids": self.ids, "titles": self.titles, "contexts": self.contexts, "scores": self.scores}
         return {name: path for name, path in paths.items() if path is not None}
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A parsed reply. text: empty if none was asked for; passages: None if the reply holds none."""
+    """A parsed reply. text: empty if no answer was expected; passages: None if the reply has none."""
 
     text: str
     passages: tuple[Passage, ...] | None
 
 
 def read_reply(raw: str, paths: ReplyPaths, *, needs_text: bool) -> Reply:
-    """Parse a reply. needs_text: whether it must hold an answer (else passages). Raises Unparsed."""
+    """Parse a reply. needs_text: whether it must contain an answer; otherwise it must contain passages.
+
+    Raises Unparsed if the required part is missing or the reply is not valid.
+    """
     try:
         body = json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -61,14 +65,14 @@ def read_reply(raw: str, paths: ReplyPaths, *, needs_text: bool) -> Reply:
 
 
 def make_response(answer: Answer[Reply]) -> Response:
-    """Convert an answered call to a system's response."""
+    """Convert the answer of a call to a system's response."""
     if answer.value is None:
         return Response(None, None, (answer.call,), answer.problem)
     return Response(answer.value.text, answer.value.passages, (answer.call,))
 
 
 def clean(text: str) -> str:
-    """Strip a text and replace lone surrogates, which JSON may hold and UTF-8 cannot."""
+    """Strip a text and replace lone surrogates, which JSON allows and UTF-8 does not."""
     return text.encode("utf-8", "replace").decode().strip()
 
 

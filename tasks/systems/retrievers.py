@@ -1,4 +1,4 @@
-"""The retrievers of the reference RAG: by shared words, BM25, embeddings, or several of them fused."""
+"""The retrievers of the reference RAG: by shared words, by BM25, by embeddings, or a fusion of these."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from tasks.systems.extras import load_library
 from tasks.systems.tokenization import load_tokenizer
 
 K = 60
-"""The constant of reciprocal rank fusion: a hit at rank r adds 1 / (K + r)."""
+"""The constant of reciprocal rank fusion: a hit at rank r adds 1 / (K + r) to a chunk's score."""
 Matrix = NDArray[np.float64]
 CANDIDATES = 4
-"""Candidates that the index returns per requested hit, to be compared exactly."""
+"""Number of candidates from the vector index per requested hit; they are then compared exactly."""
 MIN_CANDIDATES = 64
+"""Minimum number of candidates from the vector index, even if few hits are requested."""
 CORPUS = "corpus"
 """The row id of the calls that embed the corpus."""
 
@@ -48,7 +49,7 @@ class HybridRetriever:
 
 
 def fuse(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """Score chunks by the sum of 1 / (60 + rank) over rankings, ranks from 1; ties in corpus order."""
+    """Score chunks by the sum of 1 / (60 + rank) over rankings, with ranks from 1; ties in corpus order."""
     scores: dict[int, float] = {}
     for ranking in rankings:
         for rank, hit in enumerate(ranking, start=1):
@@ -58,13 +59,13 @@ def fuse(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
 
 
 class KeywordRetriever:
-    """GRAMMAR's own retriever: ranks by the number of distinct words shared with the query.
+    """The retriever of GRAMMAR's code: ranks chunks by the number of distinct words shared with the query.
 
-    Case, punctuation and stop words count. A chunk without a shared word is not a hit.
+    Case, punctuation and stop words are kept. A chunk without a shared word is not a hit.
     """
 
     def __init__(self, chunks: Sequence[Chunk], language: str) -> None:
-        """language: whose tokenizer splits words. Raises BadInput without the tokenizer."""
+        """Index the words of chunks. Raises BadInput if there is no tokenizer for the language."""
         self._tokenize = load_tokenizer(language)
         self._places: dict[str, list[int]] = {}
         for chunk in chunks:
@@ -82,14 +83,14 @@ class KeywordRetriever:
 
 
 class Bm25Retriever:
-    """Lucene's BM25 with k1 = 1.5 and b = 0.75. Chunks that share no word with the query are no hits."""
+    """Lucene's BM25 with k1 = 1.5 and b = 0.75. A chunk that shares no word with the query is not a hit."""
 
     def __init__(self, chunks: Sequence[Chunk], language: str) -> None:
-        """language: whose tokenizer splits words. Raises BadInput without the library or tokenizer."""
+        """Index the words of chunks. Raises BadInput if the library or the tokenizer is missing."""
         library = load_library("bm25s", "the retriever bm25")
         self._tokenize = load_tokenizer(language)
         corpus = [self._fold(chunk.searched) for chunk in chunks]
-        # Words are numbered here because the library numbers them by a set, whose order is not fixed.
+        # Words are numbered here, because the library numbers them in the order of a set, which is not fixed.
         self._numbers = {
             word: number
             for number, word in enumerate(sorted({*(word for words in corpus for word in words)}))
@@ -115,28 +116,31 @@ class Bm25Retriever:
 
 
 class Matches(Protocol):
-    """The result of a vector index: row numbers, nearest first."""
+    """The result of a search in a vector index: row numbers, nearest first."""
 
     keys: NDArray[np.uint64]
 
 
 class VectorIndex(Protocol):
-    """The part of usearch's Index that is used here."""
+    """The part of usearch's Index that this project uses."""
 
     def add(self, keys: NDArray[np.int64], vectors: NDArray[np.float32], *, threads: int) -> object:
         """Add vectors under integer keys."""
         ...
 
     def search(self, vector: NDArray[np.float32], count: int) -> Matches:
-        """Find the vectors nearest to one."""
+        """Find the `count` nearest vectors."""
         ...
 
 
 class DenseRetriever:
-    """Ranks chunks by the cosine of embeddings; the corpus is embedded on the first search."""
+    """Ranks chunks by the cosine similarity of embeddings; the corpus is embedded at the first search."""
 
     def __init__(self, chunks: Sequence[Chunk], ask: Ask, role: str, exact_up_to: int) -> None:
-        """role: the embedding model's. exact_up_to: the number of chunks above which an index is used."""
+        """Prepare the retriever. role: the role of the embedding model.
+
+        exact_up_to: the number of chunks above which a vector index is used.
+        """
         self._chunks, self._ask, self._role = chunks, ask, role
         self._exact_up_to = exact_up_to
         self._matrix: Matrix | None = None
@@ -144,9 +148,9 @@ class DenseRetriever:
         self._lock = asyncio.Lock()
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find at most `count` chunks by cosine, best first; ties in corpus order.
+        """Find at most `count` chunks by cosine similarity, best first; ties in corpus order.
 
-        Raises ModelFailed, also for vectors of different dimensions, BudgetSpent, CallMissing.
+        Raises ModelFailed (also for vectors of different dimensions), BudgetSpent or CallMissing.
         """
         async with self._lock:
             if self._matrix is None:
@@ -157,7 +161,7 @@ class DenseRetriever:
             return []
         query_vector = (await self._embed([query], row))[0]
         if not query_vector.shape[0] or not self._matrix.shape[1]:
-            return []  # while planning, texts not embedded yet have no vector
+            return []  # while a run is planned, texts without recorded embeddings have empty vectors
         places = np.arange(len(self._chunks))
         if self._index is not None:
             most = min(len(self._chunks), max(MIN_CANDIDATES, CANDIDATES * count))
@@ -180,10 +184,10 @@ class DenseRetriever:
 
 
 def rank(matrix: Matrix, query_vector: Matrix, places: NDArray[np.int64], count: int) -> list[Hit]:
-    """Rank the rows of a matrix by their cosine with a vector, rounded to 1e-6.
+    """Rank the rows of a matrix by their cosine similarity with a vector, rounded to 1e-6.
 
-    matrix: rows x dimensions, rows of unit length or zero; query_vector: of unit length; places: the rows'
-    numbers in the corpus, which break ties.
+    matrix: rows x dimensions, with rows of unit length or zero. query_vector: of unit length. places: the
+    positions of the rows in the corpus, which break ties.
     """
     scores = np.round(matrix @ query_vector, DIGITS)
     best = np.lexsort((places, -scores))[:count]
@@ -191,7 +195,10 @@ def rank(matrix: Matrix, query_vector: Matrix, places: NDArray[np.int64], count:
 
 
 def build_index(matrix: Matrix) -> VectorIndex:
-    """Build a vector index by the library usearch, in one thread for reproducibility. Raises BadInput."""
+    """Build a vector index with usearch, in one thread for reproducibility.
+
+    Raises BadInput if the library is missing.
+    """
     library = load_library("usearch.index", "a vector index")
     index: VectorIndex = library.Index(ndim=matrix.shape[1], metric="cos", dtype="f32")
     index.add(np.arange(len(matrix)), matrix.astype(np.float32), threads=1)

@@ -1,7 +1,7 @@
-"""Split text into words by spaCy's tokenizer of a language (for Japanese, SudachiPy).
+"""Split text into words with spaCy's tokenizer for a language (SudachiPy for Japanese).
 
-Blank pipelines are used: rules and a dictionary, no statistical model. Case, punctuation and stop words are
-kept, as in GRAMMAR's own retriever; white space is dropped.
+The pipelines are blank: they have rules and a dictionary, but no statistical model. Case, punctuation and
+stop words are kept, as in GRAMMAR's retriever; white space is dropped.
 """
 
 from __future__ import annotations
@@ -15,17 +15,23 @@ from tasks.errors import BadInput
 from tasks.systems.extras import load_library
 
 BLOCK = 10_000
-"""Maximum characters per tokenizer call: Sudachi refuses more than 49,149 bytes, three per kanji."""
+"""Maximum number of characters per tokenizer call.
+
+Sudachi rejects more than 49,149 bytes, and a kanji has three bytes.
+"""
 MOST_WITHOUT_SPACE = 1_000
-"""How far before the end of a block white space is looked for."""
+"""Number of characters before the end of a block in which white space is searched."""
 
 Tokenize = Callable[[str], list[str]]
 LOADING = threading.Lock()
-"""spaCy fills registries of the whole process while it loads, and stages run in threads."""
+"""A lock around loading a pipeline.
+
+While loading, spaCy changes registries of the whole process, and stages run in threads.
+"""
 
 
 def load_language(language: str) -> Any:
-    """Load spaCy's blank pipeline of a language (en, ja, de, ...). Raises BadInput if there is none."""
+    """Load spaCy's blank pipeline for a language (en, ja, de, ...). Raises BadInput if there is none."""
     with LOADING:
         return _load_language(language)
 
@@ -46,9 +52,9 @@ def _load_language(language: str) -> Any:
 
 @lru_cache(maxsize=8)
 def load_tokenizer(language: str) -> Tokenize:
-    """Load the tokenizer of a language. Raises BadInput if there is none."""
+    """Load the tokenizer for a language. Raises BadInput if there is none."""
     tokenizer = load_language(language).tokenizer
-    one_at_a_time = threading.Lock()  # stages run in threads, and Sudachi refuses a second one meanwhile
+    one_at_a_time = threading.Lock()  # stages run in threads, and Sudachi rejects concurrent calls
 
     def tokenize(text: str) -> list[str]:
         with one_at_a_time:
@@ -60,7 +66,7 @@ def load_tokenizer(language: str) -> Tokenize:
 
 
 def split_blocks(text: str) -> list[str]:
-    """Split a text into blocks of at most BLOCK characters, at white space if there is any near the end."""
+    """Split a text into blocks of at most BLOCK characters, if possible at white space near the end."""
     blocks = []
     while len(text) > BLOCK:
         near = range(BLOCK, BLOCK - MOST_WITHOUT_SPACE, -1)

@@ -1,1 +1,1 @@
-"""TANQ: list questions extended with relations of a graph, answered by tables whose cells have evidence."""
+"""TANQ: list questions extended with relations of a graph, and answered by tables with evidence per cell."""

@@ -1,4 +1,4 @@
-"""Entries of `tanq.sources`, `tanq.sets` and `tanq.evaluations` in params.yaml."""
+"""Schemas of the entries of `tanq.sources`, `tanq.sets` and `tanq.evaluations` in params.yaml."""
 
 from __future__ import annotations
 
@@ -17,68 +17,78 @@ InstructionName = Literal["empty", "simple", "detailed", "steps"]
 
 
 class RelationWords(Settings):
-    """Words for a relation; empty ones follow from its label."""
+    """Words for a relation; an empty field is derived from the relation's label."""
 
     words: str = ""
-    """Words for several values: `neighbouring countries`."""
+    """Words for several values, such as `neighbouring countries`."""
     one: str = ""
-    """Words for one value: `neighbouring country`."""
+    """Words for one value, such as `neighbouring country`."""
     condition: str = ""
-    """The condition of a list question, with `{}` for the value: `border {}`. Empty makes no condition."""
+    """The condition in a list question, with `{}` for the value: `border {}`. Empty: never a condition."""
     aspect: str = ""
-    """The topic that it belongs to, such as `birth`."""
+    """The topic that the relation belongs to, such as `birth`."""
 
 
 class GraphSource(Settings):
-    """One entry of `tanq.sources`: a graph, articles with evidence, and list questions."""
+    """One entry of `tanq.sources`: a graph, articles for evidence, and list questions."""
 
     graph: Path
     """A folder with entities.parquet and claims.parquet, as `benchloom import wikidata` writes it."""
     articles: Path
     """A folder with articles.parquet and parts.parquet, as `benchloom import wikipedia` writes it."""
     seeds: Path
-    """A file of list questions by `benchloom import qampari`. The graph's folder makes them from the
-    graph."""
+    """A file of list questions that `benchloom import qampari` wrote.
+
+    If this is the graph's folder, the questions are made from the graph.
+    """
     relations: Mapping[str, RelationWords | None] = {}
-    """Properties (R) that questions may use, with their words; empty uses QAMPARI's."""
+    """Properties that questions may use (R in the paper), with their words.
+
+    Empty means QAMPARI's properties.
+    """
     nouns: Mapping[str, str] = {}
-    """Class -> the plural word for its things. List questions of the graph use only these classes."""
+    """Class -> the plural noun for its entities.
+
+    List questions made from the graph use only these classes.
+    """
     incomplete: tuple[str, ...] = ()
-    """Classes of which the graph has only some things. Questions reach them through complete classes: the
-    capitals of the countries that border Peru."""
+    """Classes of which the graph has only some of the entities.
+
+    Questions reach these classes through complete ones: the capitals of the countries that border Peru.
+    """
 
 
 class TanqSet(Settings):
-    """An entry of `tanq.sets`: questions of a source."""
+    """One entry of `tanq.sets`: questions from one source."""
 
     source: str
     """A name under `tanq.sources`."""
     questions: int = Field(default=60, gt=0)
     """Maximum number of items."""
     seed: int = 0
-    """The seed that chooses the items."""
+    """The seed for choosing the items."""
 
 
 class TableEvaluation(Settings):
-    """An entry of `tanq.evaluations`: baselines and models on a set."""
+    """One entry of `tanq.evaluations`: baselines and models, evaluated on a set."""
 
     set: str
     """A name under `tanq.sets`."""
     settings: Annotated[tuple[SettingName, ...], Field(min_length=1), AfterValidator(check_distinct)] = (
         "closed", "oracle", "open",
     )  # fmt: skip
-    """The settings: without evidence, with the item's evidence, or with tools."""
+    """Evaluation settings: `closed` gives the model no evidence, `oracle` the item's, and `open` tools."""
     models: Names = ("agent",)
-    """Names under `roles:`."""
+    """Names under `roles:`, each with a model to evaluate."""
     shots: Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(check_distinct)] = (3,)
-    """Number of examples in a prompt, for closed and oracle: 0, 1, 3 or 5 in the paper."""
+    """Numbers of examples in a prompt of the closed and oracle settings: 0, 1, 3 or 5 in the paper."""
     choices: tuple[Literal["random", "chosen"], ...] = ("random",)
-    """How three or more examples are chosen."""
+    """The choice of three or more examples: at random, or by similarity to the question."""
     instructions: tuple[InstructionName, ...] = ("simple",)
-    """The instructions in the prompt, by name."""
+    """Names of the instruction styles to use in prompts."""
     items: int | None = Field(default=None, gt=0)
-    """Number of items, the first by id; null takes all."""
+    """Maximum number of items, taken in the order of their ids; null means all."""
     people: LabelFile | None = None
-    """A file in data/labels of tables that people wrote, with the columns id, table and rater."""
+    """A CSV file in data/labels with tables that people wrote: id, table, rater."""
     labels: LabelFile | None = None
-    """A file in data/labels with people's labels of other hallucinations: id, label, rater."""
+    """A CSV file in data/labels with people's labels for kind `other_hallucination`: id, label, rater."""

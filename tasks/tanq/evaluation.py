@@ -1,4 +1,4 @@
-"""`benchloom evaluate tanq`: a system of the user's on a folder of questions, scored as the baselines are."""
+"""`benchloom evaluate tanq`: run your own system on a folder of questions and score it like the baselines."""
 
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from tasks.tanq.solve.system_predictions import SystemTables
 from tasks.tanq.solve.table_text import write_table_text
 
 MOST_CELLS = 20_000
+"""Maximum number of cells in an answer table."""
 RULES = ("released", "paper")
 FIGURES = ("precision", "recall", "f1")
 GIVEN = Selection("predictions", {"failed": ""})
@@ -42,7 +43,7 @@ def _check(item: TanqItem) -> TanqItem:
 
 
 def _make_item(record: Record, source: ItemSource) -> TanqItem:
-    """Make an item of its question and table; the rest is optional."""
+    """Make an item from a record's question and answer table; all other fields are optional."""
     question = take_text(record, "question")
     table = _read_table(record.get("answer_table"))
     kind = check_choice("kind", take_text(record, "kind", default=KINDS[0]), KINDS)
@@ -84,7 +85,10 @@ def _make_row(row: Sequence[tuple[str, ...]]) -> FinalRow:
 
 
 def _read_table(table: object) -> list[list[tuple[str, ...]]]:
-    """Read a table: lines of `a|b`, or a list of rows of texts, numbers, null or lists of these."""
+    """Read a table: text with one line `a|b` per row, or a list of rows.
+
+    A cell in a list is text, a number, null, or a list of these. Raises BadItem if the table is not valid.
+    """
     if isinstance(table, str):
         table = [line.split("|") for line in table.strip("\n").split("\n")]
     if not isinstance(table, list) or not all(isinstance(row, list) for row in table) or len(table) < 2:
@@ -138,7 +142,7 @@ def _read_proof(proof: object, place: int) -> ItemProof:
 
 
 def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
-    """Compute the figures from the stages' rows."""
+    """Compute the figures of an evaluation from the rows that its stages wrote."""
     predictions = rows["predictions"]
     scores = {score.id: score for score in rows["scores"]}
     kinds = {item.id: item.kind for item in rows["items"]}
@@ -166,14 +170,17 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
             for kind in KINDS
             if kind in asked
         },
-        # Those of Table 11 that a rule can tell.
+        # The failure kinds of Table 11 that rules can detect.
         "failure_kinds": {failure: count_failure(failure) for failure in FailureKind if failure in failures},
     }
     return Measured(figures, [f"item {row.item}: no table: {row.failed}" for row in lost])
 
 
 def measure_rms(scores: Sequence[PredictionScore], failed: int, kind: str = "") -> dict[str, dict[str, Cell]]:
-    """Compute the means of both rules, fractions of 1, with intervals. kind: of the items; empty for all."""
+    """Compute the mean precision, recall and F1 (fractions of 1) by both rules, with confidence intervals.
+
+    kind: the question kind that the items must have; empty for all items.
+    """
     through = {"id": GIVEN, **({"item": Selection("items", {"kind": kind})} if kind else {})}
     rows = (Selection("scores", {}, through),)
     return {
@@ -191,12 +198,12 @@ def measure_rms(scores: Sequence[PredictionScore], failed: int, kind: str = "") 
 
 
 def count_failure(kind: str) -> Derivation:
-    """Count the predictions that failed in a way."""
+    """Count the predictions that have the given kind of failure."""
     return Derivation("count", (Selection("scores", {"failures": kind}, {"id": GIVEN}),))
 
 
 def tell_failures(figures: Mapping[str, Any]) -> Iterator[str]:
-    """List the kinds of failures in a line."""
+    """Yield one line with the number of predictions for each kind of failure."""
     kinds = [f"{kind.replace('_', ' ')} {count}" for kind, count in figures["failure_kinds"].items()]
     yield f"failures: {', '.join(kinds) or 'none'}"
 

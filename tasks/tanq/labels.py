@@ -1,4 +1,4 @@
-"""The labels of the paper's verdicts: of evidence, of a predicted table's failures, of an agent's faults."""
+"""Labels for verdicts in TANQ: support by evidence, failures of predicted tables, and faults of the agent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from tasks.scoring.label import Label
 
 
 class Support(Label):
-    """Labels for the support of a fact by a proof (section 3.3)."""
+    """Whether a proof supports a fact (section 3.3)."""
 
     SUPPORTED = "supported"
     REFUTED = "refuted"
@@ -14,14 +14,17 @@ class Support(Label):
 
 
 class Hallucination(Label):
-    """A person's answer to whether a prediction has another hallucination (section 5.6)."""
+    """A person's label: whether a prediction has a hallucination that no rule detects (section 5.6)."""
 
     YES = "yes", "yes", 1.0
     NO = "no", "no", 0.0
 
 
 class FailureKind(Label):
-    """The kinds of failure of Table 11, in its order; people label other hallucinations, rules the rest."""
+    """The kinds of failure in Table 11, in its order.
+
+    People label `other_hallucination`; rules detect all other kinds.
+    """
 
     MISSING_RELATION = "missing_relation", "missing relation"
     NO_HEADER = "no_header", "no header"
@@ -35,7 +38,7 @@ class FailureKind(Label):
 
 
 class AgentFault(Label):
-    """The faults of section 5.7 in the steps and the table of the open agent, in its order."""
+    """Faults in the steps and the table of the open agent (section 5.7), in the paper's order."""
 
     SEARCH_ENDED = "search_ended", "search ended"
     MALFORMED_TABLE = "malformed_table", "malformed table"
@@ -46,7 +49,7 @@ class AgentFault(Label):
 
 
 class CellState(Label):
-    """Labels for the match of a cell between answer and predicted table (section 5.6)."""
+    """The match of a cell, of the answer or of a predicted table, with the other table (section 5.6)."""
 
     RIGHT = "right", "as in the answer"
     PARTIAL = "partial", "some of the answer's values, or none"

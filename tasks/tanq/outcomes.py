@@ -1,4 +1,4 @@
-"""Predictions joined with their items and scores, the systems that made them, and the rows of a figure."""
+"""Join predictions with their items and scores, list the evaluated systems, and trace figures to rows."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from tasks.tanq.solve.examples import RANDOM
 from tasks.tanq.solve.prediction import SETTINGS, Prediction
 
 RULES = ("released", "paper")
-"""Of relative mapping similarity, by which every figure is given."""
+"""The two rules of relative mapping similarity; every figure is reported by both."""
 MEASURES = ("precision", "recall", "f1")
 MAIN_SHOTS, SIMPLE = 3, "simple"
-"""The prompt of the paper's main tables (section 5.2)."""
+"""The prompt of the paper's main tables: three examples and the simple instruction (section 5.2)."""
 
 
 @dataclass(frozen=True, order=True)
 class TableSystem:
-    """The producer of predictions. rank: of its setting."""
+    """A system that makes predictions: a model (or people) with a setting and a prompt.
+
+    rank: the position of the setting in `SETTINGS`, by which systems are sorted.
+    """
 
     rank: int
     setting: str
@@ -34,14 +37,14 @@ class TableSystem:
 
     @property
     def label(self) -> tuple[str, str, str]:
-        """Setting, model and prompt, as the heads of tables name them; the open agent has no such prompt."""
+        """Return setting, model and prompt for table headers; the prompt is empty for the open agent."""
         chosen = f"{self.choice} " if self.shots > 1 else ""
         shots = "1 shot" if self.shots == 1 else f"{self.shots} {chosen}shots"
         return self.setting, self.model, f"{shots}, {self.instruction}" if self.instruction else ""
 
     @property
     def name(self) -> str:
-        """The label as one text."""
+        """Return the label as one text, such as `oracle · agent · 3 random shots, simple`."""
         return " · ".join(filter(None, self.label))
 
     @property
@@ -66,7 +69,7 @@ class TableOutcome:
         return TableSystem(rank, row.setting, row.model, row.shots, row.shot_choice, row.instruction)
 
     def measure(self, rule: str) -> tuple[float, ...] | None:
-        """Return precision, recall and F1, fractions of 1; None without a reply."""
+        """Return precision, recall and F1 as fractions of 1, or None if the prediction has no reply."""
         values = [getattr(self.score, f"{rule}_{name}") for name in MEASURES]
         return None if None in values else tuple(values)
 
@@ -87,14 +90,15 @@ def list_systems(outcomes: Iterable[TableOutcome]) -> list[TableSystem]:
 
 
 def select_outcomes(outcomes: Iterable[TableOutcome], system: TableSystem) -> list[TableOutcome]:
-    """Select what a system made."""
+    """Select the outcomes of one system."""
     return [outcome for outcome in outcomes if outcome.system == system]
 
 
 def list_main(systems: Sequence[TableSystem]) -> list[TableSystem]:
-    """List for each setting and model the system whose prompt is nearest to the paper's main one.
+    """For each setting and model, list the system whose prompt is nearest to the paper's main prompt.
 
-    The simple instruction, else the first one; three random examples, else fewer, as many as there are.
+    The simple instruction is preferred, otherwise the first by name. Three random examples are preferred,
+    otherwise the largest number below three, and then the smallest number above three.
     """
     best: dict[tuple[str, str], TableSystem] = {}
     for system in sorted(systems, key=_rank_prompt):
@@ -123,10 +127,10 @@ def derive_scores(
     replied: bool = False,
     hit: CellValue = None,
 ) -> Derivation:
-    """Derive a figure from the scores of some systems' predictions.
+    """Derive a figure from the scores of the systems that made the given outcomes.
 
-    outcomes: of these systems. items: conditions on the items of the predictions, if any. replied: whether
-    only predictions with a reply count.
+    outcomes: only their systems are used. items: conditions on the items of the predictions, if any. replied:
+    whether only predictions with a reply count.
     """
     systems = sorted({(outcome.system.is_people, outcome.score.system) for outcome in outcomes})
     rows = []

@@ -1,4 +1,4 @@
-"""The tables of an evaluation: similarity by question and by prompt, failures and faults (section 5)."""
+"""Tables of an evaluation: similarity by question and by prompt, failures and faults (section 5)."""
 
 from __future__ import annotations
 
@@ -35,33 +35,39 @@ from tasks.tanq.solve.prediction import OPEN
 OF = "predictions"
 HEADS = ("setting", "model", "prompt")
 RELATIONS = (1, 3, 5, 10)
-"""Numbers of relations in Table 9."""
+"""The numbers of relations that Table 9 has columns for."""
 NOBODY = "no rule detects this failure, and no person labelled it"
 NO_PROMPT = "Not shown: no system with examples or instructions ran."
 Columns = Sequence[Slice[TableOutcome]]
 
 
 def count_skills(outcome: TableOutcome) -> int:
-    """Count the different skills of a question."""
+    """Count the distinct skills of a question."""
     return len({skill.name for skill in outcome.item.skills})
 
 
 def count_relations(outcome: TableOutcome) -> int:
-    """Count the relations that a question is extended with."""
+    """Count the relations that the question was extended with."""
     return len(outcome.item.relations)
 
 
 def count_rows(outcome: TableOutcome) -> int:
-    """Count the rows of an answer table, without those that fail a filter."""
+    """Count the rows of the answer table, without rows that fail a filter."""
     return sum(row.filter_pass for row in outcome.item.rows)
 
 
 COUNTED = {"count(relations)": count_relations, "sum(rows.filter_pass)": count_rows}
-"""Expressions that a slice may have without a value: the values are then those of the cell's own items."""
+"""Expression in a slice's condition -> function that computes its value for an outcome.
+
+A condition on one of these may leave its values empty: they are then collected from the items in the cell.
+"""
 
 
 def by_length(short: int, medium: int) -> Columns:
-    """Slice by the number of rows. short, medium: the most rows of such a table."""
+    """Return slices for short, medium and long answer tables.
+
+    short, medium: the largest number of rows in a short or medium table.
+    """
 
     def make(name: str, least: int, most: float) -> Slice[TableOutcome]:
         return Slice(
@@ -72,7 +78,7 @@ def by_length(short: int, medium: int) -> Columns:
 
 
 def by_skill(name: str) -> Slice[TableOutcome]:
-    """Slice by a skill that a question takes."""
+    """Return the slice of questions that use the named skill."""
     return Slice(
         name.replace("_", " "),
         lambda outcome: any(skill.name == name for skill in outcome.item.skills),
@@ -81,7 +87,7 @@ def by_skill(name: str) -> Slice[TableOutcome]:
 
 
 def by_shots(name: str, shots: int, choice: str) -> Slice[TableOutcome]:
-    """Slice by the examples of a prompt."""
+    """Return the slice of prompts with this number of examples, chosen in this way."""
     return Slice(name, lambda outcome: (outcome.system.shots, outcome.system.choice) == (shots, choice))
 
 
@@ -120,9 +126,9 @@ BY_QUESTION: Mapping[str, tuple[str, Columns]] = {
         by_length(2, 6),
     ),
 }
-"""Key -> title and columns of the tables with a line for each main system.
+"""Key -> title and columns of the tables that have one line per main system.
 
-Section 5.5 and the caption of Table 10 disagree on what a short table is.
+Section 5.5 and the caption of Table 10 disagree on the largest number of rows in a short table.
 """
 BY_SHOTS: Columns = (
     by_shots("no shot", 0, ""),
@@ -138,7 +144,10 @@ BY_INSTRUCTION: Columns = by(
 
 
 def tabulate_scores(outcomes: Sequence[TableOutcome]) -> dict[str, FigureTable]:
-    """Fill the tables of scores by both rules, by key. Raises StageFailed for a skill without a column."""
+    """Fill the tables of scores by both rules, and return them by key.
+
+    Raises StageFailed if a question uses a skill that has no column in Table 6.
+    """
     used = {skill.name for outcome in outcomes for skill in outcome.item.skills}
     if other := sorted(used.difference(SKILLS)):
         raise StageFailed(f"tanq.evaluation_figures: no column of Table 6 for the skill {other[0]}")
@@ -167,12 +176,15 @@ def tabulate_scores(outcomes: Sequence[TableOutcome]) -> dict[str, FigureTable]:
 
 
 def slice_system(system: TableSystem, name: str | tuple[str, ...]) -> Slice[TableOutcome]:
-    """Slice by the system that made a prediction."""
+    """Return the slice of predictions that a system made."""
     return Slice(name, lambda outcome: outcome.system == system)
 
 
 def slice_prompts(main: TableSystem, same: str) -> Slice[TableOutcome]:
-    """Slice by setting and model, over prompts with the main one's `instruction` or `examples`."""
+    """Return the slice of a setting and model, over all prompts that share a property with the main prompt.
+
+    same: the shared property, `instruction` or `examples`.
+    """
 
     def read(system: TableSystem) -> tuple[object, ...]:
         kept = (system.instruction,) if same == "instruction" else (system.shots, system.choice)
@@ -182,14 +194,17 @@ def slice_prompts(main: TableSystem, same: str) -> Slice[TableOutcome]:
 
 
 def list_measures(rule: str, absent: str) -> list[Measure[TableOutcome]]:
-    """List precision, recall and F1 by a rule. absent: why a cell without predictions is empty."""
+    """List the measures precision, recall and F1 by a rule.
+
+    absent: why a cell without predictions is empty.
+    """
     return [make_share(name, partial(average, rule=rule, measure=name, absent=absent)) for name in MEASURES]
 
 
 def average(outcomes: Sequence[TableOutcome], where: Where, rule: str, measure: str, absent: str) -> Cell:
-    """Average a measure by a rule, a fraction of 1, with a bootstrap interval.
+    """Compute the mean of a measure by a rule, as a fraction of 1, with a bootstrap interval.
 
-    Predictions without a reply are failed, and in no mean.
+    Predictions without a reply count as failed and are not part of the mean.
     """
     given = tuple(values for outcome in outcomes if (values := outcome.measure(rule)) is not None)
     failed = len(outcomes) - len(given)
@@ -210,9 +225,10 @@ def average(outcomes: Sequence[TableOutcome], where: Where, rule: str, measure: 
 
 @lru_cache(maxsize=1)
 def draw_intervals(given: tuple[tuple[float, ...], ...]) -> Mapping[str, Interval | None]:
-    """Draw the intervals of all measures over the same samples.
+    """Compute the intervals of all measures from the same bootstrap samples.
 
-    The cells of the measures follow each other, so that each set of predictions is drawn once.
+    The cells of one set of predictions are filled one after another. So the cache needs only one entry to
+    bootstrap each set of predictions once.
     """
     accumulator = MeanAccumulator(MEASURES)
     for values in given:
@@ -221,7 +237,7 @@ def draw_intervals(given: tuple[tuple[float, ...], ...]) -> Mapping[str, Interva
 
 
 def describe_items(outcomes: Sequence[TableOutcome], where: Where) -> Where:
-    """Describe the items of a cell for lineage: each expression with all its values."""
+    """Describe the items of a cell for lineage: each expression with all of its values."""
     return {
         name: (value if isinstance(value, tuple) else (value,))
         or tuple(sorted({COUNTED[name](outcome) for outcome in outcomes}))
@@ -236,9 +252,9 @@ def tabulate_failures(
     *,
     labelled: bool,
 ) -> FigureTable:
-    """Fill Table 11: the share of replies with each failure, told by rule but for other hallucinations.
+    """Fill Table 11: the share of replies with each kind of failure.
 
-    unusable: lines of people's labels that were dropped. labelled: whether the evaluation names such a file.
+    unusable: lines of the label file that were dropped. labelled: whether the evaluation names a label file.
     """
     people = settle(labels)
     systems = [system for system in list_main(list_systems(outcomes)) if not system.is_people]
@@ -269,7 +285,10 @@ def tabulate_failures(
 
 
 def tabulate_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
-    """Fill the table of the open agent's faults, over all its replies and over those that can have one."""
+    """Fill the table of the open agent's faults.
+
+    Each fault has two shares: of all replies, and of the replies to questions in which the fault is possible.
+    """
     systems = [system for system in list_systems(outcomes) if system.setting == OPEN]
 
     def measure_all(own: Sequence[TableOutcome], where: Where, items: Where | None = None) -> Cell:
@@ -294,17 +313,23 @@ def tabulate_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
 
 
 def list_kinds(column: str, kinds: Iterable[FailureKind] | Iterable[AgentFault]) -> list[Slice[TableOutcome]]:
-    """List a line for each kind. It is over all outcomes, since a measure counts those with the kind."""
+    """Return one slice per kind.
+
+    Each contains all outcomes, because the measure counts those with the kind.
+    """
     return [Slice(kind.shown, where={column: kind}) for kind in kinds]
 
 
 def make_share(name: str, fill: Callable[[Sequence[TableOutcome], Where], Cell]) -> Measure[TableOutcome]:
-    """Make a measure that is a share of predictions."""
+    """Make a measure that shows a share of the predictions."""
     return Measure(name, fill, partial(leave_empty, of=OF), "share")
 
 
 def rate_labelled(outcomes: Sequence[TableOutcome], people: Mapping[str, bool | None]) -> Cell:
-    """Compute the share of labelled predictions with another hallucination; failed are those at a tie."""
+    """Compute the share of labelled predictions in which people found other hallucinations.
+
+    A tie among raters counts as failed.
+    """
     told = [people[outcome.prediction.id] for outcome in outcomes if outcome.prediction.id in people]
     if not told:
         return leave_empty(NOBODY, OF)
@@ -316,7 +341,7 @@ def rate_labelled(outcomes: Sequence[TableOutcome], people: Mapping[str, bool | 
 
 
 def settle(labels: Iterable[HallucinationLabel]) -> dict[str, bool | None]:
-    """Settle each labelled prediction by the word of most raters; None at a tie."""
+    """Return the majority label of each labelled prediction: True for a hallucination, None for a tie."""
     words: defaultdict[str, Counter[Hallucination]] = defaultdict(Counter)
     for label in labels:
         words[label.prediction][label.label] += 1

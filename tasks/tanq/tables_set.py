@@ -1,4 +1,4 @@
-"""Tables 3 and 4 of a set's `statistics.json`, and what the page says of it in words (section 3.4)."""
+"""Tables 3 and 4 from the `statistics.json` of a set, and sentences with its means (section 3.4)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALL = (ITEMS,)
 COUNTED, FORMS = ("count", "%"), ("count", "share")
 VALUE_WORDS = {"item": "item", "time": "time", "quantity": "numeric", "text": "text"}
 NOTES = {"3": ("types",), "4": ("no_skill", "skills")}
-"""Table -> the definitions below it."""
+"""Table number -> keys of the definitions that are shown below the table."""
 NUMBER_WORDS = {"0": "no skill", "1": "one skill", "2": "two skills", "3": "three skills"}
 
 
@@ -29,10 +29,12 @@ class CountedShare:
 
 @dataclass(frozen=True)
 class SetStatistics:
-    """The fields of `statistics.json` that pages read; others are ignored.
+    """The fields of `statistics.json` that pages read; all other fields are ignored.
 
-    types: facts by kind of value; means: of tokens, rows, columns and relations; absent_skills: by name, why
-    no question has it; definitions: of what is counted.
+    - types: number of facts by kind of value.
+    - means: mean number of tokens, rows, columns and relations.
+    - absent_skills: skill -> why no question has it.
+    - definitions: name of a statistic -> what it counts.
     """
 
     items: int
@@ -46,7 +48,7 @@ class SetStatistics:
 
 
 def tabulate_set(statistics: SetStatistics) -> dict[str, FigureTable]:
-    """Make Tables 3 and 4, by number."""
+    """Make Tables 3 and 4, and return them by number."""
     facts, questions = sum(counted.count for counted in statistics.types.values()), statistics.items
     types = [
         Line(
@@ -97,7 +99,7 @@ def tabulate_set(statistics: SetStatistics) -> dict[str, FigureTable]:
 
 
 def describe_means(statistics: SetStatistics) -> list[tuple[str, str]]:
-    """Say the means, each with what it counts."""
+    """Return a title and a text for each mean: the value, and what it counts."""
     return [
         (f"{name.capitalize()}, mean", f"{value:.1f}. {statistics.definitions.get(name, '')}".strip())
         for name, value in statistics.means.items()
@@ -106,7 +108,7 @@ def describe_means(statistics: SetStatistics) -> list[tuple[str, str]]:
 
 
 def name_skill(name: str) -> str:
-    """Name a skill for a reader."""
+    """Return the display name of a skill: `filter_time` becomes `filter time`."""
     return name.replace("_", " ")
 
 
@@ -117,7 +119,7 @@ def _count_items(expression: str, value: str | int) -> Derivation:
 def _derive_skill(name: str) -> Derivation:
     if name == "no_skill":
         return _count_items("count(skills)", 0)
-    # A question that takes a skill twice counts twice, which no count of rows comes to.
+    # A question that uses a skill twice counts twice, so a count of rows would give a different number.
     return Derivation("uses of the skill", (Selection("items", {"skills.name": name}),))
 
 

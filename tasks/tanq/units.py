@@ -1,4 +1,4 @@
-"""Units of measurement: their names as people write them, and exact conversion, by Pint."""
+"""Find units of measurement by name or symbol, and convert amounts exactly, with Pint."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ if TYPE_CHECKING:
     from pint import UnitRegistry
 
 NAME = re.compile(r"[A-Za-zµ°%²³/][A-Za-zµ°%²³/ .-]{0,38}[A-Za-zµ°%²³.]?[23]?")
-"""What may be a unit's name: Pint reads expressions, so that no other sign is handed to it."""
+"""The pattern of a unit's name.
+
+Pint evaluates its input as an expression, so text with other characters must never reach it.
+"""
 WORDS = {"sq": "square", "cu": "cubic", "per cent": "percent", "²": "**2", "³": "**3"}
 NOT_UNITS = frozenset({"a", "as", "at", "in", "no", "or", "to", "us", "am", "pm", "h", "d", "b", "are"})
-"""Words of English that are also symbols of units."""
+"""Words and single letters of English text that are also unit symbols."""
 
 
 @lru_cache(maxsize=4096)
 def find_unit(name: str) -> str | None:
-    """Find a unit by a name or symbol, `square kilometres`, `sq mi` or `km2`; None for none.
+    """Find the unit with a name or symbol, such as `square kilometres`, `sq mi` or `km2`; None if unknown.
 
-    Returns Pint's name of it, `kilometer ** 2`, so that two names of one unit are equal.
+    Returns Pint's canonical name, such as `kilometer ** 2`, so that two names of one unit compare as equal.
     """
     written = " ".join(name.replace("\u00a0", " ").split())
     if not NAME.fullmatch(written) or written.lower() in NOT_UNITS:
@@ -33,7 +36,10 @@ def find_unit(name: str) -> str | None:
 
 
 def convert(amount: Decimal, unit: str, other: str) -> Decimal | None:
-    """Convert an amount from one unit, as `find_unit` names it, to another; None for other dimensions."""
+    """Convert an amount between two units; None if their dimensions differ or the amount is out of range.
+
+    unit, other: names as `find_unit` returns them.
+    """
     if unit == other:
         return amount
     from pint import DimensionalityError
@@ -50,7 +56,7 @@ def convert(amount: Decimal, unit: str, other: str) -> Decimal | None:
 def _spell(name: str) -> str:
     text = re.sub(r"(?<=[A-Za-z])([23])(?=$|/)", r"**\1", name).replace(".", "")
     text = re.sub(r"\b(sq|cu)\b|per cent|[²³]", lambda found: WORDS[found[0]], text)
-    # A blank multiplies for Pint: "degree Celsius" would be an angle times a difference of temperatures.
+    # Pint reads a space as multiplication: "degree Celsius" would be an angle times a temperature difference.
     text = re.sub(r"\bdegrees? (?=celsius\b|fahrenheit\b)", "degree_", text, flags=re.IGNORECASE)
     return re.sub(r"-", "_", text)
 
@@ -66,7 +72,7 @@ def _parse(name: str) -> str | None:
 
 @cache
 def _load() -> UnitRegistry[Decimal]:
-    # Imported when first needed: it takes a second, and most stages of the flow measure nothing.
+    # Imported on first use: importing Pint takes a second, and most stages of the flow convert no units.
     from pint import UnitRegistry
 
     return UnitRegistry(non_int_type=Decimal)

@@ -1,4 +1,4 @@
-"""Data of the item viewer: a question, its answer with the evidence of each cell, predicted tables."""
+"""Data for the item viewer: a question, its answer with evidence for each cell, and predicted tables."""
 
 from __future__ import annotations
 
@@ -16,18 +16,24 @@ from tasks.tanq.solve.prediction import MAIN, OpenStep
 
 PAGES = Path(__file__).parent / "pages"
 ASSETS = (PAGES / "answer.css", PAGES / "answer.js")
-"""Styles and script of the answer table."""
+"""The styles and the script of the answer table."""
 LEGEND = (
     CellState.RIGHT, CellState.PARTIAL, CellState.WRONG, CellState.MISSING, CellState.OTHER,
     CellState.UNREQUESTED, CellState.FAILING,
 )  # fmt: skip
 RULE_NAMES = {"released": "released rule", "paper": "paper's rule"}
 OWN_LINEAGE = (("", ""),)
-"""No command below the row: the component shows those of the prediction that is chosen."""
+"""No lineage commands below the row.
+
+The page's component shows the commands for the prediction that the reader selects.
+"""
 
 
 def view_questions(items: Iterable[TanqItem], calls: Mapping[str, Sequence[str]]) -> list[ViewedRow]:
-    """View the questions of a set, by kind, skills and shape. calls: ledger keys by item."""
+    """Make the viewer's rows for the questions of a set, with facets kind, skills and shape.
+
+    calls: item -> keys of its calls in the ledger.
+    """
     return [
         ViewedRow(
             item.id,
@@ -49,7 +55,7 @@ def view_questions(items: Iterable[TanqItem], calls: Mapping[str, Sequence[str]]
 
 
 def view_predictions(outcomes: Iterable[TableOutcome]) -> list[ViewedRow]:
-    """View questions with what was predicted for them, by kind, skills and failures of any system."""
+    """Make the viewer's rows for questions with predictions, with facets kind, skills and failures."""
     by_item: dict[str, list[TableOutcome]] = {}
     for outcome in outcomes:
         by_item.setdefault(outcome.item.id, []).append(outcome)
@@ -57,7 +63,7 @@ def view_predictions(outcomes: Iterable[TableOutcome]) -> list[ViewedRow]:
 
 
 def view_outcomes(item: TanqItem, outcomes: Sequence[TableOutcome]) -> ViewedRow:
-    """View a question with the tables that systems predicted for it, in their order."""
+    """Make the viewer's row for a question, with the tables that systems predicted for it."""
     failures = dict.fromkeys(kind.shown for outcome in outcomes for kind in outcome.score.failures)
     predicted = {
         "predictions": [encode_prediction(outcome) for outcome in outcomes],
@@ -78,29 +84,29 @@ def view_outcomes(item: TanqItem, outcomes: Sequence[TableOutcome]) -> ViewedRow
 
 
 def list_skills(item: TanqItem) -> list[str]:
-    """List the names of a question's skills."""
+    """List the display names of a question's skills."""
     return [skill.name.replace("_", " ") for skill in item.skills]
 
 
 def tag_item(item: TanqItem) -> list[Tag]:
-    """Tag a question with its kind, its skills and the number of rows of its answer."""
+    """Return tags for a question: its kind, its skills, and the number of rows in its answer."""
     rows = sum(row.filter_pass for row in item.rows)
     return [(item.kind, OFF), *((name, "") for name in list_skills(item)), (f"{rows} rows", OFF)]
 
 
 def find_words(item: TanqItem) -> str:
-    """Join the texts of the answer, for the search."""
+    """Join the headers, names and values of the answer into one text for the search."""
     rows = ((row.label, *(value for cell in row.cells for value in cell.values)) for row in item.rows)
     return "\n".join([*(column.header for column in item.columns), *(text for row in rows for text in row)])
 
 
 def name_origin(item: TanqItem) -> str:
-    """Name what a question was made from."""
+    """Name the rows, documents or files that a question was made from."""
     return ", ".join(f"{origin.kind} {origin.reference}" for origin in item.origin)
 
 
 def show_question(item: TanqItem) -> list[Block]:
-    """Show a question, its skills, and how its text came about."""
+    """Show a question, its skills, and the earlier versions of its text."""
     texts = {
         "list question": item.init_question,
         "extended": item.ext_question,
@@ -121,9 +127,10 @@ def show_question(item: TanqItem) -> list[Block]:
 
 
 def encode_answer(item: TanqItem) -> dict[str, object]:
-    """Encode the answer for pages/answer.js: headers, rows of label, passes and cells, proofs by fact.
+    """Encode the answer for pages/answer.js: headers, rows and proofs by fact.
 
-    A cell has its values and its facts; the proofs of a fact are blocks.
+    A row has its label, whether it passes the filters, and its cells. A cell has its values and the ids of
+    its facts. The proofs of a fact are blocks.
     """
     proofs: dict[str, list[Block]] = {}
     for proof in item.proofs:
@@ -139,7 +146,7 @@ def encode_answer(item: TanqItem) -> dict[str, object]:
 
 
 def show_proof(proof: ItemProof) -> Block:
-    """Show a proof; where it does not keep the words that were found, the value is marked."""
+    """Show a proof with its mention highlighted, or the fact's value if no mention is stored."""
     place = " / ".join(filter(None, (proof.parent, proof.section)))
     kind = f"{proof.kind} ({', '.join(proof.headers)})" if proof.headers else proof.kind
     revision = "" if proof.revision is None else f"revision {proof.revision}"
@@ -160,8 +167,9 @@ def show_proof(proof: ItemProof) -> Block:
 def encode_prediction(outcome: TableOutcome) -> dict[str, object]:
     """Encode a prediction for pages/answer.js.
 
-    cells: text, state, and row and column in the answer; None without a table, for the reason in `note`.
-    states: of the answer's rows, first of the name, then of each cell; None without a reply.
+    - cells: for each cell its text, its state, and its row and column in the answer; None without a table.
+      `note` then gives the reason.
+    - states: for each row of the answer the state of its name, then of each cell; None without a reply.
     """
     item, row = outcome.item, outcome.prediction
     match = match_table(item, row.table) if row.table else None
@@ -186,7 +194,7 @@ def encode_prediction(outcome: TableOutcome) -> dict[str, object]:
 
 
 def list_states(item: TanqItem, match: TableMatch | None) -> list[list[CellState]]:
-    """List the state of each row of the answer: of its name, then of its cells."""
+    """List the states for each row of the answer: first of its name, then of its cells."""
     if match is None:
         missing, untold = CellState.MISSING, CellState.UNTOLD
         return [[missing, *(missing if cell.values else untold for cell in row.cells)] for row in item.rows]
@@ -199,7 +207,7 @@ def list_states(item: TanqItem, match: TableMatch | None) -> list[list[CellState
 def list_cells(
     item: TanqItem, match: TableMatch
 ) -> list[list[tuple[str, CellState, tuple[int, int] | None]]]:
-    """List every predicted cell with its state, and its row and column in the answer."""
+    """List every predicted cell with its state, and with its row and column in the answer."""
     golds = {place: row for row, places in enumerate(match.entities) for place in places}
     columns = {place: column for column, place in enumerate(match.columns) if place is not None}
 
@@ -223,7 +231,7 @@ def list_cells(
 
 
 def show_prediction(outcome: TableOutcome) -> list[Block]:
-    """Show what is below a predicted table: failures, scores, the agent's steps, the reply and its calls."""
+    """Show the details below a predicted table: failures, scores, the agent's steps, the reply and calls."""
     row, score = outcome.prediction, outcome.score
     found = [
         *((kind.shown, BAD) for kind in score.failures),
@@ -249,7 +257,7 @@ def show_prediction(outcome: TableOutcome) -> list[Block]:
 
 
 def show_step(number: int, step: OpenStep) -> Block:
-    """Show a step of the open agent."""
+    """Show one step of the open agent: its thought, its action and the result."""
     is_main = step.agent == MAIN
     used = (
         f"{step.tool}({step.argument})" if step.tool else f"Found: {step.argument}" if step.argument else ""

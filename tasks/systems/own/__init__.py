@@ -1,1 +1,1 @@
-"""Systems of a project's own, a file each, by name; docs/plugs.md says what a file holds."""
+"""Plugs with a project's own systems, one file per system; docs/plugs.md describes a plug."""

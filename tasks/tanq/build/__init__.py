@@ -1,1 +1,1 @@
-"""From list questions to items: extending, evidence, verification, rephrasing, skills."""
+"""Build items from list questions: extension, evidence, verification, rephrasing and skills."""

@@ -1,6 +1,6 @@
-"""Skills of amounts: conversion to another unit or scale, and approximation (section 3.3, step 5).
+"""Skills on amounts: conversion to another unit or scale, and approximation (section 3.3, step 5).
 
-How people name units, and which other unit they tell an amount in.
+The module also has the names of units, and the unit that each unit is converted to.
 """
 
 from __future__ import annotations
@@ -14,22 +14,25 @@ from tasks.tanq.graph.showing import show_amount
 from tasks.tanq.units import convert, find_unit
 
 SCALES = {"thousands": 3, "millions": 6, "billions": 9}
-"""What plain numbers are told in -> the power of ten."""
+"""Scale for plain numbers -> its power of ten."""
 STEPS = {
     10: "ten", 100: "hundred", 1_000: "thousand", 10_000: "ten thousand", 100_000: "hundred thousand",
     1_000_000: "million", 10_000_000: "ten million", 100_000_000: "hundred million",
     1_000_000_000: "billion",
 }  # fmt: skip
-"""What amounts are rounded to, with its word."""
+"""Step for rounding amounts -> its name in a question."""
 DIGITS = 3
-"""Digits that tell of a converted amount below a hundred."""
+"""Number of significant digits of a converted amount below a hundred."""
 
 
 @dataclass(frozen=True)
 class UnitWords:
-    """A unit in words. one, many: `mile`, `miles`; sign: as a header has it, `mi`; pint: Pint's name.
+    """The names of a unit.
 
-    other: the name of the unit that it is converted to; empty for none.
+    one, many: `mile` and `miles`; sign: the symbol in headers, `mi`; pint: Pint's name.
+
+
+    other: the name of the unit that amounts are converted to; empty for none.
     """
 
     one: str
@@ -72,13 +75,14 @@ WORDS: Mapping[str, UnitWords] = {
         UnitWords("percent", "percent", "%", "", "percent"),
     )
 }
-"""By name."""
+"""Singular name -> the unit's names."""
 
 
 def find_words(label: str) -> UnitWords | None:
-    """Find a unit's words by its label, `square kilometers`; of one that is not listed, make them of it.
+    """Return the names of a unit by its label, such as `square kilometers`.
 
-    None for no label: a plain number.
+    The names of a unit that is not in `WORDS` are derived from its label. Returns None for an empty label,
+    which means a plain number.
     """
     label = " ".join(label.split())
     if not label:
@@ -92,12 +96,15 @@ def find_words(label: str) -> UnitWords | None:
 
 
 def convert_scale(amount: Decimal, scale: str) -> Decimal:
-    """Tell a plain number in thousands, millions or billions. Raises KeyError for another scale."""
+    """Convert a plain number to thousands, millions or billions. Raises KeyError for another scale."""
     return amount.scaleb(-SCALES[scale])
 
 
 def convert_unit(amount: Decimal, unit: str, other: str) -> Decimal:
-    """Convert an amount; unit, other: names in `WORDS`. Raises ValueError if it cannot be done."""
+    """Convert an amount between units, given by their names in `WORDS`.
+
+    Raises ValueError if the units have different dimensions.
+    """
     converted = convert(amount, WORDS[unit].pint, WORDS[other].pint)
     if converted is None:
         raise ValueError(f"{unit} is of another kind than {other}")
@@ -105,12 +112,12 @@ def convert_unit(amount: Decimal, unit: str, other: str) -> Decimal:
 
 
 def approximate(amount: Decimal, step: int) -> Decimal:
-    """Round to the nearest multiple of a step; half of it goes away from zero, as taught at school."""
+    """Round to the nearest multiple of a step; halves are rounded away from zero, as taught at school."""
     return (amount / step).quantize(Decimal(1), ROUND_HALF_UP) * step
 
 
 def round_converted(amount: Decimal) -> Decimal:
-    """Round an amount for reading: from a hundred on to a whole one, below to three digits that tell."""
+    """Round a converted amount: to an integer from 100 on, otherwise to three significant digits."""
     if not amount:
         return Decimal(0)
     last = 0 if abs(amount) >= 100 else amount.adjusted() - DIGITS + 1
@@ -118,7 +125,7 @@ def round_converted(amount: Decimal) -> Decimal:
 
 
 def say_number(amount: Decimal) -> str:
-    """Write an amount as sentences have it: `500,000`, `2.5 million`."""
+    """Write an amount as in a sentence: `500,000`, `2.5 million`."""
     for power, word in ((9, "billion"), (6, "million")):
         short = amount.scaleb(-power)
         if abs(short) >= 1 and short == short.quantize(Decimal("0.1")):

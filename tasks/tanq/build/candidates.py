@@ -1,4 +1,4 @@
-"""Stage: the extended questions whose tables evidence may still fill, before a model is asked (step 3)."""
+"""Stage: choose the extended questions whose evidence could fill a table, before asking a model (step 3)."""
 
 from __future__ import annotations
 
@@ -28,10 +28,16 @@ class Candidates(Settings):
     a_question: float | None = Field(default=None, ge=1)
     """Number of extended questions to verify per requested question; null verifies all."""
     gaps: float = Field(default=1, ge=0, le=1)
-    """Maximum share of these with a cell without evidence; a filter may still remove the row."""
+    """Maximum share of the verified questions that have a cell without evidence.
+
+    A filter may remove its row later.
+    """
     columns: bool = True
-    """Require evidence for every column. With `false`, a column without evidence is removed later, as in the
-    paper; `tanq.extend.relations: all` needs that."""
+    """Require evidence for every column.
+
+    If `false`, a column without evidence is removed later, as in the paper; `tanq.extend.relations: all`
+    needs `false`.
+    """
 
 
 def candidates(
@@ -44,12 +50,12 @@ def candidates(
     params: Candidates,
     entry: TanqSet,
 ) -> Drafts[ExtendedQuestion]:
-    """Keep questions that have a whole table if all of their proofs that a model may be asked about say Yes.
+    """Keep the questions that would have a table if the model accepted all proofs that rules do not reject.
 
-    The others would be asked about and lose a column, or be dropped, all the same. Of more than are wanted
-    the kinds take turns, and those come first whose relations, shape and list question were taken least.
-    settings: `tanq.tables` and `tanq.verify`. Drop reasons: those of `tables`, `columns_missing`,
-    `not_taken`. Raises StageFailed if none is left.
+    All other questions would lose a column or be dropped after the model calls. If there are more questions
+    than needed, kinds alternate. Questions come first whose relations, shape and list question are least used
+    so far. settings: the parameters of `tanq.tables` and `tanq.verify`. Drop reasons: those of stage
+    `tables`; `columns_missing`; `not_taken`. Raises StageFailed if no question is left.
     """
     rules = read_section(settings, "tanq.tables", Tables)
     known = {fact.id: fact for fact in list_wanted(extend, facts)}
@@ -81,7 +87,7 @@ def candidates(
 def list_told(
     proofs: Iterable[Proof], facts: Mapping[str, Fact], relations: Iterable[Relation], params: Verify
 ) -> set[str]:
-    """List the facts with a proof that no guard refuses."""
+    """Return the facts that have a proof which no rule rejects."""
     by_relation = {relation.id: relation for relation in relations}
     return {
         proof.fact
@@ -95,7 +101,10 @@ def list_told(
 def find_loss(
     question: ExtendedQuestion, facts: Mapping[str, Fact], told: set[str], rules: Tables, all_columns: bool
 ) -> str:
-    """Find what the evidence lacks for a table, with all columns or with some; an empty text if nothing."""
+    """Return why the evidence cannot fill a question's table; empty if it can.
+
+    all_columns: whether every column needs evidence.
+    """
     cells = fill_cells(question, facts, told, rules)
     columns = keep_columns(question, cells, rules)
     fault = find_fault(question, list_rows(question, cells, columns), columns, rules)
@@ -110,10 +119,10 @@ def take_candidates(
     gaps: float,
     seed: int,
 ) -> list[ExtendedQuestion]:
-    """Take at most `most` questions, in the order of their ids.
+    """Choose at most `most` questions, and return them sorted by id.
 
-    whole: ids of those whose cells all have evidence; gaps: the share of the others, beyond which whole ones
-    come first; seed: what ties are decided by.
+    whole: ids of questions with evidence for all cells. gaps: maximum share of other questions; once it is
+    reached, questions in `whole` come first. seed: decides ties.
     """
     waiting: defaultdict[str, list[ExtendedQuestion]] = defaultdict(list)
     for question in sorted(questions, key=lambda candidate: make_id(seed, candidate.id)):

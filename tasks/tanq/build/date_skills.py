@@ -1,6 +1,6 @@
-"""Skills of dates: the year of a date, and how long it is from one to another (section 3.3, step 5).
+"""Skills on dates: the year of a date, and the time between two dates (section 3.3, step 5).
 
-Calendars are both carried back before their introduction, and there is no year 0.
+Dates before a calendar's introduction are computed by its rules. There is no year 0.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tasks.sources.wikidata.values import Precision, Time
 
 
 def count_full_years(first: Time, second: Time) -> int:
-    """Count the full years from one day to another: how old somebody was who was born and died then.
+    """Count the full years between two days, such as the age of a person at death.
 
-    Two days of one calendar are counted in it, others in the Gregorian one. Somebody born on 29 February has
-    lived another year on 28 February where a year has no such day. Raises ValueError if a time is no day, or
-    the second is before the first.
+    Two days in one calendar are counted in that calendar, otherwise in the Gregorian one. The anniversary of
+    29 February is 28 February in years without a leap day. Raises ValueError if a time is less precise than a
+    day, or if the second day is before the first.
     """
     calendar = first.calendar if first.calendar == second.calendar else "gregorian"
     start, end = (to_calendar(time, calendar) for time in (first, second))
@@ -32,9 +32,9 @@ def count_full_years(first: Time, second: Time) -> int:
 
 
 def count_years_between(first: Time, second: Time) -> int:
-    """Subtract years: from 44 BCE to 14 it is 57, as there is no year 0.
+    """Subtract two years without counting a year 0: from 44 BCE to 14 CE there are 57 years.
 
-    Raises ValueError for a time less precise than a year, or a second one before the first.
+    Raises ValueError if a time is less precise than a year, or if the second year is before the first.
     """
     if min(first.precision, second.precision) < Precision.YEAR:
         raise ValueError("a time is less precise than a year")
@@ -45,15 +45,15 @@ def count_years_between(first: Time, second: Time) -> int:
 
 
 def count_days_between(first: Time, second: Time) -> int:
-    """Count the days from one day to another, of any calendar; below 0 if the second comes first.
+    """Count the days between two days of any calendars; negative if the second day comes first.
 
-    Raises ValueError if a time is not a day.
+    Raises ValueError if a time is less precise than a day.
     """
     return to_day_number(_to_date(second), second.calendar) - to_day_number(_to_date(first), first.calendar)
 
 
 def show_year(time: Time) -> str:
-    """Write a time's year: `1879`, `44 BCE`. Raises ValueError for a time less precise than a year."""
+    """Write the year of a time: `1879`, `44 BCE`. Raises ValueError if it is less precise than a year."""
     if time.precision < Precision.YEAR:
         raise ValueError("it is less precise than a year")
     return say_year(time.year)
@@ -65,7 +65,7 @@ def say_year(year: int) -> str:
 
 
 def read_year(text: str) -> int:
-    """Read a year as `say_year` writes it. Raises ValueError."""
+    """Read a year in the format of `say_year`. Raises ValueError if the text has another format."""
     number, _, era = text.partition(" ")
     if era not in ("", "BCE") or not number.isdecimal() or int(number) == 0:
         raise ValueError(f"{text!r:.40} is no year")
@@ -73,7 +73,7 @@ def read_year(text: str) -> int:
 
 
 def to_calendar(time: Time, calendar: Calendar) -> Date:
-    """Return a day's date in a calendar. Raises ValueError if the time is not a day."""
+    """Convert a day to a date in a calendar. Raises ValueError if the time is less precise than a day."""
     date = _to_date(time)
     return date if time.calendar == calendar else convert(date, time.calendar, calendar)
 

@@ -1,6 +1,6 @@
-"""Find the other end of a fact in a text: the names of its entity, or its value (step 2).
+"""Find a mention of a fact's entity or value in a text: a name, an amount or a date (step 2).
 
-A mention is not a proof yet: the text may say something else about the value.
+A mention is not yet a proof, because the text may say something else about the value.
 """
 
 from __future__ import annotations
@@ -34,17 +34,23 @@ OUR_ERA = r"\s?(?:AD|CE|A\.\s?D\.|C\.\s?E\.)(?!\w)"
 APPROXIMATE = r"(?<!c\. )(?<!c\.)(?<!ca\. )(?<!circa )(?<!around )(?<!about )"
 NUMBER_BEFORE = r"(?<![\w,.$€£#/\u2013-])"
 YEAR_BEFORE = r"(?<![\w$€£#/])(?<!\d[,.])"
-"""A year may end a span: `1879-1955`."""
+"""A pattern for the text before a year, which may be the second in a range, such as `1879-1955`."""
 ENDING = r"(?:st|nd|rd|th)?"
 COMMA = "(?: ?,)?"
-"""Before a year; published texts that are split into tokens have a blank before it, too."""
+"""A pattern for the comma before a year.
+
+Published texts that are split into tokens also have a space before the comma.
+"""
 EARLY = 1000
-"""Years before it are written with their era, or they are any number."""
+"""Earlier years match only with their era; without one, they could be any number."""
 
 
 @dataclass(frozen=True)
 class DateEnd:
-    """A date that a text may give. year: historical, negative before 1 CE; precision: Wikibase's number."""
+    """A date that a text may mention. year: the historical year, negative before 1 CE.
+
+    precision: Wikibase's number for the precision.
+    """
 
     year: int
     month: int | None
@@ -57,10 +63,10 @@ End = NamedEnd | AmountEnd | DateEnd
 
 
 def find_date(text: str, end: DateEnd) -> tuple[int, int] | None:
-    """Find where a text first gives a date: (start, end) in characters; None if it does not.
+    """Find the first mention of a date in a text, as (start, end) in characters; None if there is none.
 
-    What is known to the day is not given by its month; what is known to the year is given by any day of it.
-    A day is also found by the other calendar's name.
+    A month alone does not mention a day, but any day of a year mentions the year. A day also matches its date
+    in the other calendar.
     """
     pattern = _match_date(end)
     found = pattern.search(text) if pattern else None
@@ -92,7 +98,7 @@ def _list_forms(end: DateEnd) -> Iterator[str]:
 def _name_day(year: int, month: int, day: int, calendar: Calendar) -> Iterator[tuple[int, int, int]]:
     yield year, month, day
     other: Calendar = "julian" if calendar == "gregorian" else "gregorian"
-    # Dates before 1582 are told by the Julian calendar alone, and after 1923 no country kept it.
+    # Before 1582 only the Julian calendar was in use, and after 1923 no country used it any more.
     if 1582 <= year <= 1923 and day <= count_days(year, month, calendar):
         yield convert_date((year, month, day), calendar, other)
 
@@ -117,13 +123,13 @@ def _write_year(year: int) -> str:
         return rf"{YEAR_BEFORE}{APPROXIMATE}{-year}(?:[\u2013-]\d{{1,4}})?{BEFORE_OUR_ERA}"
     if year < EARLY:
         return rf"(?<!\w)(?:AD|CE) {year}(?!\d)|{YEAR_BEFORE}{APPROXIMATE}{year}{OUR_ERA}"
-    # 1998-99 is a season and no year; 1998-03-14 is of the year.
+    # 1998-99 is a season and not a year; 1998-03-14 is a day in that year.
     span = r"[/\u2013]\d\d(?!\d)|-\d\d(?!\d|-\d)"
     return rf"{YEAR_BEFORE}{APPROXIMATE}{year}(?!\d|[,.]\d|{span}|{BEFORE_OUR_ERA})"
 
 
 def _write_dated_year(year: int) -> str:
-    """Write the year behind a day or a month, where it needs no era to be one."""
+    """Return a pattern for the year after a day or a month, which is a year even without an era."""
     if year < 0:
         return rf"{-year}{BEFORE_OUR_ERA}"
     return rf"(?:AD )?{year}(?!\d|{BEFORE_OUR_ERA})"
@@ -147,7 +153,7 @@ def _write_name(month: int) -> str:
 def make_ends(
     facts: Sequence[Fact], things: Sequence[Thing], rounding: Decimal
 ) -> Iterator[tuple[Fact, NamedEnd | None, End | None]]:
-    """Yield facts with what their entity and their value are found by; None for a thing without a name."""
+    """Yield each fact with the search patterns for its entity and its value; None if an end has no name."""
     used = {fact.entity for fact in facts} | {fact.value.item for fact in facts if fact.value.item}
     names = {thing.id: make_names(thing.label, thing.aliases) for thing in things}
     longer = find_longer(
@@ -172,7 +178,7 @@ def make_ends(
 
 
 def make_value_end(fact: Fact, things: Mapping[str, Thing], rounding: Decimal) -> End | None:
-    """Make the end of a fact's amount, date or text; None for a value that no text would give."""
+    """Return the search pattern for a fact's amount, date or text; None if no text can mention the value."""
     value = fact.value
     if value.kind == QUANTITY and value.amount is not None:
         return _make_amount(Decimal(value.amount), things.get(value.unit or ""), value.unit, rounding)
@@ -197,9 +203,9 @@ def _make_amount(
 
 
 def find_mention(text: str, end: End, headers: Sequence[str] = ()) -> str:
-    """Find the first words of a text that mention an end; empty if none do.
+    """Return the first words of a text that mention an entity or a value; empty if there are none.
 
-    headers: of a cell or an infobox entry, where the unit of its amount may stand.
+    headers: the headers of a cell or an infobox entry, which may contain the unit of an amount.
     """
     if isinstance(end, NamedEnd):
         found = find_name(text, end)

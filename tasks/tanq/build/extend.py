@@ -1,4 +1,4 @@
-"""Stage: list questions with relations that hold for all their answers (section 3, step 1)."""
+"""Stage: extend list questions with relations that hold for all their answers (section 3, step 1)."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from tasks.tanq.graph.unread import UnreadIndex, name_statement
 
 @dataclass(frozen=True)
 class ExtendedQuestion:
-    """Stage extend: a list question with relations that hold for all its answers (step 1).
+    """A row of stage `extend`: a list question with relations that hold for all its answers (step 1).
 
-    facts: of every answer and relation, all values.
+    facts: ids of all facts of each answer and relation.
     """
 
     id: str
@@ -43,20 +43,26 @@ class Extend(Settings):
     """`tanq.extend` in params.yaml."""
 
     relations: tuple[int, int] | Literal["all"] = (1, 3)
-    """Minimum and maximum number of relations per question. `all` uses every relation that holds for the
-    answers, in one question per list question."""
+    """Minimum and maximum number of relations per question.
+
+    `all` uses every relation that holds for the answers, in one question per list question.
+    """
     without: tuple[str, ...] = ()
-    """Relations that only list questions use, for example because articles do not state them."""
+    """Relations that only list questions may use, for example because articles do not state them."""
     a_seed: int = Field(default=1, gt=0)
     """Number of extended questions per list question, with different relations."""
     most_values: int = Field(default=5, gt=0)
     """Maximum number of values that an answer may have for a relation."""
     clear: bool = False
-    """Exclude relations that could also refer to the things through which the answers were found, such as
-    `their dates of founding` for headquarters of companies."""
+    """Exclude relations that could also refer to the intermediate entities of the answers.
+
+    An example is `their dates of founding` for headquarters of companies.
+    """
     leads_back: bool = False
-    """Allow relations that lead back to the condition, such as the countries of the capitals of the countries
-    that border Peru."""
+    """Allow relations that lead back to the condition.
+
+    An example is the countries of the capitals of the countries that border Peru.
+    """
 
 
 def extend(
@@ -67,11 +73,11 @@ def extend(
     unread: list[Unread],
     params: Extend,
 ) -> Drafts[ExtendedQuestion]:
-    """Extend list questions with relations, those that were taken least so far first.
+    """Extend list questions with relations; relations that were used least so far come first.
 
-    Left out of a question are the relations that it asks by, one whose values it names, and one of which a
-    value was not read. Drop reasons: `no_relation`, of a question with too few that hold for all its answers,
-    `incomplete`, of one with too few that were read. Raises StageFailed if that is so of all.
+    A question is not extended with its own conditions, with a relation whose values it names, or with a
+    relation with an unread value. Drop reasons: `no_relation` (too few relations hold for all answers);
+    `incomplete` (too few relations were read completely). Raises StageFailed if no question can be extended.
     """
     index = UnreadIndex(unread, ())
     by_entity: defaultdict[str, defaultdict[str, list[Fact]]] = defaultdict(lambda: defaultdict(list))
@@ -124,7 +130,7 @@ def extend(
 
 
 def list_wanted(questions: Iterable[ExtendedQuestion], facts: Iterable[Fact]) -> list[Fact]:
-    """List the facts that questions ask for."""
+    """List the facts that the questions use."""
     wanted = {fact for question in questions for fact in question.facts}
     return [fact for fact in facts if fact.id in wanted]
 
@@ -135,9 +141,11 @@ def can_ask(
     facts: Mapping[str, Mapping[str, Sequence[Fact]]],
     params: Extend,
 ) -> bool:
-    """Return whether a relation holds for all answers, with few values, and the question does not tell them.
+    """Return whether a question can be extended with a relation.
 
-    Nor, unless `leads_back` is set, what its answers were found by.
+    The relation must hold for all answers, with at most `most_values` values each. It must not be a condition
+    of the question, and the question must not name its values. Unless `leads_back` is set, its values must
+    not be the entities by which the answers were found.
     """
     if any(relation.id in (condition.relation, condition.through) for condition in seed.conditions):
         return False
@@ -154,10 +162,10 @@ def can_ask(
 
 
 def says_value(text: str, value: str) -> bool:
-    """Return whether a text says a value.
+    """Return whether a text contains a value.
 
-    A name may stand within a word, since "Kenyan" says Kenya. A figure is a word of its own: "Thing Q30" does
-    not say 0.
+    A name may be part of a word, because "Kenyan" gives away Kenya. A number must be a word by itself: "Thing
+    Q30" does not contain 0.
     """
     before = r"(?<!\w)(?<!\w[-.,])" if value[:1].isdigit() else ""
     behind = r"(?!\w|[-.,]\w)" if value[-1:].isdigit() else ""
@@ -167,7 +175,7 @@ def says_value(text: str, value: str) -> bool:
 def is_ambiguous(
     relation: Relation, seed: SeedQuestion, facts: Mapping[str, Mapping[str, Sequence[Fact]]]
 ) -> bool:
-    """Return whether `their` may ask for a relation of the things on the way, which are of another class."""
+    """Return whether `their` in a question could also refer to intermediate entities of another class."""
     between = {thing for answer in seed.answers for thing in answer.through}
     others = {
         thing
@@ -180,7 +188,7 @@ def is_ambiguous(
 def draw_relations(
     seed: str, relations: Sequence[Relation], used: Counter[str], params: Extend
 ) -> list[tuple[Relation, ...]]:
-    """Draw so many choices of relations for a question, and count what was used."""
+    """Choose up to `a_seed` combinations of relations for a question, and update the counts of uses."""
     if isinstance(params.relations, str):
         return [tuple(relations)] if relations else []
     least, most = params.relations

@@ -1,4 +1,4 @@
-"""Asking a model whether a text bears a statement out, and what is decided without one (step 3)."""
+"""Check whether a text supports a statement, by rules or by asking a model (step 3)."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ from tasks.tanq.labels import Support
 
 THREE = {"Yes": Support.SUPPORTED, "No": Support.REFUTED, "Unknown": Support.NOT_ENOUGH}
 TWO = {"Yes": Support.SUPPORTED, "No": Support.NOT_ENOUGH}
-"""A reply -> its label. Of two labels, No says only that the statement is not borne out."""
+"""A model's reply -> its label.
+
+With two labels, No means only that the text does not support the statement.
+"""
 KINDS = {CELL: "table row", INFOBOX: "infobox"}
 LONGEST = 900
-"""Characters of a proof that are shown."""
+"""Maximum number of characters of a proof in the prompt."""
 DENIED = re.compile(
     r"\b(?:not(?! (?:only|just|merely|to be confused))|cannot|"
     r"no(?!\.| (?:more|less|fewer|later|earlier) than)|never|neither|nor|none|hardly|unlike|except|excluding|"
@@ -41,12 +44,12 @@ BORDER = "P47"
 AT_SEA = re.compile(
     r"\b(?:maritime|sea|marine)\b[^.;]{0,12}(?:border|boundar)(?!.*(?:border|boundar))", re.DOTALL
 )
-"""Before a mention: the last border that is told of is one at sea."""
+"""Matches the text before a mention, if the last border in it is a maritime one."""
 PRESENT = re.compile(r"\b(?:is|are|shares)\b")
 BEHIND, AHEAD = 70, 30
-"""Characters around a mention in which a word turns what is said of it."""
+"""Number of characters around a mention in which a word can change the meaning of what is said."""
 FAR = 160
-"""Characters before a mention in which the words of its clause deny it."""
+"""Number of characters before a mention in which a word of the same clause can deny the fact."""
 PATTERNS: Mapping[str, str] = {
     "P36": r"\bcapital(?: city)?(?: and[^.;,]{0,40})?,? (?:is|of)(?: the)? {}"
     r"|{} is the (?:\w+ and )?capital(?: city)?(?: and[^.;]{0,40})?(?: of (?!its)|[.,])",
@@ -62,25 +65,28 @@ PATTERNS: Mapping[str, str] = {
     "P20": r"\bdied (?:(?!born)[^.;]){0,60}\bin {}",
     "P57": r"\bdirected by (?:[^.;]{0,25} and )?{}",
 }
-"""Property -> how a text tells it outright, {} for the mention."""
+"""Property -> pattern for a text that states the relation directly, with {} for the mention."""
 
 
 class Inference(Settings):
     """Settings for checking statements against proofs; part of `tanq.verify` in params.yaml."""
 
     labels: Literal[2, 3] = 3
-    """Number of labels. Three: supported, refuted, not enough information; two omit refuted."""
+    """Number of labels: three are supported, refuted and not enough information; two omit refuted."""
     guards: bool = True
-    """Skip proofs that do not name the relation, deny it or refer to the past."""
+    """Reject proofs that do not name the relation, deny it or refer to the past, without asking the model."""
     rules: bool = False
-    """Accept a proof with a known pattern for the relation without a model."""
+    """Accept a proof that matches a known pattern for the relation, without asking the model."""
     tries: int = Field(default=2, gt=0)
     """Maximum number of proofs per fact that a model checks, the best first."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence for a statement. text: as shown; mention: words of the text; headers: of a cell."""
+    """The evidence for a statement. text: as the prompt shows it; mention: the matched words of the text.
+
+    headers: the headers of a cell or infobox entry.
+    """
 
     article: str
     kind: str
@@ -90,14 +96,17 @@ class Evidence:
 
 
 def decide_by_rule(evidence: Evidence, relation: Relation, params: Inference) -> Support | None:
-    """Decide by rule where one applies; None where a model has to be asked."""
+    """Return the label if a rule decides it, or None if a model must be asked."""
     if params.guards and find_objection(evidence, relation):
         return Support.NOT_ENOUGH
     return Support.SUPPORTED if params.rules and tells_outright(evidence, relation) else None
 
 
 def find_objection(evidence: Evidence, relation: Relation) -> str:
-    """Find why a proof plainly bears nothing out: `value`, `relation`, `denied`, `at_sea` or `past`."""
+    """Return why a proof clearly does not support the fact, or an empty text.
+
+    The reasons are `value`, `relation`, `denied`, `at_sea` and `past`.
+    """
     place = evidence.text.find(evidence.mention)
     if not evidence.mention or place < 0:
         return "value"
@@ -112,7 +121,7 @@ def find_objection(evidence: Evidence, relation: Relation) -> str:
 
 
 def tells_outright(evidence: Evidence, relation: Relation) -> bool:
-    """Return whether a proof says a relation by a pattern, or is the infobox entry of it."""
+    """Return whether a proof matches a pattern for the relation, or is its infobox entry."""
     if evidence.kind == INFOBOX:
         return names_relation(" ".join(evidence.headers), relation)
     pattern = PATTERNS.get(relation.id)
@@ -124,9 +133,9 @@ def tells_outright(evidence: Evidence, relation: Relation) -> bool:
 async def ask_inference(
     statement: str, evidence: Evidence, params: Inference, row: str, ask: Ask
 ) -> Answer[Support]:
-    """Ask a model whether a proof bears a statement out; the value is a label.
+    """Ask a model whether a proof supports a statement; the answer's value is a label.
 
-    Raises ModelFailed, BudgetSpent, CallMissing.
+    Raises ModelFailed, BudgetSpent or CallMissing.
     """
     replies = THREE if params.labels == 3 else TWO
 
@@ -161,7 +170,10 @@ def _shorten(evidence: Evidence) -> str:
 
 
 def _cut_clause(evidence: Evidence, behind: int) -> str:
-    """Cut the words around a mention, so many characters before it, at the ends of their clause."""
+    """Return the words around a mention in lower case, cut at the ends of their clause.
+
+    behind: maximum number of characters before the mention.
+    """
     before, _, after = evidence.text.partition(evidence.mention)
     said = re.split(r"[.;:]\s", before[-behind:])[-1] + evidence.mention
     return (said + re.split(r"[.;:,]\s|\sand the\s", after[:AHEAD])[0]).lower()

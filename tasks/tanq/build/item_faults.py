@@ -1,4 +1,4 @@
-"""Detect in finished items, by rules, the faults that the paper's audit found (section 3.5)."""
+"""Find faults in finished items by rules: the faults that the paper's audit reports (section 3.5)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ LEAKED, DISORDERED, UNLIKE_NOUN, NO_UNIT = (
     "answer_in_question", "relations_out_of_order", "noun_unlike_answers", "unit_not_named",
 )  # fmt: skip
 SHORT = 3
-"""A value of fewer letters is found in too many words to tell."""
+"""Minimum length in letters: shorter values occur by chance in too many words."""
 HUMAN = "human"
 
 
 def find_leak(item: TanqItem) -> str:
-    """Find an answer that the question without its filters gives away: an entity, or a value of a cell.
+    """Describe an entity or value of the answer that the question names, apart from its filters; else empty.
 
-    Amounts are no leak: a number stands in a question for other reasons. Nor is `South Sudan` one of Sudan.
+    Amounts do not count, because a number can be in a question for other reasons. A longer name does not
+    count either: `South Sudan` does not name Sudan.
     """
     named = [
         value
@@ -42,7 +43,7 @@ def find_leak(item: TanqItem) -> str:
 
 
 def find_disorder(item: TanqItem, ranks: Mapping[str, int]) -> str:
-    """Find relations that are asked in another order than that of their ranks: death before birth."""
+    """Describe relations that are not in the order of their ranks (death before birth); else empty."""
     order = [ranks[relation] for relation in item.relations if relation in ranks]
     if order == sorted(order):
         return ""
@@ -50,7 +51,7 @@ def find_disorder(item: TanqItem, ranks: Mapping[str, int]) -> str:
 
 
 def find_unlike_noun(item: TanqItem) -> str:
-    """Find that no answer is an instance of what the question calls them: of `software` that is a film."""
+    """Describe answers that are not instances of the question's noun (films for `software`); else empty."""
     if not item.noun or not item.instance_type:
         return ""
     noun = item.noun.lower()
@@ -65,7 +66,7 @@ def find_unlike_noun(item: TanqItem) -> str:
 
 
 def find_unnamed_unit(item: TanqItem) -> str:
-    """Find a column whose amounts have a unit that the question does not name."""
+    """Describe a column whose amounts have a unit that the question does not name; else empty."""
     for column in item.columns:
         if column.unit and column.relation and not is_unit_named(item.question, column.unit):
             return f"it does not say that {column.header} is in {column.unit}"
@@ -73,7 +74,7 @@ def find_unnamed_unit(item: TanqItem) -> str:
 
 
 def list_faults(item: TanqItem, ranks: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """Yield what is wrong with an item, a reason with its detail."""
+    """Yield the faults of an item: reason and detail."""
     checks: Sequence[tuple[str, Callable[[TanqItem], str]]] = (
         (LEAKED, find_leak),
         (DISORDERED, lambda item: find_disorder(item, ranks)),

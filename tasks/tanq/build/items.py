@@ -1,4 +1,4 @@
-"""Stage: the finished items, each with its question, answer table, and the proofs of every cell."""
+"""Stage: the finished items, each with its question, answer table, and proofs for every cell."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ class Items(Settings):
     """`tanq.items` in params.yaml."""
 
     share: float = Field(default=0.1, gt=0, le=1)
-    """Maximum share of items with one shape: a list question's shape and its skills."""
+    """Maximum share of items with the same shape, which is that of the list question with the skills."""
     gaps: float = Field(default=1, ge=0, le=1)
-    """Maximum share of items with an empty cell in their answer."""
+    """Maximum share of items whose answer has an empty cell."""
     plain: float = Field(default=1, ge=0, le=1)
     """Maximum share of items without a skill."""
     classes: bool = False
-    """Alternate between classes; otherwise the most common class has most items."""
+    """Alternate between classes; otherwise the most common class has the most items."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """The results of the stages for the questions, by id."""
+    """The artifacts of earlier stages that items are made from, by id."""
 
     seeds: Mapping[str, SeedQuestion]
     tables: Mapping[str, AnswerTable]
@@ -67,10 +67,10 @@ def items(
     params: Items,
     entry: TanqSet,
 ) -> Drafts[TanqItem]:
-    """Put questions, tables and proofs together, and choose the items of the set.
+    """Make items from questions, tables and proofs, and choose the items of the set.
 
-    Drop reasons: `answer_in_question`, `relations_out_of_order`, `noun_unlike_answers`, `unit_not_named` (the
-    paper's audit, section 3.5), `not_chosen`. Raises StageFailed if no item is left.
+    Drop reasons: `answer_in_question`, `relations_out_of_order`, `noun_unlike_answers` and `unit_not_named`
+    (the faults of section 3.5), and `not_chosen`. Raises StageFailed if no item is left.
     """
     made = gather(rephrase, tables, seeds, facts, things, relations, proofs, verify)
     ranks = {relation.id: relation.rank for relation in relations}
@@ -108,7 +108,7 @@ def gather(
     proofs: Iterable[Proof],
     verify: Iterable[ProofVerdict],
 ) -> Made:
-    """Gather what items are made of; of facts and proofs only those of the tables."""
+    """Index the artifacts that items are made from, with only those facts and proofs that the tables use."""
     used = {fact for table in tables for row in table.rows for cell in row.cells for fact in cell.facts}
     supporting = {verdict.id for verdict in verify if verdict.label == Support.SUPPORTED}
     by_fact: defaultdict[str, list[Proof]] = defaultdict(list)
@@ -127,7 +127,7 @@ def gather(
 
 
 def make_item(question: SkilledQuestion, made: Made) -> TanqItem:
-    """Make an item of a question with its skills."""
+    """Make an item from a question with its skills."""
     table = made.tables[question.question]
     seed = made.seeds[table.seed]
     rephrased = made.rephrased[question.question]
@@ -174,7 +174,7 @@ def make_item(question: SkilledQuestion, made: Made) -> TanqItem:
 
 
 def make_proof(proof: Proof, fact: Fact) -> ItemProof:
-    """Make an item's proof of one that supports its fact."""
+    """Make an item's proof from a proof that supports its fact."""
     return ItemProof(
         proof.id, fact.id, fact.entity, fact.relation, fact.shown, proof.article, proof.revision,
         proof.section, proof.parent, proof.position, proof.kind, proof.headers, proof.row, proof.text,
@@ -183,13 +183,13 @@ def make_proof(proof: Proof, fact: Fact) -> ItemProof:
 
 
 def show_thing(name: str, things: Mapping[str, Thing]) -> ItemThing:
-    """Show a thing by its label and article; one that the graph does not name by its id."""
+    """Return an entity with its label and article; the label is the id if the graph has no such entity."""
     thing = things.get(name)
     return ItemThing(name, thing.label, thing.article) if thing else ItemThing(name, name, "")
 
 
 def list_classes(entities: Iterable[str], things: Mapping[str, Thing]) -> tuple[str, ...]:
-    """List the labels of what entities are instances of, those of most of them first."""
+    """List the labels of the entities' classes, the most frequent first."""
     counts = Counter(
         things[name].label if name in things else name
         for entity in entities
@@ -200,10 +200,10 @@ def list_classes(entities: Iterable[str], things: Mapping[str, Thing]) -> tuple[
 
 
 def choose_items(items: Sequence[TanqItem], most: int, params: Items, seed: int) -> list[TanqItem]:
-    """Choose at most `most` items, as many as there can be.
+    """Choose as many items as the limits on shapes, gaps and items without skills allow, at most `most`.
 
-    Kinds with their skills take turns, within each tables without gaps and its shapes, and among a shape's
-    items those come first whose seed question and extended question were not taken yet.
+    Groups with the same kind and skills take turns. Within a group, items without gaps and with rare shapes
+    come first, and items come first whose list question and extended question were not used yet.
     """
     order = _group(items, seed, classes=params.classes)
     for number in range(min(most, len(items)), 0, -1):
@@ -215,12 +215,12 @@ def choose_items(items: Sequence[TanqItem], most: int, params: Items, seed: int)
 
 
 def has_gap(item: TanqItem) -> bool:
-    """Return whether a row of the answer table lacks a value."""
+    """Return whether the answer table has an empty cell."""
     return any(not cell.values for row in item.rows if row.filter_pass for cell in row.cells)
 
 
 def _group(items: Iterable[TanqItem], seed: int, *, classes: bool) -> list[list[TanqItem]]:
-    """Group items by kind and skills, and by what they ask for if classes take turns."""
+    """Group items by kind and skills, and also by noun if classes alternate."""
     groups: defaultdict[tuple[object, ...], list[TanqItem]] = defaultdict(list)
     for item in sorted(items, key=lambda item: make_id(seed, item.id)):
         key = (item.kind, tuple(use.name for use in item.skills))
@@ -231,7 +231,7 @@ def _group(items: Iterable[TanqItem], seed: int, *, classes: bool) -> list[list[
 def _fill(
     groups: Sequence[Sequence[TanqItem]], number: int, cap: int, gaps: int, plain: int
 ) -> list[TanqItem]:
-    """Take an item of each group in turn until there are so many, those of the rarest shape first."""
+    """Choose an item of each group in turn until there are `number` items, the rarest shapes first."""
     chosen: dict[str, TanqItem] = {}
     shapes: Counter[str] = Counter()
     asked: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Find the name of a thing in a text: its label or an alias, whole and not part of a longer name."""
+"""Find the name of an entity in a text: its label or an alias, and not as part of a longer name."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 MOST_WORDS = 8
-"""Of a name that others are looked for in."""
+"""Maximum number of words of a name that are searched for shorter names."""
 SIGNS = dict.fromkeys("\u2019\u2018\u02bb\u02bc\u00b4", "'") | dict.fromkeys("\u00a0\u202f\u2009", " ")
-"""Apostrophes and blanks of all kinds."""
+"""Apostrophes and spaces of all kinds -> the plain ones."""
 BEFORE = re.compile(
     r"(?:(?<![\w-])(?:Equatorial|Papua New|New|Old|North|South|East|West|Northern|Southern|Eastern|Western|"
     r"Central|Upper|Lower|Greater|Great|Little|Inner|Outer|American|British|Dutch|French|Spanish|Portuguese|"
@@ -19,22 +19,23 @@ BEFORE = re.compile(
     r"|(?<![\w-])(?:Gulf|Bay|Sea|Straits?|Channel|Battle|Treaty|University|Bank|Bishop|Archbishop|Duke|Earl|"
     r"Isle|Mount|Siege|Congress|Peace|Lake|Port) of (?:the )?)$"
 )
-"""Words before a name that make it another's: `South Sudan`, `Papua New Guinea`, `Gulf of Mexico`."""
+"""Words before a name that make it the name of another entity: `South Sudan`, `Gulf of Mexico`."""
 AFTER = re.compile(
     r" (?:City|Island|Islands|Isles|River|Sea|Strait|Bay|Gulf|Lake|Mountains|Desert|Peninsula|Province|"
     r"County|University|Cup|Prize|Airport|Street|Station|Current|Ocean|Trench|Basin|Times|Post|Railway|Empire)\b"
 )
-"""Words after a name that make it another's: `Mexico City`."""
+"""Words after a name that make it the name of another entity: `Mexico City`."""
 NEAR = 30
-"""Characters before a name in which such words are looked for."""
+"""Number of characters before a name in which these words are searched."""
 
 
 @dataclass(frozen=True)
 class NamedEnd:
-    """A thing that a text may name.
+    """An entity that a text may name.
 
-    names: folded, the longest first; longer: names of other things that one of these is part of; parts:
-    whether a name of its part will do, `Northern Europe` for Europe.
+    - names: normalised names, the longest first.
+    - longer: names of other entities that contain one of these names.
+    - parts: whether the name of a part counts, such as `Northern Europe` for Europe.
     """
 
     names: tuple[str, ...]
@@ -43,15 +44,15 @@ class NamedEnd:
 
 
 def fold(text: str) -> str:
-    """Write letters without accents, and quotation marks and blanks alike; the text keeps its length."""
+    """Remove accents, and unify quotation marks and spaces; the length of the text does not change."""
     return "".join(map(_fold_letter, text)) if not text.isascii() else text
 
 
 def make_names(label: str, aliases: Iterable[str] = ()) -> tuple[str, ...]:
-    """List the forms of a thing's names, folded, the longest first.
+    """List the variants of an entity's names, normalised, the longest first.
 
-    Without `(country)` behind it; with `St.` for `Saint` and `&` for `and`. A name of one letter or of
-    digits alone is none: it would be found everywhere.
+    A trailing `(country)` is removed; variants have `St.` for `Saint` and `&` for `and`. Names with one
+    character or with only digits are left out, because they would match everywhere.
     """
     found: dict[str, None] = {}
     for name in (label, *aliases):
@@ -62,7 +63,7 @@ def make_names(label: str, aliases: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def find_longer(wanted: Collection[str], others: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    """Find for each wanted name the other names that it is part of, in one pass over these."""
+    """Return wanted name -> the other names that contain it, in one pass over the other names."""
     found: dict[str, dict[str, None]] = {}
     for other in others:
         words = re.split(r"[ -]", other)[:MOST_WORDS]
@@ -77,7 +78,7 @@ def find_longer(wanted: Collection[str], others: Iterable[str]) -> Mapping[str, 
 
 
 def find_name(text: str, end: NamedEnd) -> tuple[int, int] | None:
-    """Find where a text first names a thing: (start, end) in characters, None if it does not."""
+    """Find the first mention of an entity's name in a text, as (start, end) in characters; None if none."""
     folded = fold(text)
     plain = folded.replace("\u2013", "-")
     if not any(name[1:] in plain for name in end.names):
@@ -105,7 +106,7 @@ def _match_any(names: tuple[str, ...]) -> re.Pattern[str]:
 
 def _write_pattern(name: str) -> str:
     pattern = re.escape(name).replace(r"\ ", " ").replace(r"\-", r"[-\u2013]")
-    if name == name.lower():  # a common noun may begin a sentence, and stand in the plural
+    if name == name.lower():  # a common noun may begin a sentence or be in the plural
         return f"[{name[0]}{name[0].upper()}]{pattern[1:]}s?" if name[0].isalpha() else pattern
     return pattern
 

@@ -1,4 +1,4 @@
-"""Find an amount in a text: in digits or words, rounded as it is written, in any unit of its kind."""
+"""Find an amount in a text: in digits or words, rounded, or in another unit of the same dimension."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COUNTS = (
     "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
     "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
 )  # fmt: skip
-"""Amounts from 2 on in words: `one` is more often no number."""
+"""The numbers from 2 in words; `one` is left out, because it is usually not a number."""
 FIGURE = re.compile(
     r"(?<![\w.,'])(?P<sign>[-\u2212])?(?P<digits>\d{1,3}(?:[,\u00a0\u202f\u2009]\d{3})+(?:\.\d+)?|\d{1,30}(?:\.\d+)?)"
     rf"(?:[ \u00a0-](?P<scale>{'|'.join(SCALES)})\b)?(?![\w]|[.,]\d)",
@@ -41,15 +41,16 @@ IN_DATE = re.compile(rf"^,? {MONTH}\b|^, \d{{4}}\b")
 OF_DATE = re.compile(rf"\b{MONTH} $")
 AFTER = re.compile(r"[\s\u00a0-]?\(?(?P<unit>[A-Za-zµ°%²³./]+[23]?(?:[\s\u00a0][A-Za-zµ²³./]+[23]?){0,2})")
 NEAR = 40
-"""Characters before a figure that are looked at."""
+"""Number of characters around a figure that are checked for words such as `over` or a month."""
 
 
 @dataclass(frozen=True)
 class AmountEnd:
-    """An amount that a text may give.
+    """An amount that a text may mention.
 
-    unit: as `find_unit` names it, empty for a plain number; names: of a unit that no library knows, such as
-    a currency's; most: how far a rounded figure may be off, as a share of the amount.
+    - unit: the name that `find_unit` returns; empty for a plain number.
+    - names: the names of a unit that the units library does not know, such as a currency.
+    - most: maximum difference of a rounded figure, relative to the amount.
     """
 
     amount: Decimal
@@ -60,7 +61,10 @@ class AmountEnd:
 
 @dataclass(frozen=True)
 class WrittenNumber:
-    """A number of a text. step: of its last digit that tells; start, stop: where it is, without its unit."""
+    """A number in a text. step: the place value of its last significant digit.
+
+    start, stop: its position in the text, without the unit.
+    """
 
     number: Decimal
     step: Decimal
@@ -69,9 +73,9 @@ class WrittenNumber:
 
 
 def find_amount(text: str, end: AmountEnd, headers: Sequence[str] = ()) -> tuple[int, int] | None:
-    """Find where a text first gives an amount, with its unit: (start, end) in characters; None if nowhere.
+    """Find the first mention of an amount and its unit in a text, as (start, end) in characters, or None.
 
-    headers: of a cell or an infobox entry, which may hold the unit.
+    headers: the headers of a cell or an infobox entry, which may contain the unit.
     """
     for written in list_numbers(text):
         before = text[max(0, written.start - NEAR) : written.start]
@@ -84,7 +88,7 @@ def find_amount(text: str, end: AmountEnd, headers: Sequence[str] = ()) -> tuple
 
 
 def list_numbers(text: str) -> Iterator[WrittenNumber]:
-    """Yield the numbers of a text in their order, those in words last."""
+    """Yield the numbers of a text in order; numbers in words come last."""
     for found in FIGURE.finditer(text):
         digits = re.sub(r"[,\s]", "", found["digits"])
         scale = Decimal(SCALES[found["scale"]]) if found["scale"] else Decimal(1)
@@ -96,9 +100,10 @@ def list_numbers(text: str) -> Iterator[WrittenNumber]:
 
 
 def agrees(amount: Decimal, written: WrittenNumber, before: str, most: Decimal) -> bool:
-    """Return whether an amount, rounded as a number is written, is that number.
+    """Return whether an amount is equal to a written number, up to the number's rounding.
 
-    before: the words before it, where `over` and `nearly` say on which side the amount is.
+    before: the words before the number; `over` and `nearly` say on which side the amount is. most: maximum
+    relative difference.
     """
     difference = amount - written.number
     if abs(difference) > most * abs(amount):
@@ -111,19 +116,19 @@ def agrees(amount: Decimal, written: WrittenNumber, before: str, most: Decimal) 
 
 
 def _find_step(digits: str, scaled: bool) -> Decimal:
-    """Find what the last telling digit counts: of `1,300,000` a hundred thousand, of `5.6` a tenth."""
+    """Return the place value of the last significant digit: 100,000 for `1,300,000`, 0.1 for `5.6`."""
     whole, _, rest = digits.partition(".")
     if rest:
         return Decimal(1).scaleb(-len(rest))
     zeros = 0 if scaled else len(whole) - len(whole.rstrip("0"))
-    # Two digits always tell: 1,000,000 is not half a million, and 90 minutes are not 92.
+    # Two digits are always significant: 1,000,000 is not half a million, and 90 minutes are not 92.
     return Decimal(10) ** max(0, min(zeros, len(whole) - 2))
 
 
 def _match(
     text: str, written: WrittenNumber, before: str, end: AmountEnd, headers: Sequence[str]
 ) -> int | None:
-    """Find where the figure ends, with its unit; None if it is not the amount."""
+    """Return where the figure ends, including its unit; None if it is not the amount."""
     unit, stop = _read_unit(text, written.stop)
     if end.names:
         return _match_named(text, written, before, end)

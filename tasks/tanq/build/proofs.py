@@ -1,4 +1,4 @@
-"""Stage: the sentences, cells and infobox entries that mention the other end of a fact (step 2)."""
+"""Stage: find sentences, cells and infobox entries that mention a fact's value or entity (step 2)."""
 
 from __future__ import annotations
 
@@ -27,16 +27,19 @@ FACTS = 10_000
 """Number of facts in a shard."""
 ENTITY, VALUE = "entity", "value"
 TELLING = {INFOBOX: 0, TEXT: 1, CELL: 2}
-"""Kinds of proofs, the one that tells most first."""
+"""Rank of each kind of proof; the most informative kind comes first."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """Stage proofs: a sentence, table row or infobox entry that mentions a fact's other end (step 2).
+    """A row of stage `proofs`: a text in the article of a fact's entity or value that mentions the other one.
 
-    side: `entity` if the article is of the fact's entity, `value` if of its value; kind, section, parent,
-    position, headers: as of a part of the article; row: the whole row of a cell, its headers with it, else
-    empty; mention: the words that were found.
+    The text is a sentence, a table row or an infobox entry.
+
+    - side: `entity` if the article is about the fact's entity, `value` if it is about its value.
+    - kind, section, parent, position, headers: those of the article's part.
+    - row: for a cell, its whole row with headers; otherwise empty.
+    - mention: the matched words.
     """
 
     id: str
@@ -68,7 +71,10 @@ class Proofs(Settings):
 
 @dataclass(frozen=True)
 class ArticleSearch:
-    """The search of an article for the other entity or value of a fact. side: whose article it is."""
+    """A search in the article of a fact's entity or value for a mention of the other one.
+
+    side: `entity` or `value`, which the article is about. end: the search pattern.
+    """
 
     fact: Fact
     side: str
@@ -78,7 +84,7 @@ class ArticleSearch:
 def arrange_facts(
     extend: Iterable[ExtendedQuestion], facts: Iterable[Fact], **others: object
 ) -> Sequence[Fact]:
-    """Give the facts of questions, those of an entity together, so that few shards read its article."""
+    """Sort the questions' facts by entity, so that few shards read the same article."""
     return sorted(list_wanted(extend, facts), key=lambda fact: (fact.entity, fact.id))
 
 
@@ -91,10 +97,10 @@ def proofs(
     articles: Path,
     params: Proofs,
 ) -> Drafts[Proof]:
-    """Look for each fact of a question in the articles of its entity and of its value.
+    """Search for each fact in the articles of its entity and of its value.
 
-    articles: the folder of stage `articles`. Drop reasons, of facts: `no_article` (of neither end),
-    `no_mention`, and `more_proofs` where more were found than are kept.
+    articles: the folder of stage `articles`. Drop reasons of facts: `no_article` (neither end has an
+    article); `no_mention`; `more_proofs` (more proofs were found than are kept).
     """
     known = {fact.id: fact for fact in list_wanted(extend, facts)}
     index = ArticleIndex(articles)
@@ -137,7 +143,7 @@ def group_kinds(proofs: Iterable[Proof]) -> dict[str, list[Proof]]:
 def plan_searches(
     facts: Sequence[Fact], things: Sequence[Thing], index: ArticleIndex, rounding: Decimal
 ) -> Mapping[IndexedArticle, list[ArticleSearch]]:
-    """Plan which articles are read, and what each is read for."""
+    """Return article -> the searches in it."""
     searches: defaultdict[IndexedArticle, list[ArticleSearch]] = defaultdict(list)
     for fact, entity, value in make_ends(facts, things, rounding):
         own, other = index.find(fact.entity), index.find(fact.value.item or "")
@@ -151,14 +157,14 @@ def plan_searches(
 def search_article(
     article: IndexedArticle, parts: Sequence[PartRow], search: ArticleSearch
 ) -> Iterator[Proof]:
-    """Yield the parts of an article that mention what is looked for."""
+    """Yield a proof for each part of an article that mentions the searched entity or value."""
     for part in parts:
         if mention := find_mention(part.text, search.end, part.headers):
             yield _make_proof(article, part, parts, search, mention)
 
 
 def write_row(part: PartRow, parts: Iterable[PartRow]) -> str:
-    """Write the row of a cell, each cell with its column's header: `Name: Oslo | Area: 454`."""
+    """Write the row of a cell, each cell with the header of its column: `Name: Oslo | Area: 454`."""
     if part.kind != CELL:
         return ""
     row = sorted(
@@ -204,13 +210,13 @@ def _say_none(fact: Fact, read: set[str]) -> Dropped:
 
 
 def rank_proof(proof: Proof, relation: Relation) -> tuple[bool, int, bool, int, str]:
-    """Rank a proof: those first that name the relation, then by kind, by whose article it is, by place."""
+    """Return a sort key: proofs that name the relation come first, then by kind, side and position."""
     said = names_relation(" ".join((*proof.headers, proof.text)), relation)
     return not said, TELLING[proof.kind], proof.side != ENTITY, proof.position, proof.id
 
 
 def show_proof(proof: Proof) -> str:
-    """Show what a proof says: its sentence, its row, or its entry with the label."""
+    """Return the text of a proof for a prompt: its sentence, its row, or its infobox entry with the label."""
     if proof.kind == INFOBOX:
         return f"{proof.headers[-1] if proof.headers else ''}: {proof.text}"
     return proof.row or proof.text

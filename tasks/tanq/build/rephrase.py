@@ -1,4 +1,4 @@
-"""Stage: questions in natural words, with the tag of every relation kept (step 4)."""
+"""Stage: let a model rephrase questions, with the tags of all relations kept (step 4)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tasks.tanq.graph.seed_question import SeedQuestion, choose_pronoun
 from tasks.tanq.graph.things import Thing
 
 NAME = re.compile(r"(?<![\w'\u2019-])[^\W\d_a-z][\w'\u2019-]*")
-"""A word that begins with no small letter: a name, or a sentence's first word."""
+"""A word that does not begin with a lower-case letter: a name, or the first word of a sentence."""
 NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 FIRST_WORDS = frozenset({
     "Among", "As", "By", "For", "From", "Give", "How", "In", "Of", "On", "The", "What", "When", "Where",
@@ -31,18 +31,18 @@ FIRST_WORDS = frozenset({
 })  # fmt: skip
 """Words with a capital letter that a question may begin with."""
 SUBJECT = re.compile(r"(?!(?:does|do|did|has|have been|will|can) )\w+ .+")
-"""What follows `Which countries` where these are what is said to do or to be something."""
+"""The rest of a question after `Which countries`, if the countries are the subject of its verb."""
 SHORT, A_COLUMN = 160, 25
-"""Tokens of a reply: at least, and for each column beyond three besides."""
+"""Maximum number of tokens of a reply, and the additional tokens for each column after the third."""
 LONGER = 12
-"""Words that a rephrased question may have more."""
+"""Number of words that a rephrased question may have more than the original."""
 
 
 @dataclass(frozen=True)
 class RephrasedQuestion:
-    """Stage rephrase: a question in a model's words (step 4).
+    """A row of stage `rephrase`: a question in the words of a model (step 4).
 
-    tagged: with the tag of each relation in parentheses; text: without them.
+    tagged: with the tag of each relation in parentheses; text: without tags.
     """
 
     id: str
@@ -57,7 +57,7 @@ class Rephrase(Settings):
     rounds: int = Field(default=5, ge=1)
     """Maximum number of attempts per question."""
     questions: int | None = Field(default=None, ge=1)
-    """Number of tables to sample; null takes all."""
+    """Number of questions to rephrase, sampled by seed; null rephrases all."""
 
 
 async def rephrase(
@@ -69,9 +69,9 @@ async def rephrase(
     entry: TanqSet,
     ask: Ask,
 ) -> Drafts[RephrasedQuestion]:
-    """Have every question reworded; relations, names and numbers stay.
+    """Rephrase every question with a model; its relations, names and numbers must not change.
 
-    Drop reasons: `unrephrased`, `not_asked` beyond `questions`.
+    Drop reasons: `unrephrased` (no reply passed the checks); `not_asked` (beyond the parameter `questions`).
     """
     by_seed = {seed.id: seed for seed in seeds}
     tags = make_tags({relation.id: relation.label for relation in relations})
@@ -110,9 +110,9 @@ def tag_columns(
     *,
     of_each: bool = False,
 ) -> dict[str, str]:
-    """Write each column of a table as a question asks for it, with its tag: tag -> `capitals (capital)`.
+    """Return tag -> the words for a column followed by its tag: `capitals (capital)`.
 
-    of_each: as it is asked for of each answer, in the singular unless one has several values: `capital`.
+    of_each: write the words for a single answer, in the singular unless an answer has several values.
     """
     several = {
         name
@@ -128,9 +128,9 @@ def tag_columns(
 
 
 def list_frames(seed: SeedQuestion, columns: Mapping[str, str], each: Mapping[str, str]) -> Parts:
-    """List the wordings of an extended question that a grammar allows, the extended question's own first.
+    """List the wordings that the grammar allows for a question; the first is that of the extended question.
 
-    columns, each: as `tag_columns` makes them for all answers and for each.
+    columns, each: the results of `tag_columns` for all answers together and for each answer.
     """
     asked = " ".join(seed.text.split()).rstrip("?. ")
     listed, single = list_words(list(columns.values())), list_words(list(each.values()))
@@ -148,7 +148,10 @@ def list_frames(seed: SeedQuestion, columns: Mapping[str, str], each: Mapping[st
 
 
 def check_rephrased(text: str, tagged: str, seed: SeedQuestion, tags: Sequence[str]) -> str:
-    """Return a reply if it asks for what the tagged question asks for. Raises Unparsed."""
+    """Return a reply with normalised spaces, if it asks for the same as the tagged question.
+
+    Raises Unparsed with the first problem found.
+    """
     question = " ".join(text.split())
     if not question.endswith("?") or question.count("?") > 1 or re.search(r"[<>{}|`\[\]]", question):
         raise Unparsed("it is not one question with a question mark at its end")
@@ -174,7 +177,7 @@ def check_rephrased(text: str, tagged: str, seed: SeedQuestion, tags: Sequence[s
 
 
 def list_names(text: str) -> set[str]:
-    """List the words of a text that begin with a capital letter, but those that begin questions."""
+    """List the words of a text with a capital letter, except the first words of questions."""
     return {name for name in NAME.findall(text) if name not in FIRST_WORDS}
 
 
@@ -189,7 +192,8 @@ async def _rephrase(
     frames = list_frames(seed, columns, each)
     tagged = f"{frames[0][0]}?"
     tags = list(columns)
-    # Each wording in its turn is the example, or a small model would always take the first.
+    # The example in the prompt varies between questions; otherwise a small model always copies the first
+    # wording.
     meant = sorted(frames[0][1:], key=lambda frame: make_id(table.id, frame))
     written = await ask_in_rounds(
         ask,

@@ -1,4 +1,4 @@
-"""Stage: the list questions of a set, of all kinds and shapes (section 3, step 1)."""
+"""Stage: choose the list questions of a set, with all kinds and shapes (section 3, step 1)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Seeds(Settings):
 
 
 def seeds(list_questions: list[SeedQuestion], params: Seeds, entry: TanqSet) -> Drafts[SeedQuestion]:
-    """Take list questions, of each kind and shape in turn. Drop reason: `not_taken`."""
+    """Choose list questions, alternating between kinds and shapes. Drop reason: `not_taken`."""
     taken = take_in_turn(list_questions, round(entry.questions * params.a_question), entry.seed)
     kept = {question.id for question in taken}
     left = (question for question in list_questions if question.id not in kept)
@@ -32,9 +32,9 @@ def seeds(list_questions: list[SeedQuestion], params: Seeds, entry: TanqSet) -> 
 
 
 def take_in_turn(questions: Iterable[SeedQuestion], most: int, seed: int) -> list[SeedQuestion]:
-    """Take so many questions: the kinds in turn, within each its shapes, within each in an order by seed.
+    """Choose at most `most` questions, alternating between kinds, and between shapes within a kind.
 
-    Of two with the same answers one is taken.
+    The order within a shape depends on the seed. Of several questions with the same answers, one is chosen.
     """
     shapes: defaultdict[str, defaultdict[str, list[SeedQuestion]]] = defaultdict(lambda: defaultdict(list))
     for question in sorted(

@@ -1,4 +1,4 @@
-"""Which uses of a skill a table allows, with bounds and steps that its evidence can decide (step 5)."""
+"""List the uses of skills that a table allows, with bounds and steps that its evidence decides (step 5)."""
 
 from __future__ import annotations
 
@@ -40,35 +40,35 @@ from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.showing import ITEM, QUANTITY, TEXT, TIME, show_amount
 
 COUNTED = Decimal(100_000)
-"""The least plain number that people tell in millions."""
+"""Minimum plain number that a question may ask for in millions."""
 CLEAR = Decimal("0.02")
-"""How far, in steps, an amount stays from where rounding turns."""
+"""Minimum distance of an amount from a rounding boundary, in steps."""
 FEW = 5
-"""An amount is at least so many steps, so that rounding leaves something of it."""
+"""Minimum size of an amount in steps, so that rounding does not remove most of its digits."""
 ROUND_YEARS = (100, 50, 25, 10, 5, 1)
-"""What a year that bounds a filter is a multiple of, best first."""
+"""Years that bound a filter are multiples of one of these, the roundest first."""
 
 
 @dataclass(frozen=True)
 class Doubts:
     """The facts that the evidence does not decide.
 
-    left: (entity, relation) -> facts that no proof supports; steps: of a fact's amount, what the last digit
-    counts in the most precise figure that supports it.
+    - left: (entity, relation) -> facts without a supporting proof.
+    - steps: fact -> the place value of the last significant digit in the most precise supporting figure.
     """
 
     left: Mapping[tuple[str, str], tuple[Fact, ...]] = field(default_factory=dict)
     steps: Mapping[str, Decimal] = field(default_factory=dict)
 
     def list_known(self, table: BaseTable, relation: str) -> list[KnownCell]:
-        """List a column's cells with what the graph has beside them."""
+        """List the cells of a column, each with the graph's facts that have no supporting proof."""
         place = table.find(relation)
         return [KnownCell(row.cells[place], self.left.get((row.entity, relation), ())) for row in table.rows]
 
 
 @dataclass(frozen=True)
 class KnownCell:
-    """A cell's facts, and those of the graph for it that no proof supports."""
+    """The supported facts of a cell, and the graph's facts for the same cell that no proof supports."""
 
     supported: tuple[Fact, ...]
     left: tuple[Fact, ...]
@@ -82,7 +82,7 @@ def list_uses(
 ) -> dict[str, list[SkillUse]]:
     """List the uses of each skill that change a table and leave at least `least` rows, in a fixed order.
 
-    margin: how far every amount is from a filter's bound, as a share of the amount.
+    margin: minimum distance of all amounts from the bound of a filter, relative to the amount.
     """
     found: dict[str, list[SkillUse]] = {}
     for column in table.columns:
@@ -96,7 +96,7 @@ def list_uses(
 def list_steps(
     table: BaseTable, relation: str, conversion: SkillUse | None, doubts: Doubts = NO_DOUBTS
 ) -> list[SkillUse]:
-    """List approximations of a column, or of what a conversion makes of it, the coarsest first."""
+    """List the approximations of a column, or of its values after a conversion, the coarsest first."""
     column = table.columns[table.find(relation)]
     facts = [fact for cell in table.list_cells(relation) for fact in cell]
     amounts = [_convert(get_amount(fact), column, conversion) for fact in facts]
@@ -128,16 +128,16 @@ def _list_column_uses(
 
 
 def is_filled(cells: Sequence[KnownCell], least: int) -> bool:
-    """Return whether half of a column is filled, and `least` cells, so that it may be asked for otherwise."""
+    """Return whether enough cells of a column are filled to rewrite it: half, and `least` or more."""
     filled = sum(bool(cell.supported) for cell in cells)
     return filled >= least and 2 * filled >= len(cells)
 
 
 def decides(cells: Sequence[KnownCell], passes: Callable[[Fact], bool], least: int) -> bool:
-    """Return whether a filter is decided for every row, and leaves at least `least` rows and not all.
+    """Return whether the evidence decides a filter for every row, and the filter leaves enough rows.
 
-    A row passes by a fact that is supported; one without such a fact must fail by all that the graph has of
-    it, and facts of one cell must not contradict each other.
+    At least `least` rows must be left, but not all. A row passes only by a supported fact. A row without one
+    must fail by all facts of the graph. Facts of one cell must not contradict each other.
     """
     left = 0
     for cell in cells:
@@ -208,7 +208,10 @@ def _convert(amount: Decimal, column: BaseColumn, conversion: SkillUse | None) -
 
 
 def _is_clear(amounts: Sequence[Decimal], step: int) -> bool:
-    """Tell whether rounding changes amounts, leaves them different, and never turns on a small difference."""
+    """Return whether rounding changes some amounts, and all amounts are far from rounding boundaries.
+
+    All amounts must have at least `FEW` steps.
+    """
     rounded = [approximate(amount, step) for amount in amounts]
     parts = [abs(abs(amount) / step % 1 - Decimal("0.5")) for amount in amounts]
     return (
@@ -219,7 +222,7 @@ def _is_clear(amounts: Sequence[Decimal], step: int) -> bool:
 
 
 def _is_told(amount: Decimal, told: Decimal, step: int) -> bool:
-    """Return whether a figure that is rounded to `told` leaves the same when it is rounded to a step."""
+    """Return whether an amount that is rounded to `told` still rounds to the same multiple of a step."""
     if not told:
         return True
     written = (amount / told).quantize(Decimal(1), ROUND_HALF_UP) * told
@@ -246,7 +249,10 @@ def _can_count(table: BaseTable, first: str, second: str, counted: str, least: i
 
 
 def find_round(low: Decimal, high: Decimal) -> Decimal | None:
-    """Find the roundest number between two positive ones, of two digits at most; the one in their middle."""
+    """Find the roundest number between two positive ones, with at most two digits; None if there is none.
+
+    Of several equally round numbers, the one nearest to the geometric mean is returned.
+    """
     if low >= high:
         return None
     middle = Decimal(math.sqrt(float(low) * float(high)))
@@ -263,14 +269,17 @@ def find_round(low: Decimal, high: Decimal) -> Decimal | None:
 
 
 def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal, most: int) -> int:
-    """Return how many steps are nearest to the middle and between the ends, at most `most`; 0 for none."""
+    """Return the number of steps whose total is nearest to the middle and within the bounds; 0 if none.
+
+    most: the maximum number of steps.
+    """
     first, last = math.ceil(low / step), math.floor(high / step)
     count = min(max(round(middle / step), first), last)
     return count if first <= count <= last and 0 < count <= most else 0
 
 
 def find_round_year(first: int, last: int) -> int | None:
-    """Find the roundest year of some, the earliest of those; None if there is none."""
+    """Find the roundest year from `first` to `last`, the earliest of several; None if there is none."""
     for step in ROUND_YEARS:
         year = -(-first // step) * step
         if year <= last and year != 0:

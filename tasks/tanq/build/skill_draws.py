@@ -1,4 +1,4 @@
-"""Draw skills for a question: those that go together, change its table and leave rows enough (step 5)."""
+"""Choose compatible skills for a question that change its table and leave enough rows (step 5)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ Uses = tuple[SkillUse, ...]
 class SkillLimits:
     """The minimum size of a table after skills are applied.
 
-    least: rows that pass the filters; filled: the share of them with a value in a column that is rewritten;
-    choice: whether a filtered column must have another value than the filter's own.
+    - least: minimum number of rows that pass the filters.
+    - filled: minimum share of these rows with a value in a rewritten column.
+    - choice: whether a filtered column must keep a value other than the filter's.
     """
 
     least: int
@@ -36,9 +37,9 @@ def draw_uses(
     limits: SkillLimits,
     seed: str,
 ) -> Uses:
-    """Draw up to `wanted` distinct skills, the rarest so far first; fewer where no more go together.
+    """Choose up to `wanted` distinct skills, the least used so far first; fewer if no more are compatible.
 
-    used: how often each skill was drawn; it is counted up. seed: what ties are decided by.
+    used: number of uses of each skill so far, which this function updates. seed: decides ties.
     """
     drawn: Uses = ()
     while len(drawn) < wanted:
@@ -64,9 +65,9 @@ def _extend(
     limits: SkillLimits,
     seed: str,
 ) -> Iterator[Uses]:
-    """Yield the drawn uses with each other one that goes with them.
+    """Yield the chosen uses, extended by each compatible further use.
 
-    Those come first that leave the fewest empty cells, then by seed.
+    Combinations with the fewest empty cells come first; the seed decides ties.
     """
     found = []
     for use in choices:
@@ -78,22 +79,22 @@ def _extend(
 
 
 def _count_gaps(table: BaseTable, uses: Uses) -> int:
-    """Count the empty cells of the rows that pass all filters."""
+    """Count the empty cells in the rows that pass all filters."""
     kept = keep_rows(table, uses)
     return sum(not cell for row in kept.rows for cell in row.cells)
 
 
 def keep_rows(table: BaseTable, uses: Sequence[SkillUse]) -> BaseTable:
-    """Keep the rows of a table that pass all filters among the uses."""
+    """Return the table with only those rows that pass all filters among the uses."""
     filters = [use for use in uses if use.name in FILTERS]
     rows = (row for row in table.rows if all(passes_filter(row, table, use) for use in filters))
     return BaseTable(table.columns, tuple(rows))
 
 
 def leaves_choice(kept: BaseTable, use: SkillUse) -> bool:
-    """Return whether a filtered column has another value than the filter's in the rows that are kept.
+    """Return whether the remaining rows have a value other than the filter's in the filtered column.
 
-    Otherwise the question tells the whole column: `Keep only the countries whose continent is Asia.`
+    Otherwise the question gives away the whole column: `Keep only the countries whose continent is Asia.`
     """
     return any({fact.shown for fact in cell} != {use.operand} for cell in kept.list_cells(use.relation))
 
@@ -101,7 +102,7 @@ def leaves_choice(kept: BaseTable, use: SkillUse) -> bool:
 def split_choices(
     table: BaseTable, choices: Mapping[str, Sequence[SkillUse]]
 ) -> tuple[dict[str, list[SkillUse]], list[SkillUse]]:
-    """Split uses into those that may be drawn, by skill, and the filters that leave no choice."""
+    """Split uses into usable ones, by skill, and filters that leave one value in their column."""
     refused = [
         use
         for name in choices
@@ -114,7 +115,10 @@ def split_choices(
 
 
 def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses | None:
-    """Join a use; an amount that is converted is approximated after that. None if they do not go together."""
+    """Add a use to the chosen ones; None if they are incompatible.
+
+    A conversion comes before an approximation.
+    """
     if {use.name} & FILTERS and any(
         skill.relation == use.relation for skill in drawn if skill.name in REWRITES
     ):
@@ -137,9 +141,11 @@ def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses 
 
 
 def _tells(table: BaseTable, uses: Uses, limits: SkillLimits) -> bool:
-    """Return whether enough rows are left, each filter alone leaves out a row, and all skills change it.
+    """Return whether the uses leave enough rows and all change the table.
 
-    Of the rows that are left no column is empty, and of one that is rewritten that share is filled.
+    Each filter must remove a row that no other filter removes, and each other use must change a cell. In the
+    remaining rows, no column may be empty, and the share of filled cells in a rewritten column must reach
+    `limits.filled`.
     """
     filters = [use for use in uses if use.name in FILTERS]
     failing = [{use.relation for use in filters if not passes_filter(row, table, use)} for row in table.rows]

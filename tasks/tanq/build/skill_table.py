@@ -1,4 +1,4 @@
-"""An answer table under skills: a pure function of its facts and of the skills' uses (step 5)."""
+"""Apply skills to an answer table, as a pure function of its facts and the uses of skills (step 5)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ from tasks.tanq.graph.showing import ITEM, TEXT, show_amount
 
 @dataclass(frozen=True)
 class BaseColumn:
-    """A column before any skill. words: as it is asked for; one: of one value; unit: its label, or empty."""
+    """A column before skills.
+
+    words, one: its name for several values and for one; unit: its label or empty.
+    """
 
     relation: str
     words: str
@@ -61,7 +64,7 @@ class BaseColumn:
 
 @dataclass(frozen=True)
 class BaseRow:
-    """A row before any skill: for each column the facts that stand in its cell."""
+    """A row before skills: for each column, the facts in its cell."""
 
     entity: str
     label: str
@@ -70,17 +73,17 @@ class BaseRow:
 
 @dataclass(frozen=True)
 class BaseTable:
-    """An answer table before any skill."""
+    """An answer table before skills."""
 
     columns: tuple[BaseColumn, ...]
     rows: tuple[BaseRow, ...]
 
     def find(self, relation: str) -> int:
-        """Return a column's place. Raises ValueError if there is none of that relation."""
+        """Return the position of a relation's column. Raises ValueError if there is none."""
         return [column.relation for column in self.columns].index(relation)
 
     def list_cells(self, relation: str) -> list[tuple[Fact, ...]]:
-        """List a column's cells."""
+        """List the cells of a relation's column."""
         place = self.find(relation)
         return [row.cells[place] for row in self.rows]
 
@@ -88,9 +91,9 @@ class BaseTable:
 def apply_skills(
     table: BaseTable, uses: Sequence[SkillUse]
 ) -> tuple[tuple[FinalColumn, ...], tuple[FinalRow, ...]]:
-    """Apply skills to a table; rows that fail a filter stay, with `filter_pass` false.
+    """Apply skills to a table; rows that fail a filter are kept, with `filter_pass` false.
 
-    Filters look at what the facts say, whatever a column is rewritten to. Raises ValueError for a use that
+    Filters compare the facts' values, even if another skill rewrites the column. Raises ValueError if a use
     does not fit its column.
     """
     columns = [
@@ -112,7 +115,7 @@ def apply_skills(
 
 
 def passes_filter(row: BaseRow, table: BaseTable, use: SkillUse) -> bool:
-    """Return whether a row passes a filter; of several values one must, and an empty cell does not."""
+    """Return whether a row passes a filter. One of several values is enough; an empty cell fails."""
     return any(passes_bound(use, fact) for fact in row.cells[table.find(use.relation)])
 
 
@@ -126,13 +129,13 @@ def passes_bound(use: SkillUse, fact: Fact) -> bool:
 
 
 def rewrite_cell(cell: Sequence[Fact], column: BaseColumn, uses: Sequence[SkillUse]) -> FinalCell:
-    """Make a cell of its facts by the skills that rewrite its column, in the order of `REWRITES`."""
+    """Make a cell from its facts and the skills that rewrite its column, in the order of `REWRITES`."""
     values = [_rewrite(fact, column, uses) for fact in cell]
     return FinalCell(tuple(dict.fromkeys(values)), tuple(fact.id for fact in cell))
 
 
 def calculate_cell(row: BaseRow, table: BaseTable, use: SkillUse) -> FinalCell:
-    """Make the cell of a time calculation; empty where one of its two dates is not there."""
+    """Make the cell of a time calculation; empty if one of the two dates is missing."""
     first, second = (row.cells[table.find(relation)] for relation in (use.relation, use.other))
     if not first or not second:
         return FinalCell((), ())
@@ -142,14 +145,14 @@ def calculate_cell(row: BaseRow, table: BaseTable, use: SkillUse) -> FinalCell:
 
 
 def get_amount(fact: Fact) -> Decimal:
-    """Return a fact's amount, exactly. Raises ValueError if it has none."""
+    """Return the exact amount of a fact. Raises ValueError if it has none."""
     if fact.value.amount is None:
         raise ValueError(f"{fact.shown!r:.60} is no amount")
     return Decimal(fact.value.amount)
 
 
 def get_time(fact: Fact) -> Time:
-    """Return a fact's time. Raises ValueError if it has none."""
+    """Return the time of a fact. Raises ValueError if it has none."""
     value = restore_value(fact.value)
     if not isinstance(value, Time):
         raise ValueError(f"{fact.shown!r:.60} is no time")  # noqa: TRY004 - a value of data, no type of ours
@@ -157,7 +160,10 @@ def get_time(fact: Fact) -> Time:
 
 
 def name_made(use: SkillUse, table: BaseTable) -> str:
-    """Return the header of a made column: `age at death (years)`, `years from inception to dissolution`."""
+    """Return the header of a calculated column, such as `time from founding to dissolution (years)`.
+
+    The age between birth and death has the header `age at death (years)`.
+    """
     first, second = (table.columns[table.find(relation)] for relation in (use.relation, use.other))
     if (first.relation, second.relation) == AGE:
         return "age at death (years)"
@@ -165,7 +171,7 @@ def name_made(use: SkillUse, table: BaseTable) -> str:
 
 
 def name_event(words: str) -> str:
-    """Name what happens on a date: `founding` of `date of founding`, `opening` of `opening date`."""
+    """Return the event of a date: `founding` for `date of founding`, `opening` for `opening date`."""
     return words.removeprefix("date of ").removesuffix(" date")
 
 
@@ -179,7 +185,7 @@ def _list_rewrites(uses: Sequence[SkillUse], relation: str) -> list[SkillUse]:
 
 
 def name_values(table: BaseTable, column: BaseColumn) -> str:
-    """Name a column's values: `languages` where a cell has several, else `capital`."""
+    """Return the name of a column: plural such as `languages` if a cell has several values, else singular."""
     several = column.kind in (ITEM, TEXT) and any(len(cell) > 1 for cell in table.list_cells(column.relation))
     return column.words if several else column.one
 
@@ -198,7 +204,7 @@ def _make_column(column: BaseColumn, words: str, uses: Sequence[SkillUse]) -> Fi
 
 
 def say_year_of(words: str) -> str:
-    """Turn what names dates into what names their years: `date of birth`, `release dates`, `inception`."""
+    """Return the name for years instead of dates: `year of birth` for `date of birth`."""
     if words.startswith(("year of ", "years of ")) or words.endswith((" year", " years")):
         return words
     for date, year in (("date", "year"), ("dates", "years")):
@@ -224,7 +230,7 @@ def _rewrite(fact: Fact, column: BaseColumn, uses: Sequence[SkillUse]) -> str:
 
 
 def convert_amount(amount: Decimal, column: BaseColumn, use: SkillUse) -> Decimal:
-    """Convert an amount of a column to the scale or the unit that a conversion asks for."""
+    """Convert an amount of a column to the unit or scale that a conversion asks for."""
     if use.operand in SCALES:
         return convert_scale(amount, use.operand)
     unit = find_words(column.unit)

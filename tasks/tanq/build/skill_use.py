@@ -1,4 +1,4 @@
-"""The skills that a question can take, by name, and one use of a skill (section 3.3, step 5)."""
+"""The skills that a question can use, and the schema of one use (section 3.3, step 5)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ TIME_CALCULATION = "time_calculation"
 SKILLS = (
     FILTER_NUMBER, FILTER_TIME, FILTER_ENTITY, DATE_TO_YEAR, CONVERSION, TIME_CALCULATION, APPROXIMATION,
 )  # fmt: skip
-"""In the order of Table 4."""
+"""The skills in the order of Table 4."""
 FILTERS = frozenset({FILTER_NUMBER, FILTER_TIME, FILTER_ENTITY})
 REWRITES = (DATE_TO_YEAR, CONVERSION, APPROXIMATION)
-"""Skills that rewrite a column, in the order in which they do."""
+"""Skills that rewrite a column, in the order in which they are applied."""
 EQUAL, LEAST, MOST = "=", ">=", "<="
 FULL_YEARS, YEARS, DAYS = "full years", "years", "days"
-"""How a time calculation counts: by the day, by years alone, or in days."""
+"""Units of a time calculation: full years by date, the difference of the years, or days."""
 
 AGE = ("P569", "P570")
 SPANS: Mapping[tuple[str, str], str] = {
@@ -29,16 +29,18 @@ SPANS: Mapping[tuple[str, str], str] = {
     ("P1619", "P3999"): YEARS,
     ("P2031", "P2032"): YEARS,
 }
-"""Beginning and end, by property -> how a time calculation counts what lies between."""
+"""Properties for start and end -> the unit of the time between them."""
 
 
 @dataclass(frozen=True)
 class SkillUse:
-    """A skill that a question takes (step 5).
+    """One use of a skill by a question (step 5).
 
-    name: one of `SKILLS`; relation: of the column that it works on, with `other` for a second one;
-    operator: `=`, `>=` or `<=` of a filter; operand: its bound as shown, or the unit, the step or the like;
-    words: the sentence or the words that say it in the question.
+    - name: one of `SKILLS`.
+    - relation: the relation of the column that the skill works on; `other` is that of a second column.
+    - operator: `=`, `>=` or `<=` for a filter.
+    - operand: the filter's bound as shown, or the unit, scale or step.
+    - words: the sentence or the words for the skill in the question.
     """
 
     name: str

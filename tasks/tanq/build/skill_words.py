@@ -1,7 +1,6 @@
-"""Skills in a question's words: sentences for filters, and what stands behind the words of a column.
+"""Write skills in a question: sentences for filters, and additions to the words for a column.
 
-A question has the tag of every column in parentheses.
-What a skill says of a column stands in its tag's place.
+The question has a tag in parentheses for every column. The additions for a column replace its tag.
 """
 
 from __future__ import annotations
@@ -34,11 +33,11 @@ BY_YEAR = {
     "P575": "discovered in {}", "P577": "released in {}", "P729": "that entered service in {}",
     "P730": "that left service in {}", "P1619": "opened in {}", "P3999": "closed in {}",
 }  # fmt: skip
-"""What a filter by the year of a date says, by property."""
+"""Property -> the words of a filter by the year of its date."""
 
 
 def make_tags(labels: Mapping[str, str]) -> dict[str, str]:
-    """Make a tag for each relation of its label: `shares_border_with`. labels: by relation."""
+    """Make a tag from the label of each relation, such as `shares_border_with`. labels: relation -> label."""
     slugs = {relation: re.sub(r"\W+", "_", label.lower()).strip("_") for relation, label in labels.items()}
     taken = list(slugs.values())
     return {
@@ -48,7 +47,7 @@ def make_tags(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def find_tags(text: str, tags: Iterable[str]) -> list[str]:
-    """List the tags of a text in their order, as often as they stand there."""
+    """List the tags in a text, in order and with repetitions."""
     known = set(tags)
     return [tag for tag in re.findall(r"\(([^()\s]+)\)", text) if tag in known]
 
@@ -61,7 +60,10 @@ def remove_tags(text: str, tags: Iterable[str]) -> str:
 
 
 def write_question(tagged: str, table: BaseTable, uses: Sequence[SkillUse], noun: str) -> str:
-    """Write what is asked in the end. tagged: the question with tags; noun: what its answers are called."""
+    """Write the final question with its skills.
+
+    tagged: the question with tags. noun: the noun for the answers of the question.
+    """
     text = tagged
     for column in table.columns:
         text = _write_column(text, column, [use for use in uses if use.relation == column.relation])
@@ -73,7 +75,7 @@ def write_question(tagged: str, table: BaseTable, uses: Sequence[SkillUse], noun
 
 
 def say_use(use: SkillUse, table: BaseTable, noun: str) -> str:
-    """Say a use of a skill: a filter's sentence, else the words that it puts into the question."""
+    """Return the sentence of a filter, or the words that another skill adds to the question."""
     column = table.columns[table.find(use.relation)]
     if use.name in FILTERS:
         return f"Keep only the {noun} {_say_filter(use, column, table)}."
@@ -113,7 +115,7 @@ def _say_calculation(use: SkillUse, table: BaseTable) -> str:
     first, second = (table.columns[table.find(relation)] for relation in (use.relation, use.other))
     if (first.relation, second.relation) == AGE:
         return "at what age did they die"
-    if use.operand == YEARS:  # the years are subtracted, whatever the days are
+    if use.operand == YEARS:  # only the years are subtracted, so the question must not ask for dates
         start, end = say_year_of(first.one), say_year_of(second.one)
         return f"how many years lie between their {start} and their {end}"
     counted = "days" if use.operand == DAYS else "full years"
@@ -125,7 +127,7 @@ def _name_target(use: SkillUse) -> str:
 
 
 def _write_column(text: str, column: BaseColumn, uses: Sequence[SkillUse]) -> str:
-    """Put what skills say of a column where its tag stands; an amount is named with its unit."""
+    """Replace the tag of a column by the words of its skills and by its unit."""
     mark = f" ({column.tag})"
     before, found, after = text.partition(mark)
     if not found:
@@ -152,5 +154,5 @@ def _say_year(before: str, column: BaseColumn) -> str:
 
 
 def is_unit_named(text: str, unit: str) -> bool:
-    """Return whether a question names a unit, in the plural, behind `in`, `to the nearest` or an amount."""
+    """Return whether a text contains the name of a unit as a whole word."""
     return re.search(rf"(?<!\w){re.escape(unit)}(?!\w)", text) is not None

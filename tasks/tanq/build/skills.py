@@ -1,4 +1,4 @@
-"""Stage: questions that ask for filtering, conversion, calculation or approximation too (step 5)."""
+"""Stage: questions that also ask for filtering, conversion, calculation or approximation (step 5)."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ from tasks.tanq.graph.things import Thing
 from tasks.tanq.labels import Support
 
 STRIDE = 3
-"""So many places further on in `counts` is each variant of a question."""
+"""Number of positions in `counts` between the variants of a question."""
 
 
 @dataclass(frozen=True)
 class SkilledQuestion:
-    """Stage skills: a question and its answer with up to three skills, or none (step 5).
+    """A row of stage `skills`: a question and its answer with up to three skills, or with none (step 5).
 
-    id: of the question with its skills; question: the extended question's id.
+    id: the id of the question with its skills. question: the id of the extended question.
     """
 
     id: str
@@ -56,10 +56,12 @@ class Skills(Settings):
     """`tanq.skills` in params.yaml."""
 
     counts: tuple[int, ...] = Field(default=(1, 2, 0, 1, 3, 1, 2, 0, 1, 1), min_length=1)
-    """Number of skills, in turn; at most three in the paper. Questions whose tables allow none take the
-    places of 0 first."""
+    """Numbers of skills, used in turn; at most three in the paper.
+
+    The 0s are used first for questions whose tables allow no skill.
+    """
     variants: int = Field(default=2, ge=1)
-    """Maximum number of variants of a question, each with other skills."""
+    """Maximum number of variants of a question with different skills."""
     margin: float = Field(default=0.05, ge=0, lt=1)
     """Minimum relative distance of amounts from a filter's bound, because texts round amounts."""
     least: int = Field(default=2, ge=1)
@@ -67,12 +69,12 @@ class Skills(Settings):
     filled: float = Field(default=0.5, gt=0, le=1)
     """Minimum share of rows with a value in a converted or rounded column."""
     choice: bool = False
-    """Drop filters that leave only their value in their column (reason `no_choice`)."""
+    """Drop filters after which all rows have the filter's value in the column (reason `no_choice`)."""
 
 
 @dataclass(frozen=True)
 class GraphByIds:
-    """The parts of tables: facts, relations and things by id, and the tag of each relation."""
+    """The parts of tables: facts, relations and things by id, and tags by relation."""
 
     facts: Mapping[str, Fact]
     relations: Mapping[str, Relation]
@@ -82,7 +84,10 @@ class GraphByIds:
 
 @dataclass(frozen=True)
 class SkillDraft:
-    """A question that skills are drawn for. choices: uses by skill; noun: what its answers are called."""
+    """A question for which skills are chosen.
+
+    choices: skill -> possible uses. noun: the noun for the answers of the question.
+    """
 
     question: RephrasedQuestion
     table: BaseTable
@@ -104,9 +109,9 @@ def skills(
     params: Skills,
     entry: TanqSet,
 ) -> Drafts[SkilledQuestion]:
-    """Give each question its skills, and make of its table what they ask for.
+    """Choose skills for each question, and apply them to its table.
 
-    Drop reason, of filters: `no_choice`. Raises StageFailed if there is no question.
+    Drop reason of filters: `no_choice`. Raises StageFailed if no question is left.
     """
     by_id = {table.id: table for table in tables}
     extended = {question.id: question for question in extend}
@@ -134,7 +139,7 @@ def skills(
 
 
 def drop_filter(question: RephrasedQuestion, table: BaseTable, use: SkillUse) -> Dropped:
-    """Name a filter that leaves its own value alone in its column."""
+    """Record a dropped filter that leaves only its own value in its column."""
     column = table.columns[table.find(use.relation)]
     detail = (
         f"{column.one} {use.operator} {use.operand}, the only {column.one} that it leaves: {question.text}"
@@ -144,10 +149,10 @@ def drop_filter(question: RephrasedQuestion, table: BaseTable, use: SkillUse) ->
 
 
 def draw_all(drafts: Sequence[SkillDraft], params: Skills, seed: int) -> Iterator[tuple[SkillDraft, Uses]]:
-    """Draw the skills of all questions, each set of skills of one question once."""
+    """Choose the skills of all questions, without repeating a set of skills for one question."""
     bare = sum(not draft.choices for draft in drafts)
     turns = params.counts
-    # What allows no skill is without one anyway: only what is missing to the share of 0 is drawn so.
+    # Tables that allow no skill already count as questions without skills: only the remaining share is drawn.
     if bare * len(turns) >= turns.count(0) * len(drafts) and any(turns):
         turns = tuple(count for count in turns if count)
     used: Counter[str] = Counter()
@@ -171,7 +176,7 @@ def draw_all(drafts: Sequence[SkillDraft], params: Skills, seed: int) -> Iterato
 
 
 def make_skilled(question: RephrasedQuestion, table: BaseTable, uses: Uses, noun: str) -> SkilledQuestion:
-    """Make the question and its answer with these skills."""
+    """Make the question and its answer with the given skills."""
     said = tuple(replace(use, words=say_use(use, table, noun)) for use in uses)
     columns, rows = apply_skills(table, said)
     text = write_question(question.tagged, table, said, noun)
@@ -187,7 +192,7 @@ def make_skilled(question: RephrasedQuestion, table: BaseTable, uses: Uses, noun
 
 
 def make_graph(facts: Iterable[Fact], relations: Sequence[Relation], things: Iterable[Thing]) -> GraphByIds:
-    """Gather what tables are made of."""
+    """Index the facts, relations and entities that tables are made from."""
     return GraphByIds(
         {fact.id: fact for fact in facts},
         {relation.id: relation for relation in relations},
@@ -197,7 +202,7 @@ def make_graph(facts: Iterable[Fact], relations: Sequence[Relation], things: Ite
 
 
 def make_base(answer: AnswerTable, graph: GraphByIds) -> BaseTable:
-    """Make a table of facts of an answer table of ids."""
+    """Make a table of facts from an answer table of ids."""
     columns = tuple(make_column(graph.relations[relation], graph) for relation in answer.relations)
     rows = tuple(
         BaseRow(
@@ -219,7 +224,7 @@ def make_column(relation: Relation, graph: GraphByIds) -> BaseColumn:
 def find_doubts(
     answer: AnswerTable, question: ExtendedQuestion, graph: GraphByIds, steps: Mapping[str, Decimal]
 ) -> Doubts:
-    """Find what the evidence leaves open in a table."""
+    """Collect the facts of a question that no proof supports, together with the precision of figures."""
     supported = {fact for row in answer.rows for cell in row.cells for fact in cell.facts}
     left: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
     for name in question.facts:
@@ -232,9 +237,9 @@ def find_doubts(
 def find_steps(
     proofs: Iterable[Proof], verify: Sequence[ProofVerdict], graph: GraphByIds
 ) -> dict[str, Decimal]:
-    """Find for each amount what the last digit counts in the most precise figure that supports it.
+    """Return amount -> the place value of the last significant digit in its most precise supporting figure.
 
-    A figure whose unit is another than the fact's is taken as if it were of that unit.
+    A figure in another unit is treated as if it had the fact's unit.
     """
     supporting = {verdict.id for verdict in verify if verdict.label == Support.SUPPORTED}
     found: defaultdict[str, list[Decimal]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""A fact as a sentence, and the words by which a text says its relation (step 3)."""
+"""Write facts as sentences, and detect the words by which texts express relations (step 3)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ from tasks.tanq.graph.things import Thing
 
 @dataclass(frozen=True)
 class Saying:
-    """The wording of a relation. template: with {entity} and {value}; cues: a pattern for words of a text.
+    """The wording of a relation.
 
-    parts: whether a part of the value will do, `Northern Europe` for Europe.
+    - template: a sentence with {entity} and {value}.
+    - cues: a pattern for words in texts that express the relation.
+    - parts: whether a part of the value counts, such as `Northern Europe` for Europe.
     """
 
     template: str
@@ -29,9 +31,9 @@ class Saying:
 
 
 NOT_FIRST = r"(?<!second.)(?<!third.)(?<!th.)(?<!two.)"
-"""Before `largest`: not the `second-largest`, the `fourth largest` nor the `two largest`."""
+"""A pattern that excludes `second-largest`, `fourth largest` and `two largest` before `largest`."""
 NO_CITY = r"(?!.municipalit)(?!.metropolitan)(?!.urban.area)"
-"""Behind it: what is largest of other things than cities."""
+"""A pattern that excludes municipalities, metropolitan areas and urban areas after `largest`."""
 SAYINGS: Mapping[str, Saying] = {
     "P36": Saying("The capital of {entity} is {value}.", r"capital"),
     "P1376": Saying("{entity} is the capital of {value}.", r"capital"),
@@ -104,14 +106,14 @@ SAYINGS: Mapping[str, Saying] = {
     "P2048": Saying("The height of {entity} is {value}.", r"height|tall|high"),
     "P2047": Saying("The duration of {entity} is {value}.", r"duration|runtime|running time|minutes|long"),
 }  # fmt: skip
-"""By property; another relation is said by its own words."""
+"""Property -> wording; the wording of any other relation is derived from its label."""
 LEAST = 4
-"""Letters of a word that tells a relation."""
+"""Minimum number of letters of a word that can express a relation."""
 IDLE = frozenset({"with", "from", "that", "their", "this", "main", "part", "name", "date", "number", "which"})
 
 
 def say_fact(fact: Fact, relation: Relation, things: Mapping[str, Thing]) -> str:
-    """Say a fact as a sentence. things: by id, with the entity, the value and its unit."""
+    """Write a fact as a sentence. things: id -> entity, including the entity, the value and its unit."""
     template = find_saying(relation).template
     entity = say_name(things[fact.entity].label) if fact.entity in things else fact.entity
     said = template.format(entity=entity, value=_show_value(fact, template, things))
@@ -119,7 +121,7 @@ def say_fact(fact: Fact, relation: Relation, things: Mapping[str, Thing]) -> str
 
 
 def find_saying(relation: Relation) -> Saying:
-    """Find how a relation is said."""
+    """Return the wording of a relation."""
     if relation.id in SAYINGS:
         return SAYINGS[relation.id]
     words = re.findall(r"[^\W\d_]+", f"{relation.label} {relation.one} {relation.words}".lower())
@@ -130,18 +132,18 @@ def find_saying(relation: Relation) -> Saying:
 
 
 def names_relation(text: str, relation: Relation) -> bool:
-    """Return whether a text has a word that says a relation: its label's, or one of those it is known by."""
+    """Return whether a text has a word that expresses a relation."""
     return bool(_match_cues(find_saying(relation).cues).search(text.lower()))
 
 
 @lru_cache(maxsize=1024)
 def _match_cues(cues: str) -> re.Pattern[str]:
-    # A short cue is a whole word, a longer one the beginning of words.
+    # A short cue must be a whole word; a longer cue may be the beginning of a word.
     return re.compile("|".join(rf"\b{cue}" + (r"\b" if len(cue) < LEAST else "") for cue in cues.split("|")))
 
 
 def _cut(word: str) -> str:
-    """Cut a word's ending, so that its other forms begin alike."""
+    """Cut the ending of a word, so that its other forms begin with the result."""
     return word[: max(LEAST, len(word) - 2)]
 
 

@@ -1,4 +1,4 @@
-"""Stage: answer tables of the facts that proofs support, and what is left of their questions (step 3)."""
+"""Stage: make answer tables from the facts that proofs support, and shorten the questions (step 3)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tasks.tanq.labels import Support
 
 @dataclass(frozen=True)
 class TableCell:
-    """The supported values of an entity's relation; none for an empty cell."""
+    """The supported values of an entity for a relation; an empty cell has none."""
 
     facts: tuple[str, ...]
     values: tuple[str, ...]
@@ -38,10 +38,11 @@ class TableRow:
 
 @dataclass(frozen=True)
 class AnswerTable:
-    """Stage tables: what is left of an extended question once every value has a supporting proof (step 3).
+    """A row of stage `tables`: the part of an extended question that is supported by proofs (step 3).
 
-    id: the question's; unsupported: number of its facts without one; rows_left_out, relations_left_out: what
-    has no supported cell.
+    - id: the id of the question.
+    - unsupported: number of its facts without a supporting proof.
+    - rows_left_out, relations_left_out: entities and relations without a supported cell.
     """
 
     id: str
@@ -59,17 +60,19 @@ EMPTY = TableCell((), ())
 
 
 class Tables(Settings):
-    """`tanq.tables` in params.yaml; the defaults but for `most_values` and `least_rows` are the paper's."""
+    """`tanq.tables` in params.yaml; defaults other than `most_values` and `least_rows` are the paper's."""
 
     most_values: int = Field(default=5, gt=0)
     """Maximum number of values in a cell; other questions are dropped (section 3, step 3)."""
     least_rows: int = Field(default=2, gt=0)
     """Minimum number of rows of a question."""
     whole_cells: bool = False
-    """Empty a cell that lost one of its values, because half a list is wrong. Of several amounts, the first
-    with evidence stays."""
+    """Empty a cell that lost one of its values, because an incomplete list is wrong.
+
+    Of several amounts, the first with evidence stays.
+    """
     rows_kept: float = Field(default=0, ge=0, le=1)
-    """Minimum share of a question's answers that stay as rows; 1 requires all."""
+    """Minimum share of a question's answers that remain as rows; 1 requires all."""
     cells_filled: float = Field(default=0, ge=0, le=1)
     """Minimum share of filled cells of a column; 1 allows no empty cell."""
 
@@ -83,10 +86,10 @@ def tables(
     relations: list[Relation],
     params: Tables,
 ) -> Drafts[AnswerTable]:
-    """Make the table of each question, a row an entity and a column a relation, of supported values alone.
+    """Make the table of each question from supported values, with a row per entity and a column per relation.
 
-    Rows without a value and columns without one leave table and question. Drop reasons: `no_values`,
-    `few_rows`, `rows_missing`, `many_values`.
+    Rows and columns without a value are removed from the table and from the question. Drop reasons:
+    `no_values`, `few_rows`, `rows_missing`, `many_values`.
     """
     known = {fact.id: fact for fact in list_wanted(candidates, facts)}
     supported = {verdict.fact for verdict in verify if verdict.label == Support.SUPPORTED}
@@ -141,7 +144,7 @@ def fill_cells(
 def keep_columns(
     question: ExtendedQuestion, cells: Mapping[tuple[str, str], TableCell], params: Tables
 ) -> tuple[str, ...]:
-    """Keep the relations that have a value, and enough of their cells filled."""
+    """Return the relations with at least one filled cell and with the required share of filled cells."""
 
     def count(relation: str) -> int:
         return sum(bool(cells[entity, relation].values) for entity in question.entities)
@@ -153,7 +156,7 @@ def keep_columns(
 def list_rows(
     question: ExtendedQuestion, cells: Mapping[tuple[str, str], TableCell], columns: Sequence[str]
 ) -> list[TableRow]:
-    """List the rows of a table that have a value in one of its columns."""
+    """List the rows that have a value in one of the columns."""
     return [
         TableRow(entity, tuple(cells[entity, column] for column in columns))
         for entity in question.entities
@@ -164,7 +167,7 @@ def list_rows(
 def find_fault(
     question: ExtendedQuestion, rows: Sequence[TableRow], columns: Sequence[str], params: Tables
 ) -> str:
-    """Find why a table is of no use; an empty text if it is."""
+    """Return why a table cannot be used; empty if it can."""
     if not columns:
         return "no_values"
     if len(rows) < params.least_rows:
@@ -178,9 +181,9 @@ def find_fault(
 def _make_cell(facts: Sequence[Fact], supported: set[str], *, whole: bool) -> TableCell:
     kept = [fact for fact in facts if fact.id in supported]
     if whole and facts and all(fact.value.kind == QUANTITY for fact in facts):
-        kept = kept[:1]  # several amounts are figures of one thing, no list: one that is borne out will do
+        kept = kept[:1]  # alternative figures are not a list: one supported amount is enough
     elif whole and len(kept) < len(facts):
         return EMPTY
-    # Two statements of one value, told apart by their qualifiers, are one value.
+    # Statements with the same value and different qualifiers give one value.
     values = tuple(dict.fromkeys(fact.shown for fact in kept))
     return TableCell(tuple(fact.id for fact in kept), values)

@@ -1,4 +1,4 @@
-"""A finished question with its answer table: the row of stage items, of imported and of own questions."""
+"""The schema of a finished question with its answer table: of stage items, imports and own datasets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ ENTITY = "entity"
 
 @dataclass(frozen=True)
 class FinalColumn:
-    """A column of an answer table. header: with its unit, `area (km²)`; kind: of its values."""
+    """A column of an answer table.
+
+    header: includes the unit, as in `area (km²)`; kind: the kind of values.
+    """
 
     relation: str
     header: str
@@ -25,7 +28,7 @@ class FinalColumn:
 
 @dataclass(frozen=True)
 class FinalCell:
-    """Values as shown, and the facts that they stand on; a made value may stand on several."""
+    """The values of a cell as shown, and the ids of their facts; a calculated value has several facts."""
 
     values: tuple[str, ...]
     facts: tuple[str, ...]
@@ -33,7 +36,7 @@ class FinalCell:
 
 @dataclass(frozen=True)
 class FinalRow:
-    """A row of the answer list; one that fails a filter is not in the answer table."""
+    """A row of the answer list; a row that fails a filter is not in the answer table."""
 
     entity: str
     label: str
@@ -42,22 +45,23 @@ class FinalRow:
 
 
 def write_answer(columns: Sequence[FinalColumn], rows: Iterable[FinalRow]) -> str:
-    """Write the rows that pass; the values of a cell are joined by `, `."""
+    """Write the answer table with the rows that pass; the values of a cell are joined by `, `."""
     lines = [[ENTITY, *(column.header for column in columns)]]
     lines += [[row.label, *(", ".join(cell.values) for cell in row.cells)] for row in rows if row.filter_pass]
     return "\n".join("|".join(map(clean_cell, line)) for line in lines)
 
 
 def clean_cell(text: str) -> str:
-    """Write a cell on one line without the sign that parts cells."""
+    """Write a cell on one line, without the separator `|`."""
     return " ".join(text.replace("|", " ").split())
 
 
 @dataclass(frozen=True)
 class ItemProof:
-    """A proof of an item with what it proves.
+    """A proof in an item, with the fact that it proves.
 
-    value: as shown; eval_result: its verdict's label; mention: the words of the text that name the value.
+    value: the fact's value as shown. eval_result: the label of the verdict. mention: the words of the text
+    that name the value.
     """
 
     id: str
@@ -80,7 +84,10 @@ class ItemProof:
 
 @dataclass(frozen=True)
 class ItemThing:
-    """A thing that an item names: its id in the graph and its article, empty for none."""
+    """An entity that an item names.
+
+    id: the id in the graph. article: the title of its Wikipedia article; empty if there is none.
+    """
 
     id: str
     label: str
@@ -89,14 +96,15 @@ class ItemThing:
 
 @dataclass(frozen=True)
 class TanqItem:
-    """Stage items, imports and own datasets: a question with its answer table and the proofs of every cell.
+    """A row of stage `items`, of imports and of own datasets: a question, its answer table, and all proofs.
 
-    question: what is asked in the end; ext_question_rephrased has the tags, ext_question_cleaned not;
-    instance_type: labels of what the answers are instances of; extended_types: of the relations' values;
-    intermediates: things on the way to the answers of a composition; near: things that meet one condition of
-    an intersection alone, none if they are not known; rows: with those that fail a filter;
-    answer_table: `a|b` lines, first header `entity`, values of a cell joined by `, `; record: of an imported
-    item the whole record as it was published, in JSON, also what no column here holds; else empty.
+    - question: the final question. `ext_question_rephrased` has the tags, `ext_question_cleaned` does not.
+    - instance_type: labels of the answers' classes. extended_types: kinds of the relations' values.
+    - intermediates: the intermediate entities of a composition.
+    - near: entities that meet exactly one condition of an intersection; empty if unknown.
+    - rows: include rows that fail a filter.
+    - answer_table: lines `a|b`, with `entity` as the first header; the values of a cell are joined by `, `.
+    - record: for an imported item, the whole published record as JSON, with all fields; otherwise empty.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Stage: what proofs say of their facts, by natural-language inference (step 3)."""
+"""Stage: verify facts against their proofs by natural-language inference (step 3)."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tasks.tanq.labels import Support
 
 @dataclass(frozen=True)
 class ProofVerdict:
-    """Stage verify: what a proof says of its fact (step 3). id: the proof's.
+    """A row of stage `verify`: the verdict on a proof of a fact (step 3). id: the id of the proof.
 
-    by: `model`, or `rule` where no model was asked.
+    by: `model`, or `rule` if no model was asked.
     """
 
     id: str
@@ -38,8 +38,7 @@ class Verify(Inference):
     """`tanq.verify` in params.yaml."""
 
     each_kind: bool = False
-    """Check text, tables and infoboxes separately, so that a fact has proofs of each kind, as in the
-    paper."""
+    """Check text, tables and infoboxes separately, as in the paper: a fact can have proofs of each kind."""
 
 
 async def verify(
@@ -51,12 +50,10 @@ async def verify(
     params: Verify,
     ask: Ask,
 ) -> Drafts[ProofVerdict]:
-    """Compare every fact with its proofs, the best first, until one supports it or `tries` were asked.
+    """Check each fact against its proofs, the best first, until one supports it or `tries` calls were made.
 
-    With `each_kind` this is done for each kind of proof by itself.
-
-    Drop reasons, of proofs: `not_asked` once a fact is decided, `no_verdict` where no reply parsed; of facts:
-    `not_supported`.
+    With `each_kind`, each kind of proof is checked separately. Drop reasons of proofs: `not_asked` (the fact
+    is already decided); `no_verdict` (no reply could be parsed). Drop reason of facts: `not_supported`.
     """
     wanted = {fact for question in candidates for fact in question.facts}
     by_fact: defaultdict[str, list[Proof]] = defaultdict(list)
@@ -77,7 +74,7 @@ async def verify(
 
 
 def make_evidence(proof: Proof) -> Evidence:
-    """Make of a proof what a statement is compared with."""
+    """Make the evidence that a statement is checked against from a proof."""
     return Evidence(proof.article, proof.kind, show_proof(proof), proof.mention, proof.headers)
 
 
@@ -108,7 +105,7 @@ async def _hold(
     params: Verify,
     ask: Ask,
 ) -> list[ProofVerdict | Dropped]:
-    """Compare a fact with proofs in their order, until one supports it or `tries` were asked."""
+    """Check a fact against proofs in order, until one supports it or `tries` calls were made."""
     outcomes: list[ProofVerdict | Dropped] = []
     asked, supported = 0, False
     for proof in proofs:

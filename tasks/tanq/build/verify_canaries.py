@@ -1,4 +1,4 @@
-"""Stage: test the verifier on statements and proofs with known labels, as the facts are verified."""
+"""Stage: test the verifier on statements and proofs with known labels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FILE = Path(__file__).with_name("verify_canaries.yaml")
 
 
 class VerifyCanary(KnownCase):
-    """A canary: a statement, and a proof with the words in it that were found."""
+    """A test case for the verifier: a statement, and a proof with the words that mention the value."""
 
     accepted: tuple[Support, ...]
     relation: str
@@ -33,11 +33,11 @@ class VerifyCanary(KnownCase):
 
 
 async def verify_canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
-    """Have the verifier decide cases beyond doubt, about invented things.
+    """Run the verifier on test cases about invented entities, whose labels are certain.
 
-    settings: `tanq.verify`, by which facts are verified. The model is asked about all of them, also where a
-    rule decides before it: `given` is its own label, `rule` says what decided. Raises BadInput for an
-    unreadable file.
+    settings: the parameters of `tanq.verify`, which also apply to facts. The model is asked about every case,
+    even if a rule decides it: `given` is the label by the model, `rule` the label by the rule. Raises
+    BadInput if the file of test cases cannot be read.
     """
     params = read_section(settings, "tanq.verify", Verify)
     tried = (try_canary(canary, params, ask) for canary in read_cases(FILE, VerifyCanary))
@@ -45,14 +45,14 @@ async def verify_canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[Ca
 
 
 async def try_canary(canary: VerifyCanary, params: Inference, ask: Ask) -> CanaryRow:
-    """Try one canary. Raises ModelFailed, BudgetSpent, CallMissing."""
+    """Run one test case. Raises ModelFailed, BudgetSpent or CallMissing."""
     evidence = Evidence(canary.article, canary.kind, canary.text, canary.mention, canary.headers)
     relation = Relation(canary.relation, "", "", "", ITEM, "", "", 0, 0, 0, ())
     ruled = decide_by_rule(evidence, relation, params)
     answer = await ask_inference(canary.statement, evidence, params, canary.id, ask)
     label = ruled or answer.value
-    # What counts is whether a fact is supported: that a proof refutes it or tells nothing is all one to it
-    # where a rule decides, or two labels are asked for.
+    # Only support of a fact matters: with rules or with two labels, a refuted fact may also get the label for
+    # not enough information.
     coarse = bool(ruled) or params.labels == 2
     accepted = {
         *canary.accepted,

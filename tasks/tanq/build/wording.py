@@ -1,4 +1,4 @@
-"""The wording of an extended question: a list question, and what else is asked of its answers (step 1)."""
+"""The wording of an extended question: a list question, followed by the relations it asks for (step 1)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tasks.tanq.graph.things import Thing
 
 
 def extend_text(question: str, relations: Sequence[Relation], things: Mapping[str, Thing]) -> str:
-    """Ask for relations of a list question's answers: `Which ...?` -> `Which ... and what are their ...?`.
+    """Append relations to a list question: `Which ...?` becomes `Which ... and what are their ...?`.
 
-    things: by id, with the units of the relations.
+    things: id -> entity, including the units of the relations.
     """
     asked = question.rstrip().rstrip("?.").rstrip()
     first = relations[0]
@@ -22,16 +22,16 @@ def extend_text(question: str, relations: Sequence[Relation], things: Mapping[st
 
 
 def name_column(relation: Relation, things: Mapping[str, Thing], *, one: bool = False) -> str:
-    """Name what is asked of every answer, with the unit: `areas in square kilometres`; one: `area in ...`."""
+    """Return the words for a column with its unit: `areas in square kilometres`; one: `area in ...`."""
     unit, words = things.get(relation.unit), relation.one if one else relation.words
     return f"{words} in {name_units(unit.label)}" if unit else words
 
 
 def name_units(unit: str) -> str:
-    """Write a unit in the plural: `square feet`."""
+    """Return the plural of a unit: `square feet`."""
     return re.sub(r"\bfoot\b", "feet", unit) if re.search(r"\bfoot\b", unit) else make_plural(unit)
 
 
 def list_words(words: Sequence[str]) -> str:
-    """List words as English does: `a, b and c`."""
+    """Join words as in an English list: `a, b and c`."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

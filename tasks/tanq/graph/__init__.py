@@ -1,1 +1,1 @@
-"""The graph that questions are made from: its things, relations and facts."""
+"""The Wikidata graph that questions are made from: its entities, relations and facts."""

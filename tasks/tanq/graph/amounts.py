@@ -1,4 +1,4 @@
-"""Amounts of one relation in one unit: those in others are converted where that is exact."""
+"""Convert the amounts of a relation to one unit, if the conversion is exact."""
 
 from __future__ import annotations
 
@@ -11,15 +11,18 @@ from tasks.tanq.graph.unit_names import UNIT_NAMES
 from tasks.tanq.units import convert, find_unit
 
 MOST_DIGITS = 20
-"""A conversion with more digits does not end, as that of 1 m to 3.28 ft: it is not exact."""
+"""Maximum number of digits in an exact conversion.
+
+A result with more digits does not terminate, such as 1 m in feet, and is not exact.
+"""
 INEXACT = frozenset({"year", "month"})
-"""Units that are not always equally long."""
+"""Units whose length varies."""
 
 
 def convert_amount(value: ValueRow, unit: str, labels: Mapping[str, str]) -> ValueRow | None:
-    """Convert a quantity with its bounds to another unit; None where the conversion is not exact.
+    """Convert a quantity and its bounds to another unit; None if the conversion is not exact.
 
-    unit: an item's id. labels: id -> label, of the units that the graph names.
+    unit: the Wikidata id of the target unit. labels: id -> label, for the units that the graph names.
     """
     names = [find_unit(UNIT_NAMES.get(name) or labels.get(name, "")) for name in (value.unit or "", unit)]
     written = [value.amount, value.lower, value.upper]

@@ -1,4 +1,4 @@
-"""The articles of a graph's things on disk: found by thing, and read a group of parts at a time."""
+"""Find the articles of a graph's entities on disk, and read them one group of parts at a time."""
 
 from __future__ import annotations
 
@@ -14,14 +14,16 @@ from tasks.sources.wikipedia.rows import PartRow
 
 ARTICLES, PARTS = "articles.parquet", "parts.parquet"
 GROUP = 4_096
-"""Parts of a row group: what is read to find one article."""
+"""Number of parts in a row group of parts.parquet: reading one article reads its whole group."""
 
 
 @dataclass(frozen=True)
 class IndexedArticle:
-    """A row of the index. first, parts: where its parts stand in parts.parquet; things: whose it is.
+    """A row of the index: an article and where its parts are.
 
-    licence, attribution: of its text, as the source has them.
+    - first, parts: the first row of the article in parts.parquet, and its number of rows.
+    - things: ids of the entities that the article is about.
+    - licence, attribution: the terms for the text, as the source states them.
     """
 
     article: str
@@ -34,21 +36,21 @@ class IndexedArticle:
 
 
 class ArticleIndex:
-    """The folder that stage `articles` writes."""
+    """Reads the folder that stage `articles` writes."""
 
     def __init__(self, folder: Path) -> None:
-        """Read the index, which is in memory. Raises BadInput for a folder that is none."""
+        """Load the index into memory. Raises BadInput if the folder has no readable index."""
         self._folder = folder
         self._by_thing: Mapping[str, IndexedArticle] = {
             thing: row for row in read_rows(folder / ARTICLES, IndexedArticle) for thing in row.things
         }
 
     def find(self, thing: str) -> IndexedArticle | None:
-        """Find the article of a thing."""
+        """Return the article of an entity, or None if it has none."""
         return self._by_thing.get(thing)
 
     def read(self, wanted: Iterable[IndexedArticle]) -> Iterator[tuple[IndexedArticle, list[PartRow]]]:
-        """Yield articles with their parts, in the order of their places: each group is read once."""
+        """Yield each article with its parts, sorted by position, so that each row group is read only once."""
         with pq.ParquetFile(self._folder / PARTS) as file:
             groups: dict[int, list[dict[str, Any]]] = {}
             for article in sorted(set(wanted), key=lambda row: (row.first, row.article)):

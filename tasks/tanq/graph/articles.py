@@ -1,4 +1,4 @@
-"""Stage: the articles of a graph's things, so that evidence is looked for in these alone (step 2)."""
+"""Stage: copy the articles of a graph's entities, the only ones searched for evidence (step 2)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tasks.tanq.graph.article_index import ARTICLES, GROUP, PARTS, IndexedArticl
 from tasks.tanq.graph.things import Thing
 
 BATCH = 16_384
-"""Rows of the source that are in memory."""
+"""Number of the source's rows that are in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +34,11 @@ class _Found:
 
 
 def articles(things: Iterable[Thing], entry: GraphSource, out: Path) -> Counts:
-    """Copy the articles of things, found by their titles or by titles that redirect to them.
+    """Copy the articles of all entities, found by title or by a title that redirects to them.
 
-    out: a folder with articles.parquet (article, its place and its things) and parts.parquet. Drop reason:
-    `no_article`, of a thing whose title the source does not have. Raises BadInput for a source that is none.
+    out: a folder with articles.parquet (each article with its position and its entities) and parts.parquet.
+    Drop reason: `no_article` (the source has no article with the entity's title). Raises BadInput if the
+    source cannot be read.
     """
     wanted: defaultdict[str, list[str]] = defaultdict(list)
     for thing in things:
@@ -63,7 +64,7 @@ def articles(things: Iterable[Thing], entry: GraphSource, out: Path) -> Counts:
 
 
 def _find_articles(path: Path, wanted: Mapping[str, list[str]]) -> dict[str, _Found]:
-    """Find the articles of wanted titles, by title."""
+    """Find the articles with the wanted titles or redirects. Returns title -> article."""
     found: dict[str, _Found] = {}
     redirected: dict[str, tuple[str, _Found]] = {}
     for batch in _read(path, ArticleRow, ["article", "revision", "aliases", "licence", "attribution"]):
@@ -81,7 +82,13 @@ def _find_articles(path: Path, wanted: Mapping[str, list[str]]) -> dict[str, _Fo
 
 
 def _copy_parts(path: Path, found: Mapping[str, object], out: Path) -> dict[str, tuple[int, int]]:
-    """Copy the parts of articles in groups of a fixed size: title -> (first row, number of rows)."""
+    """Copy the parts of articles in row groups of a fixed size.
+
+    Returns title -> (first row, number of rows).
+
+
+    Raises BadInput if the parts of an article are not adjacent in the source.
+    """
     places: dict[str, tuple[int, int]] = {}
     titles = pa.array(sorted(found), pa.string())
     with write_beside(out) as draft, _open_writer(draft) as writer:
@@ -105,7 +112,7 @@ def _copy_parts(path: Path, found: Mapping[str, object], out: Path) -> dict[str,
 
 
 def _read(path: Path, row: type, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Read a table of the source, a batch at a time."""
+    """Yield the batches of a source's table. Raises BadInput if the file or one of its columns is missing."""
     try:
         with pq.ParquetFile(path) as file:
             missing = sorted(set(schema_of(row).names) - set(file.schema_arrow.names))

@@ -1,4 +1,4 @@
-"""Stage: the statements of a graph that questions may stand on, of the best rank each (step 1)."""
+"""Stage: select the statements of a graph that questions can use, only those of the best rank (step 1)."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ BEARING = frozenset(
         "statement id twice", LIKE_NAMED, NO_ID, NO_VALUE, OTHER_TYPE, UNKNOWN_VALUE,
     )
 )  # fmt: skip
-"""Reasons for which an import skips what may hold a statement."""
+"""Reasons why an import skips a record that may contain a statement."""
 MOST_NAMED = 50
-"""Of the facts that are left out for one reason, so many are named; the rest are counted."""
+"""Maximum number of dropped facts that are listed by name for each reason; the rest are only counted."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Stage facts: one statement of the graph, of its relation's best rank.
+    """A row of stage `facts`: one statement of the graph, of the best rank for its entity and relation.
 
-    id: the statement's; shown: the value as a table has it, without its unit.
+    id: the id of the statement. shown: the value as a table shows it, without its unit.
     """
 
     id: str
@@ -65,9 +65,9 @@ class Fact:
 
 @dataclass(frozen=True)
 class Unread:
-    """Stage unread: a statement that was not read, or cannot be shown, and so is not a fact.
+    """A row of stage `unread`: a statement that could not be read or shown, and so is not a fact.
 
-    entity, relation, value: empty where they are not known, and may be any. value: a thing's id.
+    entity, relation, value: empty if unknown; they could then be any. value: the id of an entity.
     """
 
     id: str
@@ -81,7 +81,7 @@ class Unread:
 
 @dataclass(frozen=True)
 class GraphReading:
-    """A graph's statements, divided into facts, left out and unread."""
+    """The statements of a graph: facts, dropped statements and unread statements."""
 
     facts: list[Fact]
     left: DroppedFacts
@@ -89,14 +89,20 @@ class GraphReading:
 
 
 def facts(entry: GraphSource) -> Drafts[Fact]:
-    """Read the facts of the relations in R, and what things are instances of.
+    """Read the facts of the relations that questions may use, and the classes of entities.
 
-    An amount of a relation is given in the unit that most have, and converted to it where that is exact. Drop
-    reasons, of statements: `deprecated`, `outranked`, `of_itself` (Wikidata has Brazil as the country of
-    Brazil), `not_shown` (a value without a name, a date by less than a millennium), `other_unit` (it has no
-    exact conversion), `same_amount` (a converted amount that another statement has), `not_read` (the import
-    skipped it), `unranked` (the rank of another statement of the same relation was not read). Raises BadInput
-    for a graph that is none, StageFailed if no fact is left.
+    All amounts of a relation are converted to its most frequent unit, if the conversion is exact. Drop
+    reasons of statements:
+
+    - `deprecated` or `outranked`: the statement does not have the best rank.
+    - `of_itself`: the value is the entity itself; Wikidata gives Brazil as the country of Brazil.
+    - `not_shown`: the value has no name, or is a date less precise than a millennium.
+    - `other_unit`: the amount has no exact conversion.
+    - `same_amount`: another statement has the converted amount.
+    - `not_read`: the import skipped the statement.
+    - `unranked`: the rank of another statement of the same relation was not read.
+
+    Raises BadInput if the folder is not a graph, and StageFailed if no fact is left.
     """
     reading = read_graph(entry)
     if not reading.facts:
@@ -106,7 +112,10 @@ def facts(entry: GraphSource) -> Drafts[Fact]:
 
 
 def read_graph(entry: GraphSource) -> GraphReading:
-    """Tell the facts of a graph from what is left out, and from what was not read. Raises BadInput."""
+    """Divide the statements of a graph into facts, dropped and unread ones.
+
+    Raises BadInput if the folder is not a graph.
+    """
     wanted = {INSTANCE_OF, *(entry.relations or KNOWN)}
     labels: dict[str, str] = {}
     redirects: dict[str, str] = {}
@@ -152,35 +161,42 @@ def read_graph(entry: GraphSource) -> GraphReading:
 def group_skipped(
     skipped: Iterable[SkippedEntity], wanted: Collection[str]
 ) -> dict[tuple[str, str], list[SkippedEntity]]:
-    """Group what an import skipped by entity and property, if it bears on the properties."""
+    """Group the skipped records of an import by entity and property.
+
+    Records are left out if they concern other properties, or have a reason without effect on statements.
+    """
     grouped: defaultdict[tuple[str, str], list[SkippedEntity]] = defaultdict(list)
     for record in (part for whole in skipped for part in split_nameless(whole)):
         if record.reason in BEARING and record.rank != "deprecated" and record.property in (*wanted, ""):
-            # A line that counts several is of a whole property: it names the first of its entities alone.
+            # A record that counts several statements covers a whole property, although it names one of its
+            # entities.
             grouped[name_thing(record), record.property].append(record)
     return dict(grouped)
 
 
 def split_nameless(skipped: SkippedEntity) -> list[SkippedEntity]:
-    """Split the line of a row without an id, which is a thing of its own, into its statements."""
+    """Split the record of a row without an id into its statements. Such a row is an entity of its own."""
     own = replace(skipped, statements=(), rank="normal")
     return [replace(own, property=name, value=value) for name, value in skipped.statements] or [skipped]
 
 
 def name_thing(skipped: SkippedEntity) -> str:
-    """Name what a line of an import is about; empty if that is not known, and may be any."""
+    """Return the entity that a skipped record is about; empty if unknown, so that it could be any entity."""
     if skipped.reason == NO_ID and skipped.property:
         return skipped.where
     return skipped.entity if ENTITY.fullmatch(skipped.entity) and not is_total(skipped) else ""
 
 
 def is_total(skipped: SkippedEntity) -> bool:
-    """Return whether a line of an import counts all of a property, and names one entity as an example."""
+    """Return whether a record stands for several skipped statements of a property.
+
+    The entity in the record is then only an example.
+    """
     return skipped.count > 1 or skipped.reason == OTHER_TYPE
 
 
 def name_skipped(skipped: SkippedEntity) -> Unread:
-    """Make the row of what an import skipped."""
+    """Make the row of stage `unread` for a record that an import skipped."""
     entity = name_thing(skipped)
     where = "" if entity == skipped.where else skipped.where
     detail = ", ".join(filter(None, (where, skipped.detail)))
@@ -191,35 +207,35 @@ def name_skipped(skipped: SkippedEntity) -> Unread:
 
 
 def make_unread(claim: ClaimRow | Fact, reason: str, detail: str) -> Unread:
-    """Make the row of a statement that cannot be shown."""
+    """Make the row of stage `unread` for a statement that cannot be shown."""
     relation = claim.property if isinstance(claim, ClaimRow) else claim.relation
     origin = (Origin("evidence", f"claims.parquet#{claim.id}"),)
     return Unread(claim.id, claim.entity, relation, claim.value.item or "", reason, detail, origin)
 
 
 def find_fault(claim: ClaimRow, labels: Mapping[str, str]) -> str:
-    """Find why a statement cannot be a fact; empty if it can."""
+    """Return the reason why a statement cannot be a fact; empty if it can."""
     if claim.value.item == claim.entity:
         return OF_ITSELF
     return "" if labels.get(claim.entity) and show_value(claim.value, labels) else NOT_SHOWN
 
 
 def name_fault(claim: ClaimRow, labels: Mapping[str, str]) -> str:
-    """Name what a statement that cannot be shown lacks."""
+    """Say what is missing to show a statement, such as the label of an entity."""
     lacking = [name for name in (claim.entity, claim.value.item) if name and not labels.get(name)]
     said = [f"{name} {'has no label' if name in labels else 'is not in the graph'}" for name in lacking]
     return ", ".join(said) or f"{claim.value.kind} value of statement {claim.id}"
 
 
 class DroppedFacts:
-    """Collects what is left out, the first of each reason by name."""
+    """Collects dropped statements: the first of each reason by name, the rest as a count."""
 
     def __init__(self) -> None:
         self._named: list[Dropped] = []
         self._counts: Counter[str] = Counter()
 
     def add(self, claim: ClaimRow | Fact | Unread, reason: str) -> None:
-        """Leave out a statement."""
+        """Record that a statement is dropped."""
         self._counts[reason] += 1
         if self._counts[reason] <= MOST_NAMED:
             name = claim.property if isinstance(claim, ClaimRow) else claim.relation
@@ -229,7 +245,7 @@ class DroppedFacts:
             self._named.append(Dropped(claim.id, reason, detail))
 
     def list(self) -> list[Dropped]:
-        """List them; the last of a reason says how many more there are."""
+        """Return the dropped statements. The last entry of a reason says how many more there are."""
         more = [
             Dropped(f"more/{reason}", reason, f"{count - MOST_NAMED} more")
             for reason, count in sorted(self._counts.items())

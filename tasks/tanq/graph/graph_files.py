@@ -1,4 +1,4 @@
-"""The two tables of an imported graph: entities.parquet and claims.parquet (docs/wikidata.md)."""
+"""Read the tables of an imported graph: entities.parquet and claims.parquet (docs/wikidata.md)."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ INSTANCE_OF = "P31"
 
 
 def read_entities(folder: Path) -> Iterator[EntityRow]:
-    """Yield the entities of a graph. Raises BadInput for a folder that is none."""
+    """Yield the entities of a graph. Raises BadInput if the folder is not a graph."""
     return _read(folder / "entities.parquet", EntityRow)
 
 
 def read_claims(folder: Path) -> Iterator[ClaimRow]:
-    """Yield the claims of a graph. Raises BadInput for a folder that is none."""
+    """Yield the claims of a graph. Raises BadInput if the folder is not a graph."""
     return _read(folder / "claims.parquet", ClaimRow)
 
 
 def follow_redirects(claims: Iterable[ClaimRow], redirects: Mapping[str, str]) -> Iterator[ClaimRow]:
-    """Yield claims whose values are the entities that those of old ids have become."""
+    """Yield the claims, with redirected entity ids in their values replaced by the current ids."""
     for claim in claims:
         target = redirects.get(claim.value.item or "")
         yield replace(claim, value=replace(claim.value, item=target)) if target else claim
 
 
 def read_skipped(folder: Path) -> Iterator[SkippedEntity]:
-    """Yield what the import of a graph did not read; nothing for a graph without the file that says it.
+    """Yield the records that the import of a graph skipped; nothing if the graph has no skipped.jsonl.
 
-    Raises BadInput for a file of another form.
+    Raises BadInput if a line of the file is not a valid record.
     """
     path = folder / "skipped.jsonl"
     if not path.is_file():
@@ -57,13 +57,13 @@ def read_skipped(folder: Path) -> Iterator[SkippedEntity]:
 
 
 def find_label(texts: Iterable[Text]) -> str:
-    """Return the label of several texts that English shows, of a fallback if need be; empty for none."""
+    """Return the English label, or a fallback in another language; empty if there is none."""
     label = pick_label(texts, ENGLISH)
     return label.text if label else ""
 
 
 def list_aliases(texts: Iterable[Text]) -> tuple[str, ...]:
-    """List the aliases that hold in English: its own, and those of all languages."""
+    """List the aliases that English uses: those in English and those marked for all languages (`mul`)."""
     return tuple(dict.fromkeys(text.text for text in texts if text.language in (ENGLISH, MUL)))
 
 
@@ -73,7 +73,7 @@ def find_article(entity: EntityRow) -> str:
 
 
 def find_best_rank(ranks: Iterable[str]) -> str:
-    """Return the rank of the statements that count, as of Wikidata's own truthy statements."""
+    """Return the best of the given ranks, as Wikidata does to select truthy statements."""
     return "preferred" if "preferred" in ranks else "normal"
 
 

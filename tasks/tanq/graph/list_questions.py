@@ -38,9 +38,9 @@ class ListQuestions(Settings):
     """`tanq.list_questions` in params.yaml."""
 
     answers: tuple[int, int] = (3, 8)
-    """Minimum and maximum number of answers of a question."""
+    """Minimum and maximum number of answers to a question."""
     a_shape: int = Field(default=200, gt=0)
-    """Maximum number of questions of one shape, ordered by id."""
+    """Maximum number of questions with the same shape; the order is by id."""
 
 
 def list_questions(
@@ -51,11 +51,16 @@ def list_questions(
     entry: GraphSource,
     params: ListQuestions,
 ) -> Drafts[SeedQuestion]:
-    """List what can be asked: the imported questions, or the graph's own where `seeds` is the graph.
+    """List the imported questions, or make questions from the graph if `seeds` is the graph's folder.
 
-    Drop reasons: `incomplete` (a statement was not read that could change the answers), `no_entity` (an
-    imported question with an answer that the graph does not have), `no_article` (an answer without one, which
-    nothing could bear out), `many_alike`. Raises StageFailed if there is none.
+    Drop reasons:
+
+    - `incomplete`: a statement that was not read could change the answers.
+    - `no_entity`: the graph does not have an answer of an imported question.
+    - `no_article`: an answer has no article, so there could be no evidence for it.
+    - `many_alike`: more questions than `a_shape` have the same shape.
+
+    Raises StageFailed if no question is left.
     """
     imported = entry.seeds != entry.graph
     index = UnreadIndex(unread, facts)
@@ -114,7 +119,10 @@ def _draft(
 
 @dataclass(frozen=True)
 class Draft:
-    """A list question. open: a statement that was not read and could change its answers; None for none."""
+    """A candidate for a list question.
+
+    open: an unread statement that could change the answers of the question; None if there is none.
+    """
 
     seed: SeedQuestion
     open: Unread | None = None
@@ -122,9 +130,9 @@ class Draft:
 
 @dataclass(frozen=True)
 class FulfilledCondition:
-    """A condition with the facts by which things of a class fulfil it. by: entity -> fact's id.
+    """A condition, with the entities of a class that meet it.
 
-    others: what may fulfil it, too.
+    by: entity -> id of the fact by which it meets the condition. others: entities that may meet it as well.
     """
 
     target: str
@@ -136,26 +144,29 @@ class FulfilledCondition:
 
 @dataclass(frozen=True)
 class GraphView:
-    """A graph's facts as seeds look at them: by class, relation and value."""
+    """The facts of a graph, indexed by class, relation and value for making questions."""
 
     things: Mapping[str, Thing]
     relations: Mapping[str, Relation]
     facts: Mapping[str, Mapping[str, Sequence[Fact]]]
-    """Those whose value is a thing, by relation and entity."""
+    """Relation -> entity -> the facts whose value is an entity."""
     shared: Mapping[tuple[str, str], int]
-    """Relation and value -> how many facts have them."""
+    """Relation and value -> number of facts with both."""
     nouns: Mapping[str, str]
-    """Class -> its things' name in the plural; a class without one is not asked for."""
+    """Class -> the plural noun for its entities. No question asks for a class without a noun."""
     conditions: Mapping[str, str]
-    """Relation -> what its entities do, `border {}`."""
+    """Relation -> the condition in words, such as `border {}`."""
     complete: frozenset[str]
-    """Classes that the graph has all things of: only of these it knows which fulfil a condition."""
+    """Classes of which the graph has all entities.
+
+    Only for these classes it is known which entities meet a condition.
+    """
 
 
 def view_graph(
     facts: Sequence[Fact], things: Sequence[Thing], relations: Sequence[Relation], entry: GraphSource
 ) -> GraphView:
-    """Arrange a graph for asking."""
+    """Index the facts of a graph for making questions."""
     own: defaultdict[str, defaultdict[str, list[Fact]]] = defaultdict(lambda: defaultdict(list))
     shared: Counter[tuple[str, str]] = Counter()
     for fact in sorted(facts, key=lambda fact: fact.id):
@@ -175,7 +186,7 @@ def view_graph(
 
 
 def list_conditions(view: GraphView, index: UnreadIndex, least: int) -> list[FulfilledCondition]:
-    """List the conditions that at least so many things of a class fulfil, all of them with an article."""
+    """List the conditions that at least `least` entities of a class meet."""
     found: defaultdict[tuple[str, str, str], dict[str, str]] = defaultdict(dict)
     for name in sorted(view.relations):
         if name not in view.conditions:
@@ -196,7 +207,7 @@ def list_conditions(view: GraphView, index: UnreadIndex, least: int) -> list[Ful
 
 
 def draft_simple(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[Draft]:
-    """Ask by one condition, such as `Which countries border Peru?`."""
+    """Draft questions with one condition, such as `Which countries border Peru?`."""
     for question in asked:
         text = f"Which {view.nouns[question.target]} {question.words}?"
         answers = [SeedAnswer(entity, (fact,), ()) for entity, fact in sorted(question.by.items())]
@@ -206,7 +217,7 @@ def draft_simple(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterat
 
 
 def draft_intersections(view: GraphView, asked: Sequence[FulfilledCondition]) -> Iterator[Draft]:
-    """Ask by two conditions, of different relations, neither of which leaves the other without effect."""
+    """Draft questions with two conditions on different relations, each of which excludes some entities."""
     by_entity: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     for place, question in enumerate(asked):
         for entity in question.by:
@@ -238,9 +249,10 @@ def draft_intersections(view: GraphView, asked: Sequence[FulfilledCondition]) ->
 def draft_through_values(
     view: GraphView, index: UnreadIndex, asked: Sequence[FulfilledCondition]
 ) -> Iterator[Draft]:
-    """Name a condition's thing by a fact of its own: `Which countries border the one whose capital is Lima?`.
+    """Draft questions that describe a value by one of its facts, such as a country by its capital.
 
-    The fact's value is that of no other thing.
+    An example is `Which countries border the country whose capital is Lima?`. No other entity shares that
+    fact.
     """
     for question in asked:
         thing = view.things[question.condition.value]
@@ -274,7 +286,10 @@ def draft_through_values(
 def draft_values(
     view: GraphView, index: UnreadIndex, asked: Sequence[FulfilledCondition], least: int
 ) -> Iterator[Draft]:
-    """Ask for what answers have, such as `What are the capitals of the countries that border Peru?`."""
+    """Draft questions that ask for values of other questions' answers.
+
+    An example is `What are the capitals of the countries that border Peru?`.
+    """
     for question in asked:
         for name in sorted(view.relations):
             relation = view.relations[name]
@@ -294,7 +309,7 @@ def draft_values(
             target = targets.pop()
             if (
                 target == question.target
-            ):  # the neighbours of countries are countries: those or these, nobody knows
+            ):  # the neighbours of countries are countries, too: the noun would be ambiguous
                 continue
             noun = view.nouns[question.target]
             condition = Condition(
@@ -349,6 +364,6 @@ def make_seed(
 
 
 def _find_telling(view: GraphView, thing: str, relation: str) -> Fact | None:
-    """Find the only fact of a thing's relation, if no other thing shares its value."""
+    """Return the only fact of an entity for a relation, if no other entity has the same value."""
     own = view.facts.get(relation, {}).get(thing, ())
     return own[0] if len(own) == 1 and view.shared[relation, own[0].value.item or ""] == 1 else None

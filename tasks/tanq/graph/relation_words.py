@@ -1,4 +1,4 @@
-"""R by default: the relations that QAMPARI asks by, with the words by which they are asked for."""
+"""The default set of relations (R in the paper): those of QAMPARI, with their words in questions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ PLACE, BIRTH, DEATH, LIFE, WORK, MAKING, DATE, SIZE = (
     "place", "birth", "death", "life", "work", "making", "date", "size",
 )  # fmt: skip
 ASPECTS = (PLACE, BIRTH, DEATH, LIFE, WORK, MAKING, DATE, SIZE, "")
-"""In the order in which they are asked: what is none of these comes last."""
+"""Aspects in the order in which questions ask for them; relations without an aspect come last."""
 
 
 @dataclass(frozen=True)
 class KnownRelation:
-    """The wording for a property. one, words: of one thing and of several; aspect: one of `ASPECTS`."""
+    """The wording for a property. one, words: for one value and for several; aspect: one of `ASPECTS`."""
 
     one: str
     words: str
@@ -85,7 +85,7 @@ KNOWN: Mapping[str, KnownRelation] = {
     "P2031": _know("date of career start", DATE, "dates of career start"),
     "P2032": _know("date of career end", DATE, "dates of career end"),
 }
-"""By property, in the order in which those of one aspect are asked."""
+"""Property -> wording. Within an aspect, questions ask for relations in this order."""
 
 CONDITIONS: Mapping[str, str] = {
     "P36": "have {} as their capital",
@@ -115,4 +115,4 @@ CONDITIONS: Mapping[str, str] = {
     "P495": "were made in {}",
     "P364": "are in {}",
 }
-"""What the answers of a list question do, for several of them."""
+"""Property -> the condition of a list question, in words for several answers."""

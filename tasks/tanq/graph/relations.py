@@ -1,4 +1,4 @@
-"""Stage: the relations that questions ask by or are extended with, and their words (step 1)."""
+"""Stage: the relations that questions use as conditions or are extended with, and their words (step 1)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ from tasks.tanq.graph.unit_names import UNIT_NAMES
 
 @dataclass(frozen=True)
 class Relation:
-    """Stage relations: a property by which questions ask or are extended.
+    """A row of stage `relations`: a property that questions use as a condition or are extended with.
 
-    label: the source's, `shares border with`; words: as a column of a table is asked for, `neighbouring
-    countries`; one: the same for one value; kind: of its values, `item`, `time`, `quantity` or `text`; unit:
-    the thing that its amounts are given in, empty for plain numbers; aspect: relations of one aspect are
-    asked side by side (`birth`, `death`), in the order of `rank`.
+    - label: the label in the source, such as `shares border with`.
+    - words, one: how a question asks for a column of several values or one value, such as `neighbouring
+      countries`.
+    - kind: the kind of its values, `item`, `time`, `quantity` or `text`.
+    - unit: the id of the unit of its amounts; empty for plain numbers.
+    - aspect: questions ask for relations of one aspect side by side, such as `birth`, in the order of `rank`.
     """
 
     id: str
@@ -41,10 +43,11 @@ class Relation:
 
 
 def relations(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Relation]:
-    """Describe every relation of R that the graph has facts of.
+    """Describe every relation that questions may use and that has facts in the graph.
 
-    Drop reasons: `no_facts`, `no_label` (a property that the graph does not name), `no_unit` (the same
-    of its unit), `unlike_values` (of several kinds). Raises StageFailed if none is left.
+    Drop reasons: `no_facts`; `no_label` (the graph has no label of the property); `no_unit` (the graph has no
+    label of its unit); `unlike_values` (the values are of several kinds). Raises StageFailed if no relation
+    is left.
     """
     by_relation: defaultdict[str, list[Fact]] = defaultdict(list)
     for fact in facts:

@@ -1,4 +1,4 @@
-"""A list question: the row of stages list_questions and seeds, and of imports (section 3, step 1)."""
+"""The schema of list questions, for stages list_questions and seeds and for imports (section 3, step 1)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ PEOPLE = frozenset({"people", "persons", "men", "women"})
 
 
 def choose_pronoun(noun: str) -> str:
-    """Choose what begins a relative clause: `people who ...`, `countries that ...`."""
+    """Return the relative pronoun for a noun: `people who ...`, `countries that ...`."""
     return "who" if PEOPLE & set(noun.split()) else "that"
 
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of a list question on its answers. value: a thing's id; shown: its words.
+    """A condition of a list question on its answers. value: an entity's id; shown: its label.
 
-    through: empty, or the relation that leads from an answer to the thing that `relation` is asked of.
+    through: the relation from an answer to the entity on which `relation` is tested; empty for the answer
+    itself.
     """
 
     relation: str
@@ -31,7 +32,10 @@ class Condition:
 
 @dataclass(frozen=True)
 class SeedAnswer:
-    """An answer of a list question. facts: what makes it one; through: the intermediate things."""
+    """An answer of a list question. facts: ids of the facts that make it an answer.
+
+    through: ids of the intermediate entities.
+    """
 
     entity: str
     facts: tuple[str, ...]
@@ -40,7 +44,7 @@ class SeedAnswer:
 
 @dataclass(frozen=True)
 class SeedProof:
-    """A text that came with an answer of an imported question."""
+    """A text that an imported dataset gives as evidence for an answer."""
 
     entity: str
     article: str
@@ -49,11 +53,12 @@ class SeedProof:
 
 @dataclass(frozen=True)
 class SeedQuestion:
-    """Stages list_questions and seeds: a list question, imported or made from the graph.
+    """A row of stages `list_questions` and `seeds`: a list question, imported or made from the graph.
 
-    shape: its kind with the relations and the direction of its conditions; noun: what its answers are called,
-    `countries`; target: their class; source: `graph`, or the imported dataset; near: of an intersection, the
-    things that meet one of its conditions and not the other, none if they are not known.
+    - shape: the kind with the relations and the direction of the conditions.
+    - noun: the noun for the answers, such as `countries`. target: the class of the answers.
+    - source: `graph`, or the imported dataset.
+    - near: for an intersection, the entities that meet exactly one of the conditions; empty if unknown.
     """
 
     id: str

@@ -1,6 +1,6 @@
-"""Values as a table shows them: names, dates by their precision, amounts without their unit.
+"""Show values as tables do: names, dates by their precision, amounts without their unit.
 
-Within a sentence some names take the article.
+Functions named `say_...` write values within a sentence, where some names take the article.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ WITH_ARTICLE = re.compile(
 
 
 def show_value(value: ValueRow, labels: Mapping[str, str]) -> str:
-    """Show a value on one line; empty for an item without a label and a time by less than a millennium.
+    """Show a value on one line.
 
-    labels: id -> label.
+    Returns an empty text for an item without a label and for a time less precise than a millennium. labels:
+    id -> label.
     """
     if value.kind == ITEM:
         shown = labels.get(value.item or "", "")
@@ -42,16 +43,17 @@ def show_value(value: ValueRow, labels: Mapping[str, str]) -> str:
 
 
 def show_amount(amount: Decimal) -> str:
-    """Show a number exactly, without an exponent and without zeros behind the point: `385207`, `1.5`."""
+    """Show a number exactly, without an exponent and without trailing zeros: `385207`, `1.5`."""
     text = f"{amount:f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text in ("-0", "") else text.removeprefix("+")
 
 
 def show_time(value: ValueRow) -> str:
-    """Show a date down to its precision: `14 March 1879`, `March 1879`, `1879`, `1870s`, `19th century`.
+    """Show a date by its precision: `14 March 1879`, `March 1879`, `1879`, `1870s`, `19th century`.
 
-    Millennia likewise, `3rd millennium`. Years before 1 CE end in BCE. Empty for what is known by less.
+    Millennia are shown as `3rd millennium`. Years before 1 CE end with BCE. Returns an empty text if the
+    precision is less than a millennium.
     """
     year, precision = value.year, value.precision
     if year is None or precision is None or precision < Precision.MILLENNIUM:
@@ -75,15 +77,15 @@ def show_ordinal(number: int) -> str:
 
 
 def say_name(label: str) -> str:
-    """Name a thing within a sentence: `the Netherlands`, `Peru`."""
+    """Return a name as it is used within a sentence: `the Netherlands`, `Peru`."""
     return f"the {label}" if WITH_ARTICLE.fullmatch(label) else label
 
 
 def say_value(shown: str, condition: str) -> str:
-    """Name a value with the article, if a condition by it has it: `the euro`, as in `use the {}`."""
+    """Return a value with the article if the condition has one: `the euro`, as in `use the {}`."""
     return f"the {shown}" if "the {}" in condition else say_name(shown)
 
 
 def say_condition(condition: str, label: str) -> str:
-    """Say a condition of a thing: `use the euro`, `border the Netherlands`; never with two articles."""
+    """Fill a condition with a label: `use the euro`, `border the Netherlands`; never with two articles."""
     return condition.format(label if "the {}" in condition else say_name(label))

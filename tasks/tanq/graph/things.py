@@ -1,4 +1,4 @@
-"""Stage: the entities that facts are of, and those that are values, units and classes (step 1)."""
+"""Stage: the entities that have facts, and those that are values, units or classes (step 1)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from tasks.tanq.graph.unit_names import UNIT_NAMES
 
 @dataclass(frozen=True)
 class Thing:
-    """Stage things: an entity that has facts or is the value, unit or class of one.
+    """A row of stage `things`: an entity that has facts or is the value, unit or class of one.
 
-    article: the title of its Wikipedia article; empty for none. classes: what it is an instance of.
+    article: the title of its Wikipedia article; empty if it has none. classes: ids of its classes (instance
+    of).
     """
 
     id: str
@@ -36,10 +37,10 @@ class Thing:
 
 
 def things(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Thing]:
-    """List the things of a graph's facts with their names and articles.
+    """List the entities in a graph's facts with their names and articles.
 
-    Common units have their names also where the graph does not hold them. Drop reason: `no_label`, of what
-    the graph does not name. Raises BadInput for a graph that is none.
+    Common units get their names from `UNIT_NAMES` if the graph does not have them. Drop reason: `no_label`
+    (the graph has no label of the entity). Raises BadInput if the folder is not a graph.
     """
     used: set[str] = set()
     classes: defaultdict[str, list[str]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Names of Wikidata's commonest units: dumps that are filtered by class rarely hold the units' own items."""
+"""English names of the most common units in Wikidata, which dumps filtered by class usually lack."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ UNIT_NAMES: Mapping[str, str] = {
     "Q4917": "United States dollar",
     "Q4916": "euro",
 }
-"""Item -> its English label."""
+"""Wikidata id -> English label."""

@@ -1,4 +1,4 @@
-"""Stage: the statements of a graph that bear on questions and cannot be used (step 1)."""
+"""Stage: the statements of a graph that concern questions but could not be read or shown (step 1)."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from tasks.tanq.graph.graph_files import INSTANCE_OF
 from tasks.tanq.graph.showing import ITEM
 
 ANY = ""
-"""An entity, relation or value that was not read: it may be any."""
+"""Stands for an entity, relation or value that was not read, and so could be any."""
 
 
 def unread(entry: GraphSource) -> Drafts[Unread]:
-    """List what was not read of the graph, or cannot be shown, of the relations in R and of classes.
+    """List the statements that were not read or cannot be shown, on classes and on relations of questions.
 
-    Raises BadInput for a graph that is none.
+    Raises BadInput if the folder is not a graph.
     """
     return Drafts(read_graph(entry).unread)
 
 
 def name_statement(statement: Unread) -> str:
-    """Name an unread statement and why it was not read, for people."""
+    """Describe an unread statement, with the reason why it was not read, for people."""
     what = " of ".join(filter(None, (statement.relation, statement.entity)))
     return " ".join(filter(None, (f"{what}:" if what else "", statement.reason, f"({statement.detail})")))
 
 
 @dataclass(frozen=True)
 class Others:
-    """The things that may fulfil a condition beside those known to, with the statements that leave it open.
+    """Entities that may meet a condition besides the known ones, because of unread statements.
 
-    An unread statement of an entity that is not known stands under `ANY`. by_value: statements that name the
-    value; by_relation: those whose value may be any.
+    A statement whose entity is unknown has the key `ANY`. by_value: entity -> statement that names the value.
+    by_relation: entity -> statement whose value could be any.
     """
 
     known: Collection[str]
@@ -43,23 +43,26 @@ class Others:
     by_relation: Mapping[str, Unread]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the things; one may come twice."""
+        """Yield the entities; an entity can occur twice."""
         for found in (self.by_value, self.by_relation):
             yield from (entity for entity in found if entity not in self.known)
 
     def get(self, entity: str) -> Unread | None:
-        """Return the statement that leaves open whether a thing fulfils the condition."""
+        """Return an unread statement by which an entity may meet the condition; None if there is none."""
         if entity in self.known:
             return None
         own = self.by_value.get(entity) or self.by_relation.get(entity)
         return own or self.by_value.get(ANY) or self.by_relation.get(ANY)
 
     def first(self) -> Unread | None:
-        """Return the statement of one of the things; None if there is none."""
+        """Return the statement of the first of these entities; None if there are none."""
         return next(map(self.get, self), None)
 
     def meet(self, others: Others) -> Unread | None:
-        """Return a statement by which a thing may fulfil both conditions, of which it is not known."""
+        """Return an unread statement by which an entity may meet both conditions; None if there is none.
+
+        Entities that are known to meet both conditions do not count.
+        """
         for side, other in ((self, others), (others, self)):
             for entity in side.known:
                 if entity not in other.known and (found := other.get(entity)):
@@ -72,15 +75,15 @@ class Others:
         return next((small.get(entity) for entity in small if large.get(entity)), None)
 
     def __contains__(self, entity: str) -> bool:
-        """Return whether a thing is among the others by a statement of its own."""
+        """Return whether an entity may meet the condition because of a statement that names the entity."""
         return entity not in self.known and (entity in self.by_value or entity in self.by_relation)
 
 
 class UnreadIndex:
-    """Finds the unread statements that bear on a condition or on a cell of a table."""
+    """Finds the unread statements that could change a condition's answers or a cell of a table."""
 
     def __init__(self, unread: Iterable[Unread], facts: Iterable[Fact]) -> None:
-        """Arrange the statements. facts: those of the same graph, which tell the classes of things."""
+        """Index the statements. facts: the facts of the same graph, which give the classes of entities."""
         self._open: dict[tuple[str, str], Mapping[str, Unread]] = {}
         self._cells: dict[tuple[str, str], Unread] = {}
         self._values: defaultdict[tuple[str, str], dict[str, Unread]] = defaultdict(dict)
@@ -104,12 +107,12 @@ class UnreadIndex:
                     self._unclassed[fact.relation, fact.value.item].setdefault(fact.entity, row)
 
     def find_cell(self, entity: str, relation: str) -> Unread | None:
-        """Find an unread statement that could be a value of an entity's relation."""
+        """Return an unread statement that could give a value of an entity's relation, or None."""
         places = ((entity, relation), (entity, ANY), (ANY, relation), (ANY, ANY))
         return next((self._cells[place] for place in places if place in self._cells), None)
 
     def find_others(self, target: str, relation: str, value: str, known: Collection[str]) -> Others:
-        """Find the things of a class that may have the value of a relation, beside those known to have it."""
+        """Find the entities of a class that may have a value of a relation, besides the known ones."""
         rows = (self._values.get((relation, value), {}), self._unclassed.get((relation, value), {}))
         by_value = {
             entity: row for doubts in rows for entity, row in doubts.items() if self._may_be(entity, target)

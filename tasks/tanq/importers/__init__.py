@@ -1,1 +1,1 @@
-"""Importers of questions that others have published: list questions, and records of TANQ."""
+"""Importers of published questions: list questions of QAMPARI, and records of TANQ."""

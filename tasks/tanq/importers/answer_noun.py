@@ -1,4 +1,4 @@
-"""Find the noun for the answers of an imported list question from its words."""
+"""Find the noun for the answers of an imported list question in the words of the question."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ LEAD = frozenset([
     "notable", "different", "discovered", "major", "famous", "current", "currently", "other", "various",
     "several", "main", "specific",
 ])  # fmt: skip
-"""Words before a noun that say nothing of what it is."""
+"""Words before a noun that do not say what the noun is."""
 CONTAINERS = frozenset([
     "name", "names", "kind", "kinds", "type", "types", "example", "examples", "title", "titles", "list",
     "lists", "piece", "pieces", "sort", "sorts", "form", "forms", "feature", "features", "model",
     "models", "member", "members", "work", "works", "body", "bodies",
 ])  # fmt: skip
-"""Nouns that stand for what comes behind their `of`, where that is a noun."""
+"""Nouns that are replaced by the noun after their `of`, if there is one."""
 WHOLE = frozenset([
     "piece", "pieces", "work", "works", "form", "forms", "model", "models", "feature", "features",
     "member", "members", "body", "bodies",
 ])  # fmt: skip
-"""Those of them that stay: `works of art`; the others leave: `kind of land mass`."""
+"""Nouns of `CONTAINERS` that stay in the noun phrase: `works of art`, but not `kind of land mass`."""
 ENDS = frozenset([
     "is", "are", "was", "were", "did", "does", "do", "has", "have", "had", "that", "which", "who",
     "whom", "whose", "where", "when", "in", "on", "at", "by", "from", "for", "to", "with", "about",
@@ -40,29 +40,31 @@ ENDS = frozenset([
     "includes", "contains", "owned", "got", "received", "occurred", "occured", "happened",
     "follows", "calls", "attended",
 ])  # fmt: skip
-"""Words that end a noun phrase: what comes behind them says more of it."""
+"""Words that end a noun phrase, because a clause or a modifier follows."""
 WORD = re.compile(r"[^\W\d_][\w'\u2019./&-]*|\d[\w-]*")
 VAGUE = frozenset([
     "thing", "things", "something", "someone", "entity", "entities", "item", "items", "individual",
     "name", "names",
 ])  # fmt: skip
-"""Nouns that say no more than the class of the answers does."""
+"""Nouns that are no more specific than the class of the answers."""
 SAME = frozenset([
     "manga", "anime", "media", "series", "species", "news", "people", "aircraft", "literature", "music",
     "wildlife", "prix", "software",
 ])  # fmt: skip
-"""Nouns whose plural is the same."""
+"""Nouns whose plural is equal to the singular."""
+# Maximum number of words in a noun phrase; further words are ignored.
 MOST_WORDS = 6
 
 
 def find_noun(question: str, class_noun: str = "") -> str:
-    """Find what a list question's answers are called, in the plural: `movies`, `people`, `places`.
+    """Return the noun for the answers of a list question, in the plural: `movies`, `people`, `places`.
 
-    class_noun: what they are instances of, in the plural, where it is known; taken where the words say less.
+    class_noun: the plural name of the answers' class, if known; it is used if the question has no specific
+    noun.
     """
     for found in ASKED.finditer(question):
         if OTHER.match(question):
-            break  # `Who directed the films which ...`
+            break  # such as `Who directed the films which ...`, which asks for a person
         behind = question[found.end() :].strip()
         named = found["copula"] and (behind[:1].isupper() or "ing" in behind.split(" ")[0])
         if noun := "" if named else _read_phrase(behind):
@@ -78,7 +80,7 @@ def find_noun(question: str, class_noun: str = "") -> str:
 
 
 def _read_phrase(text: str) -> str:
-    """Read the noun phrase that a text begins with, in the plural; empty if it begins with none."""
+    """Return the noun phrase at the beginning of a text, in the plural; empty if there is none."""
     text = re.split(r"[,;:?!()]", text, maxsplit=1)[0]
     words = [word.strip("'\"") for word in text.split()]
     while words and words[0].lower() in LEAD:
@@ -87,7 +89,7 @@ def _read_phrase(text: str) -> str:
     while words and len(phrase) < MOST_WORDS and not _ends(words[0], phrase):
         phrase.append(words.pop(0))
     if not phrase or (phrase[-1][0].isupper() and words and words[0].endswith("ed")):
-        return ""  # `what Ann Bell directed film`
+        return ""  # as in `what Ann Bell directed film`
     head = phrase[-1].lower()
     if words[:1] == ["of"] and head in CONTAINERS:
         behind = " ".join(words[1:])
@@ -98,16 +100,16 @@ def _read_phrase(text: str) -> str:
 
 
 def _read_singular(text: str) -> str:
-    """Read the one word behind `pieces of`."""
+    """Return the word after `pieces of`; empty if it cannot be a noun."""
     word = text.split(maxsplit=1)[0].strip("?") if text.split() else ""
     return word if WORD.fullmatch(word) and word.lower() not in ENDS else ""
 
 
 def _ends(word: str, phrase: list[str]) -> bool:
-    """Return whether a word ends the phrase before it."""
+    """Return whether a word ends the noun phrase before it."""
     low = word.lower()
     if not phrase and low in ("written", "designed", "featured"):
-        return False  # `what written work`
+        return False  # as in `what written work`
     if low in ENDS or low == "of" or not WORD.fullmatch(word):
         return True
     named = word[0].isupper() and bool(phrase) and phrase[-1][0].islower()

@@ -1,4 +1,4 @@
-"""Find published names in an imported graph, by its ids, articles, labels and aliases."""
+"""Look up published names in an imported graph: by ids, articles, labels and aliases."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class WantedNames:
     ids: set[str] = field(default_factory=set)
     articles: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
-    """Folded by `fold_name`."""
+    """Names normalised by `fold_name`."""
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,13 @@ class ItemClaim:
 
 
 class GraphNames:
-    """The wanted entities of a graph, and the statements between items that they have."""
+    """The wanted entities of a graph, with their statements whose values are items."""
 
     def __init__(self, graph: Path, wanted: WantedNames) -> None:
-        """Read a graph. Memory is bounded by what is wanted. Raises BadInput for a folder that is none."""
+        """Read a graph; memory use depends only on the number of wanted names.
+
+        Raises BadInput if the folder is not a graph.
+        """
         self._ids: dict[str, str] = {}
         self._articles: dict[str, str] = {}
         self._labels: defaultdict[str, list[str]] = defaultdict(list)
@@ -71,9 +74,13 @@ class GraphNames:
         }
 
     def find(self, item: str, article: str, names: Iterable[str]) -> tuple[str, list[str]]:
-        """Find an entity: by what it was found, and all that it may be; nothing if the graph has none.
+        """Find an entity.
 
-        An id or article tells it alone; of names the first that is a label counts, then any alias.
+        Returns how it was found, and all candidates; the list is empty if there are none.
+
+
+        An id or an article determines the entity alone. Otherwise, the first name is tried as a label, then
+        as an alias; the other names are then tried as labels.
         """
         if item:
             return BY_ID, [self._ids[item]] if item in self._ids else []
@@ -91,19 +98,19 @@ class GraphNames:
         return BY_NAME, []
 
     def find_article(self, title: str) -> str:
-        """Find the entity of an article; empty for none."""
+        """Return the entity of an article; empty if there is none."""
         return self._articles.get(title, "")
 
     def list_claims(self, entity: str) -> list[ItemClaim]:
-        """List an entity's statements whose values are items, those of classes left out."""
+        """List an entity's statements whose values are items, except its classes."""
         return [claim for claim in self._claims.get(entity, ()) if claim.relation != INSTANCE_OF]
 
     def list_classes(self, entity: str) -> set[str]:
-        """List what an entity is an instance of."""
+        """Return the classes that an entity is an instance of."""
         return {claim.value for claim in self._claims.get(entity, ()) if claim.relation == INSTANCE_OF}
 
     def get_label(self, entity: str) -> str:
-        """Return the English label of an entity that is the value of a statement; empty for none."""
+        """Return the English label of an entity that is the value of a statement; empty if unknown."""
         return self._names.get(entity, "")
 
     def _keep(self, row: EntityRow, wanted: WantedNames) -> None:
@@ -121,12 +128,12 @@ class GraphNames:
 
 
 def fold_name(name: str) -> str:
-    """Write a name so that case and blanks make no difference."""
+    """Normalise the case and the spaces of a name for comparison."""
     return " ".join(name.casefold().split())
 
 
 def count_classes(entities: Iterable[str], names: GraphNames) -> Mapping[str, int]:
-    """Count how many of some entities are instances of each class, in the order of the classes."""
+    """Count the instances of each class among the entities, sorted by class."""
     counts: defaultdict[str, int] = defaultdict(int)
     for entity in entities:
         for class_id in names.list_classes(entity):
@@ -135,7 +142,7 @@ def count_classes(entities: Iterable[str], names: GraphNames) -> Mapping[str, in
 
 
 def _label(row: EntityRow) -> Iterator[str]:
-    """Yield the label that English shows, if there is one."""
+    """Yield the English label or its fallback, if there is one."""
     return filter(None, (find_label(row.labels),))
 
 

@@ -1,8 +1,8 @@
-"""The table of a published record, and which answers and proofs of its answer list stand behind each cell.
+"""The table of a published record, with the answers and proofs behind its cells.
 
-The release names an answer in its table alone. Rows are therefore found by the answer's article, then by the
-values that an answer has, then, where as many rows as answers are left, by their order. Columns are found by
-the property's label, then by words of it, then by values, since a skill may have renamed the header.
+The release names the entity of an answer only in its table. So rows are matched with answers by the answer's
+article, then by shared values, and last by order, if as many rows as answers remain. Columns are matched with
+properties by label, then by shared words, then by shared values, because a skill may have renamed the header.
 """
 
 from __future__ import annotations
@@ -48,7 +48,11 @@ VERDICTS: Mapping[str, Support] = {
         Support.NOT_ENOUGH,
     ),
 }  # fmt: skip
-"""What a publisher calls a verdict -> ours; none at all is of what survived, any other is not enough."""
+"""A publisher's word for a verdict -> our label.
+
+An empty word means supported, because the release contains only what passed verification. An unknown word
+means not enough information (`find_verdict`).
+"""
 UNIT = re.compile(r"\(([^()]+)\)$")
 REMARK = re.compile(r"\s*\([^()]*\)$")
 NUMBER = re.compile(r"-?[\d,]*\.?\d+(?:e[+-]?\d+)?%?", re.IGNORECASE)
@@ -57,13 +61,16 @@ DATE = re.compile(
 )
 DAY = re.compile(r"(\d{4})-\d\d-\d\d")
 MOST_PAIRS = 200_000
-"""Pairs of rows and answers that are compared by their values; of more, their order alone tells."""
+"""Maximum number of pairs of a row and an answer that are compared by values.
+
+With more pairs, rows and answers are matched only by order, which bounds the time for one record.
+"""
 Property = tuple[str, str]
-"""Id and label of a property, folded."""
+"""Normalised id and label of a property."""
 
 
 class PublishedTable:
-    """A record's table with the answers behind its rows. Raises BadRecord if it can have none."""
+    """A record's table with the answers behind its rows. Raises BadRecord if the record has no table."""
 
     def __init__(self, record: PublishedRecord) -> None:
         self._given = record.answers
@@ -72,19 +79,19 @@ class PublishedTable:
         self.names = self.rows[0][1:]
         self._columns = self._find_columns()
         self.answers = self._find_answers()
-        """Of each row below the header; None where no answer is found."""
+        """The answer of each row below the header; None if no answer was found for the row."""
         taken = {id(answer) for answer in self.answers}
         self.left = [answer for answer in self._given if id(answer) not in taken]
-        """Answers that the table does not have."""
+        """Answers that are not in the table."""
         self._texts = dict(self._choose_texts())
 
     def identify(self, answer: PublishedTanqAnswer) -> str:
-        """Return the id of an answer: its item, else its name, else its place in the list."""
+        """Return the id of an answer: its item, name or article, or else its position in the list."""
         own = answer.thing
         return own.item or own.name or own.article or f"answer {self._places[id(answer)] + 1}"
 
     def make_rows(self) -> Iterator[FinalRow]:
-        """Make the rows of the table, then those of answers that fail a filter."""
+        """Yield the rows of the table, then the rows of answers that fail a filter."""
         for row, answer in zip(self.rows[1:], self.answers, strict=True):
             if answer is None:
                 cells = (FinalCell((cell,) if cell else (), ()) for cell in row[1:])
@@ -98,7 +105,7 @@ class PublishedTable:
                 yield FinalRow(self.identify(answer), self._label(answer), False, tuple(own))
 
     def make_column(self, place: int, rows: Sequence[FinalRow]) -> FinalColumn:
-        """Make a column: its property and kind as far as they can be told."""
+        """Make a column, with its property and kind inferred from the values."""
         name = self.names[place]
         shown = [value for row in rows for value in row.cells[place].values]
         alike = [value for answer in self._given for value in self._list_values(answer, place)]
@@ -114,7 +121,7 @@ class PublishedTable:
         return FinalColumn(relation, name, kind, unit[1] if unit else "")
 
     def list_things(self) -> Iterator[ItemThing]:
-        """Yield answers, and those of their values that are things."""
+        """Yield the answers, and those of their values that are entities."""
         for answer in self._given:
             yield ItemThing(self.identify(answer), self._label(answer), answer.thing.article)
             for value in answer.values:
@@ -123,7 +130,7 @@ class PublishedTable:
                     yield ItemThing(value.item or text, text, value.article)
 
     def list_proofs(self) -> Iterator[ItemProof]:
-        """Yield the proofs of all values, also of those that the table does not have."""
+        """Yield the proofs of all values, including values that are not in the table."""
         seen: Counter[ItemProof] = Counter()
         for answer in self._given:
             for value in answer.values:
@@ -134,7 +141,7 @@ class PublishedTable:
                     yield replace(made, id=make_id(made.id, again)) if again else made
 
     def _build_rows(self) -> Rows:
-        """Build the table of an answer list: answers that pass, columns in the order in which they come."""
+        """Build the table from the answer list: passing answers, and columns in order of first appearance."""
         passing = [answer for answer in self._given if answer.filter_pass is not False]
         labels = list(dict.fromkeys(value.label for answer in passing for value in answer.values))
         if not labels:
@@ -155,7 +162,7 @@ class PublishedTable:
         return (header, *rows)
 
     def _find_columns(self) -> dict[Property, int]:
-        """Find the column of each property."""
+        """Return the column number of each property that a column was found for."""
         texts: defaultdict[Property, set[str]] = defaultdict(set)
         for answer in self._given:
             for value in answer.values:
@@ -186,7 +193,7 @@ class PublishedTable:
         return found
 
     def _find_answers(self) -> list[PublishedTanqAnswer | None]:
-        """Find the answer of each row; of answers of one name those that pass come first."""
+        """Find the answer of each row; among answers with the same name, passing ones come first."""
         waiting = sorted(self._given, key=lambda answer: answer.filter_pass is False)
         by_name: defaultdict[str, list[PublishedTanqAnswer]] = defaultdict(list)
         for answer in waiting:
@@ -232,7 +239,7 @@ class PublishedTable:
         return [found.get(place) for place, _ in rows]
 
     def _list_told(self, answer: PublishedTanqAnswer) -> dict[int, set[str]]:
-        """List what an answer's values may be in each column."""
+        """Return column -> normalised texts that the answer's values may have there."""
         told: defaultdict[int, set[str]] = defaultdict(set)
         for value in answer.values:
             place = self._columns.get(_name_property(value))
@@ -241,7 +248,7 @@ class PublishedTable:
         return told
 
     def _choose_texts(self) -> Iterator[tuple[int, str]]:
-        """Choose the text of every value: the one that stands in its cell, else the best one."""
+        """Yield the text of each value: the variant that its cell contains, or else the first one."""
         cells = {
             id(answer): row[1:] for row, answer in zip(self.rows[1:], self.answers, strict=True) if answer
         }
@@ -264,9 +271,10 @@ class PublishedTable:
         return [value for value in answer.values if self._columns.get(_name_property(value)) == place]
 
     def _make_cell(self, cell: str | None, answer: PublishedTanqAnswer, place: int) -> FinalCell:
-        """Make a cell; None stands for one of an answer that the table does not have.
+        """Make a cell. cell: its text, or None for an answer that is not in the table.
 
-        Its text is told apart by the values of the answer list, then by its commas where they give as many.
+        The text is split at the values of the answer list, or at commas if that gives as many parts as
+        values.
         """
         own = self._list_values(answer, place)
         facts = {value.shown or self._texts[id(value)]: self._name_fact(answer, value) for value in own}
@@ -289,7 +297,7 @@ class PublishedTable:
 
 
 def make_proof(proof: PublishedProof, fact: str, entity: str, relation: str, value: str) -> ItemProof:
-    """Make an item's proof; the row of a table has all of its rows, each cell with its header."""
+    """Make an item's proof. For a table, `row` contains all rows of the proof, each cell with its header."""
     text, headers, row = proof.text, proof.headers, ""
     if proof.kind == INFOBOX:
         headers = headers or ((proof.key,) if proof.key else ())
@@ -318,7 +326,7 @@ def make_proof(proof: PublishedProof, fact: str, entity: str, relation: str, val
 
 
 def write_proof_rows(proof: PublishedProof) -> str:
-    """Write the table of a proof on one line: caption, then rows, each cell behind its column's header."""
+    """Write the table of a proof on one line: the caption, then the rows, each cell after its header."""
     header, *body = proof.rows or ((),)
     lines = [
         " | ".join(
@@ -330,12 +338,15 @@ def write_proof_rows(proof: PublishedProof) -> str:
 
 
 def find_verdict(said: str) -> Support:
-    """Find the label that a publisher's verdict means."""
+    """Return the label that a publisher's word for a verdict stands for."""
     return VERDICTS.get(said, Support.NOT_ENOUGH)
 
 
 def _split(text: str, values: Sequence[str]) -> list[str]:
-    """Split a text at the values that it joins, longest first, so that commas within them stay."""
+    """Split a text into the values that it joins, longest first, so that commas within values stay.
+
+    Returns an empty list if the text contains anything else.
+    """
     if not values:
         return []
     pattern = "|".join(re.escape(name) for name in sorted(values, key=lambda name: (-len(name), name)))
@@ -349,13 +360,13 @@ def _stands_in(text: str, cell: str) -> bool:
 
 
 def _list_telling(value: PublishedValue) -> set[str]:
-    """List the folded texts that tell a value in a cell: its own, and of a day its year."""
+    """Return the normalised texts by which a cell shows a value; for a date, they include its year."""
     texts = {_fold(text) for text in value.texts}
     return texts | {day[1] for text in texts if (day := DAY.fullmatch(text))}
 
 
 def _tells(texts: set[str], cell: str) -> bool:
-    """Return whether a folded cell, or a part of it between commas, is one of these texts."""
+    """Return whether a normalised cell, or one of its comma-separated parts, is one of the texts."""
     return cell in texts or any(part in texts for part in cell.split(", ") if part)
 
 

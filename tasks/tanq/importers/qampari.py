@@ -1,4 +1,4 @@
-"""List questions of QAMPARI become seeds: answers found in a graph, and what the questions demand of them."""
+"""Import list questions of QAMPARI as seeds: find their answers and conditions in a graph."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tasks.tanq.importers.records import ReadRecord, RecordsImporter
 
 SOURCES = "tanq.sources"
 LEAST = 2
-"""Answers of a list question."""
+"""Minimum number of answers of a list question."""
 NO_ID, NOT_THERE, AMBIGUOUS, OTHER_CLASS = "no_id", "not_in_graph", "ambiguous", "other_class"
 PEOPLE = "Q5"
 SOURCE = "qampari"
@@ -58,10 +58,10 @@ class Qampari(RecordsImporter):
         "Use the questions as the list questions of this entry of `tanq.sources`.", "NAME", "--source"
     )
     names: GraphNames | None = None
-    """The names of the graph's entities; without them only answers with an id are taken."""
+    """The names of the graph's entities; without a graph, only answers with an id are used."""
 
     def bring_in(self, project: Project) -> Imported:
-        """Write the questions, and name them in params.yaml if a source of tanq is to have them."""
+        """Write the questions, and set their path in params.yaml if `--source` names a source of tanq."""
         if self.tanq_source is not None and self.tanq_source not in (project.find(SOURCES) or {}):
             raise BadInput("--source", f"params.yaml has no {SOURCES}.{self.tanq_source}")
         self.names = self._read_graph(self.graph) if self.graph else None
@@ -72,7 +72,10 @@ class Qampari(RecordsImporter):
         return replace(done, settings={("tanq", "sources", self.tanq_source, "seeds"): place})
 
     def _read_graph(self, graph: Path) -> GraphNames:
-        """Read all answers' names, then the graph: twice through the file, so that memory stays bounded."""
+        """Collect the names of all answers, then look them up in the graph.
+
+        The input file is read twice, so that memory stays bounded.
+        """
         wanted = WantedNames()
         for _, record in read_records(self.path):
             if not isinstance(record, BrokenRecord):
@@ -81,7 +84,7 @@ class Qampari(RecordsImporter):
         return GraphNames(graph, wanted)
 
     def read_row(self, where: str, record: object) -> ReadRecord | None:
-        """Make a question's row, and write down what it loses; None if too little is left."""
+        """Make the row of a question, and log its lost answers; None if too few answers are left."""
         question = read_question(record)
         answers = find_answers(question, self.names) if self.names else take_given(question)
         for answer in answers.lost:
@@ -101,16 +104,16 @@ class Qampari(RecordsImporter):
         return ReadRecord(seed, seed.text, question.id, counts)
 
     def describe_options(self) -> Mapping[str, object]:
-        """Name the graph."""
+        """Return the name of the graph for about.json."""
         return {"graph": self.graph.name if self.graph else None}
 
     def word_more(self) -> list[str]:
-        """Word how many questions' demands are known."""
+        """Return a line with the number of questions whose conditions were found in the graph."""
         known = self.counts["with_conditions"]
         return [f"what the question demands is known by the graph: {known:,} questions"]
 
     def advise(self) -> str:
-        """Say why no question was taken."""
+        """Explain why no question could be imported."""
         if self.graph is None and self.skipped.counts["answer_no_id"]:
             return "its answers have no Wikidata ids: --graph FOLDER finds them in an imported graph"
         return super().advise()
@@ -118,7 +121,7 @@ class Qampari(RecordsImporter):
 
 @dataclass(frozen=True)
 class LostAnswer:
-    """An answer that no entity is known of. reason: one of the words above."""
+    """An answer that no entity was found for. reason: one of the four constants above."""
 
     name: str
     reason: str
@@ -126,14 +129,14 @@ class LostAnswer:
 
 @dataclass(frozen=True)
 class FoundAnswers:
-    """Entity -> the answer that is it, in the question's order; and the answers that are left out."""
+    """Entity -> its answer, in the question's order; and the answers without an entity."""
 
     found: Mapping[str, QampariAnswer]
     lost: Sequence[LostAnswer]
 
 
 def want_names(question: QampariQuestion, wanted: WantedNames) -> None:
-    """Add what is to be looked for in a graph for a question."""
+    """Add the names of a question that must be looked up in a graph."""
     for answer in question.answers:
         wanted.ids.update(filter(None, (answer.item,)))
         wanted.articles.update(filter(None, (answer.article, *(proof.article for proof in answer.proofs))))
@@ -142,7 +145,7 @@ def want_names(question: QampariQuestion, wanted: WantedNames) -> None:
 
 
 def take_given(question: QampariQuestion) -> FoundAnswers:
-    """Take the ids that a file gives, where there is no graph to find answers in."""
+    """Use the ids that the file gives, if there is no graph to find answers in."""
     found: dict[str, QampariAnswer] = {}
     lost = []
     for answer in question.answers:
@@ -156,8 +159,9 @@ def take_given(question: QampariQuestion) -> FoundAnswers:
 def find_answers(question: QampariQuestion, names: GraphNames) -> FoundAnswers:
     """Find the answers of a question in a graph.
 
-    Of several entities of a name, and of one, it is the one that is an instance of what most other answers
-    are; a name alone finds no film among manga.
+    An entity found by name must be an instance of the most common class among the other answers, if there is
+    one. So the name of a film does not match a manga. If several entities remain, the answer is lost as
+    ambiguous.
     """
     options = [
         (answer, *names.find(answer.item, answer.article, answer.names)) for answer in question.answers
@@ -179,7 +183,7 @@ def find_answers(question: QampariQuestion, names: GraphNames) -> FoundAnswers:
 def make_imported_seed(
     question: QampariQuestion, answers: Mapping[str, QampariAnswer], names: GraphNames | None, place: str
 ) -> SeedQuestion:
-    """Make the row of a question. place: where it stands, `file#id`."""
+    """Make the row of a question. place: its position in the source, as `file#id`."""
     target = _find_common_class(list(answers), names) if names else ""
     called = names.get_label(target) if names else ""
     noun = find_noun(question.text, "people" if target == PEOPLE else make_plural(called) if called else "")
@@ -207,7 +211,7 @@ def make_imported_seed(
 
 
 def _find_common_class(entities: Sequence[str], names: GraphNames) -> str:
-    """Find the class that most of some entities are instances of; empty if none is of more than half."""
+    """Return the class that more than half of the entities are instances of; empty if there is none."""
     counts = count_classes(entities, names)
     most = max(counts, key=lambda noun: counts[noun], default="")
     return most if most and 2 * counts[most] > len(entities) else ""
@@ -216,9 +220,10 @@ def _find_common_class(entities: Sequence[str], names: GraphNames) -> str:
 def _find_conditions(
     question: QampariQuestion, answers: Mapping[str, QampariAnswer], names: GraphNames
 ) -> tuple[tuple[Condition, ...], list[SeedAnswer]]:
-    """Find what a question demands: facts that all answers share, and whose values it names.
+    """Find the conditions of a question: facts that all answers share and whose values the question names.
 
-    Of a composition these are facts of things on the way, whose articles are among the proofs.
+    For a composition, these are facts of intermediate entities whose articles are among the proofs. Returns
+    the conditions, and the answers with their facts.
     """
     direct = {entity: _list_named(question.text, entity, names) for entity in answers}
     found = _share(
@@ -254,10 +259,10 @@ def _share(own: Mapping[str, set[tuple[str, str, str]]]) -> set[tuple[str, str, 
 def _find_ways(
     text: str, entity: str, answer: QampariAnswer, names: GraphNames
 ) -> list[tuple[str, ItemClaim, ItemClaim | None]]:
-    """Find the things between an answer and what a question names: each with the fact that links it.
+    """Find the intermediate entities between an answer and the values that the question names.
 
-    Such a thing has an article among the proofs and a fact of or about the answer; the last is its fact about
-    what the question names, None for none.
+    An intermediate entity has an article among the proofs, and a fact that links it with the answer. Returns
+    the entity, this fact, and its fact with a value named in the question (None if there is none).
     """
     ways: list[tuple[str, ItemClaim, ItemClaim | None]] = []
     for title in dict.fromkeys(proof.article for proof in answer.proofs):
@@ -274,7 +279,7 @@ def _find_ways(
 
 
 def _list_named(text: str, entity: str, names: GraphNames) -> list[ItemClaim]:
-    """List the statements of an entity whose values a text names."""
+    """List the statements of an entity whose values the text names."""
     return [claim for claim in names.list_claims(entity) if _names_thing(text, names.get_label(claim.value))]
 
 
@@ -283,6 +288,6 @@ def _names_thing(text: str, label: str) -> bool:
 
 
 def _write_question(text: str) -> str:
-    """Write a question with a large letter and one question mark: the release's were typed by people."""
-    plain = re.sub(r"(?<![A-Z])[.\s]+$", "", text.rstrip(" ?"))  # the point of `U.S.` stays
+    """Write a question with a capital letter and one question mark; people typed the published questions."""
+    plain = re.sub(r"(?<![A-Z])[.\s]+$", "", text.rstrip(" ?"))  # the period of `U.S.` stays
     return f"{plain[:1].upper()}{plain[1:]}?"

@@ -1,4 +1,4 @@
-"""The base class of importers of published records: each record becomes a row or a skipped line."""
+"""The base class for importers of published records: each record becomes a row or a line in skipped.jsonl."""
 
 from __future__ import annotations
 
@@ -27,11 +27,15 @@ from tasks.sources.json_records import BrokenRecord, read_records
 from tasks.sources.loose_fields import BadRecord
 
 LONGEST = 300
+"""Maximum number of characters of a skipped part in skipped.jsonl."""
 
 
 @dataclass(frozen=True)
 class ReadRecord:
-    """A record as a row. text, name: its question and its own id; counts: what the row has, by word."""
+    """A record as a row.
+
+    text: its question; name: its published id; counts: numbers for the report, by word.
+    """
 
     row: Any
     text: str
@@ -40,7 +44,7 @@ class ReadRecord:
 
 
 class RecordsImporter(BaseImporter):
-    """Reads a file of records into a Parquet file, with about.json and skipped.jsonl beside it."""
+    """Imports a file of records as a Parquet file, with about.json and skipped.jsonl beside it."""
 
     folder: ClassVar[Path]
     file: ClassVar[str]
@@ -49,17 +53,17 @@ class RecordsImporter(BaseImporter):
     licence: ClassVar[str]
     attribution: ClassVar[str]
     rows: ClassVar[str]
-    """What about.json calls the rows: `questions`."""
+    """The word for rows in about.json, such as `questions`."""
     records: ClassVar[str]
-    """What the records are called in what is printed: `list questions`."""
+    """The word for records in the printed report, such as `list questions`."""
     none: ClassVar[str]
-    """What a file gave of which no record could be taken: `no item of {:,} records`."""
+    """The message for a file without a usable record, such as `no item of {:,} records`."""
     counted: ClassVar[str]
-    """What is counted of the rows: `answers`."""
+    """The key in `counts` for the number that the report prints, such as `answers`."""
     then: ClassVar[str]
-    """What to do next, with `{folder}` and `{file}`."""
+    """The next step for the user, with `{folder}` and `{file}` as placeholders."""
     in_memory: ClassVar[int] = RUN
-    """Rows in memory while they are sorted."""
+    """Number of rows kept in memory while they are sorted."""
 
     path: Path = argument("The published JSON or JSON Lines file, plain or gzipped.", "PATH")
     called: str = "main"
@@ -71,26 +75,32 @@ class RecordsImporter(BaseImporter):
 
     @abstractmethod
     def read_row(self, where: str, record: object) -> ReadRecord | None:
-        """Read a record; None if too little is left of it. Raises BadRecord if it cannot be used."""
+        """Return the row of a record, or None if too little of it can be used.
+
+        Raises BadRecord if it is not valid.
+        """
 
     @abstractmethod
     def describe_options(self) -> Mapping[str, object]:
-        """Name in about.json what the import was asked for."""
+        """Return the options of the import for about.json."""
 
     def describe_source(self) -> dict[str, str]:
-        """Describe where the file comes from, and under which terms."""
+        """Return the source, the licence and the attribution of the file."""
         return {"source": self.source, "licence": self.licence, "attribution": self.attribution}
 
     def word_more(self) -> list[str]:
-        """Word what else is known of the rows."""
+        """Return further lines for the printed report."""
         return []
 
     def advise(self) -> str:
-        """Say why no record was taken."""
+        """Explain why no record could be imported."""
         return name_worst(self.skipped.counts) or "it is empty"
 
     def bring_in(self, project: Project) -> Imported:
-        """Write a file's records to a folder. Raises BadInput, and changes nothing, where none is left."""
+        """Write the records of a file to a folder.
+
+        Raises BadInput, without changing anything, if no record can be imported.
+        """
         check_name(self.called)
         folder = self.folder / self.called
         lines = project.hold(project.place(folder / "skipped.jsonl").open("w", encoding="utf-8"))
@@ -159,14 +169,14 @@ class RecordsImporter(BaseImporter):
 
 
 class SkippedRecords:
-    """Writes what a published file has and is not taken, a line each, and counts it by reason."""
+    """Writes a line to skipped.jsonl for each part of a file that is not imported, and counts by reason."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
         self.counts: Counter[str] = Counter()
 
     def add(self, reason: str, where: str, what: str = "", name: str = "") -> None:
-        """Count and write one thing. name: the record's own id."""
+        """Write and count a part of the file that is not imported. name: the id of its record."""
         self.counts[reason] += 1
         record = {"reason": reason, "where": where, "id": name[:100], "what": what[:LONGEST]}
         line = {key: value for key, value in record.items() if value}

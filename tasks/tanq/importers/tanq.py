@@ -1,4 +1,4 @@
-"""Published records of TANQ become items that baselines and systems can be evaluated on."""
+"""Import published TANQ records as items for evaluating baselines and systems."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ SKILL_NAMES: Mapping[str, tuple[str, ...]] = {
     TIME_CALCULATION: ("calc",),
     APPROXIMATION: ("approx",),
 }
-"""Skill -> the parts of words that name it, the first that fits counts."""
+"""Skill -> parts of words in its published names; the first skill whose parts all occur is chosen."""
 FURTHER_WORDS = {"numeric": "num", "quantity": "num", "date": "time", "temporal": "time", "round": "approx"}
 NO_SKILL = frozenset({"no skill", "none"})
 OWN_FIELDS = frozenset({"rows", "columns", "proofs", "answer_table"})
-"""What tells an item of our own publications (data/items.jsonl) from a record of the release."""
+"""Fields that distinguish an item of our publications (data/items.jsonl) from a record of the release."""
 PUBLICATION = "publication.json"
 OWN_FILES = ("data/items.jsonl", "tanq/test.jsonl", "test.jsonl")
-"""What is read of a folder, the first that is there: of our own publications, and of a release."""
+"""Files to look for in a folder: those of our publications, then that of a release. The first is read."""
 
 
 class Tanq(RecordsImporter):
@@ -66,7 +66,7 @@ class Tanq(RecordsImporter):
     rows, records, none = "items", "records", "no item of {:,} records"
     counted, then = "proofs", "now: benchloom evaluate tanq --dataset {folder} --system NAME"
     in_memory = 2_048
-    """Each item holds its proofs."""
+    """Lower than the default, because each item contains all its proofs."""
 
     called: str = option("Name of the new folder under data/raw/tanq.", "NAME", "--name", default="main")
     question: str = option(
@@ -79,7 +79,7 @@ class Tanq(RecordsImporter):
     asked: Counter[str]
 
     def bring_in(self, project: Project) -> Imported:
-        """Write the records' items."""
+        """Write the items of the records."""
         if self.question and self.question not in ASKED:
             what = f"{self.question[:40]!r} is not a field that is read"
             raise BadInput("--question", what, hint=", ".join(ASKED))
@@ -92,7 +92,10 @@ class Tanq(RecordsImporter):
         return super().bring_in(project)
 
     def describe_source(self) -> dict[str, str]:
-        """Describe the release, or the publication of ours that the file lies in."""
+        """Describe the release, or our publication if the file is in the folder of one.
+
+        Raises BadInput if the publication's record is not valid.
+        """
         records = (place / PUBLICATION for place in self.path.absolute().parents[:2])
         record = next((path for path in records if path.is_file()), None)
         if record is None:
@@ -110,7 +113,7 @@ class Tanq(RecordsImporter):
         }
 
     def read_row(self, where: str, record: object) -> ReadRecord:
-        """Make a record's item, and write down what of it cannot be read."""
+        """Make the item of a record, and log the parts that cannot be read."""
         if isinstance(record, dict) and record.keys() >= OWN_FIELDS:
             own = read_own(record)
             return ReadRecord(own, own.question, own.init_qid, {"proofs": len(own.proofs)})
@@ -134,7 +137,7 @@ class Tanq(RecordsImporter):
         )
 
     def word_more(self) -> list[str]:
-        """Word which field was asked, and which fields are not understood."""
+        """Return lines with the question fields used instead of the first one, and with unknown fields."""
         first, *fallbacks = [self.question] if self.question else ASKED
         lines = [
             f"asked: {name} of {self.asked[name]:,} records, which lack {first}"
@@ -147,7 +150,7 @@ class Tanq(RecordsImporter):
         return lines
 
     def describe_options(self) -> Mapping[str, object]:
-        """Name the fields that are asked, and those that are not understood."""
+        """Return for about.json the fields used as questions, and the unknown fields."""
         return {
             "question": self.question or None,
             "asked": dict(sorted(self.asked.items())),
@@ -157,10 +160,10 @@ class Tanq(RecordsImporter):
 
 @dataclass(frozen=True)
 class ReadItem:
-    """An item; asked: its question's field; unknown: skills that are none of ours.
+    """An item and how completely it was read. asked: the field of its question; unknown: unknown skills.
 
-    apart: answers that pass and are not in the table; unlisted: rows of the table that no answer is;
-    verdicts: proofs with a verdict that is not known, taken for not enough information.
+    apart: passing answers that are not in the table. unlisted: rows of the table without an answer. verdicts:
+    proofs with an unknown verdict, which counts as not enough information.
     """
 
     item: TanqItem
@@ -172,7 +175,7 @@ class ReadItem:
 
 
 def read_own(record: dict[str, Any]) -> TanqItem:
-    """Read an item of our own publications. Raises BadRecord."""
+    """Read an item from one of our publications. Raises BadRecord if it is not valid."""
     unknown = record.keys() - {part.name for part in fields(TanqItem)}
     if unknown:
         raise BadRecord(f"bad_item: it has a field {min(unknown)!r}, which no item has")
@@ -183,9 +186,10 @@ def read_own(record: dict[str, Any]) -> TanqItem:
 
 
 def make_published_item(record: PublishedRecord, asked: str, place: str, given: object) -> ReadItem:
-    """Make the item of a record. asked: the field that is asked, empty for the best; place: `file#id`.
+    """Make the item of a record. place: the record's position in the source, as `file#id`.
 
-    given: the record as it was published, which the item keeps. Raises BadRecord.
+    asked: the field with the question; empty for the first existing field of `ASKED`. given: the published
+    record, which the item stores unchanged. Raises BadRecord if the record has no question or no table.
     """
     name = asked or next(name for name in ASKED if record.texts[name])
     question = record.texts[name]
@@ -251,7 +255,7 @@ def make_published_item(record: PublishedRecord, asked: str, place: str, given: 
 
 
 def find_skill(name: str) -> str:
-    """Find the skill that a publisher's name means, `Filtering numeric`; empty for none."""
+    """Return the skill that a published name means, such as `Filtering numeric`; empty if unknown."""
     words = name.lower()
     for other, ours in FURTHER_WORDS.items():
         words = words.replace(other, ours)

@@ -1,1 +1,1 @@
-"""Contracts, statistics, pages and figures."""
+"""Contracts, statistics, report pages and figures of TANQ's question sets and evaluations."""

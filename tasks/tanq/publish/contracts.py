@@ -1,4 +1,4 @@
-"""Stage: hold a question set's artifacts to their contracts; tables are made again of the graph's facts."""
+"""Stage: check a question set's artifacts against their contracts, and recompute the tables from facts."""
 
 from __future__ import annotations
 
@@ -57,11 +57,14 @@ SINGLE: Mapping[str, Sequence[Expectation]] = {
     "skills": (expect_hash(),),
     "items": (expect_hash(),),
 }
-"""What must hold of each row by itself."""
+"""Expectations for single rows, by artifact."""
 ROUNDING = Decimal("0.05")
-"""How far a figure of a text may be from the fact's, as a share: proofs were found by a stricter rule."""
+"""Maximum relative difference between an amount in a text and the fact's amount.
+
+Stage `proofs` found the texts with a stricter tolerance.
+"""
 TURNED = frozenset({"denied", "past"})
-"""Objections to a text that names relation and value, and turns what is said of them."""
+"""Objections to a text that mentions relation and value, but denies the fact or limits it to the past."""
 COLUMNS = tuple(schema_of(TanqItem).names)
 
 
@@ -82,8 +85,8 @@ def contracts(
 ) -> Counts:
     """Check the artifacts with their dropped rows and calls, and write the findings.
 
-    facts, relations, things: of the set's source. Raises ContractBroken after writing, with one line that
-    names artifact, contract, count and ids.
+    facts, relations, things: artifacts of the set's source. Raises ContractBroken after the findings are
+    written; its message is one line with artifact, contract, count and ids.
     """
     made = (seeds, extend, proofs, candidates, verify, tables, rephrase, skills, items)
     paths = {path.stem: path for path in made}
@@ -99,7 +102,7 @@ def contracts(
 
 
 def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Rules:
-    """Declare the rules of each artifact: of single rows, and of rows with what they stand on."""
+    """Declare the rules of each artifact: rules for single rows, and rules that need other artifacts."""
 
     def find_problem(record: Record) -> str | None:
         proof = grounds.proofs.get(record["id"])
@@ -116,7 +119,10 @@ def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Ru
 
 
 def read_grounds(paths: Mapping[str, Path], facts: Path, relations: Path, things: Path) -> Grounds:
-    """Read what items stand on; of the source's facts only those that the items name or that were proven."""
+    """Read the data that items are checked against.
+
+    Only those facts of the source are kept that the items name or that proofs were found for.
+    """
     proofs = {proof.id: proof for proof in read_valid_rows(paths["proofs"], Proof)}
     named = {proof.fact for proof in proofs.values()}
     for item in read_valid_rows(paths["items"], TanqItem):
@@ -136,7 +142,7 @@ def _read_facts(path: Path, named: set[str]) -> Iterable[Fact]:
 
 @dataclass(frozen=True)
 class Grounds:
-    """The data behind items: facts, relations and things of the graph, proofs and verdicts, by id."""
+    """The data that items are checked against, by id: facts, relations, things, proofs and verdicts."""
 
     graph: GraphByIds
     proofs: Mapping[str, Proof]
@@ -144,7 +150,7 @@ class Grounds:
 
 
 def list_item_rules(grounds: Grounds) -> list[RowRule]:
-    """List the rules on items."""
+    """List the rules for items."""
     ranks = {relation.id: relation.rank for relation in grounds.graph.relations.values()}
 
     def make(name: str, says: str, find: Callable[[TanqItem], str]) -> RowRule:
@@ -199,7 +205,7 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
 
 
 def read_item(record: Record) -> TanqItem | str:
-    """Make an item of its record; a text that says what is wrong with a record that is not valid."""
+    """Make an item from its record. Returns an error text if the record is not a valid item."""
     try:
         return _adapt_item().validate_python(record)
     except ValidationError as error:
@@ -208,7 +214,10 @@ def read_item(record: Record) -> TanqItem | str:
 
 
 def find_wrong_cell(item: TanqItem, graph: GraphByIds) -> str:
-    """Find a header or cell that is not what the facts and the skills make of it."""
+    """Describe the first header or cell that differs from the result of applying the skills to the facts.
+
+    Returns an empty text if there is none.
+    """
     made = _make_anew(item, graph)
     if isinstance(made, str):
         return made
@@ -226,7 +235,10 @@ def find_wrong_cell(item: TanqItem, graph: GraphByIds) -> str:
 
 
 def find_wrong_filter(item: TanqItem, graph: GraphByIds) -> str:
-    """Find a row that is marked as passing and does not, or the other way; or an answer table of others."""
+    """Describe the first row with a wrong `filter_pass`, or an answer table that has the wrong rows.
+
+    Returns an empty text if all is right.
+    """
     made = _make_anew(item, graph)
     if isinstance(made, str):
         return made
@@ -239,7 +251,7 @@ def find_wrong_filter(item: TanqItem, graph: GraphByIds) -> str:
 
 
 def find_unproven(item: TanqItem) -> str:
-    """Find a filled cell whose fact has no supporting proof, or a value without a fact."""
+    """Describe the first value without a fact, or fact without a supporting proof; empty if there is none."""
     proven = {proof.fact for proof in item.proofs if proof.eval_result == Support.SUPPORTED}
     for row in item.rows:
         for column, cell in zip(item.columns, row.cells, strict=True):
@@ -251,7 +263,11 @@ def find_unproven(item: TanqItem) -> str:
 
 
 def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
-    """Find a proof that is not the verified text, or does not mention its fact's other end, or denies it."""
+    """Describe the first proof that is not valid; empty if there is none.
+
+    A proof must be a verified text with the label of its verdict. It must mention the fact's value or entity,
+    and must not deny the fact if it is labelled as supporting it.
+    """
     for proof in item.proofs:
         verified, verdict = grounds.proofs.get(proof.id), grounds.verdicts.get(proof.id)
         fact = grounds.graph.facts.get(proof.fact)
@@ -272,7 +288,11 @@ def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
 
 
 def find_no_mention(proof: Proof, graph: GraphByIds) -> str:
-    """Say that a proof does not mention the other end of its fact; empty if it does, or has no fact."""
+    """Describe that a proof does not mention the other end of its fact: its value or its entity.
+
+    The other end is the one that the article is not about. Returns an empty text if the proof mentions it, or
+    has no fact.
+    """
     fact = graph.facts.get(proof.fact)
     if fact is None:
         return ""
@@ -285,7 +305,10 @@ def find_no_mention(proof: Proof, graph: GraphByIds) -> str:
 
 
 def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
-    """Say that a proof that was found to support its fact denies it, or tells of the past."""
+    """Describe that a proof labelled as supporting its fact denies the fact or limits it to the past.
+
+    Returns an empty text otherwise.
+    """
     fact = graph.facts.get(proof.fact)
     relation = graph.relations.get(fact.relation) if fact else None
     if verdict.label != Support.SUPPORTED or relation is None:
@@ -295,7 +318,7 @@ def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
 
 
 def mentions_end(proof: Proof, fact: Fact, graph: GraphByIds) -> bool:
-    """Return whether a proof's text mentions the end of the fact that its article is not of."""
+    """Return whether a proof mentions the other end of its fact: the one that its article is not about."""
     name = fact.entity if proof.side == "value" else fact.value.item or ""
     if proof.side == "value" or fact.value.kind == ITEM:
         thing = graph.things.get(name)
@@ -306,7 +329,7 @@ def mentions_end(proof: Proof, fact: Fact, graph: GraphByIds) -> bool:
 
 
 def find_other_question(item: TanqItem, graph: GraphByIds) -> str:
-    """Find that a question is not what its skills make of the rephrased one."""
+    """Describe how a question differs from its rephrased question with the skills added; empty if equal."""
     base = _make_base(item, graph)
     if isinstance(base, str):
         return base
@@ -330,7 +353,10 @@ def _make_anew(
 
 
 def _make_base(item: TanqItem, graph: GraphByIds) -> BaseTable | str:
-    """Make the table before any skill of the facts that its cells name; a text where that cannot be done."""
+    """Rebuild the table before skills from the facts of the item's cells.
+
+    Returns an error text if the table cannot be rebuilt.
+    """
     if unknown := [relation for relation in item.relations if relation not in graph.relations]:
         return f"the graph has no relation {unknown[0]}"
     rows = []

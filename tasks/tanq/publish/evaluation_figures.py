@@ -1,4 +1,4 @@
-"""Stage: the figures of an evaluation: Tables 5, 6, 8 to 11, 15, 16, and open agents' faults (section 5)."""
+"""Stage: the figures of an evaluation: Tables 5, 6, 8 to 11, 15 and 16, and the open agents' faults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tasks.tanq.solve.prediction import ORACLE, Prediction
 from tasks.tanq.tables_evaluation import tabulate_failures, tabulate_faults, tabulate_scores
 
 FEW = 30
-"""Questions below which differences between systems are mostly chance."""
+"""Number of questions below which the page warns that differences between systems may be chance."""
 
 
 def evaluation_figures(
@@ -39,8 +39,8 @@ def evaluation_figures(
 ) -> Counts:
     """Write an evaluation's figures as one JSON object; scores and shares are fractions of 1.
 
-    settings: `judging.thresholds.*`, beyond which the page has a warning at its head. Raises StageFailed for
-    a skill that no column has.
+    settings: the parameters `judging.thresholds.*`; the page shows a warning if one is exceeded. Raises
+    StageFailed if a question uses a skill that has no column in Table 6.
     """
     outcomes = join_table_outcomes(items, [*predictions, *human_tables], [*scores, *human_scores])
     failures = tabulate_failures(
@@ -72,9 +72,9 @@ def list_table_cautions(
     unread: Sequence[Dropped],
     settings: Mapping[str, object],
 ) -> Iterator[str]:
-    """Yield the warnings; none if all is well.
+    """Yield the warnings of an evaluation, if it has any.
 
-    unread: lines of people's tables that could not be used. settings: `judging.thresholds.*`.
+    unread: lines of people's tables that could not be used. settings: the parameters `judging.thresholds.*`.
     """
     most = read_section(settings, "judging.thresholds", TrustThresholds).unscored_share
     items = {outcome.item.id for outcome in outcomes}

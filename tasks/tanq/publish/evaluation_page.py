@@ -1,4 +1,4 @@
-"""Stage: the report page of an evaluation: its tables, and answers beside predicted tables with evidence."""
+"""Stage: the report page of an evaluation, with its tables, and with answers beside predicted tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tasks.tanq.solve.prediction import Prediction
 from tasks.tanq.view import ASSETS, view_predictions
 
 FORM = "to_label.csv"
-"""The CSV form for people's words on other hallucinations, linked on the page."""
+"""The CSV form in which people label other hallucinations, linked on the page."""
 SUBTITLE = (
     "This page shows how models answer questions whose answers are tables: from memory (closed), from "
     "the proofs of every cell among other texts (oracle), and by searching articles (open)."
@@ -49,7 +49,10 @@ TO_LABEL = (
 
 @dataclass(frozen=True)
 class EvaluationFigures:
-    """The fields of `evaluation_figures.json` that the page reads. tables: by key, such as `5-released`."""
+    """The fields of `evaluation_figures.json` that the page reads.
+
+    tables: key, such as `5-released`, -> table.
+    """
 
     tables: Mapping[str, FigureTable]
     warnings: tuple[str, ...] = ()
@@ -69,9 +72,9 @@ def evaluation_page(
     metrics: Path,
     bars: Path,
 ) -> Counts:
-    """Write the page into the folder `out`; the counts are of predictions.
+    """Write the page into the folder `out`. Returns the number of predictions.
 
-    Raises BadInput if `evaluation_figures` is of another form.
+    Raises BadInput if the file `evaluation_figures` is not valid.
     """
     figures = read_figures(evaluation_figures, EvaluationFigures)
     outcomes = join_table_outcomes(items, [*predictions, *human_tables], [*scores, *human_scores])
@@ -117,7 +120,7 @@ def evaluation_page(
 
 
 def make_score_part(tables: Mapping[str, FigureTable], rule: str) -> PagePart:
-    """Make the part of the tables of scores by a rule; their keys end with it."""
+    """Make the page part with the tables of scores by a rule, whose keys end with the rule's name."""
     shown = {key: table for key, table in tables.items() if key.endswith(f"-{rule}")}
     said = (
         f"The tables have mean precision, recall and F1 in percent, with 95% intervals. {MATCHED[rule]} "
@@ -133,7 +136,7 @@ def make_score_part(tables: Mapping[str, FigureTable], rule: str) -> PagePart:
 
 
 def make_failure_part(tables: Mapping[str, FigureTable]) -> PagePart:
-    """Make the part of the tables that are not scores: failures and faults."""
+    """Make the page part with the tables of failures and faults."""
     scored = tuple(f"-{rule}" for rule in RULES)
     shown = {key: table for key, table in tables.items() if not key.endswith(scored)}
     return PagePart(
@@ -149,7 +152,7 @@ def make_failure_part(tables: Mapping[str, FigureTable]) -> PagePart:
 
 
 def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[SystemFigure]:
-    """List how well each system's tables fit the true ones, by Table 5."""
+    """List the F1 of each system over all questions, by both rules, from Table 5."""
     return [
         figure
         for rule in RULES
@@ -200,9 +203,10 @@ def _make_headlines(outcomes: Sequence[TableOutcome], calls: Mapping[str, ShownC
 
 
 def _find_best(outcomes: Sequence[TableOutcome]) -> tuple[str, float, list[TableOutcome]] | None:
-    """Find the systems with the highest mean F1 by the released rule, a fraction of 1.
+    """Find the systems with the highest mean F1 by the released rule, as a fraction of 1.
 
-    Returns the names of all that have it, and the outcomes of the first.
+    Returns the names of all systems with this mean, the mean, and the outcomes of the first; None without
+    scores.
     """
     own: dict[str, list[TableOutcome]] = {}
     for outcome in outcomes:

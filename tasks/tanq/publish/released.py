@@ -1,4 +1,4 @@
-"""Write items as records of TANQ's release, with predictions where its evaluator reads them."""
+"""Write items in the record format of TANQ's release, with predictions in the field its evaluator reads."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ Record = dict[str, Any]
 
 
 def write_released(items: Path, predictions: Path | None, key: str, out: Path) -> list[str]:
-    """Write records as `test.jsonl` to the folder `out`, and return what a reader should know of them.
+    """Write `test.jsonl` with a record per item to the folder `out`, and return notes for the user.
 
-    items, predictions: artifacts. key: the field of a record that gets its predicted table; then each system
-    has a file of its own, `test.SYSTEM.jsonl`, without the questions that have no reply. Raises BadInput for
-    a key that records have already, and for one without predictions.
+    items, predictions: paths of artifacts. key: the field of a record for the predicted table. If `key` is
+    not empty, each system gets its own file `test.SYSTEM.jsonl`, without questions that have no reply. Raises
+    BadInput if records already have a field of that name, or if there are no predictions.
     """
     stored = StoredRows(items, TanqItem)
     names, renamed = name_records(stored)
@@ -58,10 +58,10 @@ def write_released(items: Path, predictions: Path | None, key: str, out: Path) -
 
 
 def name_records(items: Iterable[TanqItem]) -> tuple[dict[str, str], int]:
-    """Name every item's record, no two alike: the evaluator writes its output by `init_qid`.
+    """Choose a distinct record name for every item, because the evaluator writes its output by `init_qid`.
 
-    Several of our questions may come from one list question, whose id tells no kind. Returns the names by the
-    items' ids, and how many of them got a number because an earlier record has the name.
+    Several questions may come from one list question, whose id does not give the kind. Returns item id ->
+    name, and the number of names that got a number because an earlier record has the same name.
     """
     wanted = {item.id: _name_record(item) for item in items}
     names: dict[str, str] = {}
@@ -84,7 +84,7 @@ def _name_record(item: TanqItem) -> str:
 
 
 def name_files(systems: Sequence[str]) -> dict[str, str]:
-    """Name the file of each system, no two alike: `test.oracle-agent-1-random-simple.jsonl`."""
+    """Choose a distinct file name for each system, such as `test.oracle-agent-1-random-simple.jsonl`."""
     names: dict[str, str] = {}
     for system in systems:
         stem = re.sub(r"[^\w.-]+", "-", system)
@@ -96,7 +96,10 @@ def name_files(systems: Sequence[str]) -> dict[str, str]:
 
 
 def add_prediction(item: TanqItem, name: str, key: str, table: str) -> Record:
-    """Write an item's record with a prediction; what the evaluator reads beside it is always there."""
+    """Write an item's record with a prediction and with all fields that the evaluator reads.
+
+    Raises BadInput if the record already has a field `key`.
+    """
     record = write_record(item, name)
     if key in record:
         raise BadInput(OPTION, f"{key!r} is a field of record {name} already", hint="name another field")
@@ -108,9 +111,9 @@ def add_prediction(item: TanqItem, name: str, key: str, table: str) -> Record:
 
 
 def write_prediction(prediction: Prediction) -> str | None:
-    """Write a predicted table as the evaluator reads it: empty for a reply without one, None for no reply.
+    """Write a predicted table in the evaluator's format: empty without a table, None without a reply.
 
-    A first header `title` gets a blank behind it, since `title|` would begin the line of a table's title.
+    A first header `title` gets a trailing space, because `title|` would start the line of a table's title.
     """
     if prediction.failed:
         return None
@@ -121,7 +124,7 @@ def write_prediction(prediction: Prediction) -> str | None:
 
 
 def write_record(item: TanqItem, name: str) -> Record:
-    """Write an item's record: the one that it was read from, else one made of its columns."""
+    """Return an item's record: the record that it was imported from, or a new one made from its columns."""
     if item.record:
         given: Record = json.loads(item.record)
         return {**given, "init_qid": name}
@@ -144,12 +147,15 @@ def write_record(item: TanqItem, name: str) -> Record:
 
 
 def name_property(column: FinalColumn) -> str:
-    """Name a column's property: its header without a unit."""
+    """Return the property label of a column: its header without the unit."""
     return UNIT.sub("", column.header)
 
 
 def write_row(row: FinalRow, item: TanqItem, proofs: Mapping[str, Sequence[ItemProof]]) -> Record:
-    """Write an answer. The intermediate things of a composition are known of the whole question alone."""
+    """Write one answer.
+
+    The intermediate entities are known only for the whole question, so all answers get all.
+    """
     article = next((thing.article for thing in item.things if thing.id == row.entity), "")
     return {
         **write_ids("init_answer", row.entity, article),
@@ -174,7 +180,7 @@ def write_row(row: FinalRow, item: TanqItem, proofs: Mapping[str, Sequence[ItemP
 def write_cell(
     cell: FinalCell, column: FinalColumn, item: TanqItem, proofs: Mapping[str, Sequence[ItemProof]]
 ) -> Iterator[Record]:
-    """Write the values of a cell, each with its proofs; a column that a skill added is not a property's."""
+    """Write the values of a cell, each with its proofs. A column that a skill added has no property."""
     asked = column.relation in item.relations
     shown = cell.values
     if not asked or not cell.facts:
@@ -190,7 +196,7 @@ def write_cell(
 def write_value(
     text: str, shown: str, column: FinalColumn, item: TanqItem, proofs: Sequence[ItemProof], *, asked: bool
 ) -> Record:
-    """Write a value. text: as the proofs have it; shown: as a skill left it in the table."""
+    """Write one value. text: the value in the proofs; shown: the value in the table, after the skills."""
     named = [thing for thing in item.things if thing.label == text]
     thing = named[0] if len(named) == 1 else ItemThing("", text, "")
     metadata = {"value": text, ITEM: thing.id, SHOWN: shown if shown != text else ""}
@@ -204,7 +210,7 @@ def write_value(
 
 
 def write_ids(name: str, item: str, article: str) -> Record:
-    """Write the ids of a thing; one of a graph that is not Wikidata's is none."""
+    """Write the ids of an entity; the Wikidata id is None if the id does not have Wikidata's form."""
     return {
         f"{name}_wikidata_id": item if ITEM_ID.fullmatch(item) else None,
         f"{name}_wikipedia_id": article or None,
@@ -212,12 +218,12 @@ def write_ids(name: str, item: str, article: str) -> Record:
 
 
 def write_thing(thing: ItemThing) -> Record:
-    """Write an intermediate thing of a composition."""
+    """Write an intermediate entity of a composition."""
     return {**write_ids("answer", thing.id, thing.article), ITEM: thing.id, LABEL: thing.label}
 
 
 def write_proof(proof: ItemProof) -> Record:
-    """Write a proof of one of the release's three kinds."""
+    """Write a proof in the release's format for its kind: infobox, table or text."""
     own: Record = {REVISION: proof.revision, MENTION: proof.mention}
     if proof.kind == INFOBOX:
         content: Record = {"key": proof.headers[-1] if proof.headers else "", "value": proof.text}
@@ -240,7 +246,7 @@ def write_proof(proof: ItemProof) -> Record:
 
 
 def write_rows(proof: ItemProof) -> list[Record]:
-    """Write the row of a cell, `Name: Oslo | Area: 454`, as a row of headers and one of cells."""
+    """Write the row of a cell, such as `Name: Oslo | Area: 454`, as a row of headers and a row of cells."""
     parts = (proof.row or proof.text).split(BAR)
     pairs = [part.partition(COLON) if COLON in part else ("", "", part) for part in parts]
     headers, cells = [header for header, _, _ in pairs], [cell for _, _, cell in pairs]
@@ -249,5 +255,5 @@ def write_rows(proof: ItemProof) -> list[Record]:
 
 
 def write_address(article: str) -> str | None:
-    """Write the address of an article of the English Wikipedia; None for no article."""
+    """Write the URL of an article in the English Wikipedia; None without an article."""
     return PAGE + quote(article.replace(" ", "_"), safe="/:,()'!*;@$") if article else None

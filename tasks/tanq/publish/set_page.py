@@ -1,4 +1,4 @@
-"""Stage: the page of a question set: Tables 3 and 4, every stage's yield, and every answer's evidence."""
+"""Stage: the page of a question set, with Tables 3 and 4, yields of stages, and evidence for answers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tasks.tanq.tables_set import ITEMS, SetStatistics, describe_means, tabulate
 from tasks.tanq.view import ASSETS, view_questions
 
 FORM = "to_answer.csv"
-"""The CSV form for people to answer, with the evidence, linked on the page."""
+"""The CSV form in which people answer the questions from the evidence, linked on the page."""
 TO_ANSWER = (
     "Write a table in the column table, in lines of the form a|b, and your name in the column rater. "
     "Then name the file as `people` of an evaluation."
@@ -48,16 +48,16 @@ COUNTED = (
     "the stage. Choose a number of dropped rows to read why."
 )
 MOST_DROPPED = 50
-"""Dropped rows that are listed for one reason."""
+"""Maximum number of dropped rows that are listed for each reason."""
 SUBTITLE = (
     "List questions are extended with relations of a graph and answered by tables. Every cell has "
     "evidence in an article. Some questions also ask for filters, conversions, calculations or "
     "rounding."
 )
 LEAST_CANARIES = 0.9
-"""Share of known cases, 0 to 1, below which the page has a warning about the verifier."""
+"""Share of test cases (0 to 1) that the verifier must get right; below, the page shows a warning."""
 FEW = 30
-"""Questions below which figures by kind or skill have a warning."""
+"""Number of questions below which the page warns that shares by kind and skill are imprecise."""
 
 
 def set_page(
@@ -79,11 +79,11 @@ def set_page(
     out: Path,
     metrics: Path,
 ) -> Counts:
-    """Write the page into the folder `out`; the artifacts' `*.dropped` and `*.calls` files are read too.
+    """Write the page into the folder `out`; the artifacts' `*.dropped` and `*.calls` files are read as well.
 
-    articles: the folder of the source's, for their licences; contracts: the folder of their findings;
-    statistics: the set's `statistics.json`. Counts are of questions. Raises BadInput if `statistics` is of
-    another form.
+    articles: the source's folder of articles, read for their licences. contracts: the folder with the
+    findings. statistics: the set's `statistics.json`. Returns the number of questions. Raises BadInput if
+    `statistics` is not valid.
     """
     paths = (list_questions, seeds, extend, proofs, candidates, verify, tables, rephrase, skills, items)
     stages = [read_yield(path) for path in paths]
@@ -145,7 +145,7 @@ def set_page(
 def list_item_calls(
     items: Iterable[TanqItem], skills: Path, rephrase: Path, verify: Path
 ) -> dict[str, list[str]]:
-    """List the calls behind every item: of its rewording, then of its proofs' verdicts; each once."""
+    """List the calls behind each item, each once: first of its rewording, then of its proofs' verdicts."""
     skilled = pq.read_table(skills, columns=["id", "question"]).to_pylist()
     questions = {row["id"]: row["question"] for row in skilled}
     worded, verified = _read_calls_by_row(rephrase), _read_calls_by_row(verify)
@@ -170,7 +170,7 @@ def _read_calls_by_row(artifact: Path) -> Mapping[str, list[str]]:
 
 
 def list_set_warnings(items: Collection[TanqItem], canaries: Sequence[CanaryRow]) -> list[str]:
-    """Warn of few questions, of cells without a proof, and of a verifier that misses known cases."""
+    """List warnings about few questions, cells without a proof, and a verifier that fails on test cases."""
     warnings = []
     if len(items) < FEW:
         warnings.append(f"{len(items)} questions are few: shares by kind and skill are imprecise.")
@@ -185,7 +185,7 @@ def list_set_warnings(items: Collection[TanqItem], canaries: Sequence[CanaryRow]
 
 
 def count_bare(item: TanqItem) -> int:
-    """Count the filled cells of an item none of whose facts has a proof."""
+    """Count the filled cells of an item that have no proof for any of their facts."""
     proven = {proof.fact for proof in item.proofs}
     return sum(bool(cell.values) and proven.isdisjoint(cell.facts) for row in item.rows for cell in row.cells)
 
@@ -226,7 +226,7 @@ def _make_headlines(items: Sequence[TanqItem], stages: Sequence[StageYield]) -> 
 
 
 def list_licences(items: Sequence[TanqItem], articles: Path) -> list[tuple[str, str]]:
-    """List under which licences the texts of the proofs stand, with whom they name and how many articles."""
+    """List the licences and attributions of the proofs' texts, each with its number of articles."""
     used = {proof.article for item in items for proof in item.proofs}
     counts = Counter(
         (row.licence, row.attribution)

@@ -1,4 +1,4 @@
-"""Stage: Tables 3 and 4, the statistics of a question set (section 3.4), and what each step lost."""
+"""Stage: statistics of a question set: Tables 3 and 4 (section 3.4), and dropped rows by stage and reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tasks.tanq.graph.seed_question import KINDS
 from tasks.tanq.graph.showing import ITEM, QUANTITY, TEXT, TIME
 
 VALUES = (ITEM, TIME, QUANTITY, TEXT)
-"""In the order of Table 3."""
+"""The kinds of values in the order of Table 3."""
 NEEDS: Mapping[str, tuple[str, int, str]] = {
     FILTER_NUMBER: (QUANTITY, 1, "numbers"),
     FILTER_TIME: (TIME, 1, "dates"),
@@ -39,7 +39,7 @@ NEEDS: Mapping[str, tuple[str, int, str]] = {
     TIME_CALCULATION: (TIME, 2, "dates"),
     APPROXIMATION: (QUANTITY, 1, "numbers"),
 }
-"""Skill -> kind of values that it needs, in how many columns, and what they are called."""
+"""Skill -> the kind of values that it needs, the number of columns with them, and their plural name."""
 DEFINITIONS = {
     "types": "Facts in the cells of the answer lists, each counted once, by the kind of their value.",
     "no_skill": "Questions without a filter, conversion, calculation or approximation.",
@@ -49,7 +49,7 @@ DEFINITIONS = {
     "columns": "Columns of the answer table, including the column of entities.",
     "relations": "Relations that the question is extended with.",
 }
-"""What is counted, where the paper leaves it open."""
+"""Definitions of the counts for which the paper gives none."""
 
 
 def statistics(
@@ -67,7 +67,7 @@ def statistics(
     items_dropped: Path,
     out: Path,
 ) -> Counts:
-    """Write Tables 3 and 4, means, absent skills and the yields as JSON; shares are fractions of 1."""
+    """Write Tables 3 and 4, means, absent skills and dropped rows as JSON; shares are fractions of 1."""
     lost = (
         list_questions_dropped,
         extend_dropped,
@@ -100,7 +100,7 @@ def statistics(
 
 
 def count_types(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | None]]:
-    """Count Table 3: the facts of the cells by the kind of their value."""
+    """Count the facts in cells by the kind of their value (Table 3)."""
     kinds = {
         fact: column.kind
         for item in items
@@ -113,7 +113,7 @@ def count_types(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | 
 
 
 def count_skills(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | None]]:
-    """Count Table 4's middle part: questions without a skill, and with each."""
+    """Count the questions without a skill and with each skill (middle part of Table 4)."""
     counts = Counter(use.name for item in items for use in item.skills)
     counts["no_skill"] = sum(not item.skills for item in items)
     return share_out(counts, ("no_skill", *SKILLS), len(items))
@@ -129,7 +129,7 @@ def count_numbers(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int 
 def share_out(
     counts: Mapping[str, int], names: Sequence[str], total: int
 ) -> dict[str, dict[str, float | int | None]]:
-    """Write counts with their shares of a total; None where there is nothing to share."""
+    """Return each count with its share of the total; the share is None if the total is 0."""
     return {
         name: {
             "count": counts.get(name, 0),
@@ -151,7 +151,7 @@ def compute_means(items: Sequence[TanqItem]) -> dict[str, float | None]:
 
 
 def count_shapes(items: Sequence[TanqItem]) -> dict[str, float | int | None]:
-    """Count the shapes of question, and the share of the most frequent one."""
+    """Return the number of shapes, and the share of questions with the most frequent shape."""
     shapes = Counter(item.shape for item in items)
     return {
         "count": len(shapes),
@@ -162,7 +162,7 @@ def count_shapes(items: Sequence[TanqItem]) -> dict[str, float | int | None]:
 def explain_absent(
     items: Sequence[TanqItem], tables: Sequence[AnswerTable], kinds: Mapping[str, str]
 ) -> dict[str, str]:
-    """Say for each skill that no item has why it is absent. kinds: relation -> kind of its values."""
+    """Explain for each skill that no item uses why it is absent. kinds: relation -> kind of its values."""
     present = {use.name for item in items for use in item.skills}
     absent = {}
     for skill in SKILLS:

@@ -1,1 +1,1 @@
-"""Scores of predicted tables, and what went wrong in them."""
+"""Score predicted tables, and detect their failures."""

@@ -1,6 +1,6 @@
-"""Failures of Table 11 that a rule can tell, and the six faults of the open agent (sections 5.6 and 5.7).
+"""Detect the failures of Table 11 by rules, and the six faults of the open agent (sections 5.6 and 5.7).
 
-Faults are told by the agent's chain and its table.
+Faults are detected in the agent's steps and in its table.
 """
 
 from __future__ import annotations
@@ -17,11 +17,14 @@ from tasks.tanq.solve.open_replies import SUB_TASK
 from tasks.tanq.solve.prediction import UNREAD, Prediction
 
 OWN_WORDS = frozenset({"", SUB_TASK, UNREAD})
-"""Steps whose result is a model's own text, and no tool's."""
+"""Values of a step's `tool` for which the result is text by a model and not by a tool."""
 
 
 def find_failures(item: TanqItem, match: TableMatch | None) -> tuple[FailureKind, ...]:
-    """List the failures of a reply in Table 11's order. match: of its table, None if it has none."""
+    """List the failures of a reply in the order of Table 11.
+
+    match: the match of the reply's table with the answer; None if the reply has no table.
+    """
     if match is None:
         return (FailureKind.NOT_A_TABLE,)
     found = set(_find_kinds(item, match))
@@ -34,7 +37,7 @@ def is_filtered(item: TanqItem) -> bool:
 
 
 def ignores_filter(item: TanqItem, match: TableMatch) -> bool:
-    """Return whether a table has an entity that fails the question's filter."""
+    """Return whether a table contains an entity that fails the question's filter."""
     return any(places and not row.filter_pass for row, places in zip(item.rows, match.entities, strict=True))
 
 
@@ -58,7 +61,10 @@ def _find_kinds(item: TanqItem, match: TableMatch) -> Iterator[FailureKind]:
 
 
 def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None) -> tuple[AgentFault, ...]:
-    """List the faults of a chain in the section's order. match: of its table, None if it has none."""
+    """List the faults of the open agent in the order of section 5.7.
+
+    match: the match of the reply's table with the answer; None if the reply has no table.
+    """
     if match is None:
         return (AgentFault.MALFORMED_TABLE,)
     found = set(_find_faults(item, prediction, match))
@@ -66,10 +72,10 @@ def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None
 
 
 def can_have(item: TanqItem) -> Mapping[AgentFault, bool]:
-    """Say which faults an item's chain can have, as far as can be told.
+    """Return for each fault whether the agent can show it on an item, as far as known.
 
-    Who meets one condition alone is not known of every intersection, nor what leads to a composition's
-    answers.
+    For some intersections, it is unknown which entities meet only one condition. For some compositions, the
+    intermediate entities are unknown.
     """
     return {
         **dict.fromkeys(AgentFault, True),
@@ -95,7 +101,7 @@ def _find_faults(item: TanqItem, prediction: Prediction, match: TableMatch) -> I
 
 
 def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bool:
-    """Return whether the table has some answers and lacks one that no tool's result had named."""
+    """Return whether the table has some answers, but lacks an answer that no tool's result named."""
     seen = f" {fold(' '.join(step.result for step in prediction.steps if step.tool not in OWN_WORDS))} "
     lacking = [
         row.label
@@ -106,7 +112,7 @@ def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bo
 
 
 def is_malformed(match: TableMatch) -> bool:
-    """Return whether a table has no header, has it twice or as a row, or rows of different length."""
+    """Return whether a table has no header, repeats its header in a row, or has rows of different lengths."""
     if not match.head or len({len(row) for row in match.rows}) > 1:
         return True
     heads = {simplify(cell) for cell in match.rows[0]}
@@ -118,7 +124,10 @@ def is_malformed(match: TableMatch) -> bool:
 
 
 def lacks_attributes(item: TanqItem, match: TableMatch) -> bool:
-    """Return whether a listed answer has nothing in a column that the table has, and should."""
+    """Return whether an answer in the table lacks a value that it has in the answer list.
+
+    Columns that the table does not have are ignored.
+    """
     return any(
         all(is_nothing(match.read(place, column)) for place in places)
         for row, places in zip(item.rows, match.entities, strict=True)
@@ -129,6 +138,6 @@ def lacks_attributes(item: TanqItem, match: TableMatch) -> bool:
 
 
 def lists_any(things: tuple[ItemThing, ...], match: TableMatch) -> bool:
-    """Return whether a row that is not an answer is of one of these things."""
+    """Return whether a row of the table is about one of these entities, and is not an answer."""
     names = [match.read(place, 0) for place in match.others]
     return any(is_same_name(thing.label, name) for thing in things for name in names if name)

@@ -1,4 +1,4 @@
-"""Stage: read people's words on other hallucinations, which no rule can tell (section 5.6)."""
+"""Stage: read people's labels of other hallucinations, which rules cannot detect (section 5.6)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FORM_COLUMNS = ("id", "question", "answer", "response", "choices", "label", "rat
 
 @dataclass(frozen=True)
 class HallucinationLabel:
-    """Stage hallucination_labels: a person's word on whether a prediction holds another hallucination.
+    """A row of stage `hallucination_labels`: a person's label for one prediction.
 
-    rater: empty if the file names none.
+    rater: empty if the file has no rater.
     """
 
     id: str
@@ -35,11 +35,14 @@ class HallucinationLabel:
 def hallucination_labels(
     items: list[TanqItem], predictions: list[Prediction], entry: TableEvaluation
 ) -> Drafts[HallucinationLabel]:
-    """Match labels to predictions; no rows if the evaluation names no file.
+    """Match the lines of the label file with predictions; no rows if the evaluation names no file.
 
-    A line's `id` is a prediction's, its `label` yes or no. Drop reasons, with the line in `detail`: those of
-    `read_human_labels`; `unknown_prediction` (none of this run with a reply); `other_response` (the line
-    shows another reply, so it labels another run). Raises BadInput as `read_human_labels`.
+    A line has the `id` of a prediction, and yes or no as its `label`. Raises BadInput like
+    `read_human_labels`. Drop reasons, with the line in `detail`:
+
+    - those of `read_human_labels`.
+    - `unknown_prediction`: this run has no such prediction with a reply.
+    - `other_response`: the line shows another reply, so it labels another run.
     """
     if entry.labels is None:
         return Drafts([])
@@ -59,7 +62,7 @@ def hallucination_labels(
 
 
 def make_label_form(items: Mapping[str, TanqItem], predictions: Iterable[Prediction]) -> str:
-    """Write the form: each reply beside its question and answer, in the order of ids."""
+    """Write the CSV form: each reply beside its question and answer, in the order of ids."""
     replied = sorted((row for row in predictions if not row.failed), key=lambda row: row.id)
     asked = ((row, items[row.item]) for row in replied)
     return write_form(

@@ -1,4 +1,4 @@
-"""Stage: score the tables that people wrote, as `scores` does those of models."""
+"""Stage: score the tables that people wrote, in the same way as stage `scores`."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from tasks.tanq.solve.prediction import Prediction
 
 
 def human_scores(items: list[TanqItem], human_tables: list[Prediction]) -> Drafts[PredictionScore]:
-    """Score people's tables by both rules, and name their failures."""
+    """Score people's tables by both rules, and list their failures."""
     return Drafts(score_all(items, human_tables, "human_tables"))

@@ -16,7 +16,7 @@ from tasks.tanq.solve.prediction import ORACLE, Prediction
 from tasks.tanq.solve.table_text import read_table
 
 PEOPLE = "people"
-"""In the place of a model's role, where people wrote the tables."""
+"""The value of `model` in predictions by people."""
 FORM_COLUMNS = ("id", "question", "evidence", "table", "rater")
 HINT = "columns id, table and, where several people wrote, rater; see docs/tanq.md"
 UNREADABLE, NO_ID, NO_ITEM, NO_TABLE, TWICE = (
@@ -27,10 +27,10 @@ UNREADABLE, NO_ID, NO_ITEM, NO_TABLE, TWICE = (
 def human_tables(items: list[TanqItem], entry: TableEvaluation) -> Drafts[Prediction]:
     """Read people's tables as predictions; no rows if the evaluation names no file.
 
-    A line has the item's `id`, the `table` as lines of `a|b`, and a `rater`; one with an empty table was left
-    open and is skipped. Drop reasons, with the line in `detail`: `unreadable`, `no_id`, `unknown_item` (not
-    in the set), `no_table` (no lines of `a|b`), `written_twice` (by one rater). Raises BadInput if the file
-    cannot be read, or holds no table.
+    A line has the `id` of an item, the `table` as lines of `a|b`, and a `rater`; lines with an empty table
+    are skipped. Drop reasons, with the line in `detail`: `unreadable`; `no_id`; `unknown_item` (not in the
+    set); `no_table` (no lines of `a|b`); `written_twice` (by the same rater). Raises BadInput if the file
+    cannot be read or contains no table.
     """
     if entry.people is None:
         return Drafts([])
@@ -51,7 +51,7 @@ def human_tables(items: list[TanqItem], entry: TableEvaluation) -> Drafts[Predic
 
 
 def make_table_form(items: Iterable[TanqItem]) -> str:
-    """Write the form for annotators: each question with its evidence, in the order of ids."""
+    """Write the CSV form for annotators: each question with its evidence, in the order of ids."""
     return write_form(
         FORM_COLUMNS,
         (
@@ -62,7 +62,7 @@ def make_table_form(items: Iterable[TanqItem]) -> str:
 
 
 def cite_proof(proof: ItemProof) -> str:
-    """Write a proof after its page and, for text, its sections."""
+    """Write a proof after the title of its page and, for text, its sections."""
     place = " / ".join(filter(None, (proof.article, proof.parent, proof.section)))
     return f"[{place}] {proof.row or proof.text}"
 

@@ -1,6 +1,6 @@
-"""Whether a predicted name or value says what one of the answer does, for counting failures (section 5.6).
+"""Compare predicted names and values with those of the answer, to count failures (section 5.6).
 
-Relative mapping similarity gives credit for what is near; whether a cell is wrong needs more: Austria is not
+Relative mapping similarity also credits similar values. A failure needs a stricter comparison: Austria is not
 Australia, and 14 March is not 15 March.
 """
 
@@ -18,20 +18,20 @@ from rapidfuzz.distance import Levenshtein
 from tasks.tanq.graph.showing import QUANTITY, TIME
 
 LIKE = 0.9
-"""Names this alike, 0 to 1, are spellings of one name, if their digits are the same."""
+"""Minimum similarity (0 to 1) of two spellings of a name; their digits must also be equal."""
 NUMBER_CUT = 0.005
-"""Amounts are the same below this distance, relative to the answer's."""
+"""Maximum difference of two equal amounts, relative to the answer's amount."""
 NOTHING = frozenset({
     "", "n a", "na", "none", "null", "nan", "unknown", "not known", "not found", "not available", "not given",
     "not mentioned", "not specified", "missing",
 })  # fmt: skip
-"""What stands in a cell that says nothing, as `simplify` leaves it."""
+"""Texts of a cell without a value, normalised by `simplify`."""
 MOST_PARTS, LONGEST_AMOUNT = 40, 80
-"""What is looked at of a cell: no answer has so many values, no number so many characters."""
+"""Maximum number of values that are read from a cell, and of characters in an amount."""
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 AMOUNT = re.compile(rf"[^\d\-]*(-?\d[\d,\u00a0\u202f ]*(?:\.\d+)?)\s*({'|'.join(SCALES)})?(\D*)")
 POWER = re.compile(r"(?<=[a-z])[23\u00b2\u00b3]\b")
-"""Of a unit, as in `km2`."""
+"""The exponent of a unit, as in `km2`."""
 REMARK = re.compile(r"\s*\([^()]*\)")
 BOUND = r"[;,/&\n]|\band\b"
 PARTS = re.compile(r"\s*[;/\n]\s*|,\s+|,(?!\d)|\s+and\s+|\s*&\s*")
@@ -39,24 +39,24 @@ PARTS = re.compile(r"\s*[;/\n]\s*|,\s+|,(?!\d)|\s+and\s+|\s*&\s*")
 
 @lru_cache(maxsize=4096)
 def simplify(text: str) -> str:
-    """Fold case, accents, punctuation, a leading `the` and remarks in parentheses."""
+    """Normalise case, accents and punctuation, and remove a leading `the` and remarks in parentheses."""
     return fold(REMARK.sub("", text) or text).removeprefix("the ")
 
 
 def fold(text: str) -> str:
-    """Fold case, accents and punctuation."""
+    """Normalise case, accents and punctuation."""
     decomposed = unicodedata.normalize("NFKD", text).casefold()
     kept = "".join(char for char in decomposed if not unicodedata.combining(char))
     return re.sub(r"[\W_]+", " ", kept).strip()
 
 
 def is_nothing(text: str) -> bool:
-    """Return whether a cell says nothing: it is empty, a dash, or says that nothing is known."""
+    """Return whether a cell has no value: it is empty, a dash, or says that the value is unknown."""
     return simplify(text) in NOTHING
 
 
 def is_same_name(gold: str, said: str) -> bool:
-    """Return whether two names are spellings of one."""
+    """Return whether two names are spellings of the same name."""
     one, other = simplify(gold), simplify(said)
     if one == other:
         return bool(one) or gold.strip() == said.strip()
@@ -66,7 +66,7 @@ def is_same_name(gold: str, said: str) -> bool:
 
 
 def is_same_value(gold: str, said: str, kind: str) -> bool:
-    """Return whether a value is the answer's. kind: of the column, which says how it is compared."""
+    """Return whether a predicted value is equal to the answer's. kind: the kind of the column's values."""
     if kind == TIME:
         return sort_date_words(gold) == sort_date_words(said)
     if kind == QUANTITY:
@@ -78,7 +78,7 @@ def is_same_value(gold: str, said: str, kind: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def count_values(gold: tuple[str, ...], said: str, kind: str) -> tuple[int, int]:
-    """Count the answer's values that a cell has, and what else it has."""
+    """Count the answer's values that a cell contains, and the other values in the cell."""
     if is_nothing(said):
         return 0, 0
     if len(gold) == 1 and is_same_value(gold[0], said, kind):
@@ -95,13 +95,13 @@ def count_values(gold: tuple[str, ...], said: str, kind: str) -> tuple[int, int]
 
 
 def split_parts(text: str, kind: str) -> Iterator[str]:
-    """Split a cell at the signs that stand between values; a date's own comma is none."""
+    """Split a cell at the separators between values, but not at the comma within a date."""
     parts = re.split(r"\s*[;\n]\s*", text) if kind == TIME else PARTS.split(text)
     return (part for part in parts if part and simplify(part) not in ("", "and"))
 
 
 def read_amount(text: str) -> float | None:
-    """Read a text with one number, as people write it: `385,207 km²`, `5.6 million`; else None."""
+    """Read a text with a single number, such as `385,207 km²` or `5.6 million`; None for other texts."""
     if len(text) > LONGEST_AMOUNT:
         return None
     match = AMOUNT.fullmatch(POWER.sub("", text.casefold().replace("\u2212", "-")))
@@ -111,7 +111,7 @@ def read_amount(text: str) -> float | None:
 
 
 def sort_date_words(text: str) -> list[str]:
-    """Sort the words of a date, months by their first letters: `March 14, 1879` is `14 mar 1879`."""
+    """Return the sorted words of a date, with short month names: `March 14, 1879` equals `14 mar 1879`."""
     try:
         day = date.fromisoformat(text.strip())
     except ValueError:
@@ -122,13 +122,13 @@ def sort_date_words(text: str) -> list[str]:
 
 
 def _cut_known(gold: tuple[str, ...], said: str) -> tuple[list[str], str]:
-    """Cut the answer's values out of a cell, longest first; return those that are not in it, and the rest.
+    """Remove the answer's values from a cell, longest first; return the values not found, and the rest.
 
-    So a value keeps its own comma or `and`.
+    In this way, a comma or `and` within a value does not split the value.
     """
     rest, left = said.strip(), list(gold)
     for value in sorted(gold, key=lambda gold_value: (-len(gold_value), gold_value)):
-        # Between two signs, since within a longer name it is another: `Guinea` in `Equatorial Guinea`.
+        # Only between separators, because a longer name is another entity: `Guinea` in `Equatorial Guinea`.
         pattern = rf"({BOUND}|^)\s*{re.escape(value)}(?:{REMARK.pattern})?\s*(?={BOUND}|$)"
         rest, cut = re.subn(pattern, r"\1;", rest, count=1, flags=re.IGNORECASE)
         if cut:

@@ -1,4 +1,4 @@
-"""Stage: similarity of every predicted table, and what went wrong in it (sections 5.1, 5.6, 5.7)."""
+"""Stage: score every predicted table, and list its failures and faults (sections 5.1, 5.6 and 5.7)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,14 @@ PREDICTIONS = 500
 
 @dataclass(frozen=True)
 class PredictionScore:
-    """Stages scores, system_scores and human_scores: relative mapping similarity by both rules.
+    """A row of the stages that score predictions: relative mapping similarity by both rules.
 
-    id: the prediction's; figures are fractions of 1, None where there is no reply to score; failures: kinds
-    of Table 11 that a rule can tell; faults: those of section 5.7; None if the prediction is not of the open
-    agent, or has no reply.
+    The stages are `scores`, `system_scores` and `human_scores`.
+
+    - id: the id of the prediction.
+    - precision, recall, F1: fractions of 1; None if there is no reply.
+    - failures: the kinds of Table 11 that rules detect.
+    - faults: those of section 5.7; None without a reply, and for other systems than the open agent.
     """
 
     id: str
@@ -46,9 +49,9 @@ class PredictionScore:
 
 @splits("predictions", PREDICTIONS)
 def scores(items: list[TanqItem], predictions: list[Prediction]) -> Drafts[PredictionScore]:
-    """Score every prediction; one without a reply is a row without figures.
+    """Score every prediction; a prediction without a reply gets a row without scores.
 
-    A reply without a table is scored as an empty one: precision 1, recall 0.
+    A reply without a table is scored as an empty table: precision 1, recall 0.
     """
     return Drafts(score_all(items, predictions, "predictions"))
 
@@ -56,13 +59,13 @@ def scores(items: list[TanqItem], predictions: list[Prediction]) -> Drafts[Predi
 def score_all(
     items: Iterable[TanqItem], predictions: Iterable[Prediction], artifact: str
 ) -> list[PredictionScore]:
-    """Score predictions in their order. artifact: the one they are of, for their origin."""
+    """Score predictions in their order. artifact: the artifact that they come from, for their origin."""
     by_id = {item.id: item for item in items}
     return [score_prediction(by_id[row.item], row, artifact) for row in predictions]
 
 
 def score_prediction(item: TanqItem, prediction: Prediction, artifact: str) -> PredictionScore:
-    """Score one prediction by both rules, and name its failures and faults."""
+    """Score one prediction by both rules, and list its failures and faults."""
     replied = not prediction.failed
     match = match_table(item, prediction.table) if prediction.table else None
     released, paper = compare_tables(item, prediction.table or ()) if replied else (None, None)
@@ -83,18 +86,21 @@ def score_prediction(item: TanqItem, prediction: Prediction, artifact: str) -> P
 
 
 def compare_tables(item: TanqItem, table: Rows) -> tuple[RmsScores, RmsScores]:
-    """Compute similarity by the released rule, from the answer's text, and the paper's, from its values."""
+    """Compute the similarity of a predicted table with the answer, by the released and by the paper's rule.
+
+    The released rule uses the answer's text, the paper's rule its lists of values.
+    """
     said = read_rows(table)
     return compute_released(parse_table(item.answer_table), said), compute_paper(list_values(item), said)
 
 
 def read_rows(table: Rows) -> CellTable:
-    """Read predicted rows as `benchloom score rms` does. A first header `title` stays one."""
+    """Read predicted rows as `benchloom score rms` does. A first header `title` remains a header."""
     return get_table({"rows": [list(row) for row in table]}, "rows")
 
 
 def list_values(item: TanqItem) -> CellTable:
-    """Make the answer's table with the values of each cell listed, without rows that fail a filter."""
+    """Make the answer's table with a list of values in each cell, without rows that fail a filter."""
     rows: list[tuple[Cell, ...]] = [_fold(["entity", *(column.header for column in item.columns)])]
     for row in item.rows:
         if row.filter_pass:
@@ -108,14 +114,14 @@ def _fold(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def list_scored(rows: Iterable[PredictionScore]) -> list[Scored]:
-    """List the F1 of each prediction by the released rule for the comparison of nights; None if unscored."""
+    """List the F1 of each prediction by the released rule, for comparing nights; None if unscored."""
     return [Scored(row.id, row.item, row.released_f1) for row in rows]
 
 
 def list_answered(
     items: list[TanqItem], predictions: list[Prediction], scores: list[PredictionScore]
 ) -> list[Answered]:
-    """List the prediction behind each score, for comparisons."""
+    """List question, reference and prediction for each score, for comparisons."""
     asked, given = {row.id: row for row in items}, {row.id: row for row in predictions}
     return [
         Answered(

@@ -1,4 +1,4 @@
-"""Stage: similarity of the tables that a system of the user's predicted, for nights."""
+"""Stage: score the tables that a user's system predicted, for nights."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from tasks.tanq.solve.prediction import Prediction
 
 
 def system_scores(items: list[TanqItem], predictions: list[Prediction]) -> Drafts[PredictionScore]:
-    """Score every prediction as `scores` does."""
+    """Score every prediction in the same way as stage `scores`."""
     return Drafts(score_all(items, predictions, "predictions"))

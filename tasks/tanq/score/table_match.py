@@ -1,4 +1,4 @@
-"""A predicted table compared with the answer table: its header, columns, rows and cells (section 5.6)."""
+"""Match a predicted table with the answer table: its header, columns, rows and cells (section 5.6)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ENTITY_HEADS = frozenset({"entity", "name", "item", "title", "answer"})
 FILLERS = frozenset({"of", "the", "in", "and", "a", "an", "by", "its", "their"})
 UNIT = re.compile(r"\([^()]*\)|\[[^\][]*\]")
 CELLS_TOLD = 10
-"""Cells by which a column under an unknown header is known."""
+"""Maximum number of cells by which a column with an unknown header is identified."""
 SPELLING = 0.85
-"""Headers this alike, 0 to 1, are spellings of one."""
+"""Minimum similarity (0 to 1) of two spellings of a header."""
 
 Rows = Sequence[Sequence[str]]
 
@@ -28,11 +28,15 @@ Rows = Sequence[Sequence[str]]
 class TableMatch:
     """The match between a predicted table and the answer.
 
-    rows: of the predicted table, turned if its entities stood in its first row; head: its first row is a
-    header; columns: for each column of the answer the place of its own, None if it is missing; entities: for
-    each row of the item's answer list, those that fail a filter too, the places of its rows; cells: for each
-    row of the answer list the state of each cell: RIGHT has all values and no other, PARTIAL some, or none
-    said, WRONG another value, MISSING no such row or column; UNTOLD: the answer has none either.
+    - rows: the predicted rows, transposed if the entities are in the first row of the reply's table.
+    - head: whether the first row is a header.
+    - columns: for each column of the answer, the position of the predicted column; None if it is missing.
+    - entities: for each row of the answer list, also those failing a filter, the positions of predicted rows.
+    - cells: for each row of the answer list, the state of each cell.
+
+    A cell is RIGHT if all values and no others are predicted. PARTIAL has only some of the values or none,
+    WRONG has another value, MISSING has no predicted row or column. In UNTOLD, the answer has no value
+    either.
     """
 
     rows: tuple[tuple[str, ...], ...]
@@ -43,31 +47,32 @@ class TableMatch:
 
     @property
     def body(self) -> range:
-        """The places of rows that are not the header."""
+        """The positions of the rows below the header."""
         return range(int(self.head), len(self.rows))
 
     @property
     def others(self) -> tuple[int, ...]:
-        """The places of rows whose entity is not in the answer list."""
+        """The positions of rows whose entity is not in the answer list."""
         known = {place for places in self.entities for place in places}
         return tuple(place for place in self.body if place not in known)
 
     @property
     def unrequested(self) -> tuple[int, ...]:
-        """The places of columns beside the first that the answer does not have."""
+        """The positions of columns after the first that the answer does not have."""
         width = max(map(len, self.rows), default=0)
         return tuple(place for place in range(1, width) if place not in self.columns)
 
     def read(self, row: int, column: int) -> str:
-        """Return the text of a cell, empty where a short row has none."""
+        """Return the text of a cell; empty if its row is too short."""
         return self.rows[row][column] if column < len(self.rows[row]) else ""
 
 
 def match_table(item: TanqItem, table: Rows) -> TableMatch:
     """Match a predicted table with an item's answer.
 
-    Columns are known by the words of their headers, else by most of their cells; without a header by their
-    cells, else by their order where there are as many. A row is known by its first cell.
+    Columns are matched by the words of their headers, otherwise by most of their cells. Without a header,
+    they are matched by cells, otherwise by order if their number is the same. Rows are matched by their first
+    cells.
     """
     rows = turn(item, table)
     head = has_header(item, rows)
@@ -82,7 +87,7 @@ def match_table(item: TanqItem, table: Rows) -> TableMatch:
 
 
 def turn(item: TanqItem, table: Rows) -> tuple[tuple[str, ...], ...]:
-    """Turn a table whose first row has more of the answer's entities than its first column."""
+    """Transpose a table whose first row has more of the answer's entities than its first column."""
     rows = tuple(tuple(cell.strip() for cell in row) for row in table)
     names = [row.label for row in item.rows]
     across = sum(_is_any(names, cell) for cell in rows[0][1:]) if rows else 0
@@ -91,7 +96,7 @@ def turn(item: TanqItem, table: Rows) -> tuple[tuple[str, ...], ...]:
 
 
 def has_header(item: TanqItem, rows: Rows) -> bool:
-    """Return whether the first row is a header: it names no entity, and has no value of the answer's."""
+    """Return whether the first row is a header: it contains no entity and no value of the answer."""
     if not rows or not rows[0]:
         return False
     first, *cells = rows[0]
@@ -107,7 +112,10 @@ def has_header(item: TanqItem, rows: Rows) -> bool:
 
 
 def match_entities(answers: Sequence[FinalRow], rows: Rows, start: int) -> tuple[tuple[int, ...], ...]:
-    """List for each answer the places of its rows: those of its very name, else of a like one."""
+    """List the positions of the rows of each answer.
+
+    A row belongs to the answer with exactly its name, otherwise to the first one with a similar name.
+    """
     places: list[list[int]] = [[] for _ in answers]
     names = [simplify(answer.label) for answer in answers]
     for place in range(start, len(rows)):
@@ -122,7 +130,7 @@ def match_entities(answers: Sequence[FinalRow], rows: Rows, start: int) -> tuple
 def match_columns(
     item: TanqItem, rows: Rows, head: bool, entities: Sequence[Sequence[int]]
 ) -> tuple[int | None, ...]:
-    """Find the place of each column of the answer, each place once."""
+    """Return the position of the predicted column for each column of the answer, without repetition."""
     found: list[int | None] = [None] * len(item.columns)
     width = max(map(len, rows), default=0)
     if head:
@@ -141,9 +149,10 @@ def match_columns(
 
 
 def compare_heads(gold: str, said: str) -> float:
-    """Compare two headers by their words without units, 0 to 1; 0 unless one has all words of the other.
+    """Compare two headers by their words without units, from 0 to 1.
 
-    Headers that differ by a letter or two count as half alike.
+    If one header has all words of the other, the result is the share of common words. Otherwise, the result
+    is half the similarity of their letters if that is at least `SPELLING`, or else 0.
     """
     one, other = _list_words(gold), _list_words(said)
     if not one or not other:
@@ -166,7 +175,11 @@ def _drop_plural(word: str) -> str:
 
 
 def _take_best(found: list[int | None], pairs: list[tuple[float, int, int]]) -> None:
-    """Take pairs of columns in descending likeness, each column and each place once; ties by position."""
+    """Assign predicted columns to those of the answer, the most similar pairs first; each is assigned once.
+
+    pairs: similarity, number of the answer's column, and position of the predicted column. Ties are decided
+    by position.
+    """
     taken = {place for place in found if place is not None}
     for likeness, number, place in sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2])):
         if likeness > 0 and found[number] is None and place not in taken:
@@ -177,9 +190,9 @@ def _take_best(found: list[int | None], pairs: list[tuple[float, int, int]]) -> 
 def _compare_cells(
     item: TanqItem, rows: Rows, entities: Sequence[Sequence[int]], number: int, place: int
 ) -> float:
-    """Compute the share of a predicted column's cells that have a value of the answer's; 0 if not most do.
+    """Return the share of a predicted column's cells that contain a value of the answer.
 
-    A few cells tell.
+    The result is 0 unless the share is more than a half. Up to `CELLS_TOLD` cells are compared.
     """
     column = item.columns[number]
     pairs = (

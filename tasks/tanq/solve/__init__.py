@@ -1,1 +1,1 @@
-"""Baselines: closed book, oracle, and an agent with search."""
+"""Baselines that predict tables: closed book, oracle, and an agent with search."""

@@ -1,4 +1,4 @@
-"""A local index of articles for the open agent: SQLite's full-text search, on disk for the time of a run."""
+"""A temporary index of articles for the open agent, with SQLite's full-text search."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from tasks.sources.wikipedia.rows import ArticleRow, PartRow
 
 ARTICLES, PARTS = "articles.parquet", "parts.parquet"
 MOST_WORDS = 32
-"""Words of a search that count."""
+"""Maximum number of words in a search; further words are ignored."""
 WORDS = re.compile(r"\w+")
 TOKENS = "tokenize = 'porter unicode61 remove_diacritics 2'"
 WEIGHTS = "10.0, 5.0, 1.0"
-"""Of a word in a title, in the titles that redirect to it, and in the text."""
+"""BM25 weights of a word in a title, in titles that redirect to it, and in the text."""
 SCHEMA = (
     "CREATE TABLE articles (place INTEGER PRIMARY KEY, title TEXT NOT NULL)",
     "CREATE TABLE names (name TEXT PRIMARY KEY, place INTEGER NOT NULL) WITHOUT ROWID",
@@ -30,20 +30,20 @@ SCHEMA = (
 
 
 class ArticleShelf:
-    """Articles by name and by words. Names are looked up in the index alone and never taken for paths."""
+    """Finds articles by name and by words. Names are only looked up in the index and never used as paths."""
 
     def __init__(self, base: sqlite3.Connection) -> None:
         self._base = base
 
     def find(self, name: str) -> str | None:
-        """Find the title of an article by its name, or one that redirects to it, whatever the case."""
+        """Return the title of the article with a name, or with a redirect of that name; case is ignored."""
         rows = self._base.execute(
             "SELECT title FROM names JOIN articles USING (place) WHERE name = ?", (_fold(name),)
         ).fetchall()
         return str(rows[0][0]) if rows else None
 
     def search(self, words: str) -> str | None:
-        """Find the one article that answers best to words, by BM25; None if none has any of them."""
+        """Return the title of the best article for the words by BM25; None if no article has any of them."""
         query = _make_query(words)
         if not query:
             return None
@@ -55,11 +55,14 @@ class ArticleShelf:
         return str(rows[0][0]) if rows else None
 
     def read_intro(self, title: str) -> list[str]:
-        """Read the sentences that stand before the first section."""
+        """Return the sentences before the first section."""
         return [text for _, kind, section, _, text in self._read(title) if kind == TEXT and not section]
 
     def find_evidence(self, title: str, words: str, most: int) -> list[str]:
-        """Find the sentences, cells and infobox entries of an article with any of the words, best first."""
+        """Return the sentences, cells and infobox entries of an article with any of the words, best first.
+
+        most: maximum number of results.
+        """
         query, rows = _make_query(words), self._read(title)
         if not query:
             return []
@@ -85,7 +88,7 @@ class ArticleShelf:
 def open_shelf(folder: Path) -> Iterator[ArticleShelf]:
     """Index the articles of a folder (`benchloom import wikipedia`) in a temporary file.
 
-    Raises BadInput for a folder that is none.
+    Raises BadInput if the folder contains no imported articles.
     """
     with (
         tempfile.TemporaryDirectory(prefix="benchloom-articles-") as place,
@@ -102,7 +105,7 @@ def open_shelf(folder: Path) -> Iterator[ArticleShelf]:
 
 
 def _fill(base: sqlite3.Connection, folder: Path) -> None:
-    """Write articles and parts, one article in memory at a time."""
+    """Write the articles and their parts to the index, with one article in memory at a time."""
     aliases: dict[str, str] = {}
     places: dict[str, int] = {}
     for row in StoredRows(folder / ARTICLES, ArticleRow):
@@ -115,7 +118,7 @@ def _fill(base: sqlite3.Connection, folder: Path) -> None:
     names += [
         (_fold(alias), places[title]) for title in places for alias in aliases[title].split("\n") if alias
     ]
-    # A title comes before a redirect of the same name but for the case.
+    # A title takes precedence over a redirect whose name differs only by case.
     base.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", names)
     for title, article_parts in groupby(StoredRows(folder / PARTS, PartRow), key=lambda part: part.article):
         parts = list(article_parts)
@@ -135,7 +138,7 @@ def _fill(base: sqlite3.Connection, folder: Path) -> None:
 
 
 def _label(part: PartRow) -> str:
-    """Write what stands beside a part: a cell's headers, an infobox entry's label."""
+    """Return the label of a part: the headers of a cell, or the label of an infobox entry."""
     headers: Sequence[str] = part.headers[-1:] if part.kind == "infobox" else part.headers
     return ", ".join(filter(None, headers))
 
@@ -150,5 +153,5 @@ def _fold(name: str) -> str:
 
 
 def _make_query(words: str) -> str:
-    """Write a full-text query for any of the words; each is quoted, so that none is read as an operator."""
+    """Write a full-text query for any of the words. Words are quoted, so that none is read as an operator."""
     return " OR ".join(f'"{word}"' for word in dict.fromkeys(WORDS.findall(words.lower())[:MOST_WORDS]))

@@ -1,4 +1,4 @@
-"""The agent's calculator: arithmetic by the library simpleeval, and nothing beside it."""
+"""The calculator of the open agent: only arithmetic, evaluated by the library simpleeval."""
 
 from __future__ import annotations
 
@@ -11,27 +11,30 @@ from math import isfinite
 from simpleeval import SimpleEval
 
 LONGEST = 200
-"""Characters of an expression."""
+"""Maximum length of an expression in characters."""
 MOST = 1e18
-"""No number on the way may be larger: nothing that a table asks for is."""
+"""Maximum absolute value of every intermediate value. No cell of a table needs larger numbers."""
 MOST_POWER = 64
+"""Maximum exponent of a power, because 9**9**9 would take forever to compute."""
 FORM = re.compile(r"(?:[\d.,+\-*/%() \t]|[eE](?=[+-]?\d)|\b(?:round|abs|min|max)\b)+")
 GROUPED = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?!\d)")
 SIGNS = {0xD7: "*", 0x2212: "-", ord("^"): "**"}
-"""What people write for them: the signs of multiplication, of minus, and of a power."""
+"""Common signs for multiplication, minus and power -> Python's operators."""
 DIGITS = 12
+"""Number of significant digits in a result, and maximum number of digits for `round`."""
 Number = int | float
 
 
 class NoArithmetic(ValueError):
-    """Raised for what is not computed; the message says why, for the agent to read."""
+    """Raised if an expression cannot be computed; the message tells the agent why."""
 
 
 def calculate(expression: str) -> str:
-    """Compute an arithmetic expression, such as `round((2024 - 1879) / 3, 1)`; return the number as text.
+    """Compute an arithmetic expression, such as `round((2024 - 1879) / 3, 1)`, and return the number as text.
 
-    Thousands may be grouped (`385,207`), except within the brackets of a function. Raises NoArithmetic for
-    anything else: names, texts, attributes, numbers beyond 1e18, powers beyond 64, long expressions.
+    Thousands may be grouped (`385,207`), except in an expression with a function. Raises NoArithmetic for
+    anything else: names, texts, attributes, numbers beyond 1e18, powers beyond 64, and expressions of more
+    than 200 characters.
     """
     text = " ".join(expression.split()).strip("` ").translate(SIGNS)
     if len(text) > LONGEST:
@@ -57,7 +60,10 @@ def _write(value: Number) -> str:
 
 
 def _check(value: object) -> Number:
-    """Hold a number below the limit, at every step on the way. Raises NoArithmetic."""
+    """Return a number within the limit; this is applied to every intermediate value.
+
+    Raises NoArithmetic for anything else.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise NoArithmetic("it is no number")
     if not isfinite(value) or abs(value) > MOST:
@@ -70,7 +76,7 @@ def _hold(compute: Callable[..., Number]) -> Callable[..., Number]:
 
 
 def _raise(base: Number, power: Number) -> Number:
-    """Raise to a power, one that is checked before it is computed: 9**9**9 would take for ever."""
+    """Compute a power; its exponent is checked first, because 9**9**9 would take forever."""
     if abs(power) > MOST_POWER:
         raise NoArithmetic(f"a power is at most {MOST_POWER}")
     return _check(_check(base) ** power)

@@ -1,4 +1,4 @@
-"""The open agent: a main agent that gives sub-tasks to sub-agents with search tools (section 4)."""
+"""The open agent: a main agent that assigns sub-tasks to sub-agents with search tools (section 4)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tasks.tanq.solve.table_options import OpenLimits
 from tasks.tanq.solve.table_text import make_table_grammar
 
 SHOWN_NAME = 80
-"""Characters of a name that is not there."""
+"""Maximum number of characters that are shown of an unknown article's name or of an unread reply."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class AgentNote:
 
 
 class OpenSession:
-    """An item's work in progress, for the prediction's row. articles: titles of what was read."""
+    """The state of the agent's work on an item. articles: titles of the articles that were read."""
 
     def __init__(
         self, row: str, role: str, question: str, shelf: ArticleShelf, params: OpenLimits, ask: Ask
     ) -> None:
-        """row: the prediction's id. role: the model that is asked."""
+        """Start a session. row: the id of the prediction; role: the role of the model that is asked."""
         self.question, self.params = clean(question), params
         self.steps: list[OpenStep] = []
         self.calls: list[str] = []
@@ -71,7 +71,7 @@ class OpenSession:
         tools: Sequence[Tool],
         max_tokens: int,
     ) -> AgentMove | None:
-        """Ask for a step; None if no attempt could be read, which is a step of the chain too."""
+        """Ask for the next step. Returns None if no reply could be parsed, which is recorded as a step."""
         answer = await self._ask(
             prompt, fields, role=self._role, row=self._row, parse=parse, grammar=grammar, tools=tools,
             max_tokens=max_tokens,
@@ -90,9 +90,12 @@ class OpenSession:
         tokens: int,
         thought: str,
     ) -> str:
-        """Ask for the table's text; empty if there is no reply, and `failed` says why.
+        """Ask for the text of the table.
 
-        thought: the agent's last, by which it ended its search.
+        Returns an empty text without a reply, with the reason in `failed`.
+
+
+        thought: the agent's last thought, with which it ended the search.
         """
         answer = await self._ask(
             prompt, fields, role=self._role, row=self._row, parse=parse, grammar=grammar, max_tokens=tokens
@@ -105,7 +108,7 @@ class OpenSession:
         return answer.value
 
     def use(self, agent: str, move: AgentMove) -> AgentNote:
-        """Use a tool, and record the step with its result."""
+        """Run a tool, and record the step with its result."""
         found = run_tool(self._shelf, move, self.params.evidence)
         if found.article is not None:
             self.articles.append(found.article)
@@ -114,11 +117,11 @@ class OpenSession:
         return AgentNote(clean(f"{move.tool}: {move.argument}"), quote_data(result))
 
     def note(self, agent: str, move: AgentMove, result: str) -> None:
-        """Record a step; `agent` is `main`, or the task of a sub-agent."""
+        """Record a step. agent: `main`, or the task of a sub-agent."""
         self.steps.append(OpenStep(agent, move.thought, move.tool, move.argument, result))
 
     def _truncate(self, lines: Sequence[str]) -> list[str]:
-        """Keep the first lines that fit a result; one that is longer than all is cut."""
+        """Keep the first lines that fit a result; if the first line is too long, it is cut."""
         kept: list[str] = []
         left = float(self.params.result_tokens)
         for line in lines:
@@ -133,14 +136,14 @@ class OpenSession:
 
 @dataclass(frozen=True)
 class ShelfResult:
-    """The result of a tool. article: the title of the one whose text it is; None if it is of none."""
+    """The result of a tool. article: the title of the article that its text comes from; None if none."""
 
     lines: list[str]
     article: str | None = None
 
 
 def run_tool(shelf: ArticleShelf, move: AgentMove, evidence: int) -> ShelfResult:
-    """Run a tool of the agent; what it cannot do comes back as a line that says why."""
+    """Run one of the agent's tools. If the tool fails, the result is a line with the reason."""
     name, _, words = move.argument.partition(BETWEEN)
     if move.tool == CALCULATE:
         try:
@@ -165,10 +168,10 @@ def run_tool(shelf: ArticleShelf, move: AgentMove, evidence: int) -> ShelfResult
 
 
 async def search_table(session: OpenSession, window: int, table_tokens: int) -> str:
-    """Answer a question: sub-tasks and calculations one after the other, then the table.
+    """Answer a question: run sub-tasks and calculations in sequence, then write the table.
 
-    A step that cannot be read counts as one. window: of the model, in tokens. Returns the reply with the
-    table; empty if there was none.
+    A reply that cannot be parsed counts as a step. window: the context window of the model in tokens. Returns
+    the reply with the table; empty if there is none.
     """
     params = session.params
     notes: list[AgentNote] = []
@@ -203,7 +206,7 @@ async def search_table(session: OpenSession, window: int, table_tokens: int) -> 
     room = measure_table_room(session.question, window, table_tokens)
     return await session.write(
         "open_table",
-        # What was found is said first; what the tools returned bears it out, as far as there is room.
+        # The findings come first; the tools' results, which support them, follow as far as there is room.
         {"question": session.question, "notes": fit_notes(session, [*notes, *evidence], room)},
         parse_reply,
         make_table_grammar(),
@@ -213,7 +216,7 @@ async def search_table(session: OpenSession, window: int, table_tokens: int) -> 
 
 
 async def work_on_task(session: OpenSession, task: str, window: int, evidence: list[AgentNote]) -> str:
-    """Have a sub-agent work on a task; return what it found. Its tools' results are added to `evidence`."""
+    """Let a sub-agent work on a task, and return its findings. The results of its tools go to `evidence`."""
     params = session.params
     notes: list[AgentNote] = []
     for number in range(params.sub_steps):
@@ -241,7 +244,10 @@ async def work_on_task(session: OpenSession, task: str, window: int, evidence: l
 
 
 def fit_notes(session: OpenSession, notes: Sequence[AgentNote], room: float) -> list[AgentNote]:
-    """Keep the notes that have room, each once and the first ones first; what is left out is named."""
+    """Keep the notes that fit into `room` tokens, without duplicates and in order.
+
+    Notes that do not fit are listed in the session's `left_out`.
+    """
     kept: list[AgentNote] = []
     for note in dict.fromkeys(notes):
         size = estimate_tokens(note.head) + estimate_tokens(note.result)

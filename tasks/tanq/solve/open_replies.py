@@ -1,4 +1,4 @@
-"""Parse the open agent's reply: one step, as labelled lines or as a call of a tool."""
+"""Parse a reply of the open agent: one step, as labelled lines or as a tool call."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ WIKI_SEARCH, FIND_EVIDENCE, GET_INTRO = "WikiSearch", "FindEvidence", "GetIntro"
 MAIN_ACTIONS = (SUB_TASK, CALCULATE)
 SUB_ACTIONS = (WIKI_SEARCH, FIND_EVIDENCE, GET_INTRO)
 BETWEEN = " | "
-"""Stands between the article and the keywords of a step."""
+"""Separates the article and the keywords of a step."""
 CHARACTERS_PER_TOKEN = 3
+"""Estimated number of characters per token, from which grammars derive the lengths of lines."""
 LONGEST = 400
-"""Characters of a thought or an argument that are kept."""
+"""Maximum number of characters of a thought or an argument; the rest is cut."""
 ACTIONS = "|".join((*MAIN_ACTIONS, *SUB_ACTIONS))
 CALL = re.compile(rf"(?m)^\W{{0,6}}(?:Action\W{{1,6}})?({ACTIONS})[ \t]*[(\[](.*)[)\]]\W{{0,6}}$")
-"""The notation of the paper: `FindEvidence(Oslo, population)`."""
+"""A call in the notation of the paper: `FindEvidence(Oslo, population)`."""
 
 END = re.compile(rf"(?im)^{SIGNS}{TABLE}{SIGNS}(?:[.:]{SIGNS})?$")
 
 
 @dataclass(frozen=True)
 class AgentMove:
-    """A step as it was read. tool: empty where the agent ends; argument is then what a sub-agent found."""
+    """A parsed step. tool: empty if the agent ends; `argument` then has a sub-agent's finding."""
 
     thought: str
     tool: str
@@ -37,19 +38,19 @@ class AgentMove:
 
 
 def parse_main_move(reply: str) -> AgentMove:
-    """Read a step of the main agent; the first one counts. Raises Unparsed if there is none."""
+    """Read a step of the main agent; of several, the first counts. Raises Unparsed if there is none."""
     if END.search(_drop_invented(reply, MAIN_ACTIONS)):
         return AgentMove(_read_thought(reply), "", "")
     return _read_move(reply, MAIN_ACTIONS, "")
 
 
 def parse_sub_move(reply: str) -> AgentMove:
-    """Read a step of a sub-agent; the first one counts. Raises Unparsed if there is none."""
+    """Read a step of a sub-agent; of several, the first counts. Raises Unparsed if there is none."""
     return _read_move(reply, SUB_ACTIONS, FOUND)
 
 
 def parse_found(reply: str) -> AgentMove:
-    """Read a sub-agent's last word, labelled or not. Raises Unparsed if it is empty."""
+    """Read the final finding of a sub-agent, labelled or not. Raises Unparsed if it is empty."""
     parts = split_parts(reply, (FOUND,))
     text = _join(parts[0][1] if parts else reply)
     if not text:
@@ -69,7 +70,7 @@ def _read_move(reply: str, actions: Sequence[str], end: str) -> AgentMove:
     if not moves:
         raise Unparsed(f"no_step: no line begins with one of {', '.join((*actions, *filter(None, (end,))))}")
     label, text = parts[moves[0]]
-    # What stands below the first line is of the model's own invention, unless it is a finding.
+    # Text below the first line is invented by the model, except in a finding.
     argument = _join(text) if label == end else _join(text.strip().partition("\n")[0])
     if not argument:
         raise Unparsed(f"no_step: nothing stands after `{label}:`")
@@ -83,7 +84,7 @@ def _list_keywords(parts: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _drop_invented(reply: str, actions: Sequence[str]) -> str:
-    """Drop what a reply has from its first action on."""
+    """Cut a reply at its first action, because the model invents what follows."""
     return re.split(rf"(?m)^{SIGNS}(?:{'|'.join(actions)}){SIGNS}[:(\[]", reply)[0]
 
 
@@ -98,14 +99,14 @@ def _join(text: str) -> str:
 
 
 def make_main_grammar(params: OpenLimits, *, noted: bool) -> str:
-    """Build the GBNF grammar of a main agent's step. noted: whether it may calculate or end by now."""
+    """Build the GBNF grammar for a step of the main agent. noted: whether it may calculate or end already."""
     line = _line(params.step_tokens)
     more = f' | "{CALCULATE}: " [0-9+*/().% -]{{1,80}} | "{TABLE}"' if noted else ""
     return f'root ::= "{THOUGHT}: " line "\\n" ("{SUB_TASK}: " line{more})\nline ::= {line}'
 
 
 def make_sub_grammar(params: OpenLimits, *, noted: bool) -> str:
-    """Build the GBNF grammar of a sub-agent's step. noted: whether it may say what it found by now."""
+    """Build the GBNF grammar for a step of a sub-agent. noted: whether it may report its finding already."""
     more = f' | "{FOUND}: " found' if noted else ""
     return (
         f'root ::= "{THOUGHT}: " line "\\n" ("{WIKI_SEARCH}: " line | "{GET_INTRO}: " line'
@@ -115,17 +116,20 @@ def make_sub_grammar(params: OpenLimits, *, noted: bool) -> str:
 
 
 def make_found_grammar(params: OpenLimits) -> str:
-    """Build the GBNF grammar of a sub-agent's last word."""
+    """Build the GBNF grammar for the final finding of a sub-agent."""
     return f'root ::= "{FOUND}: " {_line(params.found_tokens, 1)}'
 
 
 def _line(tokens: int, lines: int = 2) -> str:
-    """Write a line of at most so many characters, of which a step has so many."""
+    """Build the pattern of a line that uses one of `lines` equal shares of a step's tokens."""
     return f"[^ \\t\\n\\r] [^\\n\\r]{{0,{tokens * CHARACTERS_PER_TOKEN // lines}}}"
 
 
 def offer_main(*, noted: bool) -> tuple[Tool, ...]:
-    """Offer the main agent its tools, for endpoints that have tool calls."""
+    """Return the main agent's tools, for endpoints with tool calls.
+
+    noted: whether it may calculate or end.
+    """
     task = _make_tool("sub_task", "Have one thing found out in Wikipedia.", {SUB_TASK: "What, by full names"})
     if not noted:
         return (task,)
@@ -138,7 +142,7 @@ def offer_main(*, noted: bool) -> tuple[Tool, ...]:
 
 
 def offer_sub(*, noted: bool) -> tuple[Tool, ...]:
-    """Offer a sub-agent its tools, for endpoints that have tool calls."""
+    """Return a sub-agent's tools, for endpoints with tool calls. noted: whether it may report its finding."""
     title = "Title of an article"
     tools = (
         _make_tool("wiki_search", "Find the one article that fits best.", {WIKI_SEARCH: "Words"}),
@@ -153,7 +157,7 @@ def offer_sub(*, noted: bool) -> tuple[Tool, ...]:
 
 
 def offer_found() -> tuple[Tool, ...]:
-    """Offer a sub-agent the tool that ends its work."""
+    """Return the tool by which a sub-agent reports its finding."""
     return (
         _make_tool("found", "Say what was found.", {FOUND: "All names and figures that the task asks for"}),
     )

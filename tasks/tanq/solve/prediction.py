@@ -1,6 +1,6 @@
-"""A prediction: the row of what a baseline, a user's system or a person made of an item (section 4).
+"""Schema of predictions: tables predicted by a baseline, a user's system or a person (section 4).
 
-The runs of an evaluation: which baseline, model and prompt makes one.
+The module also lists the runs of an evaluation: the combinations of setting, model and prompt.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from tasks.tanq.solve.table_text import read_table
 CLOSED, ORACLE, OPEN = "closed", "oracle", "open"
 SETTINGS = (CLOSED, ORACLE, OPEN)
 MAIN = "main"
-"""The open agent that writes the table."""
+"""The name of the main agent, which writes the table."""
 UNREAD = "unread"
-"""In the place of a tool: a step that could not be read; argument is how it begins, result why."""
+"""The value of `tool` for a reply that could not be parsed.
+
+The step's argument is then the beginning of the reply, and its result the reason.
+"""
 
 
 @dataclass(frozen=True)
 class OpenStep:
-    """A step of the open agent. agent: `main` or the sub-agent's task; tool: empty for a final answer."""
+    """A step of the open agent. agent: `main`, or the sub-agent's task; tool: empty for a final answer."""
 
     agent: str
     thought: str
@@ -35,11 +38,13 @@ class OpenStep:
 
 @dataclass(frozen=True)
 class Prediction:
-    """Stages predictions, system_predictions and human_tables: a table that was predicted for an item.
+    """A row of stages `predictions`, `system_predictions` and `human_tables`: a predicted table for an item.
 
-    system: setting, model, shots and instruction as one name; shots: how many, shot_choice: `random`,
-    `chosen` or empty; reply: the whole text; table: rows of cells, the header first, None if the reply has no
-    table; left_out: ids of proofs that the window had no room for; failed: why there is no reply, else empty.
+    - system: setting, model, shots and instruction as one name.
+    - shots: number of examples. shot_choice: `random`, `chosen` or empty.
+    - reply: the whole text. table: its rows of cells, the header first; None if the reply has no table.
+    - left_out: ids of proofs, or notes of the agent, for which the context window had no room.
+    - failed: why there is no reply; otherwise empty.
     """
 
     id: str
@@ -60,7 +65,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class TableRun:
-    """The settings of a prediction. shots, choice, instruction: of closed and oracle alone."""
+    """The settings of a run. shots, choice, instruction: only used in closed and oracle."""
 
     setting: str
     model: str
@@ -70,7 +75,7 @@ class TableRun:
 
     @property
     def system(self) -> str:
-        """The system and its settings as one name."""
+        """Setting, model and prompt as one name."""
         if not self.instruction:
             return f"{self.setting}/{self.model}"
         shots = f"{self.shots}-{self.choice}" if self.choice else str(self.shots)
@@ -78,14 +83,17 @@ class TableRun:
 
 
 def list_runs(entry: TableEvaluation) -> Iterator[TableRun]:
-    """List the runs of an evaluation; the open agent has one a model, examples are for the others."""
+    """List the runs of an evaluation.
+
+    The open agent has one run per model, because its prompt has no examples.
+    """
     for model in entry.models:
         for setting in entry.settings:
             if setting == OPEN:
                 yield TableRun(OPEN, model)
                 continue
             for shots in entry.shots:
-                # One example is drawn: there is nothing to choose between.
+                # A single example is always drawn at random.
                 choices = entry.choices if shots > 1 else (RANDOM,) if shots else ("",)
                 for choice in choices:
                     for instruction in entry.instructions:
@@ -104,9 +112,9 @@ def make_prediction(
     steps: Iterable[OpenStep] = (),
     articles: Iterable[str] = (),
 ) -> Prediction:
-    """Make the row of a reply, which may hold a table or not.
+    """Make the row of a reply, with or without a table.
 
-    articles: what an agent read, as `<artifact of articles>#<title>`.
+    articles: the articles that an agent read, as `<artifact of articles>#<title>`.
     """
     return Prediction(
         id=make_id(item.id, run.system),

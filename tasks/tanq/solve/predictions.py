@@ -1,4 +1,4 @@
-"""Stage: what every baseline makes of every item, by every model (section 4)."""
+"""Stage: predict the table of every item with every baseline and model (section 4)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tasks.tanq.solve.reading import predict_table
 from tasks.tanq.solve.table_options import PredictionLimits
 
 WIKIPEDIA = Path("data/raw/wikipedia")
-"""Where imported articles lie; argument `wikipedia`."""
+"""The folder of imported articles; the stage gets it as the argument `wikipedia`."""
 
 
 async def predictions(
@@ -32,11 +32,11 @@ async def predictions(
     settings: Mapping[str, Any],
     ask: Ask,
 ) -> Drafts[Prediction]:
-    """Have every baseline of an evaluation answer its items.
+    """Let every baseline of an evaluation answer its items.
 
-    One row each, also where nothing was asked or came: then `failed` says why. wikipedia: the folder of
-    imports, of which the open agent searches the one that the set's source names. Raises StageFailed
-    without it.
+    Each prediction has a row; without a call or a reply, `failed` has the reason. wikipedia: the folder of
+    imported articles. The open agent searches the import that the set's source names. Raises StageFailed if
+    the open agent runs and the source names a folder elsewhere.
     """
     ordered = sorted(items, key=lambda item: item.id)
     asked = ordered[: entry.items]
@@ -55,7 +55,7 @@ async def predictions(
 
 
 def find_articles(wikipedia: Path, name: str, settings: Mapping[str, Any]) -> Path:
-    """Find the folder of articles of a set's source. Raises StageFailed if it is none of the imports."""
+    """Return the folder of articles of a set's source. Raises StageFailed if it is not below `WIKIPEDIA`."""
     source = settings.get(f"tanq.sets.{name}.source")
     folder = Path(str(settings.get(f"tanq.sources.{source}.articles", "")))
     if not folder.is_relative_to(WIKIPEDIA) or ".." in folder.parts:
@@ -67,7 +67,7 @@ def find_articles(wikipedia: Path, name: str, settings: Mapping[str, Any]) -> Pa
 
 
 def find_window(model: str, params: PredictionLimits, settings: Mapping[str, Any]) -> int:
-    """Find the context of a role's model, in tokens."""
+    """Return the context window of a role's model, in tokens."""
     served = settings.get(f"roles.{model}.model")
     known = settings.get(f"models.{served}.context")
     return params.windows.get(model, known if isinstance(known, int) else params.window)

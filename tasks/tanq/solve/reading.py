@@ -1,6 +1,6 @@
-"""The settings closed and oracle: one prompt with examples, and in oracle with proofs, and its reply.
+"""The settings closed and oracle: one prompt with examples, in oracle also with proofs, and one reply.
 
-A prompt shows each proof once, with its page, in an order by seed, as many as have room.
+A prompt has each proof once, with its page, in an order that depends on the seed, as far as there is room.
 """
 
 from __future__ import annotations
@@ -18,14 +18,17 @@ from tasks.tanq.solve.table_options import PredictionLimits
 from tasks.tanq.solve.table_text import make_table_grammar
 
 FRAME = 360
-"""Tokens of the longest prompt without its fields, at most."""
+"""Upper bound for the number of tokens of a prompt without its fields."""
 SLACK = 0.9
-"""The share of a window that is filled: tokens are estimated."""
+"""The share of a context window that prompts may use, because numbers of tokens are estimates."""
 
 
 @dataclass(frozen=True)
 class TableReply:
-    """A model's reply, and the proofs that did not fit the prompt. failed: why there is no reply."""
+    """A model's reply, and the ids of the proofs that did not fit the prompt.
+
+    failed: why there is no reply.
+    """
 
     reply: str
     failed: str
@@ -46,8 +49,8 @@ async def predict_table(
 ) -> TableReply:
     """Ask a model for the table of an item.
 
-    others: the set's items, whose proofs distract in the oracle setting; None asks closed-book. The item's
-    own documents have room first, the examples' after them.
+    others: the set's items, whose proofs are distractors in the oracle setting; None for closed book. The
+    item's own proofs and distractors are fitted first, then the proofs of the examples.
     """
     said = sum(
         estimate_tokens(clean(example.question)) + estimate_tokens(_show_answer(example))
@@ -93,17 +96,17 @@ async def predict_table(
 
 
 def measure_table_room(question: str, window: int, reply_tokens: int) -> float:
-    """Measure how many tokens of a window are left for data beside a question and its reply."""
+    """Estimate how many tokens of a context window are left for data beside a question and its reply."""
     return window * SLACK - reply_tokens - FRAME - estimate_tokens(clean(question))
 
 
 def _show_answer(item: TanqItem) -> str:
-    """Show an example's answer table; its lines are anyone's text, too."""
+    """Return the answer table of an example, cleaned because its text comes from outside."""
     return "\n".join(map(clean, item.answer_table.split("\n")))
 
 
 def parse_reply(reply: str) -> str:
-    """Read a reply as it is; whether it holds a table is not said here. Raises Unparsed if empty."""
+    """Return the reply without surrounding space, with or without a table. Raises Unparsed if it is empty."""
     text = reply.encode("utf-8", "replace").decode().replace("\0", "").strip()
     if not text:
         raise Unparsed("no_reply: it is empty")
@@ -112,7 +115,7 @@ def parse_reply(reply: str) -> str:
 
 @dataclass(frozen=True)
 class ShownProof:
-    """A text that proves one fact or more. ids: of its proofs."""
+    """A text that proves one or more facts. ids: the ids of its proofs."""
 
     ids: tuple[str, ...]
     text: str
@@ -120,14 +123,14 @@ class ShownProof:
 
 @dataclass(frozen=True)
 class FittedProofs:
-    """The proofs that fit the prompt, quoted; left_out: the ids of the others."""
+    """The quoted proofs that fit the prompt. left_out: the ids of the proofs that do not."""
 
     text: str
     left_out: tuple[str, ...]
 
 
 def show_item_proof(proof: ItemProof) -> str:
-    """Write a proof in a line: its page, a sentence's sections, a cell's row, an entry's label."""
+    """Write a proof on one line: its page, and sections, table row or infobox label."""
     place, text = [proof.article], proof.text
     if proof.kind == INFOBOX:
         place, text = [proof.article, "infobox"], ": ".join(filter(None, [*proof.headers[-1:], proof.text]))
@@ -139,7 +142,7 @@ def show_item_proof(proof: ItemProof) -> str:
 
 
 def gather_proofs(proofs: Iterable[ItemProof], *seed: object) -> list[ShownProof]:
-    """Gather proofs by what they show, each text once, in an order drawn by seed."""
+    """Group proofs by their shown text, so that each text occurs once; the order depends on the seed."""
     ids: dict[str, list[str]] = {}
     for proof in proofs:
         own = ids.setdefault(show_item_proof(proof), [])
@@ -150,9 +153,9 @@ def gather_proofs(proofs: Iterable[ItemProof], *seed: object) -> list[ShownProof
 
 
 def find_distractors(item: TanqItem, others: Sequence[TanqItem], count: int, seed: int) -> list[ItemProof]:
-    """Draw proofs of other questions for relations that the item asks too, of other things.
+    """Choose proofs from other questions about the item's relations, but about other entities.
 
-    There may be fewer than `count`.
+    The result may have fewer than `count` proofs.
     """
     entities, facts = {row.entity for row in item.rows}, {proof.fact for proof in item.proofs}
     texts = {show_item_proof(proof) for proof in item.proofs}
@@ -167,7 +170,7 @@ def find_distractors(item: TanqItem, others: Sequence[TanqItem], count: int, see
 
 
 def fit_proofs(proofs: Sequence[ShownProof], tokens: float) -> FittedProofs:
-    """Quote proofs within a number of tokens, in their order; whole ones are left out."""
+    """Quote the proofs that fit a number of tokens, in order; proofs are never cut, but left out."""
     kept: list[ShownProof] = []
     left_out: list[str] = []
     for proof in proofs:

@@ -1,6 +1,6 @@
-"""Stage: the tables that a system of the user's predicts.
+"""Stage: let a user's system predict tables.
 
-A system is sent a question, and with `proofs` the texts that bear its answer out; it answers with a table as
+The system gets the question and, with `proofs`, the texts that support its answer. It answers with a table as
 text: Markdown, or lines of `a|b`.
 """
 
@@ -20,7 +20,7 @@ from tasks.tanq.solve.prediction import Prediction, TableRun, make_prediction
 from tasks.tanq.solve.reading import find_distractors, gather_proofs
 
 SYSTEM = "system"
-"""The setting's name in the rows of a user's system; the system's own name stands for the model."""
+"""The value of `setting` in the rows of a user's system; its `model` is the system's name."""
 
 
 class OwnTables(Settings):
@@ -38,15 +38,15 @@ class SystemTables(Settings):
     proofs: bool = False
     """Send the item's proofs after its question, as in the oracle setting."""
     distractors: int = Field(default=8, ge=0)
-    """Number of other questions' proofs among them."""
+    """Number of proofs of other questions that are mixed with the item's proofs."""
     seed: int = 0
-    """The seed that chooses the distractors."""
+    """The seed for choosing the distractors."""
 
 
 async def system_predictions(
     items: list[TanqItem], entry: OwnTables, system: SystemEntry, params: SystemTables, ask: Ask
 ) -> Drafts[Prediction]:
-    """Ask a system every question. Where it failed there is a row too, with the reason in `failed`."""
+    """Ask a system every question. A failed question also has a row, with the reason in `failed`."""
     built = build_system(entry.system, system, (), ask)
     run = TableRun(SYSTEM, entry.system)
     responses = await asyncio.gather(
@@ -70,7 +70,7 @@ async def system_predictions(
 
 
 def pose(item: TanqItem, items: list[TanqItem], params: SystemTables) -> str:
-    """Write what a system is asked: the question, then the proofs, a line each."""
+    """Write the input of the system: the question, then the proofs, one per line."""
     if not params.proofs:
         return item.question
     distractors = find_distractors(item, items, params.distractors, params.seed)

@@ -13,32 +13,32 @@ class OpenLimits(Settings):
     """Limits of the open agent."""
 
     steps: int = Field(default=4, gt=0)
-    """Maximum number of the main agent's sub-tasks and calculations."""
+    """Maximum number of steps of the main agent: sub-tasks and calculations."""
     sub_steps: int = Field(default=4, gt=1)
-    """Maximum number of a sub-agent's replies, with its result."""
+    """Maximum number of replies of a sub-agent, including its finding."""
     evidence: int = Field(default=6, gt=0)
-    """Maximum number of sentences, cells and entries from FindEvidence."""
+    """Maximum number of sentences, cells and infobox entries that FindEvidence returns."""
     result_tokens: int = Field(default=300, gt=0)
     """Maximum number of tokens of a tool's result; the rest is cut."""
     step_tokens: int = Field(default=90, gt=0)
-    """Maximum length of a step."""
+    """Maximum number of tokens of a step."""
     found_tokens: int = Field(default=160, gt=0)
-    """Maximum number of tokens of a sub-agent's result."""
+    """Maximum number of tokens of a sub-agent's finding."""
 
 
 class PredictionLimits(Settings):
-    """Parameters of the stage `tanq.predictions`."""
+    """`tanq.predictions` in params.yaml: parameters of the baselines."""
 
     seed: int = 0
-    """The seed that chooses examples and distractors."""
+    """The seed for choosing examples and distractors."""
     distractors: int = Field(default=8, ge=0)
-    """Number of other questions' proofs in an oracle prompt."""
+    """Number of proofs of other questions in an oracle prompt."""
     table_tokens: int = Field(default=250, gt=0)
-    """Maximum length of a reply with a table."""
+    """Maximum number of tokens of a reply with a table."""
     window: int = Field(default=32_768, gt=0)
-    """Context window in tokens of a model without `context` under `models`."""
+    """Context window in tokens of a model that has no `context` under `models`."""
     windows: Mapping[str, int] = {}
-    """Role -> its context window."""
+    """Role -> context window of its model in tokens; it overrides `context` and `window`."""
     least_window: int = Field(default=4096, ge=0)
-    """Minimum context window for the oracle setting (section 4)."""
+    """Minimum context window in tokens for the oracle setting (section 4)."""
     open: OpenLimits = OpenLimits()

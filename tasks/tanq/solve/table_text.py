@@ -1,4 +1,4 @@
-"""Tables in replies: found amid whatever a model writes around them, and held to a form by a grammar."""
+"""Find the table in a model's reply, and build a grammar for replies with a table."""
 
 from __future__ import annotations
 
@@ -7,25 +7,29 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 500, 64, 1_000
-"""Of a table and of its cells; what is larger is not an answer to a question."""
+"""Maximum number of rows and columns of a table, and of characters of a cell.
+
+A larger table is not an answer to a question.
+"""
 FIRST = "entity"
-"""The first header, by which a header alone is known for a table."""
+"""The first header, by which a line by itself is recognised as a table."""
 RULE = frozenset("|+-=: \t")
-"""Signs of the line below the header of a Markdown table, and of the lines of one that is drawn."""
+"""Characters of separator lines in Markdown tables and in tables with drawn borders."""
 ASKED = re.compile(r"\W{0,6}Question\W{0,4}:", re.IGNORECASE)
-"""Where a model goes on with a question of its own, as the prompt had them."""
+"""Matches a line in which a model continues with another question, in the format of the prompt."""
 BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 EMPHASIS = re.compile(r"(\*\*|__|`)(?=\S)(.*?\S)\1")
 GRAMMAR_ROWS, GRAMMAR_COLUMNS, GRAMMAR_CHARACTERS = 40, 10, 120
+"""Maximum number of rows and columns, and of characters in a cell, that the grammar allows."""
 
 Rows = tuple[tuple[str, ...], ...]
 
 
 def read_table(reply: str) -> Rows | None:
-    """Read the table of a reply: Markdown, or lines of `a|b`, with a fence or prose around it or without.
+    """Read the table in a reply: Markdown, or lines of `a|b`, with or without a fence or other text.
 
-    The first line is the header. Of several tables the longest counts, of equal ones the last. None if there
-    is none, or one that is larger than any answer.
+    The first line is the header. Of several tables, the longest counts; of equally long ones, the last.
+    Returns None if there is no table, or if the table is larger than any answer.
     """
     runs = list(_find_runs(reply))
     if not runs:
@@ -47,7 +51,7 @@ def write_table_text(rows: Sequence[Sequence[str]]) -> str:
 
 
 def make_table_grammar() -> str:
-    """Build the GBNF grammar of a table of `a|b` lines, so that a small model comes to an end."""
+    """Build the GBNF grammar of a table of `a|b` lines, so that a small model always ends its reply."""
     return (
         f'root ::= "entity" more ("\\n" row){{1,{GRAMMAR_ROWS}}}\n'
         "row ::= name more\n"
@@ -58,9 +62,9 @@ def make_table_grammar() -> str:
 
 
 def _find_runs(reply: str) -> Iterator[list[str]]:
-    """Yield the runs of lines with a bar; a blank line does not end one, a fence or prose does.
+    """Yield the sequences of lines with a bar; blank lines do not end a sequence, fences and prose do.
 
-    What stands below a question that follows a table answers something else.
+    Lines after a further question are ignored, because they answer another question.
     """
     run: list[str] = []
     found = False
@@ -82,7 +86,7 @@ def _is_rule(line: str) -> bool:
 
 
 def _split_run(run: Sequence[str]) -> Iterator[list[str]]:
-    """Split a run where another Markdown table begins behind a blank line, and leave the rules out."""
+    """Split lines before a further Markdown table after a blank line, and remove separator lines."""
     heads = [
         place
         for place, (before, line, below) in enumerate(zip(["", *run], run, run[1:], strict=False))
@@ -95,9 +99,13 @@ def _split_run(run: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _read_rows(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Read lines as rows. The header says whether bars stand around all; else a longer row has them."""
+    """Read lines as cells.
+
+    If the header has a bar at its start or end, all rows have one there. Otherwise, only a row with more
+    cells than the header has such a bar.
+    """
     framed = lines[0].startswith("|")
-    # An empty last cell ends in a bar too: only a header that does so says that bars stand around rows.
+    # An empty last cell also ends with a bar, so only the header shows whether rows end with a bar.
     closed = lines[0].endswith("|") and not lines[0].endswith("\\|")
     width = 0
     for line in lines:
@@ -112,6 +120,6 @@ def _read_rows(lines: Sequence[str]) -> Iterator[list[str]]:
 
 def _clean_cell(cell: str) -> str:
     if len(cell) > 2 * MOST_CHARACTERS:
-        return cell  # too large anyway
+        return cell  # the table is rejected as too large in any case
     text = BREAK.sub(", ", cell.replace("\\|", " ").replace("\0", ""))
     return EMPHASIS.sub(r"\2", " ".join(text.split()))
