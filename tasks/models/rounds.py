@@ -1,4 +1,4 @@
-"""Ask for a text until it passes the checks, each time with the faults of the previous one."""
+"""Ask for a text in rounds until it passes the checks; each round names the previous reply's fault."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def ask_in_rounds(
     grammar: str,
     max_tokens: int,
 ) -> Written:
-    """Ask the generator up to `rounds` times. fields: the prompt's, but `problem`."""
+    """Ask the generator up to `rounds` times. fields: the prompt's fields except `problem`."""
     problem, text = "", ""
     calls: list[Origin] = []
     for number in range(rounds):
