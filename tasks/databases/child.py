@@ -1,4 +1,4 @@
-"""The parent's side of a reading process: send requests, read replies, kill it on time."""
+"""The parent's side of a reading process: send requests, read replies, and kill the process on time."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ ERROR_TYPES: Mapping[str, type[SqlError]] = {
 
 @dataclass(frozen=True)
 class ReaderProgram:
-    """The program of a reading process.
+    """The program that a reading process runs.
 
-    setup: the first frame; it carries the password, so that no process list
-    shows it. grace: how many seconds after its own limit it is killed, so that it can stop the statement
-    by itself and be used again.
+    module: the Python module whose `main` it calls. setup: the first message, which contains the password, so
+    that no process list shows it. grace: seconds after the time limit until the process is killed; meanwhile
+    it can stop the statement itself and remain usable.
     """
 
     label: str
@@ -52,9 +52,9 @@ class ReaderProgram:
 
 
 class ReaderProcess:
-    """A process that reads one database. Used by one thread at a time.
+    """A process that reads one database. Must be used by one thread at a time.
 
-    Raises DatabaseGone if the server cannot be reached, BadInput if the account may write.
+    Raises DatabaseGone if the server cannot be reached, and BadInput if the account may write.
     """
 
     def __init__(self, program: ReaderProgram, *, memory: int, disk: int, max_bytes: int) -> None:
@@ -78,14 +78,14 @@ class ReaderProcess:
 
     @property
     def pid(self) -> int:
-        """The process id."""
+        """Return the process id."""
         return self._process.pid
 
     def ask(self, request: ReaderRequest, seconds: float) -> ReaderReply:
-        """Send a request and wait for its reply, at most `seconds` plus the grace time.
+        """Send a request and wait for its reply, for at most `seconds` plus the grace time.
 
-        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, and DatabaseGone if the server went away;
-        `usable` tells whether the process may be used again.
+        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, and DatabaseGone if the server is gone.
+        `usable` says whether the process can be used again.
         """
         self._send({**request, "seconds": seconds})
         reply = self._receive(seconds + self._program.grace)
@@ -150,7 +150,7 @@ class ReaderProcess:
 
 
 def make_error(label: str, kind: str, text: str) -> BenchloomError:
-    """Make the error for a database that cannot be read at all, whatever the statement."""
+    """Make the error for a database that cannot be read at all, whatever the statement is."""
     if kind == "privileged":
         hint = "queries need one that may only read: docs/databases.md shows how to make it"
         return BadInput(label, f"its account {text}", hint=hint)

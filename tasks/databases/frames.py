@@ -1,6 +1,6 @@
-"""Functions of all reading processes: JSON frames on stdin and stdout, and dropped privileges.
+"""Functions that all reading processes use: JSON messages on stdin and stdout, and dropped privileges.
 
-Standard library only: the process that scores SQL on SQLite sees no installed package.
+Standard library only, because the process that scores SQL on SQLite can import no installed package.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ CHUNK = 256
 
 
 class Reader(Protocol):
-    """Runs the statements of requests."""
+    """Runs the statements that requests contain."""
 
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
-        """Start or continue a statement; yield the pieces of one JSON frame."""
+        """Start or continue a statement; yield the pieces of one JSON message."""
 
     def close(self) -> None:
         """End the current statement."""
 
 
 def receive() -> object:
-    """Read one frame from stdin; None at its end."""
+    """Read one message from stdin; return None when stdin ends."""
     header = sys.stdin.buffer.read(HEADER.size)
     if len(header) < HEADER.size:
         return None
@@ -41,7 +41,7 @@ def receive() -> object:
 
 
 def send(pieces: list[bytes]) -> None:
-    """Write one frame to stdout."""
+    """Write one message, given in pieces, to stdout."""
     out = sys.stdout.buffer
     out.write(HEADER.pack(sum(map(len, pieces))))
     for piece in pieces:
@@ -50,7 +50,7 @@ def send(pieces: list[bytes]) -> None:
 
 
 def send_error(kind: str, text: str, *, broken: bool = False) -> None:
-    """Write an error frame; `kind` is one of those that the parent knows. The text becomes a plain line.
+    """Write an error message to stdout; `kind` is one that the parent knows. The text becomes one line.
 
     broken: no further statement can run in this process.
     """
@@ -81,9 +81,9 @@ def serve(reader: Reader, classify_error: Callable[[Exception], tuple[str, str]]
 def fetch(
     fetchmany: Callable[[int], Sequence[Sequence[object]]], wanted: int, max_bytes: int, chunk: int = CHUNK
 ) -> tuple[list[bytes], bool]:
-    """Fetch up to `wanted` rows as JSON; return them and whether there may be more.
+    """Fetch up to `wanted` rows as JSON; return them and whether there may be more rows.
 
-    Raises OverflowError above `max_bytes`.
+    Raises OverflowError if the rows take more than `max_bytes` bytes.
     """
     pieces: list[bytes] = []
     size = 0
@@ -104,7 +104,7 @@ def fetch(
 def frame_rows(
     columns: list[str], pieces: list[bytes], *, more: bool, types: Sequence[str] = ()
 ) -> Iterator[bytes]:
-    """Build a result's frame from rows that are already JSON."""
+    """Build the message of a result from rows that are already JSON."""
     yield b'{"columns":' + json.dumps(columns).encode() + b',"more":' + (b"true" if more else b"false")
     yield b',"types":' + json.dumps(types).encode()
     yield b',"rows":[' + b",".join(pieces) + b"]}"
@@ -121,7 +121,7 @@ def dump_rows(rows: Sequence[Sequence[object]]) -> bytes:
 
 
 def make_safe(cell: object) -> object:
-    """Convert values that JSON cannot represent: blobs to hex digits, infinite numbers to text."""
+    """Convert a value that JSON cannot represent: a blob to hex digits, an infinite number to text."""
     if isinstance(cell, bytes):
         return cell.hex()
     if isinstance(cell, float) and not math.isfinite(cell):
@@ -130,7 +130,7 @@ def make_safe(cell: object) -> object:
 
 
 def drop_privileges(memory: int, *, disk: int = 0) -> None:
-    """Forbid child processes and core dumps; limit memory and written files, in bytes."""
+    """Forbid child processes and core dumps, and limit memory and file sizes. Limits are in bytes."""
     for what, limit in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_FSIZE, disk),
@@ -138,6 +138,6 @@ def drop_privileges(memory: int, *, disk: int = 0) -> None:
         (resource.RLIMIT_NOFILE, 16 if disk else 8),
         (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
     ):
-        # If a platform lacks a limit, the engine's own limits and the parent's timeout remain.
+        # Where a platform lacks a limit, the engine's own limits and the parent's timeout still apply.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(what, (limit, limit))

@@ -1,4 +1,4 @@
-"""Read a SQLite file and detect changes while it is read."""
+"""Read a SQLite file, and detect changes to it while it is read."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ Stamp = tuple[int, int, int]
 
 
 class Snapshot:
-    """A SQLite file that does not change while it is read.
+    """A SQLite file that must not change while it is read.
 
-    A file without a write-ahead log is read in place, without locks (`immutable`), and `check` detects
-    changes. A file with a write-ahead log is copied first: a reader without locks would not see the log.
+    A file without a write-ahead log is read in place without locks (`immutable`), and `check` detects
+    changes. A file with a write-ahead log is copied first, because a reader without locks would not see the
+    log.
     """
 
     def __init__(self, path: Path) -> None:
@@ -35,12 +36,12 @@ class Snapshot:
 
     @property
     def uri(self) -> str:
-        """The file's URI for a connection without locks that cannot write."""
+        """Return the file's URI for a read-only connection without locks."""
         return f"file:{quote(str(self._file.resolve()))}?mode=ro&immutable=1"
 
     @property
     def program(self) -> ReaderProgram:
-        """The program that reads it."""
+        """Return the program that reads the file."""
         return ReaderProgram(str(self.source), "tasks.databases.sqlite_child", {"uri": self.uri}, GRACE_S)
 
     def check(self) -> None:
