@@ -1,4 +1,4 @@
-"""Tables, lists and escaping for a dataset card's Markdown."""
+"""Tables, lists and escaping for the Markdown of dataset cards."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def draw_list(items: Iterable[str]) -> str:
 
 
 def escape(text: str) -> str:
-    """Escape a text to one line that Markdown shows literally."""
+    """Escape a text, as one line, so that Markdown shows it literally."""
     return " ".join(
         "".join("\\" + character if character in MARKUP else character for character in text).split()
     )

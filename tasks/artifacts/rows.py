@@ -1,4 +1,4 @@
-"""Rows of artifacts: dataclasses whose annotations are the Parquet schema, their ids and their origins."""
+"""Rows of artifacts: dataclasses whose annotations define the Parquet schema, their ids and origins."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class Origin:
-    """A reference to what a row was made from. kind: `row`, `call`, `evidence` or `file`.
+    """A reference to something that a row was made from. kind: `row`, `call`, `evidence` or `file`.
 
     reference: `<artifact>#<row id>` for a row, a ledger key for a call, a path for a file.
     """
@@ -45,7 +45,7 @@ class Drafts(Generic[Row]):
 
 
 def split_outcomes(outcomes: Sequence[Row | Dropped]) -> Drafts[Row]:
-    """Split the outcomes of a stage into the rows it keeps and the rows it drops, each in their order."""
+    """Split a stage's outcomes into kept rows and dropped rows, each in the original order."""
     return Drafts(
         [outcome for outcome in outcomes if not isinstance(outcome, Dropped)],
         [outcome for outcome in outcomes if isinstance(outcome, Dropped)],

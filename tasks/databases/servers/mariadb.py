@@ -107,7 +107,7 @@ class Mariadb:
         return [_find_type(field.type_code, field.charsetnr) for field in (result.fields if result else ())]
 
     def extend(self, seconds: float) -> None:
-        """Do nothing: the process's alarm limits the time; the server would count the reader's pauses."""
+        """Do nothing: the process's alarm limits the time. The server would count the reader's pauses."""
 
     def fetchmany(self, wanted: int) -> list[tuple[object, ...]]:
         """Fetch the next rows, at most `wanted`."""

@@ -285,7 +285,10 @@ class Postgres:
         return b"allocate memory" in said or b"out of memory" in said
 
     def _check_types(self, tree: exp.Query) -> None:
-        """Raise SqlRefused for a type that is neither sqlglot's nor the user's: some reveal the server."""
+        """Raise SqlRefused for a type that neither sqlglot nor the database defines.
+
+        Some of PostgreSQL's own types reveal information about the server.
+        """
         for node in tree.find_all(exp.DataType):
             if is_own_type(node) and (name := _read_type(node)) not in self.own_types:
                 raise SqlRefused(f"the type {name[:40]} is not allowed")

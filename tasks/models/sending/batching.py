@@ -178,7 +178,7 @@ class Batcher:
                     self._gather(pending, late, self._mode.poll_s)
                 for start in range(0, len(new), self._mode.calls):
                     await self._submit(pending, api, new[start : start + self._mode.calls])
-            except Exception as error:  # report the error to the waiting calls
+            except Exception as error:  # noqa: BLE001 - report the error to the waiting calls
                 fail(calls, describe(error))
 
     async def _connect(self, endpoint: EndpointClient) -> AsyncOpenAI:
@@ -279,7 +279,7 @@ class Batcher:
             }
             entries = [outcome for outcome in outcomes.values() if isinstance(outcome, LedgerEntry)]
             await self._ledger.close_batch(batch.token, entries)
-        except Exception as error:  # report it to the waiting calls; the batch stays open
+        except Exception as error:  # noqa: BLE001 - report the error to the calls; the batch stays open
             outcomes = dict.fromkeys(batch.keys, describe(error))
         del self._open[batch.token]
         self._locks.release(batch.token)

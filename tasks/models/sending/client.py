@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import httpx  # openai reads it from sys.modules at each call, where another thread may have half imported it
+import httpx  # noqa: F401 - openai reads it from sys.modules, where another thread's may be half imported
 import httpx2
 from openai import AsyncOpenAI
 
