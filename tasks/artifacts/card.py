@@ -68,9 +68,9 @@ class CardSection:
 class DatasetCard:
     """The content of a dataset card.
 
-    sets: the configurations, the default first. columns: column of the default configuration -> its meaning.
-    made: the steps that made the dataset. rebuild: shell commands. limits: known limitations. dollars: cost
-    of the calls, None if no price is known.
+    `sets`: the configurations, the default first. `columns`: column of the default configuration -> its
+    meaning. `made`: the steps that made the dataset. `rebuild`: shell commands. `limits`: known limitations.
+    `dollars`: cost of the calls, None if no price is known.
     """
 
     title: str

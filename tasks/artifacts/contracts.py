@@ -36,7 +36,7 @@ WIDTH = 120
 class Expectation:
     """An expectation of Great Expectations on rows; expectations with the same name are one contract.
 
-    says: the contract in a sentence. type: a class name (`ExpectColumnValuesToBeUnique`). options: the
+    `says`: the contract in a sentence. `type`: a class name (`ExpectColumnValuesToBeUnique`). `options`: the
     arguments of that class.
     """
 
@@ -57,9 +57,9 @@ class Expectation:
 class RowRule:
     """A rule on single rows.
 
-    check: maps a row's `columns` to a problem, to "" if there is none, or to None if the row is not checked.
-    nulls: with `left`, rows with a NULL in `columns` are not checked here, but by the contract on NULLs; with
-    `only`, only such rows can have a problem.
+    `check`: maps a row's `columns` to a problem, to "" if there is none, or to None if the row is not
+    checked. `nulls`: with `left`, rows with a NULL in `columns` are not checked here, but by the contract on
+    NULLs; with `only`, only such rows can have a problem.
     """
 
     name: str
@@ -81,8 +81,8 @@ class Contract:
 class ContractFinding:
     """The result of one contract on one artifact.
 
-    checked, broken: numbers of rows (for the contract `columns`: of columns). ids, details: the ids and
-    problems of the first broken rows.
+    `checked`, `broken`: numbers of rows (for the contract `columns`: of columns). `ids`, `details`: the ids
+    and problems of the first broken rows.
     """
 
     id: str
@@ -209,7 +209,7 @@ def all_held(findings: Iterable[ContractFinding]) -> bool:
 def raise_if_broken(findings: Iterable[ContractFinding], folder: Path) -> None:
     """Raise ContractBroken if a contract is broken; the message has artifact, contract, count and ids.
 
-    folder: the validation stage's folder, next to the artifacts.
+    `folder`: the validation stage's folder, next to the artifacts.
     """
     broken = [finding for finding in findings if finding.state == "broken"]
     if not broken:

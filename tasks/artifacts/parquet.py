@@ -102,7 +102,7 @@ class StoredRows(Generic[Row]):
     """
 
     def __init__(self, path: Path, row: type[Row], limit: int | None = None) -> None:
-        """limit: only the first rows, for a preview.
+        """Open the file and check its columns. `limit`: read only the first rows, for a preview.
 
         Raises BadInput if the file is missing or its columns differ from those of `row`.
         """

@@ -17,9 +17,9 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class Origin:
-    """A reference to something that a row was made from. kind: `row`, `call`, `evidence` or `file`.
+    """A reference to something that a row was made from. `kind`: `row`, `call`, `evidence` or `file`.
 
-    reference: `<artifact>#<row id>` for a row, a ledger key for a call, a path for a file.
+    `reference`: `<artifact>#<row id>` for a row, a ledger key for a call, a path for a file.
     """
 
     kind: str
@@ -28,7 +28,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Dropped:
-    """A row that a stage did not keep. reason: one of the stage's fixed words; detail: free text."""
+    """A row that a stage did not keep. `reason`: one of the stage's fixed words; `detail`: free text."""
 
     id: str
     reason: str

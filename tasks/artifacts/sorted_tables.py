@@ -31,7 +31,7 @@ Row = TypeVar("Row")
 class SortedWriter(Generic[Row]):
     """Accepts rows in any order; `finish` writes them sorted by id.
 
-    folder: where temporary files are stored.
+    `folder`: where temporary files are stored.
     """
 
     def __init__(self, row: type[Row], folder: Path) -> None:

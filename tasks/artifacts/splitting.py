@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 SPLITTING = "splitting"
-"""The attribute of a function that contains its Splitting."""
+"""The name of the attribute of a function that stores its Splitting."""
 
 
 class SlicedRows(Protocol):
@@ -43,9 +43,11 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Splitting:
-    """How to split a stage. over: the argument with the rows. rows: maximum number of rows per block.
+    """A declaration of how to split a stage.
 
-    arrange: maps the stage's arguments to the relevant rows, with rows that belong together next to each
+    `over`: the argument with the rows. `rows`: maximum rows per block.
+
+    `arrange`: maps the stage's arguments to the relevant rows, with rows that belong together next to each
     other. By default, these are all rows in the artifact's order.
     """
 

@@ -29,7 +29,7 @@ by_id = attrgetter("id")
 
 @dataclass(frozen=True)
 class _Run:
-    """A sorted file. level: how often its rows were merged."""
+    """A sorted file. `level`: how often its rows were merged."""
 
     path: Path
     level: int = 0
@@ -38,7 +38,7 @@ class _Run:
 class Spool(Sequence[Row], Generic[Row]):
     """A growing sequence of rows, read in the order of their ids; at most `run` rows are in memory.
 
-    Its temporary files are deleted together with the object.
+    The temporary files are deleted together with the object.
     """
 
     def __init__(self, run: int = RUN) -> None:

@@ -14,7 +14,7 @@ from tasks.artifacts.parquet import count_rows
 
 @dataclass(frozen=True)
 class CallStatistics:
-    """A model call without its texts. estimated: whether its token counts are our estimates."""
+    """A model call without its texts. `estimated`: whether its token counts are our estimates."""
 
     id: str
     role: str
@@ -31,9 +31,9 @@ class CallStatistics:
 
 @dataclass(frozen=True)
 class ArtifactStatistics:
-    """Statistics of one artifact. name: the file's stem. rows: number of kept rows.
+    """Statistics of one artifact. `name`: the file's stem. `rows`: number of kept rows.
 
-    dropped: reason -> number of dropped rows. sources: earlier artifact -> number of its rows that this
+    `dropped`: reason -> number of dropped rows. `sources`: earlier artifact -> number of its rows that this
     artifact's kept or dropped rows were made from.
     """
 
@@ -46,7 +46,7 @@ class ArtifactStatistics:
 
 @dataclass(frozen=True)
 class CallTotals:
-    """Totals over calls. unparsed: answers that did not parse; estimated: calls with estimated tokens."""
+    """Totals over calls. `unparsed`: answers that did not parse; `estimated`: calls with estimated tokens."""
 
     calls: int
     unparsed: int

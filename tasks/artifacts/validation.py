@@ -63,9 +63,9 @@ def validate(
 ) -> list[ContractFinding]:
     """Check artifacts; write the findings into `folder` and return them.
 
-    artifacts: file -> row type, whose columns the file must have. declare: makes the contracts on rows; it
-    may read the artifacts, because it is only called if all columns match. Raises BadInput if a file is not
-    Parquet, and StageFailed if Great Expectations gives no result.
+    `artifacts`: file -> row type, whose columns the file must have. `declare`: makes the contracts on rows;
+    it may read the artifacts, because it is only called if all columns match. Raises BadInput if a file is
+    not Parquet, and StageFailed if Great Expectations gives no result.
     """
     findings = run_checks([check_columns(artifacts)])
     if all_held(findings):
@@ -149,7 +149,7 @@ def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[Co
 def _make_finding(
     check: Check, artifact: str, expectation: Expectation, places: Mapping[int, tuple[str, str]]
 ) -> ContractFinding:
-    """Make a finding. places: row number of each broken row -> its id and problem."""
+    """Make a finding. `places`: row number of each broken row -> its id and problem."""
     named = [places[place] for place in sorted(places)[:KEPT]]
     return ContractFinding(
         id=f"{artifact}.{expectation.name}",
@@ -193,7 +193,7 @@ def _find_message(result: Mapping[str, Any]) -> str:
 class Check:
     """A data frame and the expectations on it.
 
-    owners: for each row of the frame, the artifact that it is about. checked: contract -> number of rows
+    `owners`: for each row of the frame, the artifact that it is about. `checked`: contract -> number of rows
     checked, if not all rows are.
     """
 
@@ -208,7 +208,7 @@ class Check:
 def check_columns(artifacts: Mapping[Path, type]) -> Check:
     """Compare the columns of artifacts with those of their row types, in a frame with one row per column.
 
-    artifacts: file -> row type. Raises BadInput if a file cannot be read as Parquet.
+    `artifacts`: file -> row type. Raises BadInput if a file cannot be read as Parquet.
     """
     import pandas as pd
 

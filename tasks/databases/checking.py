@@ -81,7 +81,7 @@ arguments."""
 ALLOWED_TYPED = frozenset(TYPED_FUNCTIONS.split())
 ALLOWED_UNTYPED = frozenset(UNTYPED_FUNCTIONS.split())
 MYSQL_TYPED_FUNCTIONS = "ConvertTimezone GroupConcat JSONKeys UtcDate UtcTime UtcTimestamp"
-"""GroupConcat is allowed because MariaDB truncates its result at a limit."""
+"""GroupConcat is allowed, because MariaDB limits the length of its result."""
 MYSQL_UNTYPED_FUNCTIONS = "json_contains json_contains_path json_depth json_valid now"
 ALLOWED_BY_DIALECT = {
     "mysql": (frozenset(MYSQL_TYPED_FUNCTIONS.split()), frozenset(MYSQL_UNTYPED_FUNCTIONS.split())),
@@ -244,7 +244,7 @@ def _check_growth(root: exp.Expr) -> None:
 def _count_queries(root: exp.Expr, named: Mapping[str, int]) -> int:
     """Count the queries under a node; a named query counts at its definition and at each reference.
 
-    named: the count of each name in scope. Raises SqlRefused if the count exceeds MAX_QUERIES.
+    `named`: the count of each name in scope. Raises SqlRefused if the count exceeds MAX_QUERIES.
     """
     named, total, waiting = dict(named), 0, [root]
     while waiting:

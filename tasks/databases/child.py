@@ -40,9 +40,9 @@ ERROR_TYPES: Mapping[str, type[SqlError]] = {
 class ReaderProgram:
     """The program that a reading process runs.
 
-    module: the Python module whose `main` it calls. setup: the first message, which contains the password, so
-    that no process list shows it. grace: seconds after the time limit until the process is killed; meanwhile
-    it can stop the statement itself and remain usable.
+    `module`: the Python module whose `main` is called. `setup`: the first message; it contains the password,
+    so that no process list shows it. `grace`: seconds after the time limit until the process is killed.
+    Meanwhile the process can stop the statement itself and remain usable.
     """
 
     label: str

@@ -55,7 +55,7 @@ second."""
 NOW = frozenset({"now", "subsec", "subsecond"})
 ZONE = frozenset({"localtime", "utc"})
 SPECIAL_TEXTS = frozenset({"now", "today", "tomorrow", "yesterday"})
-"""Texts that PostgreSQL converts to the current time."""
+"""Texts that PostgreSQL converts to a time relative to now."""
 VARIABLES = frozenset({TokenType.PARAMETER, TokenType.SESSION_PARAMETER})
 TEXTS = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
 """Token types of a text. SQLite treats a quoted name as a text if there is no such column."""
@@ -75,7 +75,7 @@ are not tokenised."""
 def find_clock(sql: str, dialect: str) -> str:
     """Return the first part of a query that depends on the clock, session or chance; "" if there is none.
 
-    dialect: sqlite, postgres or mysql. A query that cannot be tokenised counts as having no such part,
+    `dialect`: sqlite, postgres or mysql. A query that cannot be tokenised counts as having no such part,
     because the engine will refuse it.
     """
     if HINT.search(sql) is None:

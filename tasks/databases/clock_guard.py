@@ -27,7 +27,7 @@ KEPT = 65_536
 
 
 class ClockGuard:
-    """Replaces the functions of a connection that may read the clock by ones that detect it and fail."""
+    """Replaces a connection's functions that may read the clock with versions that fail if they read it."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.touched = ""

@@ -22,7 +22,7 @@ OUTERMOST = (exp.Select, exp.Subquery, exp.From, exp.Join, exp.CTE, exp.With, ex
 def check_collector(node: exp.Expr, named_queries: set[str]) -> None:
     """Raise SqlRefused unless an aggregate reads each row of a single table once and adds little text.
 
-    named_queries: the names defined by WITH. For `array_to_string`, only the separator is checked.
+    `named_queries`: the names defined by WITH. For `array_to_string`, only the separator is checked.
     """
     if any(literal.is_string and len(literal.name) > MAX_LITERAL for literal in node.find_all(exp.Literal)):
         raise SqlRefused(f"a separator of more than {MAX_LITERAL} characters is not allowed")
@@ -58,7 +58,10 @@ def _reads_one_table(select: exp.Select, named_queries: set[str]) -> bool:
 
 
 def _is_outermost(select: exp.Select) -> bool:
-    """Return whether no column of an enclosing query is in scope; otherwise its rows could be aggregated."""
+    """Return whether a SELECT cannot use columns of an enclosing query.
+
+    Otherwise an aggregate could collect the rows of the enclosing query.
+    """
     node: exp.Expr | None = select
     while node is not None:
         below, node = node, node.parent

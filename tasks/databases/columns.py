@@ -11,8 +11,8 @@ from urllib.parse import unquote
 from tasks.errors import BadInput
 
 ESCAPED = re.compile(r"[%.:\[\]'\"`\\]|[^\S ]|[\x00-\x1f\x7f]|^ | $|(?<= ) ")
-"""Characters that are escaped in a part of an id, because they separate ids, end placeholders, or may get
-lost in a text."""
+"""Characters that are escaped in a part of an id, because they separate the parts, mark placeholders, or may
+get lost in a text."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +42,16 @@ class Column:
     dated_scope: str = ""
     """The scope without its date, for questions that name a date themselves: `in the records`."""
     reading: str = ""
-    """How queries convert the column's cells (tasks/databases/profile/readings.py); empty if they use them
-    unchanged."""
+    """The conversion of cells in queries (tasks/databases/profile/readings.py); empty if queries use the
+    cells unchanged."""
     form: str = ""
-    """What `write_said` must know about the values: `moment` for dates with a time, otherwise empty."""
+    """The form of the values for `write_said`: `moment` for dates with a time, otherwise empty."""
 
 
 def make_column_id(table: str, name: str) -> str:
     """Write the id of a column: `contacts.phone ext%2E` is the column `phone ext.` of the table contacts.
 
-    Characters that would separate ids, end a placeholder or get lost in a text are written as hex bytes. An
+    Characters that would divide the id, end a placeholder or get lost in a text are written as hex bytes. An
     id therefore contains exactly one dot and names exactly one column.
     """
     return ".".join(ESCAPED.sub(_escape, part) for part in (table, name))
@@ -74,7 +74,7 @@ def name_table(column: Column) -> str:
 def find_named(key: str, columns: Sequence[Column], place: str) -> list[tuple[str, str, str]]:
     """Find what a key names, as (table, column, id): a table, a column, or all columns of that name.
 
-    place: the key's place in the parameters, for error messages. Raises BadInput if the key names nothing.
+    `place`: the key's place in the parameters, for error messages. Raises BadInput if the key names nothing.
     """
     table = next((column for column in columns if column.table == key), None)
     if table is not None:

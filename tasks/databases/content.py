@@ -39,7 +39,7 @@ SESSION = {
 
 
 class TableContent(Settings):
-    """The content of one table. sha256: the sum of the SHA-256 hashes of its rows, modulo 2**256."""
+    """The content of one table. `sha256`: the sum of the SHA-256 hashes of its rows, modulo 2**256."""
 
     columns: dict[str, str]
     """Column name -> its generic type, whether it is a key, and its reference."""

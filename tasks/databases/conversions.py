@@ -18,8 +18,7 @@ Times = Mapping[str, frozenset[str]]
 """Column name -> the kinds of all columns with that name: `date` (or a timestamp), `time`, `other`."""
 DAYS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPNTZ", "TIMESTAMPLTZ", "DATETIME"})
 TIMED = re.compile(r"DATE|TIME|^TS|USERDEFINED|UNKNOWN|OBJECT|STRUCT|NULLABLE")
-"""Matches types, including the element types of ranges and arrays, to which a cast is allowed only from
-dates."""
+"""Matches the names of types, also of range and array elements, to which only dates may be cast."""
 DAY = r"\d{4}-\d\d-\d\d"
 CLOCK = r"\d\d:\d\d(:\d\d(\.\d{1,6})?)?"
 ISO_DAY = re.compile(rf"{DAY}([ T]{CLOCK}(Z|[+-]\d\d(:?\d\d)?)?)?")
@@ -91,7 +90,8 @@ def find_special_text(sql: str) -> str:
 def is_special(text: str) -> bool:
     """Return whether a text may be a time relative to now.
 
-    Such a text contains a word such as `today`, and at most one word that does not belong to a date or time.
+    A text may be one if it contains a word such as `today`, and at most one word that does not belong to a
+    date or time.
     """
     words = WORD.findall(text.lower())
     others = [word for word in words if word not in SPECIAL and not OF_DATES.fullmatch(word)]
@@ -101,8 +101,8 @@ def is_special(text: str) -> bool:
 def _is_fixed(operand: exp.Expr, kinds: set[str]) -> bool:
     """Return whether a constant always has the same value, when cast to a range or a user-defined type.
 
-    An earlier check has excluded constants that say `now`. A time of day is not fixed either, because the
-    offset of its time zone may be today's.
+    An earlier check has excluded constants that say `now`. A time of day is not fixed, because the offset of
+    its time zone may be today's.
     """
     is_row = isinstance(operand, exp.Anonymous) and operand.name.lower() == "row"
     constants = operand.expressions if is_row else [operand]
@@ -115,7 +115,10 @@ def _is_fixed(operand: exp.Expr, kinds: set[str]) -> bool:
 
 
 class _Reader:
-    """Determines the kinds of expressions. aliases: name -> the expressions that have it in the statement."""
+    """Determines the kinds of expressions.
+
+    `aliases`: alias -> the expressions that it names in the statement.
+    """
 
     def __init__(self, times: Times, aliases: Mapping[str, list[exp.Expr]]) -> None:
         self.times, self.aliases = times, aliases

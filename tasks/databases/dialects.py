@@ -26,8 +26,8 @@ EXACT = {
 def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
     """Translate a canonical SELECT (select, project, join, DISTINCT, ORDER BY, measures) to another dialect.
 
-    columns: the columns of the database, which say which cells are text and how cells are converted. Columns
-    in ORDER BY must also be selected.
+    `columns`: the columns of the database, which say which cells are text and how cells are converted.
+    Columns in ORDER BY must also be selected.
     """
     if dialect == CANONICAL:
         return sql

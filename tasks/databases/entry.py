@@ -168,7 +168,7 @@ class DatabaseEntry(BaseModel):
     def require_driver(self, driven: URL | None = None) -> None:
         """Raise BadInput, with the extra to install, if the URL's driver is not installed.
 
-        driven: check the driver of this URL instead of the entry's.
+        `driven`: check the driver of this URL instead of the entry's.
         """
         url = driven or self.parse_url()
         driver = url.drivername.partition("+")[2]

@@ -52,10 +52,10 @@ class QueryResult:
 class SafeDatabase:
     """A database on which untrusted SQL can be run safely; use it as a context manager.
 
-    Statements are in the dialect of the database's engine: SQLite, PostgreSQL or MariaDB. Thread-safe: each
-    statement uses one of `children` processes, which are started on demand, reused, and replaced after a
-    kill. any_account: accept an account on a server that has the right to write; statements still cannot
-    write.
+    Statements are in the dialect of the database's engine: SQLite, PostgreSQL or MariaDB. The class is
+    thread-safe: each statement uses one of `children` processes, which are started on demand, reused, and
+    replaced after a kill. `any_account`: accept an account on a server that has the right to write;
+    statements still cannot write.
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class SafeDatabase:
     def query(self, sql: str, parameters: Sequence[Value] = (), clock: int | None = None) -> QueryResult:
         """Run one SELECT and return its whole result.
 
-        parameters: values for the question marks of a SQLite statement. clock: the time that MariaDB shows to
-        the statement, in seconds since 1970; None uses the real time.
+        `parameters`: values for the question marks of a SQLite statement. `clock`: the time that MariaDB
+        shows to the statement, in seconds since 1970; None uses the real time.
 
-        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed with a one-line message, within the time limit
-        (which includes parsing) plus one second; BadInput if the file changed meanwhile; DatabaseGone if the
-        server stops answering.
+        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed with a one-line message. This takes at most
+        the time limit, which includes parsing, plus one second. Raises BadInput if the file changed
+        meanwhile, and DatabaseGone if the server stops answering.
         """
         rows = self.limits.rows + 1
         request: ReaderRequest = {"sql": sql, "parameters": list(parameters), "rows": rows, "whole": True}

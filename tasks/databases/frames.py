@@ -50,9 +50,9 @@ def send(pieces: list[bytes]) -> None:
 
 
 def send_error(kind: str, text: str, *, broken: bool = False) -> None:
-    """Write an error message to stdout; `kind` is one that the parent knows. The text becomes one line.
+    """Write an error message to stdout; `kind` must be known to the parent. The text becomes one line.
 
-    broken: no further statement can run in this process.
+    `broken`: no further statement can run in this process.
     """
     send(
         [json.dumps({"error": kind, "text": clean(text[:500]), "broken": broken}).encode("utf-8", "replace")]

@@ -71,7 +71,7 @@ LISTINGS = frozenset({"fts5vocab", "fts4aux", "fts3tokenize"})
 
 @dataclass(frozen=True)
 class UnreadPart:
-    """A part of a database that is not read. reason: the reason in the list of dropped rows."""
+    """A part of a database that is not read. `reason`: the reason in the list of dropped rows."""
 
     reason: str
     what: str
@@ -141,7 +141,7 @@ def list_kinds(connection: Connection) -> list[UnreadPart]:
 
 
 def _explain_internal(name: str, tables: Mapping[str, str]) -> str:
-    """Explain why a SQLite table has no data of its own; "" if it has. tables: name -> its SQL."""
+    """Explain why a SQLite table has no data of its own; "" if it has. `tables`: name -> its SQL."""
     if name.startswith("sqlite_"):
         return "SQLite keeps its own records there"
     known = {table.lower() for table in tables}

@@ -23,7 +23,7 @@ PIECES = re.compile(
 def bind(sql: str, dialect: str, columns: Iterable[Column]) -> tuple[str, tuple[Value, ...]]:
     """Convert canonical SQL for an engine: return a statement and its bound values.
 
-    columns: the columns of the database, for `translate`. Only the canonical dialect, SQLite's, gets bound
+    `columns`: the columns of the database, for `translate`. Only the canonical dialect, SQLite's, gets bound
     values.
     """
     return split_literals(sql) if dialect == CANONICAL else (translate(sql, dialect, columns), ())

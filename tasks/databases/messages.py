@@ -15,7 +15,7 @@ class Limits(TypedDict):
 
 
 class SqliteSetup(Limits):
-    """The first message to a process that reads SQLite. uri: the URI of the database file."""
+    """The first message to a process that reads SQLite. `uri`: the URI of the database file."""
 
     uri: str
 
@@ -23,7 +23,8 @@ class SqliteSetup(Limits):
 class ServerSetup(Limits):
     """The first message to a process that reads a server.
 
-    connect: arguments for the driver, including the password. any_account: accept an account that may write.
+    `connect`: arguments for the driver, including the password. `any_account`: accept an account that may
+    write.
     """
 
     dialect: str
@@ -34,9 +35,9 @@ class ServerSetup(Limits):
 class ReaderRequest(TypedDict, total=False):
     """A request. With `sql` it starts a statement, without `sql` it continues the last one.
 
-    rows: maximum number of rows to return. whole: the result is not streamed. seconds: the time limit. clock:
-    the time that the statement sees, in seconds since 1970, if its engine supports that; None uses the real
-    time.
+    `rows`: maximum number of rows to return. `whole`: the result is not streamed. `seconds`: the time limit.
+    `clock`: the time that the statement sees, in seconds since 1970, if its engine supports that; None uses
+    the real time.
     """
 
     sql: str
@@ -50,8 +51,8 @@ class ReaderRequest(TypedDict, total=False):
 class ReaderReply(TypedDict, total=False):
     """A reply: rows of a result, or an error with its kind and text.
 
-    types: types of the columns on a server, with the engine's names; empty if unknown. more: whether there
-    may be more rows. broken: whether the process has ended because of the error.
+    `types`: types of the columns on a server, with the engine's names; empty if unknown. `more`: whether
+    there may be more rows. `broken`: whether the process has ended because of the error.
     """
 
     columns: list[str]

@@ -102,7 +102,10 @@ def list_unread(database: DatabaseEntry | Path) -> list[UnreadPart]:
 
 
 def is_empty(database: DatabaseEntry, tables: Iterable[str]) -> bool:
-    """Return whether no table has a row; False if a table cannot be read. Raises as `reflect`."""
+    """Return whether no table has a row; False if a table cannot be read.
+
+    Raises the same errors as `reflect`.
+    """
     with _connect(database) as connection:
         for name in tables:
             try:
@@ -158,9 +161,9 @@ def _read_shapes(
 ) -> dict[str, list[ReflectedColumn]]:
     """Read the columns of all readable tables, as table -> columns, sorted by table.
 
-    A table whose catalogue entry the engine cannot read is skipped, and `lost` gets the reason: for example,
-    it is a virtual table of a missing module, or this account must not see it. Raises SQLAlchemyError if no
-    table can be read or if the connection is lost.
+    A table whose catalogue entry the engine cannot read is skipped, and `lost` gets the reason. For example,
+    it is a virtual table of a missing module, or the account has no right to see it. Raises SQLAlchemyError
+    if no table can be read or if the connection is lost.
     """
     inner = list_inner(connection)
     shapes: dict[str, list[ReflectedColumn]] = {}
@@ -200,8 +203,7 @@ def _resolve_references(
 ) -> dict[str, str]:
     """Map each foreign-key column to the id of the column it points to, in the catalogue's spelling.
 
-    SQLite accepts keys in another case, and keys to missing tables or columns; keys to missing ones are
-    ignored.
+    SQLite accepts keys in another case, and keys to missing tables or columns; the latter are ignored here.
     """
     found: dict[str, str] = {}
     for constraint in sorted(constraints, key=_order_key):

@@ -55,10 +55,10 @@ def round_bound(value: Value) -> Value:
 
 
 def write_said(text: str, kind: str = "", *, grouped: bool = False) -> str:
-    """Write a value from its plain text for a sentence: 23 March 1978; 17 July 1996, 10:30.
+    """Convert a value's plain text to its form in a sentence: 23 March 1978; 17 July 1996, 10:30.
 
-    Other values are not changed, and neither are the values of text columns. grouped: separate the thousands
-    of large numbers, as in 5,000,000.
+    Other values are not changed, and neither are the values of text columns. `grouped`: separate the
+    thousands of large numbers, as in 5,000,000.
     """
     if kind in ("date", "moment", "") and (said := _say_time(text)):
         return said
@@ -68,7 +68,7 @@ def write_said(text: str, kind: str = "", *, grouped: bool = False) -> str:
 
 
 def read_said(text: str, kind: str) -> str:
-    """Return the plain text of a value that `write_said` wrote for a sentence."""
+    """Convert a value's form in a sentence back to its plain text."""
     if kind in ("date", "moment"):
         if found := SAID_MOMENT.fullmatch(text):
             return f"{_read_day(found[1])} {found[2]}{found[3] or ':00'}"

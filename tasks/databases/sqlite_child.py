@@ -100,7 +100,7 @@ class SqliteReader:
 
 @lru_cache(maxsize=1024)
 def check_once(sql: str) -> None:
-    """Raise SqlRefused unless a text is one SELECT. A text is parsed once, whatever its parameters are."""
+    """Raise SqlRefused unless a text is one SELECT. The result is cached, so each text is parsed once."""
     check_select(sql)
 
 

@@ -24,7 +24,7 @@ LIMITS: Mapping[int, int] = {
 
 
 def set_pragmas(connection: sqlite3.Connection, setup: Limits, pragmas: Iterable[str]) -> None:
-    """Set pragmas: do not trust the schema's functions, limit the heap, and those in `pragmas`."""
+    """Make the connection distrust the schema, limit its heap, and set the pragmas in `pragmas`."""
     heap = f"hard_heap_limit = {setup['memory'] * 3 // 4}"
     for pragma in ("trusted_schema = OFF", heap, *pragmas):
         connection.execute(f"PRAGMA {pragma}")
@@ -58,7 +58,7 @@ class Timed:
 
 
 def classify_error(error: Exception) -> tuple[str, str]:
-    """Return an error's kind, in the words that the parent knows, and its message.
+    """Return an error's kind, which must be known to the parent process, and its message.
 
     SQLite's error code decides if there is one, because the message may contain names from the database, such
     as a column named `interrupted`.
@@ -79,9 +79,10 @@ def classify_error(error: Exception) -> tuple[str, str]:
 
 
 def is_refusal(error: Exception, code: str, text: str) -> bool:
-    """Return whether the parser, the authorizer or the driver refused a statement. text: its message.
+    """Return whether the parser, the authorizer or the driver refused a statement. `text`: its message.
 
-    SQLite reports a function that is not allowed with a general error code, so the message decides there.
+    SQLite reports a function that is not allowed with a general error code, so it is recognised by the
+    message.
     """
     return (
         isinstance(error, SqlRefused)

@@ -24,8 +24,9 @@ def to_plain_row(row: Iterable[Any]) -> list[Value]:
 def to_plain(cell: object) -> Value:
     """Convert a driver's cell to the value that SQLite stores for it.
 
-    Whole decimals become integers, other decimals floats; booleans become 1 and 0; dates and times become ISO
-    text with a space; blobs become hex digits; everything else becomes text (JSON with sorted keys).
+    Whole decimals become integers, and other decimals become floats. Booleans become 1 and 0. Dates and times
+    become ISO text with a space, and blobs become hex digits. Everything else becomes text (JSON with sorted
+    keys).
     """
     if cell is None or (isinstance(cell, (str, int, float)) and type(cell) in PLAIN):
         return cell

@@ -51,7 +51,10 @@ OpenClient = Callable[[Endpoint], ModelClient]
 
 @dataclass(frozen=True)
 class Abilities:
-    """What a model at an endpoint supports. context: in tokens; None if the endpoint does not report it."""
+    """The features that a model at an endpoint supports.
+
+    `context`: in tokens; None if the endpoint does not report it.
+    """
 
     json_schema: bool = False
     grammar: bool = False
@@ -69,7 +72,7 @@ class Abilities:
         """Choose the value of `constrain` for a role that uses this model.
 
         An embedded model gets a grammar if possible, because it runs on this machine. Any other model gets
-        tool calls if it supports them. writes: whether the role writes SQL and questions. Such a role never
+        tool calls if it supports them. `writes`: whether the role writes SQL and questions. Such a role never
         gets a JSON schema, because the schema would limit the model to choosing among texts that code
         composes.
         """
@@ -128,7 +131,7 @@ class EndpointTrial:
         """Ask for a reply in one form; return None if the endpoint refuses the request or does not answer.
 
         A server may fail because it does not know a field of the request, or only because it is overloaded.
-        The form is therefore added to the unanswered ones.
+        After such a failure, the name of the form is recorded as unanswered.
         """
         try:
             return await self._send(self._make(self._tokens, constraint, **decoding))

@@ -77,9 +77,9 @@ class Prompt:
 class Tool:
     """A function that a model may call instead of replying in text.
 
-    parameters: a JSON schema of objects, lists and texts. tasks/models/tools.py writes a tool call as reply
-    text: there, the `title` of a text property is its label, and the `title` of an object without properties
-    is the whole reply.
+    `parameters`: a JSON schema of objects, lists and texts. tasks/models/tools.py writes a tool call as reply
+    text. In that text, the `title` of a text property is its label, and the `title` of an object without
+    properties is the whole reply.
     """
 
     name: str
@@ -145,9 +145,9 @@ def try_parse(
 ) -> tuple[Value | None, str | None]:
     """Parse an answer; return (value, None), or (None, reason) if the text does not parse.
 
-    The text is recorded in the ledger and would cause the same error in every run, so any exception of the
-    parser counts as a text that does not parse. max_tokens: the token limit of a model's answer, from which
-    the longest text that is parsed is computed; None for a system's answer.
+    Any exception of the parser counts as a text that does not parse. The text is recorded in the ledger, so
+    it would cause the same exception in every run. `max_tokens`: the token limit of a model's answer, which
+    limits the length of text that is parsed; None for a system's answer.
     """
     longest = MAX_TEXT if max_tokens is None else max(MIN_TEXT, CHARACTERS_PER_TOKEN * max_tokens)
     if len(text) > longest:
@@ -173,7 +173,8 @@ class Transport(Protocol):
 
 
 Send = Callable[[Transport], Awaitable[str]]
-"""A function that sends one request to a system. It is called only if no ledger contains the call."""
+"""Sends one request to a system under test. Benchloom calls this function only if no ledger contains the
+call."""
 
 
 class Embed(Protocol):
@@ -208,17 +209,18 @@ class Ask(Embed, Protocol):
     ) -> Answer[Value]:
         """Ask the model of a role one question.
 
-        prompt: the stem of a file in the stage's `prompts/` folder, or the path of another prompt file.
-        fields: the values of its Jinja2 fields. turns: (user, assistant) messages of an earlier conversation,
-        inserted before the prompt's last message.
+        `prompt`: the stem of a file in the stage's `prompts/` folder, or the path of another prompt file.
+        `fields`: the values of its Jinja2 fields. `turns`: (user, assistant) messages of an earlier
+        conversation, inserted before the prompt's last message.
 
-        parse: converts the text to a value and raises Unparsed if it cannot; the question is then asked again
-        with the next attempt number, up to the role's attempts. grammar, schema, tools: sent if the role's
-        endpoint supports them. `parse` gets a tool call as text (tasks/models/tools.py).
+        `parse`: converts the text to a value, and raises Unparsed if it cannot. After Unparsed, the question
+        is asked again with the next attempt number, up to the role's attempts. `parse` gets a tool call as
+        text (tasks/models/tools.py). `grammar`, `schema`, `tools`: sent if the role's endpoint supports them.
 
-        sample: another number asks the same question again. top_logprobs: how many of the most likely tokens
-        to return per position (see `compare_choices`); `Answer.logprobs` is empty if the role's endpoint does
-        not support log probabilities. row: the id of the row, for errors and the calls artifact.
+        `sample`: another number asks the same question again. `top_logprobs`: how many of the most likely
+        tokens to return per position (see `compare_choices`). `Answer.logprobs` is empty if the role's
+        endpoint does not support log probabilities. `row`: the id of the row, for errors and the calls
+        artifact.
 
         Raises ModelFailed, BudgetSpent or CallMissing. An answer that never parses is returned, not raised.
         """
@@ -236,10 +238,13 @@ class Ask(Embed, Protocol):
     ) -> Answer[Value]:
         """Send a request to a system under test; the ledger key is made of name, version, request and epoch.
 
-        request: JSON values that include everything that the answer depends on. send: called only if no
-        ledger contains the call. parse: as in `__call__`, but a text that does not parse is not asked for
-        again. A failure of the system (an error status, a redirect to another host, a response that is too
-        large or too late) is recorded: then the answer's value is None and `problem` says why.
+        `request`: JSON values that include everything that the answer depends on. `send`: called only if no
+        ledger contains the call. `parse`: as in `__call__`, but a text that does not parse is not asked for
+        again.
+
+        A failure of the system is recorded: the answer's value is then None and `problem` says why. Such
+        failures are an error status, a redirect to another host, and a response that is too large or too
+        late.
 
         Raises ModelFailed if the system cannot be reached, and CallMissing if a replay finds no recorded
         call.

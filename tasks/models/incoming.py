@@ -24,7 +24,7 @@ Requests ask for no compression."""
 class RefusedReply(Exception):
     """A reply that is rejected because of its host, its size or its compression; the message says which.
 
-    too_large: the reply exceeds the size limit, which fails this request only. broken: another try may
+    `too_large`: the reply exceeds the size limit, which fails this request only. `broken`: another try may
     succeed.
     """
 
@@ -37,7 +37,11 @@ class Secret:
     """An API key that no record may contain, in whatever way JSON or a URL may have escaped it."""
 
     def __init__(self, value: str, *others: str) -> None:
-        """value: the key, or "" for none. others: more secrets; any shorter than SECRET_LENGTH is ignored."""
+        """Store the key and further secrets, which `remove` replaces.
+
+        `value`: the key, or "" for none. `others`: further secrets; those shorter than SECRET_LENGTH are
+        ignored.
+        """
         self.value = value
         secrets = [secret for secret in (value, *others) if secret == value or len(secret) >= SECRET_LENGTH]
         patterns = [
@@ -67,7 +71,7 @@ def _spell(character: str) -> str:
 async def read_bounded(blocks: AsyncIterable[bytes], status: int, encoding: str, max_bytes: int) -> bytes:
     """Read and decompress a body of at most `max_bytes`; of an error's body, read only the beginning.
 
-    status: the HTTP status; 300 or more is an error. encoding: the header Content-Encoding. Raises
+    `status`: the HTTP status; 300 or more is an error. `encoding`: the header Content-Encoding. Raises
     RefusedReply.
     """
     limit = max_bytes if status < 300 else min(max_bytes, MAX_ERROR_BYTES)

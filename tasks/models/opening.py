@@ -45,7 +45,7 @@ def open_dispatcher(
 ) -> Dispatcher:
     """Open the ledger, budget and clients of a run; the caller closes the dispatcher, then its `ledger`.
 
-    shipped: files in `data/ledger/`; missing files are skipped. replay: open no clients. Raises BadInput.
+    `shipped`: files in `data/ledger/`; missing files are skipped. `replay`: open no clients. Raises BadInput.
     """
     ledger = Ledger(find_ledger(run.ledger), [path for path in shipped if path.exists()])
     budget = Budget(run.budget, list_prices(run, models))

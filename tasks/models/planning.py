@@ -24,10 +24,10 @@ SYSTEM = "system"
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """One call that a stage would make. prompt_tokens, max_tokens: estimates of its maximum cost.
+    """One call that a stage would make. `prompt_tokens`, `max_tokens`: estimates of its maximum cost.
 
-    entry: the recorded answer, or None if the call would be sent. attempts: the maximum number of attempts
-    for its question.
+    `entry`: the recorded answer, or None if the call would be sent. `attempts`: the maximum number of
+    attempts for its question.
     """
 
     key: str
@@ -59,8 +59,8 @@ class CallPlan:
     sure_calls: int
     """Minimum number of new calls, whatever the models answer."""
     is_exact: bool
-    """Whether the number of first attempts is known. Answers that do not parse are asked for again in any
-    case."""
+    """Whether the number of first attempts is known exactly. The number of repeated attempts, after answers
+    that do not parse, is never known."""
     batch: bool = False
     """Whether new calls use the Batch API, which has a lower price."""
 
@@ -69,15 +69,19 @@ class PlanningModel:
     """A stage's `ask` that sends nothing: it counts the recorded calls and the calls that would be new.
 
     A missing call is answered with value None, so the stage continues as if the call had failed. If the stage
-    asks a question after such an answer, the count depends on unknown answers, and `is_exact` is False. A
-    stage that asks until it has enough answers then makes its maximum number of calls: the new calls of the
-    plan are an upper bound, and `sure_calls` is a lower bound.
+    asks a question after such an answer, the count depends on unknown answers, and `is_exact` is False.
+
+    A stage that asks until it has enough answers makes its maximum number of calls here. The number of new
+    calls in the plan is therefore an upper bound, and `sure_calls` is a lower bound.
     """
 
     row_type = Call
 
     def __init__(self, builder: RequestBuilder, dispatcher: Dispatcher, *, blind: bool = False) -> None:
-        """blind: ignore the ledger, so that every call counts as new."""
+        """Start with no counted calls.
+
+        `blind`: ignore the ledger, so that every call counts as new.
+        """
         self._builder, self._dispatcher, self._blind = builder, dispatcher, blind
         self._known: dict[str, PlannedCall] = {}
         self._new: dict[str, PlannedCall] = {}

@@ -29,7 +29,7 @@ NO_PROMPT = Prompt("", "", ())
 class Usage:
     """The number and cost of a stage's calls: `paid` is for this run, tokens and `usd` for all calls.
 
-    usd: calls through the Batch API count at that API's lower price. Only entries of the live ledger record
+    `usd`: calls through the Batch API count at that API's lower price. Only entries of the live ledger record
     whether a call used the Batch API; calls of shipped ledgers count at list price.
     """
 
@@ -131,12 +131,12 @@ class RecordedModel:
         return Answer(value, entry.text, key, 1, problem or "")
 
     def note_unfinished(self, project: str) -> None:
-        """Record in the live ledger that this project and stage use these calls. No-op in a replay."""
+        """Record in the live ledger that this project and stage use these calls. A replay records nothing."""
         if not self._dispatcher.replay:
             self._unfinished = Unfinished(self._dispatcher.ledger, project, self._builder.stage)
 
     def finish(self) -> None:
-        """Report that the stage's artifacts are written; they name its calls, so the notes are deleted."""
+        """Delete the notes on the stage's calls, because its artifacts are now written and name the calls."""
         if self._unfinished is not None:
             self._unfinished.forget()
         if self._asks_again and self._dispatcher.again is not None:

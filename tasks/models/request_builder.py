@@ -39,11 +39,12 @@ class RequestBuilder:
         earlier: Mapping[str, Sequence[str]] | None = None,
         epoch: str = "",
     ) -> None:
-        """prompts: the stage's prompt folder.
+        """Store the stage's prompts and roles.
 
-        identities: model name -> its identity, a part of the ledger key: the checksum of an embedded model,
-        or a text that distinguishes models of the same name at different endpoints (`Endpoint.identities`).
-        earlier: model name -> earlier identities, whose recorded answers are still valid.
+        `prompts`: the stage's prompt folder. `identities`: model name -> its identity, which is a part of the
+        ledger key. The identity is the checksum of an embedded model, or a text that distinguishes models of
+        the same name at different endpoints (`Endpoint.identities`). `earlier`: model name -> earlier
+        identities, whose recorded answers are still valid.
         """
         self.stage, self.prompts, self.roles = stage, prompts, roles
         self.identities, self.earlier, self.epoch = identities or {}, earlier or {}, epoch
@@ -74,7 +75,7 @@ class RequestBuilder:
         return replace(rendered, messages=(*rendered.messages[:-1], *earlier, rendered.messages[-1]))
 
     def request(self, prompt: Prompt, role: Role, attempt: int, **options: Any) -> Request:
-        """Build the request of one attempt. options: keyword arguments of `make_request`."""
+        """Build the request of one attempt. `options`: keyword arguments of `make_request`."""
         identity = self.identities.get(role.model, "")
         return make_request(prompt, role, identity=identity, attempt=attempt, epoch=self.epoch, **options)
 
@@ -83,7 +84,7 @@ class RequestBuilder:
         return make_embedding(text, role, identity=self.identities.get(role.model, ""), epoch=self.epoch)
 
     def list_variants(self, request: Request) -> list[Request]:
-        """List the requests that may have recorded this call: the current one, then earlier identities."""
+        """List the requests that a call may be recorded under: first the current, then earlier identities."""
         earlier = self.earlier.get(request.model, ())
         return [request, *(replace(request, identity=identity) for identity in earlier)]
 

@@ -20,7 +20,7 @@ ledger answered them."""
 
 @dataclass
 class StreamProgress:
-    """The progress of one stream. right: number of steps with the bit 1 (correct) so far."""
+    """The progress of one stream. `right`: number of correct steps so far."""
 
     name: str
     total: int
@@ -29,7 +29,7 @@ class StreamProgress:
     ends: deque[float] = field(default_factory=lambda: deque([time.monotonic()], maxlen=RECENT + 1))
 
     def tell(self, bit: bool) -> None:
-        """Count a step that has ended; bit: whether it was correct."""
+        """Count a step that has ended; `bit`: whether it was correct."""
         self.done += 1
         self.right += bit
         self.ends.append(time.monotonic())
@@ -47,7 +47,7 @@ class StreamProgress:
         return pace * (self.total - self.done)
 
     def describe(self, now: float, width: int) -> str:
-        """Format the progress as one line; width: the column width of the stream's name."""
+        """Format the progress as one line; `width`: the column width of the stream's name."""
         left = self.estimate_left(now)
         ends = "done" if left == 0 else f"left {'unknown' if left is None else format_time(left)}"
         return f"  {self.name:<{width}}  {self.done:>5}/{self.total}  right {self.right:>5}  {ends}"

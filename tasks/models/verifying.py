@@ -63,7 +63,7 @@ async def ask_again(
 ) -> list[RepeatedCall]:
     """Send all calls again, in the given order, as fast as the rate limits allow.
 
-    report: called with each repeated call as soon as it is answered. Raises BadInput if a call's columns do
+    `report`: called with each repeated call as soon as it is answered. Raises BadInput if a call's columns do
     not match its key, and the errors of `ModelClient.send`.
     """
 

@@ -23,8 +23,8 @@ SLOW = 0.1
 class WorkProgress:
     """The progress of one piece of work.
 
-    total: number of items, 0 if items are not counted. expected_s: duration in seconds the last time. quiet:
-    shown only if nothing else is.
+    `total`: number of items, 0 if items are not counted. `expected_s`: duration in seconds the last time.
+    `quiet`: whether it is shown only if nothing else is shown.
     """
 
     name: str
@@ -80,7 +80,7 @@ class WorkBoard:
                 self._works = [other for other in self._works if other is not work]
 
     def iterate(self, name: str, items: Collection[Item], unit: str) -> Iterator[Item]:
-        """Iterate over items and show how many are done. unit: the plural noun for the items."""
+        """Iterate over items and show how many are done. `unit`: the plural noun for the items."""
         with self.follow(WorkProgress(name, len(items), unit)) as work:
             for item in items:
                 yield item
@@ -89,7 +89,7 @@ class WorkBoard:
     def describe(self, most: int, *, alone: bool, least_s: float = 0.0) -> list[str]:
         """Format at most `most` lines, for the work that started first.
 
-        alone: whether nothing else is shown. least_s: work that started fewer seconds ago is not shown.
+        `alone`: whether nothing else is shown. `least_s`: work that started fewer seconds ago is not shown.
         """
         with self._mutex:
             works = list(self._works)

@@ -126,8 +126,8 @@ def make_sort_key(rating: Rating) -> tuple[bool, Rating]:
 class RatingSample:
     """Distinct items and how often each occurs (`counts`).
 
-    ratings: how often each value was given, shape (kinds, values). values: the numeric values, sorted. pairs:
-    indexes of the two raters' values, shape (kinds, 2), or None if there are not two raters.
+    `ratings`: how often each value was given, shape (kinds, values). `values`: the numeric values, sorted.
+    `pairs`: indexes of the two raters' values, shape (kinds, 2), or None if there are not two raters.
     """
 
     level: str
@@ -137,7 +137,7 @@ class RatingSample:
     pairs: IntArray | None
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute the figures for each draw of item weights, shape (draws, kinds)."""
+        """Compute the figures for each draw; `weights` has shape (draws, kinds)."""
         unanimous = (self.ratings > 0).sum(axis=1) == 1
         return {
             "unanimous": divide(weights @ unanimous, weights.sum(axis=1)),
@@ -148,10 +148,10 @@ class RatingSample:
     def compute_alpha(self, weights: FloatArray) -> FloatArray:
         """Compute alpha, shape (draws,), from observed and expected disagreement of pairable ratings.
 
-        For a unit with m ratings, and likewise for all n ratings together, the sum of delta over ordered
-        pairs is 2 (m sum g^2 - (sum g)^2), where delta(a, b) = (g_a - g_b)^2. At level interval, g is the
-        value. At level ordinal, g is its mid-rank among all ratings. At level nominal, the sum is m^2 - sum
-        of squared counts.
+        Consider the sum of delta over ordered pairs of ratings, in a unit with m ratings or among all n
+        ratings. It is 2 (m sum g^2 - (sum g)^2), where delta(a, b) = (g_a - g_b)^2. At level interval, g is
+        the value. At level ordinal, g is its mid-rank among all ratings. At level nominal, the sum is m^2 -
+        sum of squared counts.
         """
         totals = weights @ self.ratings
         sizes, n = self.ratings.sum(axis=1), totals.sum(axis=1)

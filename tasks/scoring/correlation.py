@@ -31,7 +31,10 @@ CELLS_AT_ONCE = 4_000_000
 
 @dataclass(frozen=True, slots=True)
 class ScorePair:
-    """The scores of one item. human: the scores of one or several raters. judge: None if it failed."""
+    """The scores of one item.
+
+    `human`: the scores of one or several raters. `judge`: None if there is none.
+    """
 
     human: tuple[float, ...]
     judge: float | None
@@ -42,8 +45,8 @@ class Correlation(Metric[ScorePair]):
     """The figures pearson, spearman (Pearson of mid-ranks), kendall (tau-b), mean_human and mean_judge.
 
     The scores of several raters for one item are averaged. A figure is null if it is not defined, for example
-    with fewer than two items or without variation. drop_zero: skip items to which the judge or any rater gave
-    0 ("not sure").
+    with fewer than two items or without variation. `drop_zero`: skip items to which the judge or any rater
+    gave 0 ("not sure").
     """
 
     name: ClassVar[str] = "correlation"
@@ -117,7 +120,7 @@ class PairSample:
     counts: IntArray
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute the coefficients for each draw of pair weights, shape (draws, kinds)."""
+        """Compute the coefficients for each draw; `weights` has shape (draws, kinds)."""
         sizes = weights.sum(axis=1)
         human_ranks, judge_ranks = rank(self.human, weights), rank(self.judge, weights)
         return {
@@ -165,7 +168,7 @@ def rank(x: FloatArray, weights: FloatArray) -> FloatArray:
 def compute_tau_b(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
     """Compute Kendall's tau-b, shape (draws,).
 
-    The formula is sum s t / sqrt(sum s^2 sum t^2) over pairs of units, where s(a, b) = sign(x_a - x_b), and t
+    The formula is sum s t / sqrt(sum s^2 sum t^2) over pairs of units. Here s(a, b) = sign(x_a - x_b), and t
     is the same for y.
     """
     concordant, x_untied, y_untied = (np.zeros(len(weights)) for _ in range(3))

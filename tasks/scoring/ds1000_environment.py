@@ -52,8 +52,8 @@ def find_interpreter() -> Path:
 def make_environment(packages: tuple[str, ...] = (), python: str | None = None) -> Path:
     """Create the environment, or add packages to an existing one; return its folder.
 
-    python: a Python 3.11 interpreter; by default the running one, or python3.11 on the PATH. Raises BadInput
-    if there is none, and BenchloomError if a package cannot be installed.
+    `python`: a Python 3.11 interpreter; by default the running one, or python3.11 on the PATH. Raises
+    BadInput if there is none, and BenchloomError if a package cannot be installed.
     """
     folder = locate_environment()
     if not (folder / DONE).is_file():

@@ -36,7 +36,7 @@ Ids = frozenset[str | int]
 class JudgedQuery(NamedTuple):
     """The judgement on a text query, and how its retrieved documents compare with the true ones.
 
-    correct: None if the query was not judged. retrieved: a digest of the set of retrieved ids. matches:
+    `correct`: None if the query was not judged. `retrieved`: a digest of the set of retrieved ids. `matches`:
     whether the retrieved and true ids are the same set; None if the true ids are unknown.
     """
 
@@ -52,12 +52,15 @@ class Grammar(Metric[JudgedQuery]):
 
     All figures cover scored rows only, and a group without scored rows is ignored.
 
-    accuracy = correct / rows. robustness R = correct / (rows - rows in gap groups) (Eq. 2).
-    retrieval_db_accuracy = 1 - gap groups / groups (Eq. 1). lambda = rows in gap groups / rows (Eq. 3), so
-    that accuracy = R (1 - lambda). Names of group counts end in `_groups`.
+    - accuracy = correct / rows.
+    - robustness R = correct / (rows - rows in gap groups) (Eq. 2).
+    - retrieval_db_accuracy = 1 - gap groups / groups (Eq. 1).
+    - lambda = rows in gap groups / rows (Eq. 3), so that accuracy = R (1 - lambda).
+    - Names of group counts end in `_groups`.
 
-    context.gold and context.siblings: accuracy and R with "retrieval sufficient" instead of "correct". Gap
-    groups are still determined by the judgement, and R is the share of sufficient rows outside them:
+    The figures context.gold and context.siblings are accuracy and R with "retrieval sufficient" instead of
+    "correct". Gap groups are still determined by the judgement, and R is the share of sufficient rows outside
+    them:
 
     - gold: the retrieved ids equal the true ids, as sets. The figures are null if a scored row has null true
       ids.
@@ -65,7 +68,7 @@ class Grammar(Metric[JudgedQuery]):
       non-robust group is sufficient if its retrieved ids equal, as a set, those of a correct row in its
       group.
 
-    closed: before groups are classified, a row becomes incorrect if its retrieval missed a true document,
+    `closed`: before groups are classified, a row becomes incorrect if its retrieval missed a true document,
     because the model must have known the missing facts by itself. Rows with null true ids keep their
     judgement.
     """
@@ -138,7 +141,7 @@ def digest_ids(ids: Ids) -> bytes:
 
 
 class RowValues(TypedDict):
-    """A row's scores. accuracy: 1, 0, or None if unscored. context: rule -> accuracy; None if unknown."""
+    """A row's scores. `accuracy`: 1, 0, or None if unscored. `context`: rule -> accuracy; None if unknown."""
 
     accuracy: int | None
     context: dict[str, dict[str, int] | None]
@@ -197,8 +200,8 @@ class GroupAccumulator(Accumulator[JudgedQuery]):
 class TaggedQueries:
     """Scored rows as columns of equal length; only `scored` has an entry for every row.
 
-    group: index of the row's group. matches: 1, 0, or -1 if unknown. retrieved: index of the row's set of
-    ids.
+    `group`: index of the row's group. `matches`: 1, 0, or -1 if unknown. `retrieved`: index of the row's set
+    of ids.
     """
 
     scored: BoolArray
@@ -216,7 +219,7 @@ class TaggedQueries:
     def gather(self, *, merge: bool = True) -> GroupSample:
         """Sum up the rows of each group.
 
-        merge: merge groups with equal sums into one kind; otherwise every scored group is a kind, in order.
+        `merge`: merge groups with equal sums into one kind; otherwise every scored group is a kind, in order.
         """
         marks = (np.ones(len(self.group)), self.correct, self.matches == 1, self.siblings)
         sums = np.column_stack([np.bincount(self.group, weights=mark).astype(np.float64) for mark in marks])

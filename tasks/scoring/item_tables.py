@@ -56,9 +56,9 @@ def read_table(
 ) -> Iterator[NumberedRecord]:
     """Yield the rows of a table; the number of a CSV row is that of its first line.
 
-    columns: names that the header must contain. texts: columns of a CSV file whose cells are plain text; None
-    means all columns. A cell of another column is read as JSON if it is valid JSON. An empty cell is null.
-    Raises BadInput if the file cannot be opened, is not a table, or lacks a column.
+    `columns`: names that the header must contain. `texts`: columns of a CSV file whose cells are plain text;
+    None means all columns. A cell of another column is read as JSON if it is valid JSON. An empty cell is
+    null. Raises BadInput if the file cannot be opened, is not a table, or lacks a column.
     """
     kind = find_kind(path)
     if kind == PARQUET:

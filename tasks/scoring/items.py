@@ -45,7 +45,7 @@ NumberedRecord = tuple[int, Record | BadItem]
 
 
 class ItemLine(NamedTuple):
-    """A readable line. number: the line's number, counted from 1."""
+    """A readable line. `number`: the line's number, counted from 1."""
 
     number: int
     record: Record

@@ -16,8 +16,8 @@ class UnknownLabel(ValueError):
 class Label(StrEnum):
     """A kind of label. Subclass it, and define each member as (wire, shown, score).
 
-    A member equals its wire word, which judges write and artifacts store. shown: the word on pages, by
-    default the wire word. score: the label's value in a mean; None leaves the item unscored.
+    A member equals its wire word, which judges write and artifacts store. `shown`: the word on pages, by
+    default the wire word. `score`: the label's value in a mean; None leaves the item unscored.
     """
 
     shown: str
@@ -44,7 +44,7 @@ class Label(StrEnum):
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """Counts of items with and without a scored label. total: the sum of the scores."""
+    """Counts of items with and without a scored label. `total`: the sum of the scores."""
 
     scored: int
     unscored: int

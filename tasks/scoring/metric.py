@@ -26,8 +26,8 @@ ItemValues = Mapping[str, object]
 class Score:
     """An item's score under one rule.
 
-    values: name of a figure -> the item's score; None if the figure excludes this item. outcome: a word for
-    `--items`, if the metric defines outcomes.
+    `values`: name of a figure -> the item's score; None if the figure excludes this item. `outcome`: a word
+    for `--items`, if the metric defines outcomes.
     """
 
     values: Mapping[str, float | None]
@@ -73,10 +73,10 @@ class Accumulator(ABC, Generic[ItemT]):
 class Metric(ABC, Generic[ItemT]):
     """A metric; subclasses are frozen dataclasses whose fields are the metric's options.
 
-    rules: the names of its rules, the default first; empty if there is only one rule. own_scale: figures that
-    are not fractions; the table prints them unchanged. columns: the fields of an item that must be columns of
-    a CSV or Parquet file. texts: the fields whose CSV cells are plain text; other cells are read as JSON if
-    they are valid JSON.
+    `rules`: the names of its rules, the default first; empty if there is only one rule. `own_scale`: figures
+    that are not fractions; the table prints them unchanged. `columns`: the fields of an item that must be
+    columns of a CSV or Parquet file. `texts`: the fields whose CSV cells are plain text; other cells are read
+    as JSON if they are valid JSON.
     """
 
     name: ClassVar[str]
@@ -137,7 +137,7 @@ class MeanAccumulator(Accumulator[Any]):
 
 @dataclass(frozen=True)
 class MeanSample:
-    """Distinct rows of scores. rows: shape (kinds, names), with NaN if a figure excludes the item."""
+    """Distinct rows of scores. `rows`: shape (kinds, names), with NaN if a figure excludes the item."""
 
     names: tuple[str, ...]
     counted: frozenset[str]
@@ -170,7 +170,7 @@ class MeanSample:
 def count_kinds(rows: FloatArray) -> tuple[FloatArray, IntArray]:
     """Merge equal rows (NaN equals NaN); return the sorted distinct rows and their counts.
 
-    rows: shape (n, columns).
+    `rows`: shape (n, columns).
     """
     if not len(rows):
         return rows, np.zeros(0, dtype=np.int64)

@@ -20,9 +20,12 @@ class MultiTurn(Metric[Scores]):
     """Means of wscore, lscore and mscore over conversations of at most `turns` turns.
 
     The scores are s_0..s_k with k < n, where n is `turns`; each is between 0 and 5, and "not sure" counts as
-    0. wscore = (sum_{i=0..k} (n - i) s_i + sum_{i=1..n-k-1} (n - k - i) s_k) / (n(n + 1) / 2): the last score
-    is repeated for the turns that were not needed. lscore = k + 1; lower is better. mscore is the maximum
-    score.
+    0.
+
+    - wscore = (sum_{i=0..k} (n - i) s_i + sum_{i=1..n-k-1} (n - k - i) s_k) / (n(n + 1) / 2). The last score
+      is repeated for the turns that were not needed.
+    - lscore = k + 1; lower is better.
+    - mscore is the maximum score.
     """
 
     name: ClassVar[str] = "multiturn"

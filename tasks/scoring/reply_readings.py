@@ -58,8 +58,8 @@ def read_released_sql(reply: str) -> str:
 def read_released_code(reply: str) -> str:
     """Return the text between the first fence with `python` and the next fence, or the whole reply.
 
-    A block without `python` or without a closing fence does not count. The whole reply, with its fence, is
-    then a syntax error.
+    A block without `python` or without a closing fence does not count. The whole reply, including its fence,
+    is then returned, and is a syntax error.
     """
     opening = f"{FENCE}python"
     begin = reply.find(opening)
@@ -100,8 +100,8 @@ def read_released_answer(reply: str) -> str:
     """Return the short answer of a reply (HotpotQA): the value of `answer` in its JSON object.
 
     If the object has no `answer`, its text is the answer. Without a valid object, the whole reply is the
-    answer. Returns "", which is wrong, where the released code would stop: if a closing brace comes first, or
-    the answer is not a text.
+    answer. Returns "", which counts as wrong, if the released code would stop: a closing brace comes first,
+    or the answer is not a text.
     """
     text = cut_object(reply)
     if text is None:
@@ -115,7 +115,10 @@ def read_released_answer(reply: str) -> str:
 
 @dataclass(frozen=True)
 class ReadCall:
-    """A tool call read with `released`. arguments: any JSON value; a text is read as JSON if it is valid."""
+    """A tool call read with `released`.
+
+    `arguments`: any JSON value; a text is read as JSON if it is valid.
+    """
 
     api: object
     arguments: object

@@ -85,7 +85,10 @@ def score_datapoints(target: Datapoints, predicted: Datapoints, at_least: float 
 
 
 def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tuple[str, str]] | None:
-    """Pair keys with the minimum sum of distances; None if their similarities cannot reach `wanted`."""
+    """Pair gold keys with predicted keys so that the sum of distances is minimal.
+
+    Returns None if the similarities cannot sum up to `wanted`.
+    """
     from scipy.optimize import linear_sum_assignment
 
     costs = compute_costs(keys, predicted, wanted)
@@ -96,10 +99,10 @@ def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tu
 
 
 def compute_costs(keys: Sequence[str], predicted: Sequence[str], wanted: float) -> FloatArray | None:
-    """Compute 1 - key similarity, shape (keys, predicted); None if the sum cannot reach `wanted`.
+    """Compute 1 - key similarity, shape (keys, predicted).
 
-    An upper bound of the sum is the best similarity of every key, with 1 for each key that is not compared
-    yet.
+    Returns None if the similarities cannot sum up to `wanted`. An upper bound of the sum is the best
+    similarity of every key, with 1 for each key that is not compared yet.
     """
     costs = np.empty((len(keys), len(predicted)))
     reachable = float(len(keys))
@@ -113,7 +116,11 @@ def compute_costs(keys: Sequence[str], predicted: Sequence[str], wanted: float) 
 
 
 def score_empty(gold: int, predicted: int) -> RmsScores:
-    """Score a pair with an empty side: (1, 1, 1) if both are empty, (0, 1, 0) for gold, else (1, 0, 0)."""
+    """Return precision, recall and F1 of a pair with an empty side.
+
+    The scores are (1, 1, 1) if both sides are empty, (0, 1, 0) if gold is empty, and (1, 0, 0) if the
+    prediction is empty.
+    """
     if gold == predicted:
         return RmsScores(1.0, 1.0, 1.0)
     return RmsScores(0.0, 1.0, 0.0) if not gold else RmsScores(1.0, 0.0, 0.0)

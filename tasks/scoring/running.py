@@ -122,7 +122,7 @@ def score_file(
 
     Returns the object that `--json` prints: metric, rule, n, n_scored, n_failed, n_skipped, n_unreadable and
     the figures. If `rule` is `all`, the figures are grouped by rule, and a rule whose counts differ from the
-    first rule's has its own counts. items: a file to which every item's own scores are written. Raises
+    first rule's has its own counts. `items`: a file to which every item's own scores are written. Raises
     BadInput if no line is readable.
     """
     rules = choose_rules(metric, rule)
@@ -172,7 +172,7 @@ def compute_figures(
 ) -> Report:
     """Compute the figures over all scored units, with confidence intervals if `intervals` is given.
 
-    clusters: as for `bootstrap`. own_scale: the figures that are not shares.
+    `clusters`: as for `bootstrap`. `own_scale`: the figures that are not shares.
     """
     whole = sample.figures(sample.counts[np.newaxis].astype(np.float64))
     values = {
@@ -212,7 +212,10 @@ def settle_ends(
     units: Mapping[str, int],
     shares: Collection[str],
 ) -> dict[str, Interval | None]:
-    """Remove the intervals that a bootstrap cannot estimate; see `settle_interval`. units: by figure."""
+    """Remove the intervals that a bootstrap cannot estimate; see `settle_interval`.
+
+    `units`: figure -> the number of units in its denominator.
+    """
     return {
         name: settle_interval(pair, units[name], "items", values[name] if name in shares else None)[0]
         for name, pair in pairs.items()
@@ -248,7 +251,7 @@ def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[RuleScor
 
 @contextmanager
 def open_output(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for writing that is renamed into place when complete; write links and devices directly."""
+    """Open a file that is renamed into place when complete; write links, pipes and devices directly."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         with path.open("wb") as stream:
             yield stream

@@ -76,8 +76,8 @@ class SandboxLimits:
 class ProgramOutcome:
     """The result of a program.
 
-    kind: correct, wrong (AssertionError), error, timeout, memory, not-run (its libraries did not load), or
-    not-shown (its result cannot leave the program's process, so there is no verdict). text: a message.
+    `kind`: correct, wrong (AssertionError), error, timeout, memory, not-run (its libraries did not load), or
+    not-shown (its result cannot leave the program's process, so there is no verdict). `text`: a message.
     """
 
     kind: Outcome
@@ -87,7 +87,7 @@ class ProgramOutcome:
 class Sandbox:
     """Runs programs without network, home folder, or files outside their scratch folder.
 
-    python: the interpreter of a virtual environment. Thread-safe: each program gets its own sandbox. Raises
+    `python`: the interpreter of a virtual environment. Thread-safe: each program gets its own sandbox. Raises
     BadInput if bubblewrap is missing or does not work.
     """
 
@@ -268,7 +268,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class _Watcher:
-    """Waits for a verdict, or until the time or memory is used up. `pids`: those of both sandboxes."""
+    """Waits for a verdict, or until the time or memory is used up.
+
+    `pids`: the ids of both sandboxes' processes.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], pids: Sequence[int], limits: SandboxLimits) -> None:
         self.process, self.pids, self.limits = process, pids, limits

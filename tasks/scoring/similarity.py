@@ -1,8 +1,8 @@
 """Similarity of two cells: normalised Levenshtein similarity for text, relative distance for numbers.
 
 For texts, sim(a, b) = 1 - d if d < 0.5, else 0, where d is the edit distance divided by the longer length
-(Biten et al.). For two numbers, the distance is min(1, |t - p| / |t|), and the similarity is 1 minus the
-distance, or 0 if the distance is 0.1 or more (Liu et al.).
+(Biten et al.). For two numbers, the distance is d = min(1, |t - p| / |t|). Their similarity is 1 - d, or 0 if
+d is 0.1 or more (Liu et al.).
 """
 
 from __future__ import annotations

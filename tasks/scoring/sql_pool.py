@@ -54,7 +54,7 @@ class NumberedPair(NamedTuple):
 class SqlPool:
     """Worker processes that can only read and keep their connections open; use it as a context manager.
 
-    seconds: the time limit of one query. memory_mb: the memory limit of one worker, in MiB.
+    `seconds`: the time limit of one query. `memory_mb`: the memory limit of one worker, in MiB.
     """
 
     def __init__(self, *, workers: int = 2, seconds: float = 30.0, memory_mb: int = 1024) -> None:

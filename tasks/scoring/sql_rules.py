@@ -14,7 +14,7 @@ Rows = Sequence[Row]
 def judge_streambench(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
     """Compare sets of rows; an empty result on either side is wrong (STREAMBENCH, appendix F.2.1).
 
-    The order and number of equal rows do not matter, but the order of the columns does. ordered: not used.
+    The order and number of equal rows do not matter, but the order of the columns does. `ordered`: not used.
     """
     if not gold or not predicted:
         return Outcome.EMPTY
@@ -30,8 +30,8 @@ def judge_bird(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
 def judge_test_suite(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
     """Compare bags of rows under some order of the columns (Zhong et al. 2020, test suite accuracy).
 
-    ordered: whether the order of the rows must be the same, too. Two empty results are equal, whatever their
-    columns.
+    `ordered`: whether the order of the rows must be the same, too. Two empty results are equal, whatever
+    their columns.
     """
     if not gold and not predicted:
         return Outcome.CORRECT

@@ -36,8 +36,8 @@ queries one database after the other."""
 class SqlServers:
     """The databases of a server, with their reading processes; use it as a context manager.
 
-    url: a SQLAlchemy URL of PostgreSQL, MariaDB or MySQL without a password; `{db_id}` in it is replaced by
-    each item's db_id. seconds: the time limit of one query. Raises BadInput if the URL cannot be used.
+    `url`: a SQLAlchemy URL of PostgreSQL, MariaDB or MySQL without a password; `{db_id}` in it is replaced by
+    each item's db_id. `seconds`: the time limit of one query. Raises BadInput if the URL cannot be used.
     """
 
     def __init__(self, url: str, *, seconds: float = 30.0, threads: int = 4) -> None:

@@ -20,7 +20,7 @@ def prepare_prediction(text: str) -> str:
     """Extract the first fenced block if there is one, and prepend SELECT if it is missing.
 
     A model whose prompt ends with `SELECT` continues with the columns (STREAMBENCH, appendix F.2.1). A query
-    that begins with WITH, VALUES or a bracket is not changed.
+    that begins with `WITH`, `VALUES` or a bracket is not changed.
     """
     fenced = FENCE.search(text) if "```" in text else None
     sql = (fenced.group(1) if fenced else text).strip()
@@ -56,7 +56,7 @@ def drop_distinct(sql: str, dialect: str = "sqlite") -> str:
     """Remove every DISTINCT, also in aggregates and subqueries.
 
     DISTINCT stays in `IS DISTINCT FROM`; in `DISTINCT ON (...)`, which chooses rows; and in `COUNT(DISTINCT
-    a, b)`, which is not valid without it. dialect: the dialect of the engine that runs the query. Text that
+    a, b)`, which is not valid without it. `dialect`: the dialect of the engine that runs the query. Text that
     cannot be tokenised is returned unchanged, because the engine will report the error.
     """
     if "distinct" not in sql.lower():

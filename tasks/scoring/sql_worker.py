@@ -104,7 +104,7 @@ class Worker:
     ) -> SqlVerdict:
         """Compare on each database; the first outcome that is not correct decides.
 
-        soft: whether to compute the soft F1 on the first database, too.
+        `soft`: whether to compute the soft F1 on the first database, too.
         """
         verdict = SqlVerdict(Outcome.ERROR, "there is no database")
         soft_f1 = None

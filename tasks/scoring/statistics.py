@@ -20,8 +20,8 @@ Interval = tuple[float, float]
 
 LEAST = 6
 """Minimum number of clusters for an interval or a p value. With five, not even a difference that is the same
-in all of them is significant at 5%, because chance gives it in 2 of 2^5 cases. A bootstrap would show
-significance."""
+in all of them is significant at 5%, because chance gives it in 2 of 2^5 cases. A bootstrap would call it
+significant."""
 NO_WIDTH = 1e-9
 """Intervals narrower than this have no width: rounding errors may leave a tiny one."""
 CELLS_AT_ONCE = 2_000_000
@@ -37,8 +37,8 @@ POWER = 0.8
 class Difference:
     """A paired difference, a - b, with its percentile interval and two-sided p value.
 
-    interval: None if there is none; `why` is then the reason. clusters: the number of clusters drawn.
-    p_value: None for fewer than LEAST clusters.
+    `interval`: None if there is none; `why` is then the reason. `clusters`: the number of clusters drawn.
+    `p_value`: None for fewer than LEAST clusters.
     """
 
     difference: float
@@ -52,8 +52,8 @@ class Difference:
 class McNemar:
     """A paired comparison of binary outcomes.
 
-    only_a: number of items that only system a answers correctly. only_b: the same for system b. p_value: None
-    for fewer than LEAST items.
+    `only_a`: number of items that only system a answers correctly. `only_b`: the same for system b.
+    `p_value`: None for fewer than LEAST items.
     """
 
     only_a: int
@@ -68,8 +68,10 @@ def bootstrap(
 
     Units are drawn with replacement, as many as there are. Draws in which a figure is undefined are ignored
     for its interval, and a figure that is never defined gets None. The same seed gives the same intervals,
-    whatever the order of the lines. clusters: the cluster of each unit, numbered from 0; then whole clusters
-    are drawn, and each unit must be a separate kind of the sample.
+    whatever the order of the lines.
+
+    `clusters`: the cluster of each unit, numbered from 0. With clusters, whole clusters are drawn, and each
+    unit must be a separate kind of the sample.
     """
     drawn: dict[str, list[FloatArray]] = {}
     rng = np.random.default_rng(seed)
@@ -103,7 +105,7 @@ def draw_weights(counts: IntArray, draws: int, rng: np.random.Generator) -> Iter
 def draw_clusters(clusters: IntArray, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
     """Draw whole clusters with replacement; yield how often each unit is drawn.
 
-    The blocks have shape (some draws, units). clusters: the cluster of each unit, numbered from 0.
+    The blocks have shape (some draws, units). `clusters`: the cluster of each unit, numbered from 0.
     """
     if len(clusters):
         counts = np.ones(int(clusters.max()) + 1, dtype=np.int64)
@@ -136,13 +138,13 @@ def find_interval(values: FloatArray) -> Interval | None:
 def settle_interval(
     interval: Interval | None, clusters: int, of: str, share: float | None = None
 ) -> tuple[Interval | None, str]:
-    """Replace an interval that a bootstrap cannot estimate; return the interval, or None and the reason.
+    """Check an interval; return the interval or its replacement, or None and the reason.
 
     An interval is removed if there are fewer than LEAST clusters or if it has no width. A bootstrap of a
     share of 0 or 1 always has no width, so such a share gets Wilson's interval over the clusters instead.
 
-    interval: from a bootstrap, or Wilson's. clusters: how many clusters are drawn (those in the figure's
-    denominator). of: the plural noun for the clusters. share: the figure, if it is a share.
+    `interval`: from a bootstrap, or Wilson's. `clusters`: how many clusters are drawn (those in the figure's
+    denominator). `of`: the plural noun for the clusters. `share`: the figure, if it is a share.
     """
     if clusters >= LEAST and interval is not None:
         if interval[1] - interval[0] >= NO_WIDTH:
@@ -153,12 +155,12 @@ def settle_interval(
 
 
 def find_share_interval(hits: int, trials: int, of: str) -> tuple[Interval | None, str]:
-    """Compute Wilson's interval of a share; None and the reason for too few trials. trials: at least 1."""
+    """Compute Wilson's interval of a share; None and the reason for too few trials. `trials`: at least 1."""
     return settle_interval(find_wilson_interval(hits, trials), trials, of)
 
 
 def explain_missing(clusters: int, of: str) -> str:
-    """Return why a figure that is defined has no interval. of: the plural noun for its clusters."""
+    """Return why a figure that is defined has no interval. `of`: the plural noun for its clusters."""
     return f"fewer than {LEAST} {of}: no interval" if clusters < LEAST else "all the same: no interval"
 
 
@@ -181,7 +183,7 @@ def describe_difference(
 ) -> Difference:
     """Make a difference from its draws.
 
-    clusters: the number of clusters with an item in it. of: the plural noun for them.
+    `clusters`: the number of clusters with an item in it. `of`: the plural noun for them.
     """
     interval, why = settle_interval(find_interval(drawn), clusters, of)
     return Difference(difference, interval, find_p_value(drawn, clusters), clusters, why)
@@ -197,9 +199,10 @@ def compare_paired(
 ) -> Difference:
     """Compare two systems on the same items by a paired bootstrap; groups, if given, are drawn whole.
 
-    a: one score per item. b: the other system's scores for the same items, in the same order. groups: the
-    group of each item, if items in a group are not independent. draws: how often to resample. seed: the seed
-    of the random draws. of: the plural noun for the drawn units, for the reason why there is no interval.
+    `a`: one score per item. `b`: the other system's scores for the same items, in the same order. `groups`:
+    the group of each item, if items in a group are not independent. `draws`: how often to resample. `seed`:
+    the seed of the random draws. `of`: the plural noun for the drawn units, for the reason why there is no
+    interval.
 
     Raises BadInput if there are no items or the lengths differ.
     """
@@ -222,8 +225,8 @@ def find_mean_interval(
 ) -> tuple[Interval | None, str]:
     """Compute a mean's interval by a bootstrap that draws whole groups; or None and the reason.
 
-    values: at least one. groups: the group of each value; None draws each value separately. of: the plural
-    noun for the drawn units. share: whether the mean is a share, as for `settle_interval`.
+    `values`: at least one. `groups`: the group of each value; None draws each value separately. `of`: the
+    plural noun for the drawn units. `share`: whether the mean is a share, as for `settle_interval`.
     """
     labels = range(len(values)) if groups is None else groups
     numbers = np.asarray(values, dtype=np.float64)
@@ -233,7 +236,7 @@ def find_mean_interval(
 
 
 def draw_means(values: FloatArray, labels: Iterable[Hashable], draws: int, seed: int) -> FloatArray:
-    """Draw means of values over whole clusters; shape (draws,). labels: the cluster of each value."""
+    """Draw means of values over whole clusters; shape (draws,). `labels`: the cluster of each value."""
     index = number_clusters(labels)
     sums, sizes = np.bincount(index, weights=values), np.bincount(index).astype(np.float64)
     kinds, counts = count_kinds(np.column_stack([sums, sizes]))
@@ -282,7 +285,7 @@ def number_clusters(labels: Iterable[Hashable]) -> IntArray:
 
 
 def find_wilson_interval(successes: int, trials: int) -> Interval:
-    """Compute Wilson's 95% score interval of a proportion (Wilson 1927). trials: at least 1.
+    """Compute Wilson's 95% score interval of a proportion (Wilson 1927). `trials`: at least 1.
 
     scipy's result differs only at an end of 0 or 1, where this one may have a rounding error (5.55e-17).
     Published figures contain that digit, so the order of the operations must not change.
@@ -298,8 +301,9 @@ def find_wilson_interval(successes: int, trials: int) -> Interval:
 def find_clustered_error(delta: Sequence[float], clusters: Sequence[Hashable]) -> float | None:
     """Compute the standard error of a mean of paired differences, robust to dependence in clusters.
 
-    With N items in G clusters, S_g the sum and n_g the number of a cluster's differences, and m their mean,
-    it is sqrt(G / (G - 1) * sum_g (S_g - n_g m)^2) / N. Returns None for fewer than two clusters.
+    The formula is sqrt(G / (G - 1) * sum_g (S_g - n_g m)^2) / N for N items in G clusters. S_g is the sum and
+    n_g the number of a cluster's differences, and m is the mean of all differences. Returns None for fewer
+    than two clusters.
     """
     index = number_clusters(clusters)
     number = len(set(clusters))
@@ -315,8 +319,8 @@ def find_detectable(error: float | None, clusters: int, alpha: float, power: flo
     """Compute the smallest true difference that a two-sided test at `alpha` finds with this power.
 
     The formula is (t(1 - alpha / 2) + t(power)) * error, with quantiles of Student's t with clusters - 1
-    degrees of freedom (Bloom 1995). Returns None without an error or if it is 0, because items whose
-    differences are all equal say nothing about chance.
+    degrees of freedom (Bloom 1995). Returns None if `error` is None or 0: items whose differences are all
+    equal say nothing about chance.
     """
     from scipy.stats import t
 
@@ -327,7 +331,7 @@ def find_detectable(error: float | None, clusters: int, alpha: float, power: flo
 
 
 def find_needed(error: float | None, pairs: int, clusters: int, alpha: float, distance: float) -> int | None:
-    """Compute how many pairs are needed to find a true difference of `distance` with power POWER.
+    """Compute how many pairs are needed to find a true difference of `distance` with the power `POWER`.
 
     The result is for clusters of the same size whose differences vary as the observed ones, with standard
     error `error`. It is the smallest number for which `find_detectable` returns `distance` or less. Returns

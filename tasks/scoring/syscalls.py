@@ -1,8 +1,8 @@
 """A seccomp filter for model-written code: it refuses what bubblewrap's namespaces leave open.
 
-It refuses shared memory that is not part of any process's size, access to other processes' memory, new
-namespaces, mounts, keys, and the kernel's programmable interfaces (BPF, io_uring). Refused calls fail with
-"operation not permitted".
+The filter refuses shared memory that is not part of any process's size, access to other processes' memory,
+new namespaces, mounts, keys, and the kernel's programmable interfaces (BPF, io_uring). Refused calls fail
+with "operation not permitted".
 """
 
 from __future__ import annotations

@@ -15,9 +15,9 @@ Cell = str | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class CellTable:
-    """A table in lower case. rows: the header first; the lengths of rows may differ.
+    """A table in lower case. `rows`: the header first; the lengths of rows may differ.
 
-    titled: whether the first row is a line `title|x`, which is a title for the rule `released` and a header
+    `titled`: whether the first row is a line `title|x`, which is a title for the rule `released` and a header
     for `paper`.
     """
 

@@ -1,4 +1,4 @@
-"""ToolBench, the subset in StreamBench: the right API with the right arguments (section 4.1)."""
+"""ToolBench's subset in StreamBench (section 4.1): the right API with the right arguments."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class ToolBench(Metric[ToolCall]):
     """The figures well_formed and accuracy over all scored items, and api_match over well-formed ones.
 
     A call is correct if its API is the gold API and its arguments are correct. For 31 APIs, every gold
-    argument must be present and equal as stripped lower-case text; further arguments are allowed, and values
+    argument must be present and equal as stripped lower-case text. Further arguments are allowed, and values
     that are not text are compared by Python's text for them. For other APIs, the judge's verdict decides. A
     call that is not well-formed, or whose arguments cannot be parsed, is wrong. If the call is missing, or a
     verdict that would decide is missing, the item is failed.

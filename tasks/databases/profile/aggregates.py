@@ -58,8 +58,8 @@ def list_text_counts(
 ) -> Aggregates:
     """List the aggregates of a column with texts or, on SQLite, with the declared type date.
 
-    sample: some of the texts, from which date formats are proposed. override: the kind or date format from
-    params.yaml, if any.
+    `sample`: some of the texts, from which date formats are proposed. `override`: the kind or date format
+    from params.yaml, if any.
     """
     readings = propose_formats(sample)
     if override == "date" or is_format(override):

@@ -115,7 +115,7 @@ class ColumnProfile:
     type: str
     """The generic type according to the cells."""
     reading: str
-    """How queries convert the cells (readings.py)."""
+    """The conversion of cells in queries (readings.py); empty if queries use the cells unchanged."""
     form: str
     """The form of the values; see `Column.form`."""
     asked: bool
@@ -158,7 +158,10 @@ def apply_profiles(columns: Sequence[Column], profiles: Sequence[ColumnProfile])
 
 
 def decide_kind(declared: str, counts: CellCounts, rules: ColumnRules, override: str = "") -> ColumnKind:
-    """Decide the kind of a column. override: a type or date format from a person, which skips thresholds."""
+    """Decide the kind of a column.
+
+    `override`: a type or date format from a person, used without thresholds.
+    """
     decided = _decide(declared, counts, rules, override)
     if counts.infinite and decided.reading != NUMBER:
         why = f"{counts.infinite:,} of {counts.filled:,} cells are infinite: no question can say them"

@@ -33,7 +33,7 @@ SESSION = {
 def measure_columns(
     entry: DatabaseEntry, columns: Sequence[Column], rules: ColumnRules, overrides: Mapping[str, str]
 ) -> list[ColumnProfile]:
-    """Profile every column of a schema. overrides: column id -> a type or a date format.
+    """Profile every column of a schema. `overrides`: column id -> a type or a date format.
 
     A column whose cells cannot be read gets the kind `unreadable` and the reason. Raises BadInput if the
     database cannot be opened, and DatabaseGone if a server does not answer.

@@ -15,7 +15,7 @@ from tasks.errors import BadInput
 
 
 def profile_columns(database: DatabaseEntry, rules: ColumnRules, place: str = "") -> list[ColumnProfile]:
-    """Profile every column of a database. place: the name of the entry's `columns` in error messages.
+    """Profile every column of a database. `place`: the name of the entry's `columns` in error messages.
 
     Raises BadInput if the database cannot be opened or an override is not valid.
     """
@@ -24,7 +24,10 @@ def profile_columns(database: DatabaseEntry, rules: ColumnRules, place: str = ""
 
 
 def read_columns(database: DatabaseEntry, rules: ColumnRules) -> list[Column]:
-    """Read a database's columns, with types and readings by their cells. Raises as `profile_columns`."""
+    """Read a database's columns, with types and readings according to their cells.
+
+    Raises the same errors as `profile_columns`.
+    """
     return apply_profiles(reflect(database), profile_columns(database, rules))
 
 
@@ -51,9 +54,12 @@ def read_overrides(database: DatabaseEntry, schema: Sequence[Column], place: str
 def list_losses(profiles: Sequence[ColumnProfile]) -> list[Dropped]:
     """List the columns with cells that do not fit or cannot be read, as dropped rows with reasons.
 
-    The reasons are `no_value` (cells that do not fit count as empty), `unfit_cells` (too many do not fit, so
-    the column is not ranked, bounded or averaged), `unreadable`, and `undecodable` (texts that are not valid
-    UTF-8).
+    The reasons are:
+
+    - `no_value`: cells that do not fit count as empty.
+    - `unfit_cells`: too many cells do not fit, so the column is not ranked, bounded or averaged.
+    - `unreadable`: the cells cannot be read.
+    - `undecodable`: some texts are not valid UTF-8.
     """
     return [drop for profile in profiles if (drop := _name_loss(profile))]
 
@@ -76,7 +82,10 @@ def _name_loss(profile: ColumnProfile) -> Dropped | None:
 
 
 def name_unread(database: DatabaseEntry) -> list[Dropped]:
-    """List the parts of a database that are not read, as dropped rows. Raises as `list_unread`."""
+    """List the parts of a database that are not read, as dropped rows.
+
+    Raises the same errors as `list_unread`.
+    """
     return [
         Dropped(make_id("unread", part.what), part.reason, f"{part.what} not read: {part.why}", ())
         for part in list_unread(database)

@@ -2,10 +2,10 @@
 
 A reading is a word in `tasks.databases.columns.Column.reading`:
 
-  number      the finite numbers; any other cell counts as empty (NULL)
-  day         an ISO date; a time of midnight after it is dropped
-  moment      an ISO date and time, to the second; one with a time zone does not fit
-  %d/%m/%Y    the ISO date of a cell in this format; `%b` is an English month name, short or full
+- `number`: the finite numbers; any other cell counts as empty (NULL).
+- `day`: an ISO date; a time of midnight after it is dropped.
+- `moment`: an ISO date and time, to the second; one with a time zone does not fit.
+- `%d/%m/%Y`: the ISO date of a cell in this format; `%b` is an English month name, short or full.
 
 After a date without spaces, ` %H:%M` means a time with or without seconds, which is kept, and ` 00:00` means
 a time of midnight, which is dropped.
@@ -39,7 +39,7 @@ ISO = "%Y-%m-%d"
 ON_SERVERS = {DAY: ISO + MIDNIGHT, MOMENT: ISO + CLOCK}
 """Readings of ISO dates in a server's text columns; there, `day` and `moment` are for date columns."""
 Readings = Mapping[str, str]
-"""Column id -> its reading; columns that are read unchanged are missing."""
+"""Column id -> its reading. Columns without a reading are used unchanged and are not in the mapping."""
 DIGIT, LETTER = "[0-9]", "[A-Za-z]"
 ISO_DAY = "[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]"
 MONTHS = ".jan.feb.mar.apr.may.jun.jul.aug.sep.oct.nov.dec"
@@ -61,7 +61,7 @@ SERVERS = {
 
 
 def list_readings(columns: Iterable[Column]) -> Readings:
-    """Map each column that is not read unchanged to its reading."""
+    """Map each column with a reading to that reading."""
     return {column.id: column.reading for column in columns if column.reading}
 
 
@@ -112,7 +112,7 @@ def strip_readings(tree: exp.Expr, readings: Readings) -> exp.Expr:
 
 
 def write_reading(cell: str, reading: str, dialect: str = CANONICAL) -> exp.Expr:
-    """Build the expression that reads a cell. cell: the column as the dialect's SQL."""
+    """Build the expression that reads a cell. `cell`: SQL for the column in the dialect."""
     return _parse(_write(cell, reading, dialect), dialect).copy()
 
 
@@ -143,7 +143,7 @@ def write_finite(cell: str) -> str:
 
 
 def _write_clock(cell: str, form: str, clock: str) -> str:
-    """Write the reading of a date in some format that is followed by a time."""
+    """Write SQL that reads a date in the format `form` that is followed by a time."""
     cell = f"replace({cell}, 'T', ' ')" if form == ISO else cell
     told = f"({cell} || ' ')"
     day, year, shape = _convert(f"substr({told}, 1, instr({told}, ' ') - 1)", form)
@@ -167,7 +167,7 @@ def _check_day(day: str, year: str, shape: str, read: str) -> str:
 def _convert(cell: str, reading: str) -> tuple[str, str, str]:
     """Write SQL for the ISO date of a cell, for its year, and for the test of its format.
 
-    A number need not be cut out, because SQLite converts the text 9/3/1999 to the number 9.
+    Leading digits need not be extracted, because SQLite converts the text 9/3/1999 to the number 9.
     """
     if reading in (DAY, MOMENT):
         clock = f"{ISO_DAY}[ T]00:00*" if reading == DAY else f"{ISO_DAY}[ T][0-2][0-9]:[0-5][0-9]*"

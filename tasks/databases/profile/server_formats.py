@@ -23,7 +23,7 @@ NO_DATES = "^(0001|9999)-"
 
 
 def write_server_format(cell: str, form: str, clock: str, dialect: str) -> str:
-    """Write SQL that returns the ISO date of a cell as text, or NULL. clock: as in readings.py."""
+    """Write SQL that returns the ISO date of a cell as text, or NULL. `clock`: as in readings.py."""
     server = _POSTGRES if dialect == "postgres" else _MARIADB
     text = f"CAST({cell} AS {server.text})"
     if clock and form == "%Y-%m-%d":
@@ -70,32 +70,32 @@ class _Server(ABC):
 
     @abstractmethod
     def match(self, text: str, pattern: str) -> str:
-        """Write the condition that a text matches a pattern."""
+        """Write the SQL condition that a text matches a pattern."""
 
     @abstractmethod
     def cut(self, text: str, separator: str, number: int) -> str:
-        """Write the part of a text with this number, counted from 1."""
+        """Write SQL for one of a text's parts between separators, numbered from 1."""
 
     def cut_behind(self, text: str, separator: str) -> str:
-        """Write the part of a text after the first separator."""
+        """Write SQL for the text after the first separator."""
         return f"SUBSTRING({text}, {self.find(text, separator)} + 1)"
 
     @abstractmethod
     def find(self, text: str, separator: str) -> str:
-        """Write the position of a separator in a text, counted from 1."""
+        """Write SQL for the position of a separator in a text, counted from 1."""
 
     def join(self, *texts: str) -> str:
-        """Write the concatenation of texts."""
+        """Write SQL for the concatenation of texts."""
         return f"CONCAT({', '.join(texts)})"
 
     def pad(self, text: str) -> str:
-        """Write the text of a number with two digits."""
+        """Write SQL for a number's text with two digits."""
         padded = self.join("'0'", text)
         return f"RIGHT({padded}, 2)"
 
     @abstractmethod
     def number(self, name: str) -> str:
-        """Write the number of a month as text, from a dot and the first three letters of its name."""
+        """Write SQL for a month's number as text, from a dot and the first three letters of its name."""
 
 
 class _Postgres(_Server):

@@ -74,7 +74,7 @@ class Built:
 def build_scratch(create: Sequence[str], text: str, limits: ScratchLimits = DEFAULT) -> Built:
     """Run the INSERT statements of a model's reply on a new database; no other statement is run.
 
-    create: our own CREATE TABLE statements. text: INSERT INTO <table> [(columns)] VALUES (literals), ...,
+    `create`: our own CREATE TABLE statements. `text`: INSERT INTO <table> [(columns)] VALUES (literals), ...,
     possibly with Markdown fences and comments.
 
     Raises SqlRefused if the reply contains anything else, SqlTimeout or SqlTooLarge if it exceeds a limit,

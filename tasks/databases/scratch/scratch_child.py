@@ -70,8 +70,8 @@ def _list_keys(connection: sqlite3.Connection, table: str, names: list[str]) -> 
 class ScratchSetup(Limits):
     """The first message to the process.
 
-    create: our CREATE statements. rows: maximum number of rows of all tables. value: maximum bytes of one
-    value.
+    `create`: our CREATE statements. `rows`: maximum number of rows of all tables. `value`: maximum bytes of
+    one value.
     """
 
     create: list[str]
@@ -161,7 +161,7 @@ class ScratchDatabase:
 
 
 def classify(error: Exception) -> tuple[str, str]:
-    """Return an error's kind, in the words that the parent knows, and its message."""
+    """Return an error's kind, which must be known to the parent process, and its message."""
     known = next((kind for kind, raised in KINDS.items() if isinstance(error, raised)), None)
     return (known, str(error)) if known else classify_error(error)
 

@@ -46,7 +46,8 @@ def quote_name(name: str) -> str:
 def write_create(columns: Sequence[Column], tables: Collection[str]) -> list[str]:
     """Write a CREATE TABLE statement for each of `tables`, after the tables that it refers to.
 
-    columns: all columns of these tables. A reference to a table or column that is not among them is dropped.
+    `columns`: all columns of these tables. A reference to a table or column that is not among them is
+    dropped.
 
     The tables are STRICT, so a text in an integer column is an error (SQLite 3.37). A primary key is NOT NULL
     as on any other engine, except a single INTEGER column, which SQLite numbers by itself. If several columns

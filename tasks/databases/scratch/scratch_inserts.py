@@ -113,10 +113,10 @@ class Row:
 def read_inserts(text: str, tables: Mapping[str, Sequence[str]], *, rows: int, value: int) -> list[Row]:
     """Read the rows of a reply in order.
 
-    tables: table -> its columns. rows: maximum number of rows. value: maximum bytes of one value. If the
-    reply has fenced blocks, only these are read. Raises SqlRefused for anything but an INSERT of literals,
-    SqlFailed for an unknown name or a row with a wrong number of values, and SqlTooLarge if a limit is
-    exceeded.
+    `tables`: table -> its columns. `rows`: maximum number of rows. `value`: maximum bytes of one value. If
+    the reply has fenced blocks, only these are read. Raises SqlRefused for anything but an INSERT of
+    literals, SqlFailed for an unknown name or a row with a wrong number of values, and SqlTooLarge if a limit
+    is exceeded.
     """
     sql = take_fenced(text)
     found: list[Row] = []
@@ -144,7 +144,10 @@ class _Statement:
         self.tokens, self.sql, self.place, self.next = tokens, sql, place, 0
 
     def read(self, tables: Mapping[str, Sequence[str]], count: tuple[int, int], size: int) -> list[Row]:
-        """Read `INSERT INTO name [(names)] VALUES (literals), ...`. count: (rows so far, maximum of rows)."""
+        """Read `INSERT INTO name [(names)] VALUES (literals), ...`.
+
+        `count`: (rows so far, maximum of rows).
+        """
         self.expect(TokenType.INSERT, "INSERT")
         self.expect(TokenType.INTO, "INTO")
         table = self.take_name(tables, "table")

@@ -17,8 +17,8 @@ from tasks.databases.messages import ServerSetup
 from tasks.databases.servers.server_engine import AccountMayWrite
 
 STREAM_TIMEOUT_S = 3_600
-"""Seconds after which the server ends a stream whose reader was killed. The reader's own alarm rings
-earlier."""
+"""Seconds after which the server ends a stream. The limit matters if the reader was killed; a running
+reader's alarm ends the stream earlier."""
 GRANT_STATEMENT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>\S+) TO ", re.DOTALL)
 READ_RIGHTS = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
 AS_TEXT = (FIELD_TYPE.DATE, FIELD_TYPE.DATETIME, FIELD_TYPE.TIMESTAMP, FIELD_TYPE.TIME)
@@ -102,12 +102,15 @@ class Mariadb:
         return [column[0] for column in self.cursor.description or ()]
 
     def list_types(self) -> list[str]:
-        """List the types of the current statement's columns if several texts can mean one value, else ""."""
+        """List the columns' types by name; "" for types in which each value has only one text."""
         result = self.cursor._result
         return [_find_type(field.type_code, field.charsetnr) for field in (result.fields if result else ())]
 
     def extend(self, seconds: float) -> None:
-        """Do nothing: the process's alarm limits the time. The server would count the reader's pauses."""
+        """Do nothing, because the process's alarm limits the time.
+
+        A time limit of the server would also count the pauses between batches.
+        """
 
     def fetchmany(self, wanted: int) -> list[tuple[object, ...]]:
         """Fetch the next rows, at most `wanted`."""

@@ -8,7 +8,7 @@ Only the server knows which of the two it is. Its query plan does not help, beca
 already been called when it is printed, and it omits limits and frames. The resolved statement is only printed
 to the server's own log.
 
-But the server can be asked whether there is such a column, because `ORDER BY name` over a UNION can only
+However, the server can be asked whether there is such a column, because `ORDER BY name` over a UNION can only
 refer to a column of the result. If a name after a dot is also the name of a function or type, the statement
 is therefore first prepared, which resolves names and runs nothing. The prepared statement contains the
 condition `EXISTS (SELECT owner.* UNION ALL SELECT owner.* ORDER BY name)` for each such name. If that fails,
@@ -140,7 +140,7 @@ def _spell(token: Token) -> str:
 def write_proof(root: exp.Query, sql: str, is_callable: Callable[[Iterable[str]], set[str]]) -> str | None:
     """Write a statement that can only be prepared if every suspicious name after a dot is a column.
 
-    is_callable: returns which of some names are also functions or types. Returns None if there are no such
+    `is_callable`: returns which of some names are also functions or types. Returns None if there are no such
     names. Raises SqlRefused if such a name is not found in the parse tree or cannot be tested.
     """
     dotted = list_dotted(sql)

@@ -86,7 +86,7 @@ class ServerReader:
             self.engine.end(finished=finished)
 
     def classify_error(self, error: Exception) -> tuple[str, str]:
-        """Return an error's kind, in the words that the parent knows, and its message."""
+        """Return an error's kind, which must be known to the parent process, and its message."""
         if isinstance(error, StatementLate):
             return "late", "the server did not end the statement in time"
         if isinstance(error, OverflowError):

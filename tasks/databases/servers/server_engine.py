@@ -24,8 +24,8 @@ class Engine(Protocol):
     def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:
         """Start one SELECT in its own transaction; return its column names.
 
-        tree: the parse tree of `sql`. whole: the result is not streamed. Raises SqlRefused if the statement
-        may do more than read, as far as only the server can know.
+        `tree`: the parse tree of `sql`. `whole`: the result is not streamed. Raises SqlRefused if the server
+        shows that the statement may do more than read.
         """
 
     def list_types(self) -> list[str]:
@@ -38,13 +38,13 @@ class Engine(Protocol):
         """Fetch the next rows, at most `wanted`."""
 
     def end(self, *, finished: bool) -> None:
-        """End the transaction; finished: whether the result was read to its end."""
+        """End the transaction; `finished`: whether the result was read to its end."""
 
     def cancel(self) -> None:
         """Make the server end the running statement, from outside the connection."""
 
     def classify_error(self, error: Exception) -> str:
-        """Return an error's kind, in the words that the parent knows."""
+        """Return an error's kind, which must be known to the parent process."""
 
     def describe(self, error: Exception) -> str:
         """Return the server's error message in one line."""

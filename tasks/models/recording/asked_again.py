@@ -17,7 +17,10 @@ class AskedAgain:
     """
 
     def __init__(self, ledger: Ledger, project: str, stages: Iterable[str] = ()) -> None:
-        """project: the project's folder. stages: the names of the stages to ask again."""
+        """Read from the ledger which calls the stages have already asked again.
+
+        `project`: the project's folder. `stages`: the names of the stages to ask again.
+        """
         self._ledger, self._project = ledger, project
         self._done = {stage: frozenset(ledger.list_asked_again(project, stage)) for stage in stages}
         self._waiting: dict[str, str] = {}
@@ -34,11 +37,14 @@ class AskedAgain:
                 self._waiting.setdefault(key, stage)
 
     def is_waiting(self, key: str) -> bool:
-        """Return whether a call's recorded answer is ignored because it waits for a new one."""
+        """Return whether a call's recorded answer is ignored, because the call is being asked again."""
         return key in self._waiting
 
     async def record(self, entries: Iterable[LedgerEntry]) -> None:
-        """Record answers; they are on disk on return. A new answer to a call asked again replaces the old."""
+        """Record answers; they are on disk on return. The answer to a repeated call replaces the old one.
+
+        A refusal of the endpoint never replaces a recorded answer.
+        """
         given = list(entries)
         new = {entry.key for entry in given if entry.key in self._waiting and not entry.is_unanswered}
         marks = [(self._project, self._waiting[key], key) for key in sorted(new)]

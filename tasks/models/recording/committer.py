@@ -33,7 +33,7 @@ class _Job:
 
 
 class Committer:
-    """Runs SQL statements in order on its own connection; a job's future is done when they are on disk."""
+    """Runs SQL statements in order, in a writer thread with its own database connection."""
 
     def __init__(self, open_writer: Callable[[], Writer]) -> None:
         self._open_writer = open_writer

@@ -12,7 +12,7 @@ from typing import TypeGuard
 SHIPPED_FIELDS = ("key", "text", "finish_reason", "prompt_tokens", "completion_tokens", "estimated", "extra")
 CHECKSUM = "checksum"
 MAX_TOKENS = 100_000_000
-"""Maximum number of tokens that an entry may claim; larger numbers are errors."""
+"""Maximum number of tokens in an entry; larger numbers are errors."""
 DEEPEST = 12
 """Maximum nesting depth of an entry's values, `extra` included."""
 
@@ -118,7 +118,7 @@ def compute_checksum(
     key: str, text: str, finish_reason: str, prompt_tokens: int, completion_tokens: int, estimated: bool,
     extra: str,
 ) -> str:  # fmt: skip
-    """Compute the checksum of an entry's reproducible fields: half of a SHA-256. extra: as JSON."""
+    """Compute the checksum of an entry's reproducible fields: half of a SHA-256. `extra`: JSON text."""
     fields = [key, text, finish_reason, prompt_tokens, completion_tokens, bool(estimated), extra]
     return hashlib.sha256(CANONICAL.encode(fields).encode()).hexdigest()[:32]
 
@@ -131,8 +131,8 @@ def is_count(value: object) -> TypeGuard[int]:
 def check_values(value: object) -> None:
     """Raise ValueError if a value cannot be stored in a ledger.
 
-    A ledger cannot store text that is not valid UTF-8, numbers that are not finite or have more than 64 bits,
-    and values that are nested more than DEEPEST levels deep.
+    These values cannot be stored: text that is not valid UTF-8, numbers that are not finite or have more than
+    64 bits, and values nested more than DEEPEST levels deep.
     """
     level = [value]
     for _ in range(DEEPEST):

@@ -42,8 +42,8 @@ IMPORTED_AT_ONCE, IMPORTED_CHARACTERS = 1_000, 10_000_000
 """Limits of entries, and of characters of text, that an import keeps in memory before it commits them."""
 INSERT_UNFINISHED = "INSERT INTO unfinished VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 NOTED_AT_ONCE = 200
-"""Number of reused calls that are noted together. Losing such notes costs nothing, because nothing was paid
-for the calls now."""
+"""Number of reused calls that are noted in one commit. A crash may lose such notes, but no payment, because
+this run did not pay for the calls."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,10 @@ class ModelStats:
 
 @dataclass(frozen=True)
 class LedgerStats:
-    """The size of a ledger in calls, tokens and bytes. unanswered_calls: calls that a live run asks again."""
+    """The size of a ledger in calls, tokens and bytes.
+
+    `unanswered_calls`: calls that a live run asks again.
+    """
 
     path: str
     live_calls: int
@@ -99,7 +102,7 @@ class LedgerStats:
 
 
 class Ledger:
-    """Shipped ledgers on top of a live ledger. Threads and several processes may use the live ledger."""
+    """The shipped ledgers and the live ledger of a run. Threads and processes may share a live ledger."""
 
     def __init__(self, live: Address, shipped: Sequence[Path] = ()) -> None:
         """Open the live ledger (created if missing) and read the shipped ledgers.
@@ -116,7 +119,7 @@ class Ledger:
         self._replaced = set(self.list_asked_again(ANY, ANY)) if self._shipped else set()
 
     def get(self, key: str) -> LedgerEntry | None:
-        """Look up a call in the shipped ledgers, then in the live one. Raises BadInput if it is damaged.
+        """Look up a call in the shipped ledgers, then in the live one. Raises BadInput for a damaged entry.
 
         A live call replaces a shipped call that has no answer or that was asked again.
         """
@@ -181,7 +184,7 @@ class Ledger:
     ) -> None:
         """Record calls without blocking the event loop; they are on disk on return.
 
-        again: (project, stage, key) of the calls that were asked again; they replace recorded answers.
+        `again`: (project, stage, key) of the calls that were asked again; they replace recorded answers.
         """
         replaced = {key for _, _, key in again}
         statements: list[Statement] = [
@@ -261,7 +264,7 @@ class Ledger:
     def prune(self, before: float, *, model: str | None = None, dry_run: bool = False) -> list[ModelStats]:
         """Delete live entries recorded before a time (Unix seconds); return their counts by model.
 
-        model: delete only entries of this model. dry_run: only count.
+        `model`: delete only entries of this model. `dry_run`: only count.
         """
         found = self.count_models(before, model)
         if not dry_run and found:
@@ -370,12 +373,18 @@ class Unfinished:
     """
 
     def __init__(self, ledger: Ledger, project: str, stage: str) -> None:
-        """project: its folder, because the projects of a user share a ledger and have equal stage names."""
+        """Start with no notes.
+
+        `project`: the project's folder; a stage may have this name in other projects.
+        """
         self._ledger, self._project, self._stage = ledger, project, stage
         self._waiting: set[str] = set()
 
     def note(self, keys: Iterable[str], *, asked: bool) -> None:
-        """Note calls that the stage uses. asked: they will now be paid for, so write the notes at once."""
+        """Note calls that the stage uses.
+
+        `asked`: write the notes now, because the calls will be paid for.
+        """
         self._waiting.update(keys)
         if asked or len(self._waiting) >= NOTED_AT_ONCE:
             rows = [(self._project, self._stage, key) for key in sorted(self._waiting)]

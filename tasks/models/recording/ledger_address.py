@@ -33,7 +33,10 @@ def find_ledger(setting: str | None = None) -> Address:
 
 
 def read_address(text: str) -> Address:
-    """Read an address. Raises ValueError if it is not valid; the message omits it in case of a password."""
+    """Read an address. Raises ValueError if it is not valid.
+
+    The error message never repeats the address, because it may contain a password.
+    """
     if "://" not in text:
         return Path(text).expanduser()
     try:

@@ -80,18 +80,23 @@ class PostgresSession:
         patience_s: float = PATIENCE_S,
         on_loss: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """greet: called with every new connection. patience_s: how long to retry a lost connection."""
+        """Store the settings; the first `run` opens the connection.
+
+        `greet`: called with every new connection. `patience_s`: how long to retry a lost connection, in
+        seconds. `on_loss`: called with a description if the connection is lost.
+        """
         self._address, self._greet, self._patience_s, self._on_loss = address, greet, patience_s, on_loss
         self._mutex = threading.Lock()
         self._connection: Connection | None = None
         self._watched: Connection | None = None
         """The connection that is open or being greeted, for the watcher thread."""
         self._since: float | None = None
-        """When the running statement started, in seconds of the monotonic clock; None if none is running."""
+        """Start of the running statement, in seconds of the monotonic clock; None if no statement is
+        running."""
         self._closed = threading.Event()
         self._watcher: threading.Thread | None = None
         self._gone = True
-        """Whether the last attempt found no server. The next statement then tries once without waiting."""
+        """Whether the last attempt found no server. The next statement then tries to connect only once."""
 
     def run(self, work: Callable[[Connection], Result]) -> Result:
         """Run a function with the connection; run it again if the connection is lost meanwhile.
@@ -162,7 +167,7 @@ def connect(address: str) -> Connection:
 
 
 def set_keepalives(connection: Connection) -> None:
-    """Make the server, too, detect a client that disappears silently."""
+    """Set options so that the server detects a client that disappears silently."""
     with suppress(errors.InvalidParameterValue, errors.InsufficientPrivilege):  # not on every platform
         for name, value in SERVER_OPTIONS.items():
             connection.execute(f"SELECT set_config('{name}', '{value}', false)".encode())

@@ -159,7 +159,10 @@ class PostgresLocks:
     """
 
     def __init__(self, address: str, holder: int) -> None:
-        """holder: the process's number, which its other connections hold advisory locks on."""
+        """Store the settings; the first lock opens the connection.
+
+        `holder`: the random number of this process; its other connections hold advisory locks on it, too.
+        """
         self._address, self._holder = address, holder
         self._held: set[str] = set()
         self._missed: dict[int, tuple[float, float]] = {}

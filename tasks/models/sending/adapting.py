@@ -1,4 +1,4 @@
-"""Adapt requests to an endpoint that refuses a parameter by name, so that users only change `model:`."""
+"""Adapt requests to an endpoint that refuses a parameter by name, so that users need not change settings."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tasks.models.sending.failures import Failure
 class Adaptation:
     """A parameter that an endpoint may refuse, and what is sent instead.
 
-    spelt: pattern of the parameter's name in error messages. said: a description of the replacement, for
-    reports. left_out: parameters that are removed from the body of later requests.
+    `spelt`: pattern of the parameter's name in error messages. `said`: a description of the replacement, for
+    reports. `left_out`: parameters that are removed from the body of later requests.
     """
 
     spelt: re.Pattern[str]
@@ -52,7 +52,10 @@ class Adapter:
     """Remembers which parameters an endpoint has refused, and removes them from later requests."""
 
     def __init__(self, token_limit: str) -> None:
-        """token_limit: the endpoint's name for the limit; a name set by the user is not changed."""
+        """Start with no refused parameters.
+
+        `token_limit`: the endpoint's name for the token limit; a name set by the user is not changed.
+        """
         self._names_limit = token_limit != MAX_TOKENS
         self.refused: frozenset[str] = frozenset()
         """Keys of ADAPTATIONS that the endpoint has refused."""
@@ -60,7 +63,7 @@ class Adapter:
     def learn(self, failure: Failure, sent_without: frozenset[str], requests: Iterable[Request]) -> bool:
         """Learn a refused parameter from a failure; return whether to send the requests again.
 
-        sent_without: the parameters that the failed request already left out.
+        `sent_without`: the parameters that the failed request already left out.
         """
         if failure.retry or failure.paid or failure.kind != "refused":
             return False

@@ -49,11 +49,11 @@ def read_results(
 ) -> dict[str, BatchOutcome]:
     """Read a finished batch's files; return an entry or a failure for every key.
 
-    requests: the known requests by key. Without the request, prompt tokens cannot be estimated if the
+    `requests`: the known requests by key. Without the request, prompt tokens cannot be estimated if the
     provider did not count them. If several lines belong to a call, the first answer counts.
 
-    Raises UnusableReply if a line cannot be read, for example because a file is truncated. skips_broken: skip
-    such lines instead; calls without another line then count as possibly paid.
+    Raises UnusableReply if a line cannot be read, for example because a file is truncated. `skips_broken`:
+    skip such lines instead; calls without another line then count as possibly paid.
     """
     known: dict[str, BatchOutcome | None] = dict.fromkeys(keys)
     broken = False

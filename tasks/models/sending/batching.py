@@ -153,7 +153,7 @@ class Batcher:
         return await call.outcome
 
     def _gather(self, pending: PendingBatch, calls: Sequence[PendingCall], wait_s: float) -> None:
-        """Add calls to the next batch, and submit that batch when no call was added for `wait_s` seconds."""
+        """Add calls to the next batch, and submit the batch once no call was added for `wait_s` seconds."""
         pending.calls += calls
         if pending.timer is not None:
             pending.timer.cancel()
@@ -166,7 +166,7 @@ class Batcher:
         task.add_done_callback(self._tasks.discard)
 
     async def _flush(self, pending: PendingBatch) -> None:
-        """Submit the gathered calls, except those in an open batch of another or a killed process."""
+        """Submit the gathered calls, except calls that are already in an open batch."""
         async with pending.flush_lock:
             calls, pending.calls = [call for call in pending.calls if not call.outcome.done()], []
             try:

@@ -1,4 +1,4 @@
-"""A run's budget. It is enforced by reservations: spent plus reserved amounts never exceed the limit."""
+"""A run's budget, enforced by reservations: spent plus reserved amounts never exceed the limit."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Budget:
     def record_possibly_paid(self, reservation: Reservation, times: int = 1) -> None:
         """Count a reservation as spent, because the reply was lost and may have been charged for.
 
-        times: how often the request was sent; each redirect repeats it.
+        `times`: how often the request was sent; each redirect repeats it.
         """
         amount = sum([reservation.amount] * times, NOTHING)
         with self._lock:

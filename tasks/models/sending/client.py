@@ -153,9 +153,9 @@ def describe_problem(state: SendState, failure: Failure) -> str:
 def is_of_item(state: SendState, failure: Failure) -> bool:
     """Return whether a final failure concerns this request only, so that other requests may continue.
 
-    A refusal does, unless the endpoint has answered nothing and refuses REFUSED_ALIKE items with the same
-    message. A reply that stays broken does, if the endpoint has answered other requests since the first
-    attempt. A failure to embed never does.
+    A refusal concerns only its request, unless the endpoint has answered nothing and refuses REFUSED_ALIKE
+    items with the same message. A reply that stays broken concerns only its request if the endpoint has
+    answered other requests since the first attempt. A failed embedding always concerns the endpoint.
     """
     endpoint = state.endpoint
     if any(is_embedding(request) for request in state.requests.values()):
@@ -216,14 +216,15 @@ class ModelClient:
     ) -> dict[str, CallResult]:
         """Send requests of one model until a usable reply arrives: one question, or several texts to embed.
 
-        requests: the requests by ledger key. admit: called for each key right before each attempt; keys for
-        which it returns False are not sent and are missing from the result. record_entries: records the
+        `requests`: the requests by ledger key. `admit`: called for each key right before each attempt. A key
+        for which it returns False is not sent and is missing from the result. `record_entries`: records the
         replies; the call counts as in flight until this function returns.
 
         A request gets an entry without an answer (UNANSWERED) if the endpoint refuses it, or sends no usable
-        reply to it while answering others. Raises ModelFailed if the endpoint still fails after the last
-        retry or the deadline, ModelRefused if it refuses all requests, BudgetSpent, and BadInput if the model
-        has no endpoint.
+        reply to it while answering others.
+
+        Raises ModelFailed if the endpoint still fails after the last retry or the deadline, ModelRefused if
+        it refuses all requests, BudgetSpent, and BadInput if the model has no endpoint.
         """
         endpoint = self.find_endpoint(next(iter(requests.values())).model)
         state, limit = SendState(endpoint, requests, admit, record_entries), endpoint.settings

@@ -55,7 +55,10 @@ class Dispatcher:
         batch: BatchMode | None = None,
         systems: SystemClient | None = None,
     ) -> None:
-        """client, systems: None under `--replay`, so that no connection can be opened."""
+        """Prepare to answer requests; the event loop starts with the first request.
+
+        `client`, `systems`: None under `--replay`, so that no connection can be opened.
+        """
         self.ledger, self.budget = ledger, budget or Budget()
         self.batch = batch or BatchMode()
         self.counter = CallCounter()
@@ -102,7 +105,7 @@ class Dispatcher:
         """Look up a call in the ledger; return None if it is not recorded.
 
         An entry without an answer from an earlier run is returned only in a replay, because a live run asks
-        again. An answer that is to be asked for again is not returned until the new answer is recorded.
+        again. If a recorded call must be asked again, it counts as not recorded until the new answer arrives.
         """
         if self.again is not None and self.again.is_waiting(key):
             return self._unanswered.get(key)
@@ -150,7 +153,7 @@ class Dispatcher:
     async def ask_all(self, requests: Mapping[str, Request], *, batch: bool = False) -> dict[str, CallResult]:
         """Get requests of one model answered, by key: one question, or texts to embed in one call.
 
-        Equal requests in flight are sent once. batch: use the Batch API, together with other calls that are
+        Equal requests in flight are sent once. `batch`: use the Batch API, together with other calls that are
         made at about the same time. Raises the errors of `ModelClient.send`. On return the answers are
         committed to the ledger.
         """

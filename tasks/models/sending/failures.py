@@ -36,8 +36,8 @@ WORDS_FOR_ITEM = frozenset({
     "content_filter", "content_policy_violation", "context_length_exceeded", "invalid_prompt", "moderation",
     "responsibleaipolicyviolation", "string_above_max_length",
 })  # fmt: skip
-"""Error codes and types, in lower case, that override the status: the first set concerns all requests, the
-second a single one."""
+"""Error codes and types, in lower case, that override the HTTP status: WORDS_FOR_ALL for errors that concern
+every request, WORDS_FOR_ITEM for errors that concern a single request."""
 STATUS_OF_WORD = {
     "api_error": 500, "authentication_error": 401, "deadline_exceeded": 504, "insufficient_quota": 402,
     "internal": 500, "invalid_api_key": 401, "invalid_argument": 400, "invalid_request_error": 400,
@@ -76,8 +76,8 @@ class Failure:
 class ProviderFailed(Exception):
     """Raised if a provider's library returned no reply; the cause is the library's exception.
 
-    status: the HTTP status of the provider's answer, or None if there was no error status. sent: False if the
-    library rejected the request without sending it. headers: the headers of the provider's answer.
+    `status`: the HTTP status of the provider's answer, or None if there was no error status. `sent`: False if
+    the library rejected the request without sending it. `headers`: the headers of the provider's answer.
     """
 
     def __init__(
@@ -111,13 +111,13 @@ NEVER_CONNECTED = (
     httpx.ConnectTimeout,
 )
 """Exceptions of aiohttp and httpx for failed connections. The transport above aiohttp reports a refused
-connection as a timeout, so its causes are searched for these."""
+connection as a timeout, so the causes of its exception are searched for these."""
 TOO_LATE = (TimeoutError, httpx.TimeoutException)
 LOST = (httpx.TransportError, aiohttp.ClientError, OSError)
 
 
 def classify_failure(error: BaseException) -> Failure:
-    """Return the failure that an attempt's exception stands for."""
+    """Classify the exception of a failed attempt as a Failure."""
     if isinstance(error, openai.APIStatusError):
         return _judge_status(error)
     if isinstance(error, UnusableReply):
@@ -168,7 +168,7 @@ def _walk_causes(error: BaseException) -> Iterator[BaseException]:
 class ErrorBody:
     """The fields of an error: its message; and its code, type and parameter in lower case (`words`).
 
-    status: the HTTP status in the error's body, if any. flagged: whether a content moderation flagged the
+    `status`: the HTTP status in the error's body, if any. `flagged`: whether a content moderation flagged the
     input of this request.
     """
 
@@ -216,7 +216,7 @@ def _judge_status(error: openai.APIStatusError) -> Failure:
 
 
 def judge_code(code: int, error: ErrorBody, headers: Mapping[str, str], sent: str = "answered") -> Failure:
-    """Classify an error by its status, code and type. sent: words for the message, how the error arrived.
+    """Classify an error by its status, code and type. `sent`: text that says how the error arrived.
 
     A provider may have charged for a request that failed with a 5xx status, but not for a refused one.
     """

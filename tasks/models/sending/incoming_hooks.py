@@ -17,7 +17,10 @@ class IncomingHooks:
     """Hooks that the HTTP library calls for every exchange, including those after a redirect."""
 
     def __init__(self, url: str, secret: Secret, settings: Endpoint, library: ModuleType = httpx2) -> None:
-        """url: the endpoint's base URL; other hosts are refused. library: httpx2, or the similar httpx."""
+        """Store the endpoint's settings.
+
+        `url`: the endpoint's base URL; other hosts are refused. `library`: httpx2, or the similar httpx.
+        """
         self._origin, self._secret, self._settings = find_origin(url), secret, settings
         self._library = library
 

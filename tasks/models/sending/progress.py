@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from tasks.models.sending.results import CallResult
 
 WINDOW = 512
-"""Number of last calls that the rate is computed from. All calls would hide a stall; a few would make the
-rate jump."""
+"""Number of most recent calls that the rate is computed from. With all calls the rate would hide a stall;
+with a few it would jump."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Progress:
     failing: tuple[str, ...] = ()
     """One line per endpoint whose last calls all failed."""
     to_come: int | None = None
-    """Estimated number of the run's calls that are not started, from earlier runs; None if there are none to
-    estimate from."""
+    """Number of the run's calls that have not started, estimated from earlier runs; None without earlier
+    runs."""
     limit_usd: float | None = None
     limit_tokens: int | None = None
     """Limits of the run's budget; None if there is no limit."""

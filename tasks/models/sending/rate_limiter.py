@@ -103,9 +103,11 @@ class RateLimiter:
         )
 
     async def acquire(self, tokens: int, *, again: bool = False) -> Permit:
-        """Wait until an attempt is admitted. tokens: the maximum that it uses. again: put it first in line.
+        """Wait until an attempt is admitted.
 
-        Raises ModelFailed if the endpoint has only failed for as long as its deadline.
+        `tokens`: the maximum that it uses. `again`: put it first in line.
+
+        Raises ModelFailed if the endpoint has failed without a success for longer than its deadline.
         """
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if again:
@@ -129,7 +131,7 @@ class RateLimiter:
         self._release(permit, 0)
 
     def release_answered(self, permit: Permit, tokens: int) -> None:
-        """Release the permit of an answered attempt. tokens: the number that it used."""
+        """Release the permit of an answered attempt. `tokens`: the number that it used."""
         self._failures = self._throttled = 0
         self.answers += 1
         self._cooldown_s = self._endpoint.breaker_s
@@ -137,7 +139,7 @@ class RateLimiter:
         self._release(permit, tokens)
 
     def release_failed(self, permit: Permit, failure: Failure, wait_s: float) -> None:
-        """Release the permit of a failed attempt. wait_s: the seconds that its call now waits."""
+        """Release the permit of a failed attempt. `wait_s`: the seconds that its call now waits."""
         if failure.kind == "throttled":
             self._slow_down(permit, wait_s)
         elif failure.kind == "broken":

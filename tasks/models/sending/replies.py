@@ -61,7 +61,7 @@ MAX_REASONING = 200_000
 class UnusableReply(ValueError):
     """A reply without the expected content, which may have been paid for.
 
-    again: whether another try may get a usable reply. for_all: whether no request would get one.
+    `again`: whether another try may get a usable reply. `for_all`: whether no request would get one.
     """
 
     def __init__(self, problem: str, *, again: bool = True, for_all: bool = False) -> None:
@@ -72,7 +72,7 @@ class UnusableReply(ValueError):
 class ErrorReply(ValueError):
     """An error object where a reply was expected.
 
-    body: the error, for `failures.read_error`. paid: whether a part of a reply came with the error.
+    `body`: the error, for `failures.read_error`. `paid`: whether a part of a reply came with the error.
     """
 
     def __init__(self, body: object, *, paid: bool) -> None:
@@ -170,9 +170,9 @@ def build_body(request: Request, endpoint: Endpoint) -> dict[str, object]:
 
 
 def parse_reply(body: Any, request: Request, *, strips_reasoning: bool = True) -> ModelReply:
-    """Read a reply's text, or its tool calls as text. Raises UnusableReply if it is no chat completion.
+    """Read a reply: its text, or its tool calls as text. Raises UnusableReply if it has another form.
 
-    Log probabilities are left out if a ledger cannot store them.
+    Log probabilities that a ledger cannot store are dropped.
     """
     try:
         choice = body["choices"][0]

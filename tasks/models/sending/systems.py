@@ -2,7 +2,8 @@
 
 A system that sends an unusable reply, or none in time, has failed that question: the call is recorded as
 failed, with the reason as its text. If a system cannot be reached, refuses the key, or only answers that it
-is busy, its quality is unknown: the stage fails, and continues from there when it is run again.
+is busy, nothing is known about its quality. The stage then fails, and continues from there when it is run
+again.
 
 The transport is HTTP, with a key and size limits, or a Python function that the user provides.
 """

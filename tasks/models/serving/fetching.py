@@ -74,7 +74,7 @@ def pull_model(
 ) -> Path:
     """Download a model's files; return the path of its weights. Files that are already valid are kept.
 
-    local_file: the user's own file with the weights. Raises BadInput if it is not this model's file, and
+    `local_file`: the user's own file with the weights. Raises BadInput if it is not this model's file, and
     ModelFailed if no source has a file.
     """
     place, *_ = [

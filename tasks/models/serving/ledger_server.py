@@ -76,7 +76,11 @@ class LedgerServer:
         batch_s: float = 0.0,
         identities: Mapping[str, str] | None = None,
     ) -> None:
-        """requests_per_minute: more requests are refused with 429. batch_s: duration of a batch, seconds."""
+        """Prepare to serve a ledger.
+
+        `requests_per_minute`: further requests in a minute are refused with 429. `batch_s`: duration of a
+        batch in seconds.
+        """
         self._ledger, self._latency_s = ledger, latency_s
         self._faults, self._seed, self._limit = faults, seed, requests_per_minute
         self._arrivals: deque[float] = deque()
@@ -256,7 +260,7 @@ def refuse(status: int, message: str) -> web.Response:
 
 
 async def send_fault(request: web.Request, kind: str) -> web.StreamResponse:
-    """Fail in one of the ways in which real endpoints fail; kind: one of FAULTS."""
+    """Fail in one of the ways in which real endpoints fail; `kind`: one of FAULTS."""
     if kind == "429":
         slow = refuse(429, "too many requests")
         slow.headers["Retry-After"] = "1"

@@ -30,7 +30,7 @@ async def refuse_foreign(request: web.Request, handler: Handler) -> web.StreamRe
 def make_runner(application: web.Application, stop_s: float = 60.0) -> web.AppRunner:
     """Make the runner of an application; it logs a request that is not HTTP as one line without a traceback.
 
-    stop_s: seconds that the runner waits for running requests when it stops.
+    `stop_s`: seconds that the runner waits for running requests when it stops.
     """
     logging.getLogger("aiohttp.server").addFilter(shorten_refusal)
     return web.AppRunner(application, access_log=None, shutdown_timeout=stop_s)

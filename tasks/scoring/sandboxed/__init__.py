@@ -1,5 +1,5 @@
 """Code that runs inside the sandbox: one process for the program, one for the verdict, their messages.
 
-It uses the standard library, and numpy, pandas, scipy and matplotlib if the environment of a test program has
-them.
+The code uses the standard library, and numpy, pandas, scipy and matplotlib if the environment of a test
+program has them.
 """

@@ -73,7 +73,7 @@ def pack(value: object, depth: int = 0) -> Any:
 
 
 def unpack(node: Any) -> Any:
-    """Build the value of a node. Raises BadMessage if the node is not valid in any way."""
+    """Build the value of a node. Raises BadMessage for any node that is not valid."""
     try:
         return _Reader().read(node)
     except Exception as error:  # noqa: BLE001 (a hostile node may make numpy or pandas raise anything)

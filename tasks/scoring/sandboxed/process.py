@@ -82,7 +82,7 @@ def send(descriptor: int, message: Any) -> None:
 
 
 def receive(descriptor: int) -> Any:
-    """Receive a message. Raises Ended, or BadMessage if it is not valid in any way."""
+    """Receive a message. Raises Ended, or BadMessage for any message that is not valid."""
     size = int.from_bytes(_read(descriptor, HEAD), "big")
     if size > MAX_MESSAGE:
         raise BadMessage(f"a message of {size} bytes")

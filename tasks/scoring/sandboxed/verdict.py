@@ -42,7 +42,7 @@ class ProgramRaised(Exception):
 class Decided(BaseException):
     """Raised to leave the test program as soon as the outcome is certain.
 
-    It derives from BaseException, so that `except Exception` in the test program does not catch it.
+    The class derives from BaseException, so that `except Exception` in the test program does not catch it.
     """
 
 
