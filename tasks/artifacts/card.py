@@ -31,6 +31,7 @@ HUB_LICENCES = frozenset(
 )
 """Licence ids that hubs know. Any other licence gets the id `other` and its name."""
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+"""Upper limits, in rows, of the size categories of dataset hubs."""
 
 
 @dataclass(frozen=True)

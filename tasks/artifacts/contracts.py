@@ -30,6 +30,7 @@ SHOWN_IDS = 5
 REPORTED = 3
 """Maximum number of broken contracts in an error message."""
 WIDTH = 120
+"""Maximum number of characters of a text in an error message."""
 
 
 @dataclass(frozen=True)

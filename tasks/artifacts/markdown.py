@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 MARKUP = "\\`*_[]<>#"
+"""Characters that Markdown interprets."""
 
 
 def draw_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -21,6 +21,7 @@ from tasks.errors import BadInput
 from tasks.files import write_beside
 
 ROW_GROUP = 65_536
+"""Number of rows per row group."""
 BATCH = 4_096
 """Number of rows in memory while an artifact is streamed."""
 Row = TypeVar("Row")

@@ -62,6 +62,7 @@ class Counts:
 
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+"""The JSON encoding that ids are hashed from. Another encoding would change all ids."""
 
 
 def make_id(*parts: object) -> str:
@@ -75,6 +76,7 @@ SCALARS: dict[type, pa.DataType] = {
     float: pa.float64(),
     bool: pa.bool_(),
 }
+"""Type of a field -> type of its column."""
 
 
 @cache

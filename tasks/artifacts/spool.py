@@ -24,6 +24,7 @@ PAGE = 250
 MERGED = 128
 """Number of runs of one size that are merged into one. All remaining runs are open while rows are read."""
 PREFIX = "benchloom-spool-"
+"""Prefix of temporary folders, by which leftovers of ended processes are found and removed."""
 by_id = attrgetter("id")
 
 

@@ -42,6 +42,7 @@ WRITES = (
     exp.Use,
     exp.Copy,
 )
+"""Nodes of a parse tree that write or change something. No SELECT may contain them."""
 # Allowed functions, with and without a class in sqlglot. These functions are not allowed: ones that are not
 # deterministic (random, uuid), except the clock, which gold SQL must not read (clock.py); ones that wait,
 # lock, signal, read files or reveal the server; and ones that make a large value from a small one (repeat,
@@ -90,6 +91,7 @@ ALLOWED_BY_DIALECT = {
 """Functions allowed on one engine only: dialect -> (functions with a class in sqlglot, functions without
 one)."""
 CATALOGUES = frozenset({"information_schema", "pg_catalog", "pg_toast", "mysql", "performance_schema", "sys"})
+"""Schemas with information on the server, which no query may read."""
 FORBIDDEN: dict[type, str] = {
     exp.Parameter: "a variable",
     exp.SessionParameter: "a server variable",
@@ -100,6 +102,7 @@ FORBIDDEN: dict[type, str] = {
     exp.RawString: "a text in dollars",
     exp.TableSample: "TABLESAMPLE",
 }
+"""Node of a parse tree that is refused on servers -> its name in the error message."""
 MISREAD: dict[str, Mapping[str, re.Pattern[str]]] = {
     "mysql": {
         "a comment that the server may run": re.compile(r"/\*M?!|--(?![ \t\n]|\Z)"),

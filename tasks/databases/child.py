@@ -27,13 +27,16 @@ from tasks.errors import (
 
 ROOT = Path(__file__).parents[2]
 START = "import sys; sys.path.insert(0, sys.argv[1]); from {} import main; main()"
+"""The code of a reading process: it imports a module and calls its `main`."""
 START_SECONDS = 30.0
+"""Maximum time in seconds for a reading process to start."""
 ERROR_TYPES: Mapping[str, type[SqlError]] = {
     "timeout": SqlTimeout,
     "large": SqlTooLarge,
     "memory": SqlTooLarge,
     "refused": SqlRefused,
 }
+"""Kind of error in a reply -> its exception; any other kind becomes SqlFailed."""
 
 
 @dataclass(frozen=True)

@@ -43,6 +43,7 @@ FUNCTIONS = {
         session_user system_user nextval lastval
     """,
 }
+"""Dialect -> functions that depend on the clock, the session or chance."""
 WITHOUT_ARGUMENTS = {
     "sqlite": "date time datetime julianday unixepoch",
     "postgres": "",
@@ -53,10 +54,13 @@ DATES = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strfti
 """SQLite's date and time functions. The first argument is the time, except for strftime, where it is the
 second."""
 NOW = frozenset({"now", "subsec", "subsecond"})
+"""Arguments with which SQLite's date functions read the clock."""
 ZONE = frozenset({"localtime", "utc"})
+"""Arguments with which SQLite's date functions use the time zone."""
 SPECIAL_TEXTS = frozenset({"now", "today", "tomorrow", "yesterday"})
 """Texts that PostgreSQL converts to a time relative to now."""
 VARIABLES = frozenset({TokenType.PARAMETER, TokenType.SESSION_PARAMETER})
+"""Token types of MariaDB's variables."""
 TEXTS = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
 """Token types of a text. SQLite treats a quoted name as a text if there is no such column."""
 MAX_TOKENS = 64

@@ -14,13 +14,16 @@ from functools import lru_cache, partial
 from typing import Any
 
 DATES = ("date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff")
+"""Functions that read the clock for some arguments."""
 NEVER_THE_SAME = (
     "current_date", "current_time", "current_timestamp", "random", "randomblob", "changes", "total_changes",
     "last_insert_rowid", "sqlite_version", "sqlite_source_id",
 )  # fmt: skip
+"""Functions that are never deterministic."""
 SUSPECT = re.compile("|".join((*DATES, *NEVER_THE_SAME)), re.IGNORECASE)
 """Matches every statement, view or column definition that can read the clock."""
 IMPURE = "non-deterministic use of"
+"""Part of SQLite's error message for a function that is not deterministic."""
 MAX_ARGUMENTS = 50
 KEPT = 65_536
 """Maximum number of cached results. A column often contains the same dates many times."""

@@ -11,6 +11,7 @@ from sqlglot import exp
 from tasks.errors import SqlRefused
 
 COLLECTORS = (exp.ArrayAgg, exp.GroupConcat)
+"""Aggregates that collect many values into an array or a text."""
 JOINERS = (*COLLECTORS, exp.ArrayToString)
 MAX_PARTS = 8
 """Maximum number of parts that a collected text may be concatenated from."""

@@ -29,6 +29,7 @@ from tasks.files import write_text
 from tasks.settings import Settings
 
 BATCH = 5_000
+"""Number of rows that are fetched at a time."""
 MODULUS = 2**256
 """Row hashes are added modulo this number, so that the sum does not depend on the order of the rows."""
 SESSION = {
@@ -36,6 +37,7 @@ SESSION = {
     "mysql": ("SET time_zone = '+00:00'",),
     "mariadb": ("SET time_zone = '+00:00'",),
 }
+"""Engine -> statements at the start of a session: times in UTC, and read-only where supported."""
 
 
 class TableContent(Settings):

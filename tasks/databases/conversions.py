@@ -29,18 +29,23 @@ RANGE = re.compile(rf"empty|[\[(] *({ISO_DAY.pattern})? *, *({ISO_DAY.pattern})?
 RANGES = frozenset({"DATERANGE", "TSRANGE", "TSTZRANGE"})
 TIME_OF_DAY = re.compile(r"\d:\d\d")
 SPECIAL = frozenset({"now", "today", "tomorrow", "yesterday"})
+"""Words for a time relative to now."""
 WORD = re.compile(r"[a-z]+(?:[/_][a-z_/]+)*")
 OF_DATES = re.compile(
     r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*|am|pm|ad|bc|at|on|t|z|"
     r"allballs|epoch|infinity|utc|gmt|h|m|s|dst"
 )
+"""Other words that may be part of a date or time."""
 SAME_KIND = (
     exp.Paren, exp.Alias, exp.Max, exp.Min, exp.Coalesce, exp.Greatest, exp.Least, exp.Nullif, exp.Lag,
     exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue, exp.Window, exp.AnyValue, exp.Filter,
     exp.WithinGroup, exp.Mode, exp.Add, exp.Sub,
 )  # fmt: skip
+"""Expressions whose result has the kind of their first operand."""
 MAKES_DAY = (exp.TimestampTrunc, exp.DateTrunc, exp.StrToDate, exp.UnixToTime, exp.AtTimeZone)
+"""Functions that return a date or a timestamp."""
 FIXED_ZONE = re.compile(r"utc|gmt|z|[+-]?\d{1,2}(:\d\d)?", re.IGNORECASE)
+"""Matches time zones with a fixed offset."""
 STRINGS = frozenset({TokenType.STRING, TokenType.NATIONAL_STRING})
 ODD_STRINGS = frozenset(
     {TokenType.BYTE_STRING, TokenType.UNICODE_STRING, TokenType.HEREDOC_STRING, TokenType.RAW_STRING}

@@ -16,6 +16,7 @@ from tasks.databases.columns import Column, make_column_id
 from tasks.databases.profile.readings import apply_readings, list_readings, strip_readings
 
 CANONICAL = "sqlite"
+"""The dialect that queries are written in."""
 EXACT = {
     "postgres": 'CAST({} AS TEXT) COLLATE "C"',
     "mysql": "CONVERT({} USING utf8mb4) COLLATE utf8mb4_nopad_bin",

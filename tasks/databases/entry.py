@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 SECRET = re.compile(r"pass(?!file)|pwd|secret|token|api_?key", re.IGNORECASE)
 """Matches URL options that contain a secret: password, passwd, sslpassword, ssl_key_password and so on."""
 WORLDS = ("data", "worlds")
+"""The folder of worlds, relative to the project."""
 EXTRAS = {"postgresql": "postgresql", "mariadb": "mariadb", "mysql": "mariadb"}
 """SQLAlchemy's name of an engine -> the extra that installs its driver."""
 DRIVERS = {"postgresql": "psycopg", "mariadb": "pymysql", "mysql": "pymysql"}
 """SQLAlchemy's name of an engine -> the driver in that extra, for URLs that name no driver."""
 DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mysql": "mysql"}
+"""SQLAlchemy's name of an engine -> its sqlglot dialect."""
 
 
 class DatabaseEntry(BaseModel):
@@ -49,9 +51,9 @@ class DatabaseEntry(BaseModel):
     licence: str = ""
     """The licence of the data, as an SPDX id. Publishing needs it."""
     source: str = ""
-    """Where the data comes from, for the card."""
+    """The source of the data, for the card."""
     attribution: str = ""
-    """Who must be named as the author of the data, for the card."""
+    """The name of the author to credit for the data, for the card."""
     description: str = ""
     """One sentence on the content, for the card and the pages."""
     world: Path | None = None
@@ -60,7 +62,7 @@ class DatabaseEntry(BaseModel):
     templates: Literal["beside", "instead"] | None = None
     """Whether a person's templates (data/templates/<name>.jsonl) are added to a model's, or replace them."""
     templates_by: str = ""
-    """Who wrote these templates, for the dataset's card and page: "the project's authors"."""
+    """The author of these templates, for the dataset's card and page: "the project's authors"."""
     strict_templates: bool = False
     """Apply every rule for a model's templates to a person's, too."""
     glossary: Mapping[str, str] = {}

@@ -18,7 +18,9 @@ from tasks.databases.messages import ReaderRequest
 from tasks.lines import clean
 
 HEADER = struct.Struct(">I")
+"""The length of a message in bytes, which precedes the message."""
 CHUNK = 256
+"""Number of rows that are fetched at a time, so that a result that is too large is detected early."""
 
 
 class Reader(Protocol):

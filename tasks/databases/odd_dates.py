@@ -14,6 +14,7 @@ LOADERS: dict[str, type[Loader]] = {
     "timestamptz": own.TimestamptzLoader,
     "interval": own.IntervalLoader,
 }
+"""Type of PostgreSQL -> its loader, which fails for values that Python cannot represent."""
 
 
 def read_odd_dates(connection: Connection[object]) -> None:

@@ -22,6 +22,7 @@ from tasks.databases.entry import DatabaseEntry, name_cause
 from tasks.databases.left_out import UnreadPart, list_inner, list_kinds, list_schemas
 
 IDENTIFIER = re.compile(r"(^|[_ ])(id|qid|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
+"""Matches names of columns that contain identifiers."""
 SPOKEN = re.compile(r"[^\W\d_]+(['-][^\W\d_]+)*( [^\W\d_]+(['-][^\W\d_]+)*){0,5}")
 """Matches up to six words as they are written in a sentence."""
 GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
@@ -36,6 +37,7 @@ GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
     (types.Uuid, "text"),
     (mysql.YEAR, "integer"),
 )
+"""Type in SQLAlchemy -> generic type; the first match counts."""
 DECLARED: tuple[tuple[str, str], ...] = (
     ("BOOL", "boolean"), ("DATE", "date"), ("TIME", "date"), ("STRING", "text"), ("MEMO", "text"),
     ("UNIQUEID", "text"), ("UUID", "text"), ("GUID", "text"), ("ENUM", "text"), ("XML", "text"),

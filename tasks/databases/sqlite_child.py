@@ -30,6 +30,7 @@ json_group_array json_group_object json_each json_tree -> ->>
 """
 FUNCTIONS = frozenset(HARMLESS.split())
 VIRTUAL = frozenset({"json_each", "json_tree"})
+"""Table-valued functions that a query may use."""
 LIMITS = {
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
     sqlite3.SQLITE_LIMIT_COLUMN: 500,
@@ -39,6 +40,7 @@ LIMITS = {
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 500,
     sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 1_000,
 }
+"""SQLite's limits on the size of a statement and its parts."""
 
 
 class SqliteReader:

@@ -14,6 +14,7 @@ from tasks.errors import SqlRefused
 PROGRESS_STEPS = 20_000
 """Number of SQLite instructions between two checks of the time limit."""
 INTERRUPTED = "interrupted"
+"""SQLite's message for a statement that was stopped."""
 LIMITS: Mapping[int, int] = {
     sqlite3.SQLITE_LIMIT_VDBE_OP: 250_000,
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,

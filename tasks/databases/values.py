@@ -11,9 +11,11 @@ from typing import Any
 
 Value = str | int | float | None
 LARGEST = 2**63
+"""The smallest positive integer that SQLite cannot store as an integer."""
 UNDECODABLE = "\ufffd"
 """The character that replaces bytes of a text that are not valid UTF-8."""
 PLAIN = frozenset({str, int, float, type(None)})
+"""Types that need no conversion."""
 
 
 def to_plain_row(row: Iterable[Any]) -> list[Value]:

@@ -31,6 +31,7 @@ QUESTION = "What colour is a ripe tomato? Answer in one plain sentence."
 """A question whose natural answer has none of the forms below. A reply in such a form shows that the endpoint
 enforced the constraint."""
 WOODS = ("walnut", "cedar")
+"""The only answers that the test grammar and the test schema allow."""
 GRAMMAR = "root ::= " + " | ".join(f'"{wood}"' for wood in WOODS)
 SCHEMA: Mapping[str, object] = {
     "type": "object",

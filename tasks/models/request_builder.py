@@ -22,7 +22,9 @@ embed."""
 FAILED = "failed"
 """The finish reason of a failed call to a system; the entry's text says why it failed."""
 DIGITS = 10
+"""Number of significant digits of stored embeddings; 10 digits represent every float32 exactly."""
 SPEAKERS = ("user", "assistant")
+"""Roles of the two messages of an earlier turn, in order."""
 Value = TypeVar("Value")
 
 

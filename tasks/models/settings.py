@@ -21,6 +21,7 @@ from tasks.settings import Settings, VariableName
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
 HEADER = re.compile(r"[A-Za-z0-9-]{1,60}")
+"""Matches valid names of headers."""
 OWN_PARAMETERS = frozenset({
     "grammar", "input", "logprobs", "max_tokens", "messages", "model", "n", "response_format", "seed",
     "stream", "temperature", "tool_choice", "tools", "top_logprobs", "top_p",

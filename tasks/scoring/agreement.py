@@ -14,6 +14,7 @@ from tasks.scoring.items import BadItem, Record, describe_type
 from tasks.scoring.metric import SKIPPED, Accumulator, FloatArray, IntArray, ItemValues, Metric, Score, divide
 
 LEVELS = ("nominal", "ordinal", "interval")
+"""Levels of measurement, which determine the distance of two ratings."""
 SCORED = Score({})
 
 Rating = str | float

@@ -27,6 +27,7 @@ from tasks.scoring.metric import (
 
 SCORED = Score({})
 CELLS_AT_ONCE = 4_000_000
+"""Maximum number of pairs that are compared at a time, which bounds memory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,10 @@ from tasks.scoring.items import BadItem, Record, get_optional_text
 from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 
 LABELS = 49
+"""Number of diagnoses; the labels are 0 to 48."""
 NUMBER = re.compile(r"(\d+)\.")
 MOST_DIGITS = 1_000
+"""Maximum number of digits of a label. Python refuses to convert numbers with over 4,300 digits."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,12 @@ from tasks.scoring.reply_readings import LENIENT, RELEASED, check_reading, read_
 from tasks.scoring.sandbox import ProgramOutcome, Sandbox, SandboxLimits
 
 FENCE = re.compile(r"```[ \t]*(\w*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+"""Matches a fenced block with its language; the closing fence may be missing."""
 MAX_PARSED = 1_000_000
 """Maximum number of characters of code that is parsed: a syntax tree takes a hundred times the memory of its
 text."""
 PYTHON = {"", "python", "python3", "py"}
+"""Language names of a fence that mean Python."""
 
 
 @dataclass(frozen=True, slots=True)

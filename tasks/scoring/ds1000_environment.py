@@ -29,6 +29,7 @@ REQUIREMENTS = (
 )
 COMMAND = "python -m tasks.scoring.ds1000_environment"
 DONE = "made-by-benchloom"
+"""Name of the file that marks a complete environment."""
 
 
 def locate_environment() -> Path:

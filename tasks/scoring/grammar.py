@@ -28,6 +28,7 @@ from tasks.scoring.metric import (
 
 SCORED = Score({})
 DIGEST_BYTES = 16
+"""Number of bytes of a digest."""
 
 BoolArray = npt.NDArray[np.bool_]
 Ids = frozenset[str | int]

@@ -14,6 +14,7 @@ from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 DROP_PUNCTUATION = str.maketrans("", "", string.punctuation)
 CLOSED = frozenset({"yes", "no", "noanswer"})
+"""Answers that only match themselves."""
 
 
 @dataclass(frozen=True, slots=True)

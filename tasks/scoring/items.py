@@ -27,13 +27,17 @@ Record = dict[str, Any]
 ID_TYPES = frozenset({str, int})  # type() comparison excludes bool, a subclass of int
 
 MAX_LINE_BYTES = 16 * 2**20
+"""Maximum length of a line in bytes."""
 MAX_DEPTH = 100
+"""Maximum nesting depth of a record's lists and objects."""
 GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 NOT_JSON = re.compile(rb"(?<![\w\"])-?(NaN|Infinity)\b")
+"""Matches numbers that Python's json module writes but that JSON does not allow."""
 ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 LONG_NUMBER = b"0" * 19
+"""A number of 19 digits or more, after ZEROS has replaced all digits; it may not fit into 64 bits."""
 
 
 class BadItem(BenchloomError):

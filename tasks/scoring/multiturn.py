@@ -11,6 +11,7 @@ from tasks.scoring.items import BadItem, Record, describe_type, is_number
 from tasks.scoring.metric import MeanAccumulator, Metric, Score
 
 TOP_SCORE = 5
+"""Maximum score of a turn."""
 
 Scores = tuple[float, ...]
 

@@ -12,7 +12,9 @@ from tasks.scoring.similarity import compare_all_texts, compare_texts, compare_v
 from tasks.scoring.tables import CellTable, join_values
 
 KEYS_AT_ONCE = 256
+"""Number of keys that are compared at a time, so that a hopeless comparison can end early."""
 ROUNDING = 1e-9
+"""Tolerance per key for rounding errors."""
 
 Datapoints = Mapping[str, str]
 

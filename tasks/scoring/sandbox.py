@@ -28,17 +28,22 @@ SHELF = "/benchloom"
 """Folder in the sandbox with the sandboxed modules, under their own names and without the rest of the
 project."""
 SCRATCH = "/scratch"
+"""The only folder that a program can write to."""
 START_SECONDS = 120.0
 """Maximum time in seconds for loading the libraries, also on a busy machine."""
 WATCH_SECONDS = 0.05
+"""Seconds between two measurements of the memory."""
 MAX_REPLY_BYTES = 10_000
+"""Maximum output of the verdict's process in bytes; longer output counts as no verdict."""
 KINDS = {Outcome.CORRECT, Outcome.WRONG, Outcome.ERROR, Outcome.NOT_RUN, Outcome.NOT_SHOWN}
 """Outcomes that the verdict's process may report. This module detects `timeout` and `memory` itself."""
 USERS = range(61184, 65520)
 """User ids that systemd also assigns to services without a user of their own."""
 HINT = "install it: apt install bubblewrap, or dnf install bubblewrap; see docs/execution-scoring.md"
 RESIDENT = re.compile(r"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
+"""Matches the sizes of memory without mapped files in /proc/<pid>/status."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
+"""Devices that a program can use."""
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": SCRATCH,

@@ -21,6 +21,7 @@ TEXT_CUT = 0.5
 NUMBER_CUT = 0.1
 """Numbers at this relative distance or more have similarity 0 (Liu et al.)."""
 CELLS_FOR_ONE_THREAD = 200_000
+"""Maximum number of comparisons that run in a single thread."""
 
 
 def parse_number(text: str) -> float | None:

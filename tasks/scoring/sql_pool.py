@@ -25,11 +25,14 @@ from tasks.scoring.sql_worker import COMPARED, GOLD, LENGTH, POSITION, SLOW_SECO
 ROOT = Path(__file__).parents[2]
 START = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tasks.scoring.sql_worker import main; main()"
 START_SECONDS = 60.0
+"""Maximum time in seconds for a worker to start."""
 GRACE_SECONDS = 0.3
 """Seconds after its own time limit at which a query's process is killed. If SQLite stops the query before, no
 new process is needed."""
 POLL_SECONDS = 0.05
+"""Seconds to wait for verdicts before the workers are checked."""
 BATCH = 64
+"""Maximum number of pairs that a worker gets at a time."""
 
 
 class QueryPair(NamedTuple):

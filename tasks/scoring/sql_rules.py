@@ -14,7 +14,8 @@ Rows = Sequence[Row]
 def judge_streambench(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
     """Compare sets of rows; an empty result on either side is wrong (STREAMBENCH, appendix F.2.1).
 
-    The order and number of equal rows do not matter, but the order of the columns does. `ordered`: not used.
+    The order of the rows and the number of equal rows do not matter, but the order of the columns does.
+    `ordered`: not used.
     """
     if not gold or not predicted:
         return Outcome.EMPTY

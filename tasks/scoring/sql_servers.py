@@ -25,6 +25,7 @@ from tasks.scoring.sql_worker import QueryOutcome, SqlVerdict
 PASSWORD = "BENCHLOOM_DB_PASSWORD"  # noqa: S105 (the name of a variable)
 MAX_ROWS = 1_000_000
 MAX_BYTES = 100_000_000
+"""Maximum numbers of rows (MAX_ROWS) and bytes (MAX_BYTES) of a result."""
 OTHER_CLOCKS = (100_161_840, 2_147_483_000)
 """Other times to run gold queries at, in seconds since 1970: 5 March 1973, and 19 January 2038, shortly
 before 32-bit seconds overflow."""

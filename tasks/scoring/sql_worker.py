@@ -31,22 +31,28 @@ from tasks.scoring.outcome import Outcome
 from tasks.scoring.sql_rules import JUDGES, Rows, measure_soft_f1
 
 LENGTH = struct.Struct(">I")
+"""The length of a message in bytes, which precedes the message."""
 POSITION = struct.Struct("=QII")
 """The number of steps started in total; the index of the pair in its batch; the step within the pair."""
 GOLD, PREDICTED, COMPARED = range(3)
+"""The steps within a pair."""
 CLOCK = "hangs on the clock, the time zone or chance"
 CLOCK_CHECK = "clock-check"
 """Used instead of a rule: only check whether the gold query reads the clock, and run the query only if it
 may."""
 PROGRESS_STEPS = 20_000
+"""Number of SQLite instructions between two checks of the time limit."""
 KEPT_CONNECTIONS = 24
+"""Maximum number of open connections."""
 KEPT_CELLS = 1_000_000
+"""Maximum number of cells in the cache of results."""
 KEPT_SECONDS = 0.001
 """Results that took less time are not cached, because running the query again is cheaper than the memory."""
 SLOW_SECONDS = 0.1
 """A pair that took longer ends its batch, so that other workers can take the remaining pairs."""
 UNDECODABLE = "Could not decode to UTF-8"
 DENIED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "writefile", "readfile", "edit"})
+"""Functions that access files or load code."""
 NONDETERMINISTIC = re.compile(r"random|now|current_|strftime|\(\s*\)", re.IGNORECASE)
 """Matches SQL that may depend on chance or the clock. Functions without arguments may, too."""
 ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_READ})

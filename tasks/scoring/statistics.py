@@ -26,11 +26,15 @@ NO_WIDTH = 1e-9
 """Intervals narrower than this have no width: rounding errors may leave a tiny one."""
 CELLS_AT_ONCE = 2_000_000
 INDICES_AT_ONCE = 100_000
+"""Maximum numbers of weights and of indices that are drawn at a time, which bound memory."""
 UNITS_PER_KIND = 10
+"""Number of units per kind above which a multinomial draw is used."""
 LEVEL = 0.95
+"""The confidence level of all intervals."""
 NORMAL_QUANTILE = 1.9599639845400545
 """The two-sided LEVEL quantile of the standard normal distribution."""
 POWER = 0.8
+"""The probability with which a planned test must find a true difference."""
 
 
 @dataclass(frozen=True)

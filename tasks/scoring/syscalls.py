@@ -47,13 +47,16 @@ REFUSED: dict[str, tuple[int, int]] = {
 """Name of a refused call -> its number on x86-64 and on 64-bit ARM."""
 CLONE3 = 435
 CLONE_NEWUSER = 0x10000000
+"""The number of the call `clone3`, and the flag with which `clone` creates a user namespace."""
 
 
 PROCESSORS = {"x86_64": (0xC000003E, 56), "aarch64": (0xC00000B7, 220)}
 """Processor -> (audit number, number of the call `clone`), in the order of REFUSED's numbers."""
 LOAD, JUMP_EQUAL, JUMP_ABOVE, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+"""Instructions of a BPF program."""
 NUMBER, AUDIT, FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
 ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
+"""Results of a seccomp filter."""
 X32 = 0x40000000
 """The bit of x86-64's second set of call numbers, to which the refusals would not apply."""
 

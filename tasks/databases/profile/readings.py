@@ -33,6 +33,7 @@ NUMBER, DAY, MOMENT = "number", "day", "moment"
 FORMAT = re.compile(
     r"(?P<first>%[dmYb])(?P<one>[ ./-])(?P<second>%[dmb])(?P<two>[ ./-]|, )(?P<third>%[dY])|%Y%m%d"
 )
+"""Matches date formats: day, month and year with separators, or eight digits."""
 CLOCK, MIDNIGHT = " %H:%M", " 00:00"
 """Suffixes of a date format for a time, which is kept (CLOCK) or dropped (MIDNIGHT)."""
 ISO = "%Y-%m-%d"

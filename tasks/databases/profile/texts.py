@@ -15,6 +15,7 @@ FORMATS = (
     *(separator.join(order) for order, separator in product(ORDERS, "/.- ")),
     "%b %d, %Y", "%d %b, %Y", "%b %d %Y",
 )  # fmt: skip
+"""Date formats that are tried on the sampled texts."""
 COMPACT = "%Y%m%d"
 PARTS = {"%Y": r"\d{4}", "%m": r"\d{1,2}", "%d": r"\d{1,2}", "%b": r"[A-Za-z]{3,9}"}
 TIMED = re.compile(r"([^ ]+) \d{1,2}:\d\d(:\d\d(\.\d+)?)?")
@@ -27,6 +28,7 @@ SHAPES: Mapping[str, re.Pattern[str]] = {
     "boolean": re.compile(r"true|false|yes|no|[tfyn]", re.IGNORECASE),
     "digits": re.compile(r"[\d-]*\d[\d-]*"),
 }
+"""Shape -> the pattern that all sampled texts must match."""
 
 
 def propose_formats(texts: Iterable[str]) -> list[str]:

@@ -38,6 +38,7 @@ SCRIPTED = frozenset(
         sqlite3.SQLITE_READ,
     }
 )
+"""Actions that CREATE TABLE and INSERT need, for SQLite's authorizer."""
 
 
 class ScratchLimits(Settings):

@@ -21,9 +21,11 @@ from tasks.limits import limit_cpu
 
 SHOWN_ROWS = 2
 SHOWN_KEYS = 5
+"""Maximum numbers of broken rows (SHOWN_ROWS) and of existing keys (SHOWN_KEYS) in an error message."""
 Inserted = Mapping[tuple[str, int | None], Row]
 """(table, rowid) -> the inserted row."""
 KINDS: Mapping[str, type[SqlError]] = {"refused": SqlRefused, "large": SqlTooLarge, "failed": SqlFailed}
+"""Kind of error, as the parent process knows it -> its exception."""
 
 
 def describe_broken_keys(connection: sqlite3.Connection, inserted: Inserted) -> str:

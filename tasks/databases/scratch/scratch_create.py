@@ -23,6 +23,7 @@ savepoint select set table temp temporary then ties to transaction trigger unbou
 using vacuum values view virtual when where window with within without true false
 """
 KEYWORDS = frozenset(WORDS.split())
+"""SQLite's keywords, which must be quoted as names."""
 TYPES = {"integer": "INTEGER", "boolean": "INTEGER", "real": "REAL"}
 """Generic type -> its SQLite type; all other generic types become TEXT."""
 

@@ -21,7 +21,9 @@ from tasks.errors import SqlFailed, SqlRefused, SqlTooLarge
 
 TWICE = "an apostrophe in a text is written twice: 'it''s'"
 SHOWN = 80
+"""Maximum number of characters of a statement in a message."""
 FENCE = re.compile(r" {0,3}(?:```+|~~~+)[^`]*")
+"""Matches a line that opens or closes a fenced block."""
 STRAY = re.compile(r"\W*(?:\w+\s+)?insert\s+into\b.*\bvalues\b", re.IGNORECASE)
 """Matches a line with an INSERT statement, which may follow a fence and a language name."""
 SURROGATE = re.compile("[\ud800-\udfff]")

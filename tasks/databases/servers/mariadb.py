@@ -21,7 +21,9 @@ STREAM_TIMEOUT_S = 3_600
 reader's alarm ends the stream earlier."""
 GRANT_STATEMENT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>\S+) TO ", re.DOTALL)
 READ_RIGHTS = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
+"""Rights that only allow reading."""
 AS_TEXT = (FIELD_TYPE.DATE, FIELD_TYPE.DATETIME, FIELD_TYPE.TIMESTAMP, FIELD_TYPE.TIME)
+"""Types whose values stay in the server's text form."""
 TYPES = {
     FIELD_TYPE.DATE: "date",
     FIELD_TYPE.DATETIME: "datetime",
@@ -29,12 +31,14 @@ TYPES = {
     FIELD_TYPE.TIME: "time",
     FIELD_TYPE.BIT: "bits",
 }
+"""Type number -> name of a type whose values have several texts."""
 BINARY = 63
 """The number of MariaDB's character set for bytes."""
 TIMEOUTS = frozenset({1969, 1317, 1205, 1222, 3024})
 REFUSALS = frozenset({1044, 1045, 1142, 1143, 1227, 1290, 1370, 1792})
 TOO_LARGE = frozenset({3, 1038, 1114, 1153, 1301, 4166})
 GONE = frozenset({1053, 1927, 2003, 2006, 2013, 2014, 2055})
+"""Error numbers of MariaDB and MySQL, by kind: a time limit, a refusal, a size limit, a lost connection."""
 
 
 class Mariadb:

@@ -35,6 +35,7 @@ from tasks.errors import SqlRefused
 
 DIALECT = "postgres"
 MAX_PROOFS = 100
+"""Maximum number of conditions in a prepared statement."""
 AS_TEXT = (
     "date",
     "time",
@@ -63,6 +64,8 @@ SETTINGS = {
     "lock_timeout": "1s",
     "client_connection_check_interval": "500ms",  # the server ends a statement whose client is gone
 }
+"""Settings of every session: read-only transactions, fixed text formats, no parallel workers, short lock
+waits."""
 PRIVILEGES = """
 SELECT CASE
   WHEN bool_or(r.rolsuper) THEN 'is a superuser'
@@ -114,7 +117,9 @@ KINDS = {
     "54001": "large",  # the server's stack
     "22023": "failed",
 }
+"""SQLSTATE -> kind of error."""
 SHUTDOWN = ("57P", "08")
+"""First characters of the SQLSTATEs for a server that shuts down and for a failed connection."""
 
 
 def list_dotted(sql: str) -> Counter[str]:

@@ -7,6 +7,7 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
 
 GRACE_S = 0.7
+"""Seconds after the time limit until the reading process is killed. Meanwhile it can cancel the statement."""
 DRIVERS = {"postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 """Dialect -> the driver that the reading process uses, whatever driver the URL names."""
 

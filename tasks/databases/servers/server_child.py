@@ -30,7 +30,9 @@ from tasks.limits import limit_cpu
 ALARM_S = 0.1
 """Seconds after the server's own time limit at which this process ends a statement."""
 LEAST_S = 0.001
+"""Minimum time limit of a statement in seconds, if parsing has used up most of the time."""
 CHUNK = 1_000
+"""Number of rows that are fetched at a time."""
 
 
 class StatementLate(Exception):

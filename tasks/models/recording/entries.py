@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 SHIPPED_FIELDS = ("key", "text", "finish_reason", "prompt_tokens", "completion_tokens", "estimated", "extra")
+"""The fields of an entry that are the same in every run; shipped ledgers contain only these."""
 CHECKSUM = "checksum"
 MAX_TOKENS = 100_000_000
 """Maximum number of tokens in an entry; larger numbers are errors."""
@@ -107,6 +108,7 @@ class LedgerEntry:
 
 
 CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+"""The JSON encoding of shipped lines and checksums. Another encoding would change both."""
 
 
 def write_extra(extra: Mapping[str, object]) -> str:

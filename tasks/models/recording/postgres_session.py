@@ -23,6 +23,7 @@ from tasks.models.incoming import plain
 Connection = psycopg.Connection[tuple[Any, ...]]
 Result = TypeVar("Result")
 BYTEA = 17
+"""The object id of PostgreSQL's type for bytes."""
 OPTIONS = {
     "application_name": "benchloom", "connect_timeout": 10,
     # A server that disappears silently is detected within half a minute.
@@ -32,6 +33,7 @@ OPTIONS = {
 PATIENCE_S = 10.0
 """How long a lost connection is retried, in seconds; a server's restart should take less."""
 RETRY_S = 0.3
+"""Seconds between two attempts to reconnect."""
 SILENT_S = 60.0
 """Maximum time in seconds without an answer to a statement. Keepalives do not detect a proxy that forwards
 nothing."""

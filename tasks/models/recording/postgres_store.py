@@ -29,6 +29,7 @@ PREPARING = 4_711_000_004_711
 """The number of the advisory lock for creating the tables. `CREATE TABLE IF NOT EXISTS` fails if two
 processes create the same table at once."""
 FETCHED_AT_ONCE = 500
+"""Number of rows that a server-side cursor fetches at a time."""
 WRITING_PATIENCE_S = 60.0
 """Seconds to wait for the server when writing: longer than for reads, so that a paid reply is not lost."""
 CLAIMS = """

@@ -25,6 +25,7 @@ ADDED = {
 }
 """Columns that ledgers of earlier versions lack, and their SQL definitions."""
 BUSY_S = 60
+"""Seconds that a statement waits for another process's transaction."""
 BESIDE = ("", "-wal", "-shm", "-claims")
 """File name endings of a ledger's files: the database, its log and index, and the locks."""
 

@@ -37,11 +37,14 @@ from tasks.models.sending.results import CallResult
 from tasks.models.settings import BatchMode
 
 TOKEN = "benchloom"  # noqa: S105 - the name of a metadata field
+"""The field of a batch's metadata that contains our token."""
 FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
+"""Statuses of a batch that has ended."""
 MAX_CLOCK_SKEW_S = 3600.0
 """Allowed difference in seconds between our clock and the provider's, when searching for a submitted
 batch."""
 MAX_LISTED = 10_000
+"""Maximum number of batches that are searched for a batch whose id was lost."""
 
 
 @dataclass

@@ -51,6 +51,8 @@ REFUSED_ALIKE = 10
 """Number of items refused with the same message, before any is answered, after which the endpoint counts as
 refusing all requests."""
 KEY_HEADER = "X-Benchloom-Key"
+"""Header with the ledger keys of a request. It is sent only to loopback servers, such as the ledger
+server."""
 MAX_KEYS_IN_HEADER = 100
 """Maximum number of ledger keys in the header, so that they fit into one header line."""
 

@@ -23,7 +23,9 @@ MAX_REDIRECTS = 3
 """Maximum number of redirects per attempt. A redirect that keeps the body sends, and may bill, the request
 again."""
 THROTTLED = 429
+"""The status of a rate limit."""
 RETRIED = frozenset({408, 409, 425, THROTTLED})
+"""Statuses below 500 after which a request is sent again."""
 FOR_ALL = frozenset({401, 402, 403, 404, 405, 407, 410})
 """Statuses that mean that every request will be refused, because the key, the account, the model or the
 address is wrong."""
@@ -50,6 +52,7 @@ STATUS_OF_WORD = {
 """The HTTP status that corresponds to an error code or type, for errors without a status."""
 FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 30.0
+"""First and maximum wait between two attempts, in seconds. The wait doubles with each attempt."""
 JITTER = random.SystemRandom()
 
 
@@ -113,7 +116,9 @@ NEVER_CONNECTED = (
 """Exceptions of aiohttp and httpx for failed connections. The transport above aiohttp reports a refused
 connection as a timeout, so the causes of its exception are searched for these."""
 TOO_LATE = (TimeoutError, httpx.TimeoutException)
+"""Exceptions for a reply that did not arrive in time."""
 LOST = (httpx.TransportError, aiohttp.ClientError, OSError)
+"""Exceptions for a connection that was lost."""
 
 
 def classify_failure(error: BaseException) -> Failure:

@@ -39,6 +39,7 @@ class Sending:
 
 
 SENDING: ContextVar[Sending] = ContextVar("SENDING")
+"""The Sending of the current call, which a hook of the HTTP library updates."""
 
 
 async def note_sending(request: httpx.Request) -> None:

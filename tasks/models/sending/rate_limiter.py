@@ -19,7 +19,9 @@ from tasks.models.sending.failures import Failure
 from tasks.models.settings import ConnectionSettings
 
 MAX_COOLDOWN_S = 60.0
+"""Maximum pause in seconds after repeated failures."""
 EPSILON = 1e-9
+"""Number of units that counts as zero, because rounding may leave such a remainder."""
 MINUTE_S = 60.001
 """Slightly more than a minute, so that rounding never admits one attempt too many in a minute."""
 

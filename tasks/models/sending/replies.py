@@ -32,6 +32,7 @@ from tasks.models.tools import BAD_CALL, BadCall, describe_tools, list_tools, wr
 
 CHAT, EMBEDDINGS = "/chat/completions", "/embeddings"
 FINISH_REASON = re.compile(r"[\w.:-]{1,40}", re.ASCII)
+"""Matches finish reasons that are stored as the provider wrote them; any other text becomes `stop`."""
 CUT_REASONS = frozenset(
     {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
 )
@@ -43,6 +44,7 @@ ERROR_REASONS = frozenset({"error", "network_error", "insufficient_system_resour
 error."""
 TEXT_PARTS = frozenset({"text", "output_text", "refusal"})
 REASONING_PARTS = frozenset({"thinking", "reasoning", "redacted_thinking", "reasoning_content"})
+"""Types of a message's content parts: those with text, and those with reasoning."""
 REASONING = re.compile(
     r"\s*<(think|thinking|reasoning)>(?P<inside>.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )

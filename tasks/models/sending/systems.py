@@ -44,8 +44,11 @@ from tasks.models.settings import SystemRun, read_secret
 from tasks.plugs import tell_error
 
 BLOCK = 1 << 16
+"""Number of bytes that are read at a time."""
 KEEPS_THE_BODY = frozenset({307, 308})
+"""Statuses of a redirect that repeats the request with its body."""
 NO_KEY = 401
+"""The status for a missing or wrong key."""
 
 
 class SendFailed(Exception):

@@ -31,7 +31,9 @@ LIBRARIES = {"embedded": ("xllamacpp", "embedded"), "embedded-onnx": ("onnxrunti
 PROJECT = Path(__file__).resolve().parents[3]
 """The project whose code this process runs. A server belongs to the project that started it."""
 START_S = 180.0
+"""Maximum time in seconds for a server to start."""
 STOP_S = 10.0
+"""Seconds that a server may take to stop by itself before it is killed."""
 
 
 @dataclass(frozen=True)

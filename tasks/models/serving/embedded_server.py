@@ -23,6 +23,7 @@ from tasks.files import write_text
 from tasks.processes import read_start
 
 POLL_S = 2.0
+"""Seconds between two checks whether the server is idle."""
 BUSY_SHARE = 0.05
 """Share of one core. A process that uses more than this between two polls is answering a request."""
 

@@ -31,9 +31,12 @@ from tasks.models.settings import EmbeddedModel, ModelFile, Wheels
 from tasks.models.stream_board import format_time
 
 BLOCK = 1 << 20
+"""Number of bytes that are read at a time."""
 HUB_TIMEOUT_S = 5.0
+"""Seconds to wait for the hub to answer before the next source is tried."""
 Say = Callable[[str], None]
 PAUSE_S = 5.0
+"""Seconds between two reports on a download."""
 MB = 1_000_000
 
 

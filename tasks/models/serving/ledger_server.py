@@ -26,14 +26,19 @@ from tasks.models.serving.batch_server import BatchApi
 from tasks.models.serving.local_only import make_runner, refuse_foreign
 
 FAULTS = ("429", "500", "503", "drop", "cut", "notjson", "hang")
+"""Faults of real endpoints: an error status, a dropped connection, a cut reply, a reply that is not JSON,
+or no reply."""
 HANG_S = 3600.0
+"""Seconds that a hanging request stays open, which is longer than a client waits."""
 MINUTE_S = 60.0
 MAX_BODY_BYTES = 64 << 20
+"""Maximum size of a request's body in bytes."""
 SAMPLES, ATTEMPTS = 32, 8
 """How many sample and attempt numbers are tried for a body without a key header."""
 NO_DECODING = frozenset(
     {"model", "messages", "grammar", "response_format", "tools", "tool_choice", "stream", "n", "user"}
 )
+"""Fields of a request's body that are not decoding parameters."""
 
 
 @dataclass

@@ -23,6 +23,7 @@ from tasks.models.serving.local_only import make_runner, refuse_foreign
 DIGITS = 6
 """Number of decimal places that vectors are rounded to."""
 MAX_BODY_BYTES = 64 << 20
+"""Maximum size of a request's body in bytes."""
 
 
 class Embedder:

@@ -27,11 +27,15 @@ UNSHOWN = "unshown"
 MAX_DEPTH = 60
 MAX_VALUES = 1_000_000
 MAX_DIMENSIONS = 32
+"""Limits of untrusted values: nesting depth, number of values, and dimensions of an array."""
 DTYPE = re.compile(
     r"[<>|=](?:b1|[iu][1248]|f(?:2|4|8|16)|c(?:8|16|32)|[SU]\d{1,6}|[mM]8(?:\[\w{1,9}\])?)", re.A
 )
+"""Matches numpy types that can be serialized."""
 ZONE = re.compile(r"[A-Za-z0-9_+-]{1,40}(?:/[A-Za-z0-9_+-]{1,40}){0,2}(?::\d\d)?", re.A)
+"""Matches names of time zones."""
 EXTENSIONS = re.compile(r"U?Int(?:8|16|32|64)|Float(?:32|64)|boolean|string|str", re.A)
+"""Matches pandas extension types that can be serialized."""
 SPARSE = {
     f"{name}_{kind}"
     for name in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")

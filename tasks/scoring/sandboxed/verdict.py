@@ -32,6 +32,7 @@ from tasks.scoring.sandboxed.process import (
 )
 
 FILE_NAME = re.compile(r"\w[\w-]*(?:[./][\w-]+){0,4}", re.ASCII)
+"""Matches constants of a test program that may be file names."""
 Say = Callable[[str, str], None]
 
 
