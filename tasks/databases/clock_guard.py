@@ -19,7 +19,7 @@ NEVER_THE_SAME = (
     "current_date", "current_time", "current_timestamp", "random", "randomblob", "changes", "total_changes",
     "last_insert_rowid", "sqlite_version", "sqlite_source_id",
 )  # fmt: skip
-"""Functions that are never deterministic."""
+"""Functions whose result depends on the time, the session, chance or SQLite's version."""
 SUSPECT = re.compile("|".join((*DATES, *NEVER_THE_SAME)), re.IGNORECASE)
 """Matches every statement, view or column definition that can read the clock."""
 IMPURE = "non-deterministic use of"

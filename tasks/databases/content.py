@@ -37,7 +37,7 @@ SESSION = {
     "mysql": ("SET time_zone = '+00:00'",),
     "mariadb": ("SET time_zone = '+00:00'",),
 }
-"""Engine -> statements at the start of a session: times in UTC, and read-only where supported."""
+"""Engine -> statements at the start of a session: times in UTC, and read-only on PostgreSQL."""
 
 
 class TableContent(Settings):

@@ -71,7 +71,7 @@ def serve(reader: Reader, classify_error: Callable[[Exception], tuple[str, str]]
             broken = kind in {"memory", "gone"}
             try:
                 reader.close()
-            except Exception:  # noqa: BLE001 (what ended badly cannot be used again, whatever the reason)
+            except Exception:  # noqa: BLE001 (a reader that cannot be closed must not be used again)
                 broken = True
             send_error(kind, text, broken=broken)
             if broken:

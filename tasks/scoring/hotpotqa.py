@@ -29,9 +29,10 @@ class ShortAnswer:
 class HotpotQA(Metric[ShortAnswer]):
     """Exact match and F1 (HotpotQA's evaluation; StreamBench, section 4.1).
 
-    Both texts are lower-cased, ASCII punctuation is removed, then the articles a, an and the, and white space
-    is collapsed. em: whether the texts are equal. f1 = 2pr / (p + r), where p and r are the overlap divided
-    by the number of predicted and of gold tokens. The rules differ in the overlap:
+    Both texts are normalised first: lower case, without ASCII punctuation, then without the articles a, an
+    and the, with white space collapsed. The figure em is 1 if the texts are equal. The figure f1 is 2pr / (p
+    + r), where p and r are the overlap divided by the number of predicted and of gold tokens. The rules
+    differ in the overlap:
 
     - official: the overlap of the bags of tokens. f1 is 0 without overlap, also if both answers are empty. If
       either side is yes, no or noanswer, f1 is 0 unless they are equal.

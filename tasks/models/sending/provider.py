@@ -87,7 +87,7 @@ class ProviderClient:
             raise ProviderFailed(self._clean(str(error)), sent=False) from error
         except (
             ValueError
-        ) as error:  # pydantic's, of a reply whose fields have other types, or no text in UTF-8
+        ) as error:  # pydantic raises it if a field has another type or text is not UTF-8
             raise ProviderFailed(type(error).__name__, sent=sending.begun) from error
         return text.encode()
 
