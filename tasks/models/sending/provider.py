@@ -85,9 +85,7 @@ class ProviderClient:
             raise self._describe(error, sent=sending.begun) from error.original_exception
         except NotImplementedError as error:
             raise ProviderFailed(self._clean(str(error)), sent=False) from error
-        except (
-            ValueError
-        ) as error:  # pydantic raises it if a field has another type or text is not UTF-8
+        except ValueError as error:  # pydantic raises it if a field has another type or text is not UTF-8
             raise ProviderFailed(type(error).__name__, sent=sending.begun) from error
         return text.encode()
 
