@@ -92,7 +92,8 @@ class ContractFinding:
     contract: str
     says: str
     state: str
-    """held, broken, or unchecked (if the columns of an artifact are not as expected)."""
+    """The state of the contract: held, broken, or unchecked (if an artifact's columns are not as
+    expected)."""
     checked: int
     broken: int
     ids: tuple[str, ...]

@@ -72,7 +72,7 @@ async def read_bounded(blocks: AsyncIterable[bytes], status: int, encoding: str,
     """Read and decompress a body of at most `max_bytes`; of an error's body, read only the beginning.
 
     `status`: the HTTP status; 300 or more is an error. `encoding`: the header Content-Encoding. Raises
-    RefusedReply.
+    RefusedReply if the body is too large, cannot be decompressed, or has an unexpected encoding.
     """
     limit = max_bytes if status < 300 else min(max_bytes, MAX_ERROR_BYTES)
     bits = UNPACKED.get(encoding.strip().lower(), 0)

@@ -102,7 +102,7 @@ class ConnectionSettings(Settings):
     """Settings of the connection to a service: address, key, rate limits, timeouts, retries."""
 
     url: str | None = None
-    """The address; for a model up to `/v1`."""
+    """The URL of the service. The URL of a model ends in `/v1`."""
     key_env: VariableName | None = None
     """The NAME of the environment variable that holds the key."""
     in_flight: int = Field(default=8, gt=0)
@@ -141,7 +141,7 @@ class ConnectionSettings(Settings):
 class Endpoint(ConnectionSettings):
     """The endpoint of a model, whose name is part of every call's key.
 
-    An embedded model has no url. A provider's url is as its library expects.
+    An embedded model has no url. A provider's url has the form that the provider's library expects.
     """
 
     kind: Literal["openai", "provider", "embedded"] = "openai"

@@ -60,7 +60,10 @@ class Correlation(Metric[ScorePair]):
     drop_zero: bool = False
 
     def read(self, record: Record) -> ScorePair:
-        """Read human (a number or a list of numbers) and judge (a number or null). Raises BadItem."""
+        """Read human (a number or a list of numbers) and judge (a number or null).
+
+        Raises BadItem for other types.
+        """
         human, judge = record.get("human"), record.get("judge")
         ratings: list[Any] = human if isinstance(human, list) else [human]
         for rating in ratings:

@@ -71,7 +71,7 @@ class DS1000(Metric[CodeProblem]):
         return Sandbox(find_interpreter(), SandboxLimits(seconds=self.timeout))
 
     def read(self, record: Record) -> CodeProblem:
-        """Read code_context (a text) and prediction (a text or null). Raises BadItem."""
+        """Read code_context (a text) and prediction (a text or null). Raises BadItem for other types."""
         return CodeProblem(get_text(record, "code_context"), get_optional_text(record, "prediction"))
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:

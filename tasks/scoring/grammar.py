@@ -87,7 +87,7 @@ class Grammar(Metric[JudgedQuery]):
     closed: bool = False
 
     def read(self, record: Record) -> JudgedQuery:
-        """Read group, judgement and both lists of ids. Raises BadItem."""
+        """Read group, judgement and both lists of ids. Raises BadItem if one of them is not valid."""
         group = record.get("group")
         if group is None or type(group) not in ID_TYPES:
             raise BadItem(f"group is {describe_type(group)}; expected text or a whole number")
@@ -122,7 +122,7 @@ def read_judgement(record: Record) -> Correctness | None:
 
 
 def read_ids(record: Record, field: str) -> Ids:
-    """Read a list of document ids as a set. Raises BadItem."""
+    """Read a list of document ids as a set. Raises BadItem if the field is not such a list."""
     ids = record.get(field)
     if not isinstance(ids, list):
         raise BadItem(f"{field} is {describe_type(ids)}; expected a list of document ids")

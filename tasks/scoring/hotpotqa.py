@@ -44,7 +44,7 @@ class HotpotQA(Metric[ShortAnswer]):
     rules: ClassVar[tuple[str, ...]] = ("official", "streambench")
 
     def read(self, record: Record) -> ShortAnswer:
-        """Read gold (a text) and prediction (a text or null). Raises BadItem."""
+        """Read gold (a text) and prediction (a text or null). Raises BadItem for other types."""
         return ShortAnswer(get_text(record, "gold"), get_optional_text(record, "prediction"))
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:

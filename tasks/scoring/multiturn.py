@@ -42,7 +42,7 @@ class MultiTurn(Metric[Scores]):
             raise BadInput("--turns", f"is {self.turns}", hint="at least 1")
 
     def read(self, record: Record) -> Scores:
-        """Read a list of 1 to `turns` scores. Raises BadItem."""
+        """Read a list of 1 to `turns` scores. Raises BadItem if the list is not valid."""
         scores = record.get("scores")
         if not isinstance(scores, list):
             raise BadItem(f"scores is {describe_type(scores)}; expected a list of numbers")

@@ -34,19 +34,25 @@ def parse_number(text: str) -> float | None:
 
 
 def compare_texts(gold: str, prediction: str) -> float:
-    """Return the similarity of two texts, between 0 and 1; two empty texts are equal."""
+    """Return the similarity of two texts, from 0 to 1; two empty texts are equal."""
     distance = Levenshtein.normalized_distance(gold, prediction)
     return 1 - distance if distance < TEXT_CUT else 0.0
 
 
 def compare_numbers(gold: float, prediction: float) -> float:
-    """Return the similarity of two numbers, 0..1, by their distance relative to gold, which is not 0."""
+    """Return the similarity of two numbers, from 0 to 1.
+
+    The distance is relative to the gold number, which must not be 0.
+    """
     distance = min(1.0, abs((gold - prediction) / gold))
     return 1 - distance if distance < NUMBER_CUT else 0.0
 
 
 def compare_values(gold: str, prediction: str) -> float:
-    """Compare two cells, 0..1: as numbers if both are numbers and gold is not 0, otherwise as texts."""
+    """Return the similarity of two cells, from 0 to 1.
+
+    The cells are compared as numbers if both are numbers and gold is not 0, and as texts otherwise.
+    """
     target = parse_number(gold)
     if target:
         value = parse_number(prediction)
@@ -69,7 +75,10 @@ def compare_all_texts(golds: Sequence[str], predictions: Sequence[str]) -> Float
 
 
 def compare_all(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
-    """Compare every gold cell with every predicted cell, as `compare_values` does; (golds, predictions)."""
+    """Compare every gold cell with every predicted cell, as `compare_values` does.
+
+    Returns the similarities, shape (golds, predictions).
+    """
     similarities = compare_all_texts(golds, predictions)
     targets = {n: number for n, text in enumerate(golds) if (number := parse_number(text))}
     values = {n: number for n, text in enumerate(predictions) if (number := parse_number(text)) is not None}

@@ -56,8 +56,8 @@ class Difference:
 class McNemar:
     """A paired comparison of binary outcomes.
 
-    `only_a`: number of items that only system a answers correctly. `only_b`: the same for system b.
-    `p_value`: None for fewer than LEAST items.
+    `only_a`: number of items that only system a answers correctly. `only_b`: number of items that only system
+    b answers correctly. `p_value`: None for fewer than LEAST items.
     """
 
     only_a: int
@@ -339,7 +339,7 @@ def find_needed(error: float | None, pairs: int, clusters: int, alpha: float, di
 
     The result is for clusters of the same size whose differences vary as the observed ones, with standard
     error `error`. It is the smallest number for which `find_detectable` returns `distance` or less. Returns
-    None if `find_detectable` does.
+    None if `find_detectable` returns None.
     """
     if find_detectable(error, clusters, alpha) is None:
         return None

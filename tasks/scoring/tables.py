@@ -57,7 +57,7 @@ def parse_table(text: str) -> CellTable:
 
 
 def read_cell(cell: object, field: str) -> Cell:
-    """Read a cell of a list of rows: text, a number, null, or a list of these. Raises BadItem."""
+    """Read a cell of a list of rows: text, a number, null, or a list of these. Raises BadItem otherwise."""
     if isinstance(cell, list):
         return tuple(read_value(value, field) for value in cell)
     return read_value(cell, field)

@@ -96,7 +96,7 @@ class ToolBench(Metric[ToolCall]):
     )
 
     def read(self, record: Record) -> ToolCall:
-        """Read both calls; their arguments are objects or JSON text. Raises BadItem."""
+        """Read both calls; their arguments are objects or JSON text. Raises BadItem for other types."""
         well_formed, judged = record.get("well_formed"), record.get("judged")
         if not isinstance(well_formed, bool):
             raise BadItem(f"well_formed is {describe_type(well_formed)}; expected true or false")

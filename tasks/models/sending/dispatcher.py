@@ -122,7 +122,7 @@ class Dispatcher:
         return variants[0]
 
     def choose_recorded(self, variants: Sequence[Request]) -> Request:
-        """Choose the variant of a request whose answer is recorded; without one, the first, current variant.
+        """Return the variant of a request whose answer is recorded, or else the first (current) variant.
 
         The last variant names no served model: its answer was recorded before a served model was configured,
         or by another model. The answer is used if its reply names no model, or names the model that is asked
