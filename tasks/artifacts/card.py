@@ -29,8 +29,9 @@ HUB_LICENCES = frozenset(
         "unlicense",
     }
 )
-"""Licence ids that hubs know; any other is given as `other` with its name."""
+"""Licence ids that hubs know. Any other licence gets the id `other` and its name."""
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+"""Upper limits, in rows, of the size categories of dataset hubs."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,9 @@ class CardSection:
 class DatasetCard:
     """The content of a dataset card.
 
-    sets: the default configuration first; columns: column of the default one -> meaning; made: steps;
-    rebuild: shell commands; limits: known limitations; dollars: cost of the calls, None if no price is known.
+    `sets`: the configurations, the default first. `columns`: column of the default configuration -> its
+    meaning. `made`: the steps that made the dataset. `rebuild`: shell commands. `limits`: known limitations.
+    `dollars`: cost of the calls, None if no price is known.
     """
 
     title: str
@@ -90,7 +92,7 @@ class DatasetCard:
 
 
 def write_card(card: DatasetCard) -> str:
-    """Write the card as Markdown, reproducibly: there is no time in it."""
+    """Write the card as Markdown. It contains no time, so equal content gives equal text."""
     parts = [
         "---\n"
         + yaml.safe_dump(_make_metadata(card), sort_keys=False, allow_unicode=True, width=1_000)

@@ -1,7 +1,8 @@
 """Declare contracts on artifacts, which Great Expectations checks (docs/contracts.md).
 
-A contract holds what is expected of one artifact: expectations of Great Expectations, and row rules, which
-are functions that return what is wrong with a row; their results are checked to be empty.
+A contract states what is expected of one artifact. It consists of expectations of Great Expectations and of
+row rules. A row rule is a function that returns the problem of a row; the check is that there are no
+problems.
 """
 
 from __future__ import annotations
@@ -23,20 +24,21 @@ from tasks.lines import clean
 Record = Mapping[str, Any]
 State = Literal["held", "broken", "unchecked"]
 RESULTS = "results.parquet"
-"""The file of findings in a validation stage's folder."""
+"""The name of the file of findings in a validation stage's folder."""
 SHOWN_IDS = 5
 """Maximum number of ids in an error message."""
 REPORTED = 3
 """Maximum number of broken contracts in an error message."""
 WIDTH = 120
+"""Maximum number of characters of a text in an error message."""
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """An expectation of Great Expectations on rows; several of one name are one contract.
+    """An expectation of Great Expectations on rows; expectations with the same name are one contract.
 
-    says: the contract in a sentence. type: a class name (`ExpectColumnValuesToBeUnique`). options: its
-    arguments.
+    `says`: the contract in a sentence. `type`: a class name (`ExpectColumnValuesToBeUnique`). `options`: the
+    arguments of that class.
     """
 
     name: str
@@ -46,7 +48,7 @@ class Expectation:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that it checks."""
+        """Return the columns that the expectation checks."""
         return tuple(
             str(self.options[key]) for key in ("column", "column_A", "column_B") if key in self.options
         )
@@ -56,8 +58,9 @@ class Expectation:
 class RowRule:
     """A rule on single rows.
 
-    check: maps a row's `columns` to the problem; "" if there is none, None if the row is not checked. nulls:
-    rows with a NULL in `columns` are `left` to the contract on NULLs, or are the `only` ones with a problem.
+    `check`: maps a row's `columns` to a problem, to "" if there is none, or to None if the row is not
+    checked. `nulls`: with `left`, rows with a NULL in `columns` are not checked here, but by the contract on
+    NULLs; with `only`, only such rows can have a problem.
     """
 
     name: str
@@ -69,7 +72,7 @@ class RowRule:
 
 @dataclass(frozen=True)
 class Contract:
-    """The expectations on one artifact, whose rows have the column `id`."""
+    """The expectations on one artifact, whose rows have a column `id`."""
 
     path: Path
     expectations: tuple[Expectation | RowRule, ...]
@@ -79,17 +82,18 @@ class Contract:
 class ContractFinding:
     """The result of one contract on one artifact.
 
-    checked, broken: number of rows (for the contract `columns`: of columns). ids, details: of the first
-    broken ones.
+    `checked`, `broken`: numbers of rows (for the contract `columns`: of columns). `ids`, `details`: the ids
+    and problems of the first broken rows.
     """
 
     id: str
-    """`<artifact>.<contract>`"""
+    """`<artifact>.<contract>`."""
     artifact: str
     contract: str
     says: str
     state: str
-    """held, broken, or unchecked (the artifacts' columns are not as expected)"""
+    """The state of the contract: held, broken, or unchecked (if an artifact's columns are not as
+    expected)."""
     checked: int
     broken: int
     ids: tuple[str, ...]
@@ -97,7 +101,7 @@ class ContractFinding:
 
 
 def expect_unique(column: str) -> Expectation:
-    """Expect that no value occurs twice."""
+    """Expect that no value of a column occurs twice."""
     return Expectation(
         "unique_ids",
         f"No two rows have the same {column}.",
@@ -107,7 +111,7 @@ def expect_unique(column: str) -> Expectation:
 
 
 def expect_no_nulls(columns: Iterable[str]) -> RowRule:
-    """Expect that these columns hold no NULL: one check, since each takes Great Expectations its time."""
+    """Expect no NULL in these columns; a single rule, because each expectation takes noticeable time."""
     return RowRule(
         "no_nulls",
         "Required columns contain no NULL.",
@@ -128,7 +132,7 @@ def expect_no_match(name: str, says: str, column: str, pattern: str) -> Expectat
 
 
 def expect_keyed(row: type) -> tuple[Expectation | RowRule, ...]:
-    """Expect unique ids, and no NULL in the columns that a row type declares as not optional."""
+    """Expect unique ids, and no NULL in columns that a row type does not declare as optional."""
     scalars = [field for field in schema_of(row) if not pa.types.is_nested(field.type)]
     return (expect_unique("id"), expect_no_nulls(field.name for field in scalars if not field.nullable))
 
@@ -136,7 +140,7 @@ def expect_keyed(row: type) -> tuple[Expectation | RowRule, ...]:
 class OriginIndex:
     """The ids of the rows and calls that origins may refer to.
 
-    Artifacts of one stem are one by it, and several by `folder/stem`.
+    Rows are found by an artifact's stem, which several artifacts may share, or by `folder/stem`.
     """
 
     def __init__(self, artifacts: Iterable[Path], calls: Iterable[Path]) -> None:
@@ -174,17 +178,17 @@ class OriginIndex:
 
 
 def name_artifact(path: Path) -> str:
-    """Return an artifact's name in findings: `balanced`, `balanced.dropped`."""
+    """Return an artifact's name in findings, such as `balanced` or `balanced.dropped`."""
     return path.name.removesuffix(".parquet")
 
 
 def read_ids(path: Path) -> set[str]:
-    """Read an artifact's ids other than NULL."""
+    """Return an artifact's ids without NULL."""
     return {row_id for row_id in pq.read_table(path, columns=["id"])["id"].to_pylist() if row_id is not None}
 
 
 def read_records(path: Path, columns: Sequence[str]) -> Iterator[Record]:
-    """Yield some columns of an artifact row by row; memory is bounded by a batch."""
+    """Yield some columns of an artifact row by row; only one batch is in memory at a time."""
     for batch in read_batches(path, columns):
         yield from batch.to_pylist()
 
@@ -195,7 +199,7 @@ def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]
 
 
 def read_findings(folder: Path) -> list[ContractFinding]:
-    """Read the findings in a validation stage's folder. Raises BadInput."""
+    """Read the findings in a validation stage's folder. Raises BadInput if the file is not valid."""
     return read_rows(folder / RESULTS, ContractFinding)
 
 
@@ -205,9 +209,9 @@ def all_held(findings: Iterable[ContractFinding]) -> bool:
 
 
 def raise_if_broken(findings: Iterable[ContractFinding], folder: Path) -> None:
-    """Raise ContractBroken if a contract is broken; the message names artifact, contract, count and ids.
+    """Raise ContractBroken if a contract is broken; the message has artifact, contract, count and ids.
 
-    folder: the validation stage's, beside the artifacts.
+    `folder`: the validation stage's folder, next to the artifacts.
     """
     broken = [finding for finding in findings if finding.state == "broken"]
     if not broken:
@@ -220,7 +224,7 @@ def raise_if_broken(findings: Iterable[ContractFinding], folder: Path) -> None:
 
 
 def describe_broken(finding: ContractFinding) -> str:
-    """Describe a broken contract in one line; texts of rows are shortened and made printable."""
+    """Describe a broken contract in one line; texts from rows are shortened and made printable."""
     unit = "columns" if finding.contract == "columns" else "rows"
     ids = ", ".join(map(_shorten, finding.ids[:SHOWN_IDS])) + (", ..." if finding.broken > SHOWN_IDS else "")
     detail = f" ({_shorten(finding.details[0])})" if finding.details[0] else ""

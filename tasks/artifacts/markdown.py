@@ -1,10 +1,11 @@
-"""Tables, lists and escaping for a dataset card's Markdown."""
+"""Tables, lists and escaping for the Markdown of dataset cards."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 MARKUP = "\\`*_[]<>#"
+"""Characters that Markdown interprets."""
 
 
 def draw_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -23,7 +24,7 @@ def draw_list(items: Iterable[str]) -> str:
 
 
 def escape(text: str) -> str:
-    """Escape a text to one line that Markdown shows literally."""
+    """Escape a text, as one line, so that Markdown shows it literally."""
     return " ".join(
         "".join("\\" + character if character in MARKUP else character for character in text).split()
     )

@@ -1,4 +1,4 @@
-"""Read and write Parquet artifacts of dataclass rows; the same rows give the same bytes."""
+"""Read and write Parquet artifacts of dataclass rows; equal rows give equal bytes."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from tasks.errors import BadInput
 from tasks.files import write_beside
 
 ROW_GROUP = 65_536
+"""Number of rows per row group."""
 BATCH = 4_096
 """Number of rows in memory while an artifact is streamed."""
 Row = TypeVar("Row")
 
 
 def write_rows(path: Path, row: type, rows: Iterable[object]) -> int:
-    """Write dataclass rows of type `row`, sorted by their first column; return their number.
+    """Write dataclass rows of type `row`, sorted by their first column; return the number of rows.
 
-    A Spool is sorted already, and is written with memory bounded by a row group. Raises ValueError if two
-    rows have the same id, one of which would be lost downstream.
+    A Spool is sorted already, and is written with at most one row group in memory. Raises ValueError if two
+    rows have the same id, because one of them would be lost in later stages.
     """
     schema = schema_of(row)
     key = schema.names[0]
@@ -48,7 +49,7 @@ def write_rows(path: Path, row: type, rows: Iterable[object]) -> int:
 
 
 def write_table(path: Path, table: pa.Table) -> None:
-    """Write a table atomically: to a file beside `path` that is then renamed."""
+    """Write a table atomically: to a temporary file next to `path`, which is then renamed."""
     with write_beside(path) as draft, _open_writer(draft, table.schema) as writer:
         writer.write_table(table.combine_chunks(), row_group_size=ROW_GROUP)
 
@@ -73,38 +74,38 @@ def _adapt(row: type) -> TypeAdapter[list[Any]]:
 
 
 def _count_defaults(row: type) -> int:
-    """Count the last fields of a row type that have a default."""
+    """Return the number of fields of a row type that have a default; these are the last fields."""
     return sum(field.default is not MISSING or field.default_factory is not MISSING for field in fields(row))
 
 
 def read_rows(path: Path, row: type[Row]) -> list[Row]:
     """Read a Parquet artifact into dataclass rows of type `row`.
 
-    Raises BadInput if the file is missing or no Parquet, its columns are not those of `row`, or a cell is not
-    of its column's type.
+    Raises BadInput if the file is missing or is not Parquet, if its columns differ from those of `row`, or if
+    a cell does not have its column's type.
     """
     return list(StoredRows(path, row))
 
 
 def read_valid_rows(path: Path, row: type[Row]) -> list[Row]:
-    """Read the rows whose cells are all of their column's type, skipping others (a NULL where none may be).
+    """Read the rows whose cells all have their column's type; skip others (such as an unexpected NULL).
 
-    For contracts, which must not fail on the rows they are to report. Raises BadInput for a missing file or
-    other columns.
+    Contracts use this function, because they must not fail on the rows that they report. Raises BadInput if
+    the file is missing or has other columns.
     """
     return list(StoredRows(path, row).iterate_valid())
 
 
 class StoredRows(Generic[Row]):
-    """The rows of a Parquet artifact; each iteration reads the file again, a batch at a time.
+    """The rows of a Parquet artifact; each iteration reads the file again, one batch at a time.
 
-    A slice is read from its row groups alone, the last of which is held for the next one.
+    A slice is read from its row groups only, and the last row group is cached for the next slice.
     """
 
     def __init__(self, path: Path, row: type[Row], limit: int | None = None) -> None:
-        """limit: only the first rows, for a preview.
+        """Open the file and check its columns. `limit`: read only the first rows, for a preview.
 
-        Raises BadInput if the file is missing or its columns are not those of `row`.
+        Raises BadInput if the file is missing or its columns differ from those of `row`.
         """
         self._path = path
         self._adapter = _adapt(row)  # type: ignore[arg-type] # mypy: a class is no Hashable
@@ -112,7 +113,8 @@ class StoredRows(Generic[Row]):
         with self._open() as file:
             found, expected = file.schema_arrow.names, schema_of(row).names  # type: ignore[arg-type] # no Hashable
             count = int(file.metadata.num_rows)
-        # What earlier versions wrote lacks columns that were added since; their defaults stand for them.
+        # Files of earlier versions lack columns that were added later; the fields' defaults are used for
+        # these.
         if found != expected[: max(len(found), required)]:
             raise BadInput(
                 path,
@@ -129,7 +131,7 @@ class StoredRows(Generic[Row]):
         return islice(self._read(), self._count)
 
     def __getitem__(self, part: slice) -> list[Row]:
-        """Read the rows of a slice without a step. Raises BadInput as an iteration does."""
+        """Return the rows of a slice without a step. Raises BadInput, as iterating does."""
         first, last, _ = part.indices(self._count)
         records: list[dict[str, object]] = []
         with self._open() as file:
@@ -147,7 +149,7 @@ class StoredRows(Generic[Row]):
             raise self._make_row_error(error, first, records) from error
 
     def iterate_valid(self) -> Iterator[Row]:
-        """Yield the rows whose cells are all of their column's type, skipping others."""
+        """Yield the rows whose cells all have their column's type; skip other rows."""
         for records in self._read_batches():
             for record in records:
                 with suppress(ValidationError):

@@ -1,4 +1,4 @@
-"""Folders for partial results: a folder exists only once its part is complete."""
+"""Folders for partial results: a folder exists only after its part is complete."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tasks.files import remove_leftovers
 
 @contextmanager
 def write_folder_beside(place: Path) -> Iterator[Path]:
-    """Hand over a folder beside a place, which is moved there when the block ends well.
+    """Yield a new folder next to `place`, and move it there if the block raises no exception.
 
-    Where another process was faster, what it moved there stays: both have done the same.
+    If another process moved its folder there first, that folder stays, because both have the same content.
     """
     prefix = f".{place.name}."
     place.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Rows of artifacts: dataclasses whose annotations are the Parquet schema, their ids and their origins."""
+"""Rows of artifacts: dataclasses whose annotations define the Parquet schema, their ids and origins."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class Origin:
-    """A reference to what a row was made from. kind: `row`, `call`, `evidence` or `file`.
+    """A reference to something that a row was made from. `kind`: `row`, `call`, `evidence` or `file`.
 
-    reference: `<artifact>#<row id>` for a row, a ledger key for a call, a path for a file.
+    `reference`: `<artifact>#<row id>` for a row, a ledger key for a call, a path for a file.
     """
 
     kind: str
@@ -28,7 +28,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Dropped:
-    """A row that a stage did not keep. reason: one of the stage's fixed words; detail: free text."""
+    """A row that a stage did not keep. `reason`: one of the stage's fixed words; `detail`: free text."""
 
     id: str
     reason: str
@@ -45,7 +45,7 @@ class Drafts(Generic[Row]):
 
 
 def split_outcomes(outcomes: Sequence[Row | Dropped]) -> Drafts[Row]:
-    """Split the outcomes of a stage into the rows it keeps and the rows it drops, each in their order."""
+    """Split a stage's outcomes into kept rows and dropped rows, each in the original order."""
     return Drafts(
         [outcome for outcome in outcomes if not isinstance(outcome, Dropped)],
         [outcome for outcome in outcomes if isinstance(outcome, Dropped)],
@@ -62,6 +62,7 @@ class Counts:
 
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+"""The JSON encoding that ids are hashed from. Another encoding would change all ids."""
 
 
 def make_id(*parts: object) -> str:
@@ -75,6 +76,7 @@ SCALARS: dict[type, pa.DataType] = {
     float: pa.float64(),
     bool: pa.bool_(),
 }
+"""Type of a field -> type of its column."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Sort and merge rows as Arrow tables: merge many sorted files to one in bounded memory."""
+"""Sort and merge rows as Arrow tables: merge many sorted files into one in bounded memory."""
 
 from __future__ import annotations
 
@@ -20,16 +20,19 @@ from tasks.files import write_beside
 from tasks.limits import go_on
 
 RUN = 8_192
-"""Number of rows that are sorted in memory, and of a row group of what is to be merged."""
+"""Number of rows that are sorted in memory, and of rows per row group in the files to be merged."""
 BATCH = 2_048
 """Number of rows of each file in memory while files are merged."""
 MERGED = 32
-"""Number of files that are open at once while they are merged."""
+"""Maximum number of files that are open at once while they are merged."""
 Row = TypeVar("Row")
 
 
 class SortedWriter(Generic[Row]):
-    """Takes rows in any order; `finish` writes them in that of their ids. `folder`: for what is sorted."""
+    """Accepts rows in any order; `finish` writes them sorted by id.
+
+    `folder`: where temporary files are stored.
+    """
 
     def __init__(self, row: type[Row], folder: Path) -> None:
         self._schema = schema_of(row)  # type: ignore[arg-type] # mypy: a class is no Hashable
@@ -54,7 +57,7 @@ class SortedWriter(Generic[Row]):
             self._flush()
 
     def finish(self, path: Path) -> None:
-        """Write all rows. Raises ValueError if two have the same id."""
+        """Write all rows, sorted by id. Raises ValueError if two rows have the same id."""
         self._flush()
         if len(self._runs) == 1:
             self._runs[0].replace(path)
@@ -70,9 +73,10 @@ class SortedWriter(Generic[Row]):
 
 
 def make_table(rows: Sequence[object], schema: pa.Schema) -> pa.Table:
-    """Make a table of rows that are dataclasses, by way of JSON; numbers must be finite.
+    """Make a table of dataclass rows by way of JSON; numbers must be finite.
 
-    What takes Python's objects (`pa.array`, `pa.scalar`) imports pandas, a third of a second in each process.
+    Functions that accept Python objects (`pa.array`, `pa.scalar`) would import pandas, which takes a third of
+    a second in each process.
     """
     document = orjson.dumps({"rows": rows})
     found = pyarrow.json.read_json(
@@ -89,9 +93,10 @@ def sort_table(table: pa.Table) -> pa.Table:
 
 
 def write_tables(path: Path, schema: pa.Schema, tables: Iterable[pa.Table], group: int = ROW_GROUP) -> int:
-    """Write tables that are in the order of their ids, as `write_rows` writes rows; return their number.
+    """Write tables that are sorted by id, in the format of `write_rows`; return the number of rows.
 
-    However they are cut, the bytes are the same. Raises ValueError if two rows have the same id.
+    The bytes do not depend on how the rows are divided into tables. Raises ValueError if two rows have the
+    same id.
     """
     count, previous = 0, None
     with (
@@ -114,7 +119,7 @@ def write_tables(path: Path, schema: pa.Schema, tables: Iterable[pa.Table], grou
 
 
 def cut_tables(tables: Iterable[pa.Table], group: int) -> Iterator[pa.Table]:
-    """Cut tables again, so that each but the last has `group` rows, and none is empty."""
+    """Divide tables again, so that each except the last has `group` rows, and none is empty."""
     held: list[pa.Table] = []
     rows = 0
     for table in tables:
@@ -131,7 +136,7 @@ def cut_tables(tables: Iterable[pa.Table], group: int) -> Iterator[pa.Table]:
 def merge_files(paths: Sequence[Path], folder: Path) -> Iterator[pa.Table]:
     """Yield the rows of sorted files in the order of their ids, some thousands at a time.
 
-    Many files are merged some at a time, by way of files in `folder`.
+    If there are more than MERGED files, groups of them are first merged into files in `folder`.
     """
     level = 0
     while len(paths) > MERGED:
@@ -148,13 +153,13 @@ def _merge(paths: Sequence[Path]) -> Iterator[pa.Table]:
     files = [_SortedFile(path) for path in paths]
     while files := [file for file in files if file.held is not None]:
         go_on()
-        # All rows up to here are in memory: no file holds a smaller id that was not read.
+        # All rows up to this id are in memory: no file has a smaller id that was not read.
         bound = min((file.last for file in files), key=lambda last: last.as_py())
         yield sort_table(pa.concat_tables([file.take(bound) for file in files]))
 
 
 class _SortedFile:
-    """The next rows of a sorted file: `held`, None at its end; `last`: the greatest id of them."""
+    """The next rows of a sorted file: `held` (None at its end); `last` is their greatest id."""
 
     def __init__(self, path: Path) -> None:
         self._tables = iterate_tables(path)
@@ -165,7 +170,7 @@ class _SortedFile:
         return self.held["id"][-1]
 
     def take(self, bound: pa.Scalar) -> pa.Table:
-        """Take the rows up to an id, which is not beyond the last."""
+        """Remove and return the rows up to an id, which is not greater than `last`."""
         count = pc.sum(pc.less_equal(self.held["id"], bound)).as_py() or 0
         taken, left = self.held.slice(0, count), self.held.slice(count)
         self.held = left if left.num_rows else next(self._tables, None)
@@ -173,7 +178,7 @@ class _SortedFile:
 
 
 def iterate_tables(path: Path) -> Iterator[pa.Table]:
-    """Yield the rows of a Parquet file, a batch at a time."""
+    """Yield the rows of a Parquet file, one batch at a time."""
     with pq.ParquetFile(path, buffer_size=2**16) as file:
         for batch in file.iter_batches(BATCH):
             if batch.num_rows:

@@ -1,7 +1,8 @@
 """Declare that a stage can run in shards, over the rows of one of its arguments.
 
-A stage that splits gives for some of the rows what it gives for these among all; so its shards, each with the
-rows of one block, are done anywhere, in any order, and their results together are the stage's.
+For any part of the rows, such a stage returns the same results as for these rows among all rows. Its shards
+can therefore run anywhere and in any order, each on a block of rows, and their results together are the
+stage's result.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from typing import Any, Protocol, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 SPLITTING = "splitting"
-"""The attribute of a function that says how it splits."""
+"""The name of the attribute of a function that stores its Splitting."""
 
 
 class SlicedRows(Protocol):
-    """Rows in memory, or in an artifact that is read where it is sliced."""
+    """Rows in memory, or in an artifact from which slices are read."""
 
     def __len__(self) -> int: ...
 
@@ -25,7 +26,7 @@ class SlicedRows(Protocol):
 
 @dataclass(frozen=True)
 class Blocks:
-    """Neighbouring rows, as many at a time; the last block may have fewer."""
+    """Rows divided into blocks of neighbouring rows; `size` rows per block, the last may have fewer."""
 
     rows: SlicedRows
     size: int
@@ -34,7 +35,7 @@ class Blocks:
         return -(-len(self.rows) // self.size)
 
     def __getitem__(self, number: int) -> list[Any]:
-        """Read a block. Raises IndexError for a number that there is not."""
+        """Read a block. Raises IndexError if there is no block with this number."""
         if not 0 <= number < len(self):
             raise IndexError(number)
         return list(self.rows[number * self.size : (number + 1) * self.size])
@@ -42,10 +43,12 @@ class Blocks:
 
 @dataclass(frozen=True)
 class Splitting:
-    """The split of a stage. over: the argument with rows. rows: the maximum in a block.
+    """A declaration of how to split a stage.
 
-    arrange: takes the stage's arguments, and gives the rows that matter, those that belong together as
-    neighbours; by default they are all, as the artifact has them.
+    `over`: the argument with the rows. `rows`: maximum rows per block.
+
+    `arrange`: maps the stage's arguments to the relevant rows, with rows that belong together next to each
+    other. By default, these are all rows in the artifact's order.
     """
 
     over: str
@@ -53,7 +56,7 @@ class Splitting:
     arrange: Callable[..., Sequence[Any]] | None = None
 
     def cut(self, arguments: Mapping[str, Any]) -> Blocks:
-        """Cut the rows into blocks: by what the arguments are, and by nothing else."""
+        """Divide the rows into blocks; the blocks depend only on the arguments."""
         given = arguments[self.over] if self.arrange is None else self.arrange(**arguments)
         return Blocks(given, self.rows)
 
@@ -61,7 +64,7 @@ class Splitting:
 def splits(
     over: str, rows: int, arrange: Callable[..., Sequence[Any]] | None = None
 ) -> Callable[[Function], Function]:
-    """Say of a stage, one that returns Drafts and asks no model, how it splits; see `Splitting`."""
+    """Declare how a stage splits; it must return Drafts and ask no model. See `Splitting`."""
 
     def mark(function: Function) -> Function:
         setattr(function, SPLITTING, Splitting(over, rows, arrange))
@@ -71,6 +74,6 @@ def splits(
 
 
 def find_splitting(function: Callable[..., Any]) -> Splitting | None:
-    """Find how a stage splits; None where it does not."""
+    """Return how a stage splits; None if it does not split."""
     found = getattr(function, SPLITTING, None)
     return found if isinstance(found, Splitting) else None

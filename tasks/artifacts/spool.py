@@ -22,23 +22,24 @@ RUN = 65_536
 PAGE = 250
 """Number of rows of each run in memory while runs are merged."""
 MERGED = 128
-"""Number of runs of one size that are merged into one: all that are left are open while rows are read."""
+"""Number of runs of one size that are merged into one. All remaining runs are open while rows are read."""
 PREFIX = "benchloom-spool-"
+"""Prefix of temporary folders, by which leftovers of ended processes are found and removed."""
 by_id = attrgetter("id")
 
 
 @dataclass(frozen=True)
 class _Run:
-    """A sorted file. level: how often its rows were merged."""
+    """A sorted file. `level`: how often its rows were merged."""
 
     path: Path
     level: int = 0
 
 
 class Spool(Sequence[Row], Generic[Row]):
-    """A growing sequence of rows, read in the order of their ids, of which at most `run` are in memory.
+    """A growing sequence of rows, read in the order of their ids; at most `run` rows are in memory.
 
-    Its temporary files are deleted with it.
+    The temporary files are deleted together with the object.
     """
 
     def __init__(self, run: int = RUN) -> None:
@@ -46,7 +47,7 @@ class Spool(Sequence[Row], Generic[Row]):
         self._memory: list[Row] = []
         self._runs: list[_Run] = []
         self._held = 0
-        """Number of the first runs that are not merged now, since what comes after may be taken back."""
+        """Number of first runs that must not be merged now, because later runs may still be discarded."""
         self._written = 0
         self._count = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -60,7 +61,7 @@ class Spool(Sequence[Row], Generic[Row]):
 
     @contextmanager
     def all_or_none(self) -> Iterator[None]:
-        """Keep all rows added inside the block, or none of them if it raises."""
+        """Keep all rows that are added in the `with` block, or none of them if it raises an exception."""
         before, held, count = self._memory, self._held, self._count
         self._memory, self._held = [], len(self._runs)
         try:
@@ -103,7 +104,7 @@ class Spool(Sequence[Row], Generic[Row]):
         self._merge()
 
     def _merge(self) -> None:
-        """Merge runs of one level while there are too many: few files stay, and a row is seldom copied."""
+        """Merge runs of the same level if there are too many, so that files are few and copies are rare."""
         level = 0
         while len(many := [run for run in self._runs[self._held :] if run.level == level]) >= MERGED:
             level += 1
@@ -129,7 +130,7 @@ def _read(path: Path) -> Iterator[Row]:
 
 
 def write_pages(file: IO[bytes], rows: Iterable[object]) -> None:
-    """Write rows to a file of this process's own, to be read again in their order."""
+    """Write rows to a file of this process, for `read_pages`."""
     left = iter(rows)
     while page := list(islice(left, PAGE)):
         pickle.dump(page, file, protocol=pickle.HIGHEST_PROTOCOL)
@@ -139,7 +140,7 @@ def read_pages(file: IO[bytes]) -> Iterator[Any]:
     """Read the rows that `write_pages` wrote."""
     while True:
         try:
-            page = pickle.load(file)  # noqa: S301 (a file of this process's own)
+            page = pickle.load(file)  # noqa: S301 (a file that this process wrote)
         except EOFError:
             return
         yield from page

@@ -14,7 +14,7 @@ from tasks.artifacts.parquet import count_rows
 
 @dataclass(frozen=True)
 class CallStatistics:
-    """A model call without its texts. estimated: whether its tokens are estimates of ours."""
+    """A model call without its texts. `estimated`: whether its token counts are our estimates."""
 
     id: str
     role: str
@@ -31,9 +31,10 @@ class CallStatistics:
 
 @dataclass(frozen=True)
 class ArtifactStatistics:
-    """Statistics of one artifact. name: the file's stem; rows: kept ones; dropped: reason -> rows.
+    """Statistics of one artifact. `name`: the file's stem. `rows`: number of kept rows.
 
-    sources: earlier artifact -> number of its rows that rows here, kept or dropped, were made from.
+    `dropped`: reason -> number of dropped rows. `sources`: earlier artifact -> number of its rows that this
+    artifact's kept or dropped rows were made from.
     """
 
     name: str
@@ -45,7 +46,7 @@ class ArtifactStatistics:
 
 @dataclass(frozen=True)
 class CallTotals:
-    """Totals over calls. unparsed: answers that did not parse; estimated: calls with estimated tokens."""
+    """Totals over calls. `unparsed`: answers that did not parse; `estimated`: calls with estimated tokens."""
 
     calls: int
     unparsed: int
@@ -55,7 +56,7 @@ class CallTotals:
 
 
 def read_statistics(artifact: Path) -> ArtifactStatistics:
-    """Read an artifact's statistics from its file and the files of dropped rows and calls beside it."""
+    """Read an artifact's statistics from its file and from its files of dropped rows and calls."""
     drops = name_beside(artifact, "dropped")
     calls = name_beside(artifact, "calls")
     dropped: Counter[str] = Counter()
@@ -78,12 +79,12 @@ def read_statistics(artifact: Path) -> ArtifactStatistics:
 
 
 def name_beside(artifact: Path, kind: str) -> Path:
-    """Return the path of the file of dropped rows (`dropped`) or calls (`calls`) beside an artifact."""
+    """Return the path of an artifact's file of dropped rows (`dropped`) or of calls (`calls`)."""
     return artifact.with_name(f"{artifact.stem}.{kind}.parquet")
 
 
 def sum_calls(calls: Iterable[CallStatistics]) -> CallTotals:
-    """Sum calls; a call used by several stages was paid once and counts once."""
+    """Sum up calls; a call that several stages used was paid once and counts once."""
     distinct = {call.id: call for call in calls}.values()
     return CallTotals(
         len(distinct),
@@ -105,7 +106,7 @@ def group_by_prompt(artifacts: Iterable[ArtifactStatistics]) -> list[tuple[str, 
 
 
 def list_models(artifacts: Sequence[ArtifactStatistics]) -> list[tuple[str, str, tuple[str, ...]]]:
-    """List the models that were called, sorted by name: (model, checksum or "", roles)."""
+    """List the models that were called, sorted by name, as (model, checksum or "", roles)."""
     roles: dict[tuple[str, str], set[str]] = {}
     for artifact in artifacts:
         for call in artifact.calls:
@@ -122,7 +123,7 @@ def _count_sources(paths: Iterable[Path]) -> dict[str, int]:
 
 
 def _list_row_origins(path: Path) -> Iterable[str]:
-    # Flattened in Arrow, so that a table of a million rows does not become a million dictionaries.
+    # Flattened in Arrow, so that a table with a million rows does not become a million dictionaries.
     for batch in pq.ParquetFile(path).iter_batches(columns=["origin"]):
         origins = batch.column(0).flatten()
         kinds, references = (origins.field(name).to_pylist() for name in ("kind", "reference"))

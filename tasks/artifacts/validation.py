@@ -1,7 +1,8 @@
 """Check contracts with Great Expectations, in memory: no context on disk, and no telemetry.
 
-Great Expectations and pandas are imported inside the functions that need them because that takes seconds.
-Contracts are checked on data frames: one of all artifacts' columns, and one per artifact.
+Great Expectations and pandas take seconds to import, so they are imported in the functions that need them.
+Contracts are checked on data frames: one frame for the columns of all artifacts, and one per artifact for its
+rows.
 """
 
 from __future__ import annotations
@@ -42,12 +43,13 @@ KEPT = 20
 WIDEST = 500
 """Maximum length of an id or a detail in characters."""
 ONE_AT_A_TIME = threading.Lock()
-"""Great Expectations keeps its context in a global of the process."""
+"""Great Expectations stores its context in a global variable of the process, so only one check may run at a
+time."""
 UNCHECKED = "The contracts on rows are not checked until all columns are correct."
 PLACE = "place"
-"""The column of row numbers in every frame, since ids may be NULL or repeated."""
+"""The column of row numbers in every frame. Ids are not sufficient, because they may be NULL or repeated."""
 PROBLEMS = "ExpectColumnValuesToBeNull"
-"""The expectation on the column of problems that a row rule fills."""
+"""The expectation on a row rule's column of problems: all its cells are NULL."""
 COLUMNS_MATCH = Expectation(
     "columns",
     "The artifact has the columns of its row type, in the same order and with the same types.",
@@ -59,11 +61,11 @@ COLUMNS_MATCH = Expectation(
 def validate(
     artifacts: Mapping[Path, type], declare: Callable[[], Sequence[Contract]], folder: Path
 ) -> list[ContractFinding]:
-    """Check artifacts; write the findings into `folder`.
+    """Check artifacts; write the findings into `folder` and return them.
 
-    artifacts: file -> row type, which its columns must match. declare: makes the contracts on rows; called
-    only if all columns match, so that it may read the artifacts. Raises BadInput for a file that is no
-    Parquet, and StageFailed if Great Expectations gives no result.
+    `artifacts`: file -> row type, whose columns the file must have. `declare`: makes the contracts on rows;
+    it may read the artifacts, because it is only called if all columns match. Raises BadInput if a file is
+    not Parquet, and StageFailed if Great Expectations gives no result.
     """
     findings = run_checks([check_columns(artifacts)])
     if all_held(findings):
@@ -79,18 +81,18 @@ def validate(
 
 
 def run_checks(checks: Sequence[Check]) -> list[ContractFinding]:
-    """Check each frame with Great Expectations.
+    """Check each frame with Great Expectations; return the findings.
 
-    All that is expected of no rows holds, without asking.
+    For a frame without rows, all expectations hold and are not run.
     """
     with ONE_AT_A_TIME:
-        # Releases before 1.24 count their users unless they are told not to.
+        # Releases before 1.24 send usage statistics unless this variable is set.
         os.environ["GX_ANALYTICS_ENABLED"] = "false"
         import great_expectations as gx
 
         context = gx.get_context(mode="ephemeral")
         context.variables.progress_bars = {"globally": False}
-        # One asset for all: each that is added writes down the whole configuration again.
+        # One asset for all checks, because adding an asset serialises the whole configuration again.
         asset = context.data_sources.add_pandas("artifacts").add_dataframe_asset("artifact")
         whole = asset.add_batch_definition_whole_dataframe("all")
         findings: list[ContractFinding] = []
@@ -124,10 +126,10 @@ def make_suite(check: Check) -> ExpectationSuite:
 
 
 def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[ContractFinding]:
-    """Convert the results of a check's expectations, in their order, to findings.
+    """Convert the results of a check's expectations, in the same order, to findings.
 
-    Expectations of one name become one finding per artifact. Raises StageFailed for a result that does not
-    name its broken rows, as after an error in Great Expectations.
+    Expectations with the same name become one finding per artifact. Raises StageFailed if a result does not
+    name its broken rows, for example after an error in Great Expectations.
     """
     broken: defaultdict[tuple[str, str], dict[int, tuple[str, str]]] = defaultdict(dict)
     for expectation, result in zip(check.expectations, results, strict=True):
@@ -147,7 +149,7 @@ def read_findings(check: Check, results: Sequence[Mapping[str, Any]]) -> list[Co
 def _make_finding(
     check: Check, artifact: str, expectation: Expectation, places: Mapping[int, tuple[str, str]]
 ) -> ContractFinding:
-    """places: of the broken rows, with id and detail."""
+    """Make a finding. `places`: row number of each broken row -> its id and problem."""
     named = [places[place] for place in sorted(places)[:KEPT]]
     return ContractFinding(
         id=f"{artifact}.{expectation.name}",
@@ -163,7 +165,7 @@ def _make_finding(
 
 
 def _read_rows(expectation: Expectation, result: Mapping[str, Any]) -> Iterable[tuple[int, str, str]]:
-    """Yield the broken rows of one result: place, id, and what is wrong with it."""
+    """Yield the broken rows of one result: row number, id, and what is wrong with the row."""
     for row in result.get("unexpected_index_list") or ():
         cells = [_format(row[name]) for name in expectation.columns if name != "id"]
         if expectation is COLUMNS_MATCH:
@@ -189,10 +191,10 @@ def _find_message(result: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Check:
-    """A frame and the expectations on it.
+    """A data frame and the expectations on it.
 
-    owners: the artifact that each row of the frame is about. checked: contract -> number of rows checked, if
-    not all of them are.
+    `owners`: for each row of the frame, the artifact that it is about. `checked`: contract -> number of rows
+    checked, if not all rows are.
     """
 
     suite: str
@@ -204,9 +206,9 @@ class Check:
 
 
 def check_columns(artifacts: Mapping[Path, type]) -> Check:
-    """Compare the columns of artifacts with those of their row types: a frame with one row per column.
+    """Compare the columns of artifacts with those of their row types, in a frame with one row per column.
 
-    artifacts: file -> row type. Raises BadInput if a file cannot be read as Parquet.
+    `artifacts`: file -> row type. Raises BadInput if a file cannot be read as Parquet.
     """
     import pandas as pd
 
@@ -221,7 +223,7 @@ def check_columns(artifacts: Mapping[Path, type]) -> Check:
 
 
 def _compare_columns(path: Path, row: type) -> Iterable[tuple[str, str, str]]:
-    """Yield (column, found, expected)."""
+    """Yield, for each column, its name and a description of the found and the expected column."""
     try:
         found = {field.name: describe_type(field.type) for field in pq.read_schema(path)}
     except (OSError, pa.ArrowException) as error:
@@ -245,7 +247,7 @@ def describe_type(kind: pa.DataType) -> str:
 
 
 def check_rows(contract: Contract) -> Check:
-    """Build the frame of one artifact: the columns that are checked, and one of problems per row rule.
+    """Build the frame of one artifact: the columns to check, and a column of problems per row rule.
 
     Raises ValueError if a rule has the name of a column.
     """
@@ -271,7 +273,7 @@ def check_rows(contract: Contract) -> Check:
 
 
 def find_problems(path: Path, rule: RowRule) -> Iterable[str | None]:
-    """Yield a rule's finding for every row: the problem, "" if it holds, None if the row is not checked."""
+    """Yield a rule's result for every row: the problem, "" if there is none, None if it is not checked."""
     for batch in read_batches(path, rule.columns):
         if rule.nulls == "only" and not any(column.null_count for column in batch.columns):
             yield from repeat("", batch.num_rows)

@@ -1,11 +1,11 @@
 """Parse model-written SQL and refuse everything that is not exactly one SELECT.
 
-Parsing has no bound that is known beforehand, so that only the reading processes call this: there it
-counts towards the statement's time, and can be killed.
+Parsing can take any amount of time, so only the reading processes call this module. There, parsing counts
+towards the statement's time limit, and the process can be killed.
 
-A server runs a statement with its own memory and shows every account its catalogues. So everything that
-is not known to be harmless there is refused by its parse tree: functions, catalogues, variables, and growing
-texts.
+A server runs a statement with its own memory and shows its catalogues to every account. On servers, the check
+therefore refuses, by the parse tree, everything that is not known to be harmless: functions, catalogues,
+variables and growing texts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tasks.databases.collectors import JOINERS, check_collector
 from tasks.errors import SqlRefused
 
 MAX_SQL = 50_000
-"""In characters: no reasonable query is longer."""
+"""Maximum length of a statement in characters; no reasonable query is longer."""
 WRITES = (
     exp.Insert,
     exp.Update,
@@ -42,9 +42,11 @@ WRITES = (
     exp.Use,
     exp.Copy,
 )
-# Allowed functions: those with a class in sqlglot, and those without. Left out: functions that are not
-# deterministic (random, uuid) but for the clock, which gold SQL must not read (clock.py), that wait, lock,
-# signal, read files or reveal the server, and that make a large value of a small one (repeat, lpad).
+"""Nodes of a parse tree that write or change something. No SELECT may contain them."""
+# Allowed functions, with and without a class in sqlglot. These functions are not allowed: ones that are not
+# deterministic (random, uuid), except the clock, which gold SQL must not read (clock.py); ones that wait,
+# lock, signal, read files or reveal the server; and ones that make a large value from a small one (repeat,
+# lpad).
 TYPED_FUNCTIONS = """
 Abs Acos And Any Array ArrayContainsAll ArraySize Ascii Asin Atan Atan2 Avg BitwiseCount Case Cast Cbrt
 Ceil Chr Coalesce Collate Concat ConcatWs Contains ContainsAny Conv Convert Corr Cos Cot Count CountIf
@@ -75,18 +77,21 @@ json_object_keys jsonb_array_elements jsonb_array_elements_text jsonb_array_leng
 jsonb_object_keys lower_inc lower_inf make_time make_timestamp numrange octet_length tsrange tstzrange
 upper_inc upper_inf
 """
-"""Functions of arrays, ranges, intervals, JSON and bytes: a value is at most twice as long as its parts."""
+"""Functions for arrays, ranges, intervals, JSON and bytes. Their values are at most twice as long as their
+arguments."""
 ALLOWED_TYPED = frozenset(TYPED_FUNCTIONS.split())
 ALLOWED_UNTYPED = frozenset(UNTYPED_FUNCTIONS.split())
 MYSQL_TYPED_FUNCTIONS = "ConvertTimezone GroupConcat JSONKeys UtcDate UtcTime UtcTimestamp"
-"""MariaDB ends a GROUP_CONCAT at its limit."""
+"""GroupConcat is allowed, because MariaDB limits the length of its result."""
 MYSQL_UNTYPED_FUNCTIONS = "json_contains json_contains_path json_depth json_valid now"
 ALLOWED_BY_DIALECT = {
     "mysql": (frozenset(MYSQL_TYPED_FUNCTIONS.split()), frozenset(MYSQL_UNTYPED_FUNCTIONS.split())),
     "postgres": (frozenset(POSTGRES_TYPED_FUNCTIONS.split()), frozenset(POSTGRES_UNTYPED_FUNCTIONS.split())),
 }
-"""Functions with a class in sqlglot, and those without, that are allowed on one engine alone."""
+"""Functions allowed on one engine only: dialect -> (functions with a class in sqlglot, functions without
+one)."""
 CATALOGUES = frozenset({"information_schema", "pg_catalog", "pg_toast", "mysql", "performance_schema", "sys"})
+"""Schemas with information on the server, which no query may read."""
 FORBIDDEN: dict[type, str] = {
     exp.Parameter: "a variable",
     exp.SessionParameter: "a server variable",
@@ -97,6 +102,7 @@ FORBIDDEN: dict[type, str] = {
     exp.RawString: "a text in dollars",
     exp.TableSample: "TABLESAMPLE",
 }
+"""Node of a parse tree that is refused on servers -> its name in the error message."""
 MISREAD: dict[str, Mapping[str, re.Pattern[str]]] = {
     "mysql": {
         "a comment that the server may run": re.compile(r"/\*M?!|--(?![ \t\n]|\Z)"),
@@ -105,21 +111,23 @@ MISREAD: dict[str, Mapping[str, re.Pattern[str]]] = {
     },
     "postgres": {"an escaped name": re.compile(r"[uU]&\"")},
 }
-"""What a server reads in another way than the parser, so that one's text or comment is the other's code."""
+"""Syntax that a server reads in another way than the parser, so that text or a comment for one is code for
+the other."""
 MAX_GROWTH = 1_000
-"""How many times longer than its parts a text may become."""
+"""Maximum factor by which a text may become longer than its parts."""
 MAX_REPEATS = 20_000
-"""How large nested queries may become when the planner inlines them."""
+"""Maximum factor by which nested queries may repeat a column when the planner inlines them."""
 MAX_QUERIES = 1_000
-"""How many queries there may be once each named one stands at its definition and at each reference.
+"""Maximum number of queries, where a named query counts at its definition and at each reference.
 
-MariaDB's optimizer visits them in a loop that neither `max_statement_time` nor `KILL HARD` ends; under WITH
-inside of a named query it may never end, however few there are, so that this is refused there.
+MariaDB's optimizer visits all of them in a loop that neither `max_statement_time` nor `KILL HARD` ends. WITH
+inside a named query is refused on MariaDB, because there the loop may never end, however few queries there
+are.
 """
 
 
 def check_select(sql: str, dialect: str = "sqlite") -> exp.Query:
-    """Parse one SELECT, a UNION of SELECTs, or either of them under WITH. Raises SqlRefused."""
+    """Parse one SELECT or UNION of SELECTs, either of them possibly under WITH. Raises SqlRefused."""
     if len(sql) > MAX_SQL:
         raise SqlRefused(f"the statement has {len(sql):,} characters, more than {MAX_SQL:,}")
     if "\0" in sql:
@@ -159,7 +167,7 @@ def _parse(sql: str, dialect: str) -> list[exp.Expr]:
 
 
 def check_server_select(root: exp.Expr, sql: str, dialect: str) -> None:
-    """Raise SqlRefused if a parsed SELECT uses more than the server's user tables."""
+    """Raise SqlRefused if a parsed SELECT uses more than the server's user tables and safe functions."""
     for what, pattern in MISREAD[dialect].items():
         if pattern.search(sql):
             raise SqlRefused(f"{what} is not allowed")
@@ -189,7 +197,7 @@ def check_server_select(root: exp.Expr, sql: str, dialect: str) -> None:
 
 
 def is_own_type(node: exp.Expr) -> bool:
-    """Return whether a node is a type that sqlglot does not know: PostgreSQL looks it up as it runs."""
+    """Return whether a node is a type unknown to sqlglot; PostgreSQL would look it up when it runs."""
     return isinstance(node, exp.DataType) and node.this == exp.DataType.Type.USERDEFINED
 
 
@@ -211,10 +219,10 @@ def _check_table(node: exp.Table, dialect: str) -> None:
 
 
 def _check_growth(root: exp.Expr) -> None:
-    """Limit how much nested queries can enlarge one value.
+    """Raise SqlRefused if nested queries can enlarge one value too much.
 
-    PostgreSQL's own limit is a gigabyte, and MariaDB's planner, which inlines queries, continues for half
-    a minute after it was killed.
+    PostgreSQL limits a value only to a gigabyte. MariaDB's planner inlines queries, and continues for half a
+    minute after it was killed.
     """
     for node in root.find_all(exp.Replace, exp.RegexpReplace):
         if not _shrinks(node):
@@ -222,7 +230,7 @@ def _check_growth(root: exp.Expr) -> None:
     joined: dict[int, int] = {}
     repeated: dict[int, int] = {}
     named_joined = named_repeated = 1
-    for select in root.find_all(exp.Select):  # breadth first: what encloses one comes before it
+    for select in root.find_all(exp.Select):  # breadth first: enclosing queries come before inner ones
         above = id(select.find_ancestor(exp.Select))
         own = _list_own_nodes(select)
         joins, repeats = _count_joined(own), _count_repeated(own)
@@ -237,9 +245,9 @@ def _check_growth(root: exp.Expr) -> None:
 
 
 def _count_queries(root: exp.Expr, named: Mapping[str, int]) -> int:
-    """Count the queries under a node where each named one counts at its definition and at each reference.
+    """Count the queries under a node; a named query counts at its definition and at each reference.
 
-    named: the count of each name in scope. Raises SqlRefused above MAX_QUERIES.
+    `named`: the count of each name in scope. Raises SqlRefused if the count exceeds MAX_QUERIES.
     """
     named, total, waiting = dict(named), 0, [root]
     while waiting:
@@ -273,7 +281,7 @@ def _shrinks(node: exp.Expr) -> bool:
 
 
 def _count_joined(nodes: Sequence[exp.Expr]) -> int:
-    """Count the parts of the texts that one SELECT concatenates, at least 1."""
+    """Count the text parts that one SELECT concatenates, at least 1; each ENCODE doubles the count."""
     pipes = sum(isinstance(node, exp.DPipe) for node in nodes)
     concats = sum(len(node.expressions) for node in nodes if isinstance(node, (exp.Concat, exp.ConcatWs)))
     doubled = sum(isinstance(node, exp.Encode) for node in nodes)
@@ -287,7 +295,7 @@ def _count_repeated(nodes: Sequence[exp.Expr]) -> int:
 
 
 def _list_own_nodes(select: exp.Select) -> list[exp.Expr]:
-    """List the nodes of one SELECT without those of its subqueries."""
+    """List the nodes of one SELECT, without those of its subqueries."""
     return [
         inner
         for inner in select.walk(prune=lambda node: isinstance(node, exp.Select) and node is not select)

@@ -1,4 +1,4 @@
-"""The parent's side of a reading process: send requests, read replies, kill it on time."""
+"""The parent's side of a reading process: send requests, read replies, and kill the process on time."""
 
 from __future__ import annotations
 
@@ -27,22 +27,25 @@ from tasks.errors import (
 
 ROOT = Path(__file__).parents[2]
 START = "import sys; sys.path.insert(0, sys.argv[1]); from {} import main; main()"
+"""The code of a reading process: it imports a module and calls its `main`."""
 START_SECONDS = 30.0
+"""Maximum time in seconds for a reading process to start."""
 ERROR_TYPES: Mapping[str, type[SqlError]] = {
     "timeout": SqlTimeout,
     "large": SqlTooLarge,
     "memory": SqlTooLarge,
     "refused": SqlRefused,
 }
+"""Kind of error in a reply -> its exception; any other kind becomes SqlFailed."""
 
 
 @dataclass(frozen=True)
 class ReaderProgram:
-    """The program of a reading process.
+    """The program that a reading process runs.
 
-    setup: the first frame; it carries the password, so that no process list
-    shows it. grace: how many seconds after its own limit it is killed, so that it can stop the statement
-    by itself and be used again.
+    `module`: the Python module whose `main` is called. `setup`: the first message; it contains the password,
+    so that no process list shows it. `grace`: seconds after the time limit until the process is killed.
+    Meanwhile the process can stop the statement itself and remain usable.
     """
 
     label: str
@@ -52,9 +55,9 @@ class ReaderProgram:
 
 
 class ReaderProcess:
-    """A process that reads one database. Used by one thread at a time.
+    """A process that reads one database. Must be used by one thread at a time.
 
-    Raises DatabaseGone if the server cannot be reached, BadInput if the account may write.
+    Raises DatabaseGone if the server cannot be reached, and BadInput if the account may write.
     """
 
     def __init__(self, program: ReaderProgram, *, memory: int, disk: int, max_bytes: int) -> None:
@@ -78,14 +81,14 @@ class ReaderProcess:
 
     @property
     def pid(self) -> int:
-        """The process id."""
+        """Return the process id."""
         return self._process.pid
 
     def ask(self, request: ReaderRequest, seconds: float) -> ReaderReply:
-        """Send a request and wait for its reply, at most `seconds` plus the grace time.
+        """Send a request and wait for its reply, for at most `seconds` plus the grace time.
 
-        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, and DatabaseGone if the server went away;
-        `usable` tells whether the process may be used again.
+        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, and DatabaseGone if the server is gone.
+        `usable` says whether the process can be used again.
         """
         self._send({**request, "seconds": seconds})
         reply = self._receive(seconds + self._program.grace)
@@ -150,7 +153,7 @@ class ReaderProcess:
 
 
 def make_error(label: str, kind: str, text: str) -> BenchloomError:
-    """Make the error for a database that cannot be read at all, whatever the statement."""
+    """Make the error for a database that cannot be read at all, whatever the statement is."""
     if kind == "privileged":
         hint = "queries need one that may only read: docs/databases.md shows how to make it"
         return BadInput(label, f"its account {text}", hint=hint)

@@ -1,7 +1,7 @@
 """Find parts of a query whose result depends on the clock, the session or random numbers.
 
-Such an answer is another one tomorrow, or on another machine, so that gold SQL must not have it. What a
-query says decides, not what it reads: a cell that holds `now` is not found.
+The answer of such a query can differ tomorrow or on another machine, so gold SQL must not contain it. Only
+the query's text is checked, not the data: a cell that contains `now` is not found.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WORDS = {
         current_user current_role sysdate
     """,
 }
-"""What needs no brackets."""
+"""Dialect -> words that depend on the clock or session and are used without brackets."""
 FUNCTIONS = {
     "sqlite": """
         random randomblob changes total_changes last_insert_rowid sqlite_version sqlite_source_id
@@ -43,37 +43,44 @@ FUNCTIONS = {
         session_user system_user nextval lastval
     """,
 }
+"""Dialect -> functions that depend on the clock, the session or chance."""
 WITHOUT_ARGUMENTS = {
     "sqlite": "date time datetime julianday unixepoch",
     "postgres": "",
     "mysql": "unix_timestamp",
 }
-"""Functions that take the clock where they are given nothing."""
+"""Functions that read the clock if they are called without arguments."""
 DATES = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"})
-"""SQLite's functions of a time: the first argument is the time, but for strftime, where it is the second."""
+"""SQLite's date and time functions. The first argument is the time, except for strftime, where it is the
+second."""
 NOW = frozenset({"now", "subsec", "subsecond"})
+"""Arguments with which SQLite's date functions read the clock."""
 ZONE = frozenset({"localtime", "utc"})
+"""Arguments with which SQLite's date functions use the time zone."""
 SPECIAL_TEXTS = frozenset({"now", "today", "tomorrow", "yesterday"})
-"""What PostgreSQL takes for a time."""
+"""Texts that PostgreSQL converts to a time relative to now."""
 VARIABLES = frozenset({TokenType.PARAMETER, TokenType.SESSION_PARAMETER})
+"""Token types of MariaDB's variables."""
 TEXTS = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
-"""SQLite takes a quoted name that is not a column's for a text."""
+"""Token types of a text. SQLite treats a quoted name as a text if there is no such column."""
 MAX_TOKENS = 64
-"""How far the arguments of a function are read."""
+"""Maximum number of tokens that are read for the arguments of a function."""
 HINT = re.compile(
     r"now|today|tomorrow|yesterday|current|local|utc|user|rand|uuid|guid|version|session|schema|database|@|"
     r"changes|rowid|_id|sysdate|curdate|curtime|timeofday|timestamp|setseed|_rows|row_count|compileoption|"
     r"source_id|nextval|currval|lastval|pg_|inet_|txid|subsec|strftime|age|\(\s*\)",
     re.IGNORECASE,
 )
-"""Whatever is found below matches this; most queries do not, and are not tokenised."""
+"""A quick first test: everything that this module finds matches this pattern. Most queries do not match and
+are not tokenised."""
 
 
 @lru_cache(maxsize=4096)
 def find_clock(sql: str, dialect: str) -> str:
-    """Give what hangs on the clock, the session or chance, as it is written; empty where nothing does.
+    """Return the first part of a query that depends on the clock, session or chance; "" if there is none.
 
-    dialect: sqlite, postgres or mysql. What cannot be tokenised is left to the engine.
+    `dialect`: sqlite, postgres or mysql. A query that cannot be tokenised counts as having no such part,
+    because the engine will refuse it.
     """
     if HINT.search(sql) is None:
         return ""
@@ -101,7 +108,7 @@ def find_clock(sql: str, dialect: str) -> str:
 
 
 def _takes_clock(name: str, given: Sequence[Sequence[Token]], dialect: str) -> bool:
-    """Return whether a function takes the clock, or the time zone, by the arguments that it is given."""
+    """Return whether a function reads the clock or the time zone when called with these arguments."""
     if name in WITHOUT_ARGUMENTS[dialect].split() and not given:
         return True
     if dialect == "postgres":
@@ -117,7 +124,7 @@ def _takes_clock(name: str, given: Sequence[Sequence[Token]], dialect: str) -> b
 
 
 def _split_arguments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Split what follows an open bracket at its commas, up to the bracket that closes it."""
+    """Split the tokens after an opening bracket at the commas, up to the closing bracket."""
     depth = 0
     part: list[Token] = []
     for token in tokens:

@@ -1,7 +1,8 @@
 """Detect SQLite statements that read the clock, the time zone or random numbers. Standard library only.
 
-No text of a statement tells it: `date('no' || 'w')` reads the clock, and so does `date(note)` on a cell that
-holds `now`. SQLite itself tells: it computes no generated column from what is not deterministic.
+The text of a statement is not enough: `date('no' || 'w')` reads the clock, and so does `date(note)` if a cell
+contains `now`. SQLite itself can decide, because it refuses to compute a generated column from an expression
+that is not deterministic.
 """
 
 from __future__ import annotations
@@ -13,24 +14,27 @@ from functools import lru_cache, partial
 from typing import Any
 
 DATES = ("date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff")
+"""Functions that read the clock for some arguments."""
 NEVER_THE_SAME = (
     "current_date", "current_time", "current_timestamp", "random", "randomblob", "changes", "total_changes",
     "last_insert_rowid", "sqlite_version", "sqlite_source_id",
 )  # fmt: skip
+"""Functions whose result depends on the time, the session, chance or SQLite's version."""
 SUSPECT = re.compile("|".join((*DATES, *NEVER_THE_SAME)), re.IGNORECASE)
-"""What stands in every statement, view or column that can read the clock."""
+"""Matches every statement, view or column definition that can read the clock."""
 IMPURE = "non-deterministic use of"
+"""Part of SQLite's error message for a function that is not deterministic."""
 MAX_ARGUMENTS = 50
 KEPT = 65_536
-"""Results that are kept: a column has the same dates again and again."""
+"""Maximum number of cached results. A column often contains the same dates many times."""
 
 
 class ClockGuard:
-    """Replaces the functions of a connection that may read the clock by ones that notice it and fail."""
+    """Replaces a connection's functions that may read the clock with versions that fail if they read it."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.touched = ""
-        """The function that read the clock since this was last emptied."""
+        """The function that read the clock since this attribute was last set to ""."""
         self._own = sqlite3.connect(":memory:", isolation_level=None)
         self._places: dict[tuple[str, int], str] = {}
         compute = lru_cache(maxsize=KEPT, typed=True)(self._compute)
@@ -38,7 +42,7 @@ class ClockGuard:
         for name in (*DATES, *NEVER_THE_SAME):
             if name in available:
                 call: Callable[..., Any] = partial(compute if name in DATES else self._refuse, name)
-                # Deterministic by name, since an index of the schema may use it.
+                # Declared deterministic, because an index of the schema may use the function.
                 connection.create_function(name, -1, call, deterministic=True)
 
     def _refuse(self, name: str, *_: object) -> object:
@@ -55,7 +59,7 @@ class ClockGuard:
         return row[0]
 
     def _prepare(self, name: str, count: int) -> str:
-        """Make a table that computes a function of so many values; return the statement that asks it."""
+        """Create a table that computes a function of `count` values; return the statement that queries it."""
         if (name, count) not in self._places:
             if count > MAX_ARGUMENTS:
                 raise ValueError("too many arguments")
@@ -71,6 +75,6 @@ class ClockGuard:
 
 
 def is_suspect(connection: sqlite3.Connection) -> bool:
-    """Return whether the schema holds what may read the clock, so that a statement need not name it."""
+    """Return whether a view or generated column may read the clock, even if a statement does not."""
     found = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view' OR sql LIKE '% AS %(%'")
     return any(SUSPECT.search(str(sql)) for (sql,) in found)

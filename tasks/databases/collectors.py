@@ -1,7 +1,7 @@
-"""Refuse aggregates that collect many values into one if a statement could feed them too many rows.
+"""Refuse aggregates that collect many values into one, if a statement could give them too many rows.
 
-PostgreSQL's `array_agg` and `string_agg` may grow to a gigabyte a group, and no setting limits them. Over the
-rows of one table they stay as large as the table.
+PostgreSQL's `array_agg` and `string_agg` may grow to a gigabyte per group, and no setting limits them. Over
+the rows of a single table, they cannot become larger than the table.
 """
 
 from __future__ import annotations
@@ -11,18 +11,19 @@ from sqlglot import exp
 from tasks.errors import SqlRefused
 
 COLLECTORS = (exp.ArrayAgg, exp.GroupConcat)
+"""Aggregates that collect many values into an array or a text."""
 JOINERS = (*COLLECTORS, exp.ArrayToString)
 MAX_PARTS = 8
-"""How many parts a collected text may be joined of."""
+"""Maximum number of parts that a collected text may be concatenated from."""
 MAX_LITERAL = 20
-"""In characters: of a separator, and of any text in what is collected."""
+"""Maximum length, in characters, of a separator and of any literal in the collected expression."""
 OUTERMOST = (exp.Select, exp.Subquery, exp.From, exp.Join, exp.CTE, exp.With, exp.SetOperation)
 
 
 def check_collector(node: exp.Expr, named_queries: set[str]) -> None:
-    """Raise SqlRefused unless an aggregate reads each row of one table once, and adds little to it.
+    """Raise SqlRefused unless an aggregate reads each row of a single table once and adds little text.
 
-    named_queries: what WITH names. `array_to_string` is only looked at for its separator.
+    `named_queries`: the names defined by WITH. For `array_to_string`, only the separator is checked.
     """
     if any(literal.is_string and len(literal.name) > MAX_LITERAL for literal in node.find_all(exp.Literal)):
         raise SqlRefused(f"a separator of more than {MAX_LITERAL} characters is not allowed")
@@ -58,7 +59,10 @@ def _reads_one_table(select: exp.Select, named_queries: set[str]) -> bool:
 
 
 def _is_outermost(select: exp.Select) -> bool:
-    """Return whether no column of an enclosing query is in scope, which would aggregate that query's rows."""
+    """Return whether a SELECT cannot use columns of an enclosing query.
+
+    Otherwise an aggregate could collect the rows of the enclosing query.
+    """
     node: exp.Expr | None = select
     while node is not None:
         below, node = node, node.parent

@@ -1,4 +1,4 @@
-"""A database schema as rows: one per column, with generic types, sorted by name."""
+"""A database schema as rows: one row per column, with generic types, sorted by name."""
 
 from __future__ import annotations
 
@@ -11,66 +11,70 @@ from urllib.parse import unquote
 from tasks.errors import BadInput
 
 ESCAPED = re.compile(r"[%.:\[\]'\"`\\]|[^\S ]|[\x00-\x1f\x7f]|^ | $|(?<= ) ")
-"""What no part of an id holds as it is: it divides ids, marks placeholders, or does not last in a text."""
+"""Characters that are escaped in a part of an id, because they separate the parts, mark placeholders, or may
+get lost in a text."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of one table. It never contains a value of a cell."""
+    """A column of one table. It never contains cell values."""
 
     id: str
-    """`table.column`, as `make_column_id` writes it"""
+    """`table.column`, as written by `make_column_id`."""
     table: str
     name: str
     type: str
-    """text, integer, real, date, boolean or other: the same on every engine."""
+    """Generic type, the same for every engine: text, integer, real, date, boolean or other."""
     nullable: bool
     primary_key: bool
     references: str | None
-    """The id of the column that a foreign key points to."""
+    """The id of the column that a foreign key points to; None if the column is not a foreign key."""
     descriptive: bool
-    """Whether people would ask about it: no surrogate key, no foreign key, no bare identifier."""
+    """Whether people would ask about the column. It is then not a surrogate key, a foreign key or a bare
+    identifier."""
     words: str = ""
-    """What people call it, where its name does not say it: `date of birth` for `dob`."""
+    """The words that people use for the column, if its name does not say them: `date of birth` for `dob`."""
     table_words: str = ""
-    """What people call one row of its table, where the table's name does not say it."""
+    """The words that people use for one row of the table, if the table's name does not say them."""
     scope: str = ""
-    """What confines a question to its table's rows in this database: `in the records of January 2013`."""
+    """Words that limit a question to the rows of the table in this database: `in the records of January
+    2013`."""
     dated_scope: str = ""
-    """The same where the question fixes a date: `in the records`."""
+    """The scope without its date, for questions that name a date themselves: `in the records`."""
     reading: str = ""
-    """How queries read its cells (tasks/databases/profile/readings.py); empty: as they are."""
+    """The conversion of cells in queries (tasks/databases/profile/readings.py); empty if queries use the
+    cells unchanged."""
     form: str = ""
-    """What `write_said` must know of its values: `moment` for dates with a time; else empty."""
+    """The form of the values for `write_said`: `moment` for dates with a time, otherwise empty."""
 
 
 def make_column_id(table: str, name: str) -> str:
-    """Write the id of a column: `contacts.phone ext%2E` is the column `phone ext.` of contacts.
+    """Write the id of a column: `contacts.phone ext%2E` is the column `phone ext.` of the table contacts.
 
-    Whatever would divide the id, end a placeholder or get lost in a text is written as its bytes in hex, so
-    that an id has one dot, and names one column.
+    Characters that would divide the id, end a placeholder or get lost in a text are written as hex bytes. An
+    id therefore contains exactly one dot and names exactly one column.
     """
     return ".".join(ESCAPED.sub(_escape, part) for part in (table, name))
 
 
 def split_column_id(column: str) -> tuple[str, str]:
-    """Return the table and the name of a column by its id, as the database spells them.
+    """Return the table and the column of a column's id, with the spelling of the database.
 
-    A placeholder's suffix, `films.year:from`, is left out.
+    The suffix of a placeholder, as in `films.year:from`, is dropped.
     """
     table, _, name = column.partition(":")[0].partition(".")
     return unquote(table), unquote(name)
 
 
 def name_table(column: Column) -> str:
-    """Return the table as a column's id spells it."""
+    """Return the table's name as it is escaped in the column's id."""
     return column.id.partition(".")[0]
 
 
 def find_named(key: str, columns: Sequence[Column], place: str) -> list[tuple[str, str, str]]:
-    """Find what a key names, as (table, column, id): a table, a column, or every column of that name.
+    """Find what a key names, as (table, column, id): a table, a column, or all columns of that name.
 
-    place: of the key, for errors. Raises BadInput if it names nothing.
+    `place`: the key's place in the parameters, for error messages. Raises BadInput if the key names nothing.
     """
     table = next((column for column in columns if column.table == key), None)
     if table is not None:

@@ -1,7 +1,7 @@
-"""The content of a database server as a small file that DVC can hash: a record per table.
+"""The content of a database server as a small file that DVC can hash, with one record per table.
 
-Tables are streamed in one transaction. A table's hash is the sum of its rows' hashes: tables have no
-order, and the server does not have to sort.
+Tables are streamed in one transaction. A table's hash is the sum of its rows' hashes: the rows of a table
+have no order, and so the server need not sort them.
 """
 
 from __future__ import annotations
@@ -29,45 +29,48 @@ from tasks.files import write_text
 from tasks.settings import Settings
 
 BATCH = 5_000
+"""Number of rows that are fetched at a time."""
 MODULUS = 2**256
-"""Hashes of rows are added modulo this number, so that the sum does not depend on the rows' order."""
+"""Row hashes are added modulo this number, so that the sum does not depend on the order of the rows."""
 SESSION = {
     "postgresql": ("SET TIME ZONE 'UTC'", "SET TRANSACTION READ ONLY"),
     "mysql": ("SET time_zone = '+00:00'",),
     "mariadb": ("SET time_zone = '+00:00'",),
 }
+"""Engine -> statements at the start of a session: times in UTC, and read-only on PostgreSQL."""
 
 
 class TableContent(Settings):
-    """A table. sha256: sum of the SHA-256 of its rows, modulo 2**256."""
+    """The content of one table. `sha256`: the sum of the SHA-256 hashes of its rows, modulo 2**256."""
 
     columns: dict[str, str]
-    """Column name -> its generic type, key and reference."""
+    """Column name -> its generic type, whether it is a key, and its reference."""
     rows: int
     sha256: str
     unread: Mapping[str, str] = {}
-    """Column that cannot be read -> why; rows and hash are those of the others."""
+    """Name of each column that cannot be read -> the reason. Row count and hash cover the other columns."""
 
 
 class DatabaseContent(Settings):
-    """A whole database. Equal rows give equal records on every engine."""
+    """The content of a whole database. Equal rows give equal records on every engine."""
 
     tables: dict[str, TableContent]
 
     def compare(self, other: DatabaseContent) -> list[str]:
-        """List the names of the tables that differ, sorted."""
+        """List the names of the tables that differ from those of another database, sorted."""
         names = sorted({*self.tables, *other.tables})
         return [name for name in names if self.tables.get(name) != other.tables.get(name)]
 
     def count_rows(self) -> int:
-        """Count all rows."""
+        """Return the number of rows in all tables."""
         return sum(content.rows for content in self.tables.values())
 
 
 def read_content(entry: DatabaseEntry) -> DatabaseContent:
-    """Read every table once, in batches, in one consistent snapshot.
+    """Read every table once, in batches, from one consistent snapshot.
 
-    Raises DatabaseGone if the server cannot be reached or went away, BadInput if it cannot be read.
+    Raises DatabaseGone if the server cannot be reached or stops answering, and BadInput if the database
+    cannot be read.
     """
     engine = entry.connect()
     isolation = {"isolation_level": "REPEATABLE READ"} if engine.dialect.name in SESSION else {}
@@ -88,7 +91,7 @@ def read_content(entry: DatabaseEntry) -> DatabaseContent:
 
 
 def write_record(entry: DatabaseEntry, content: DatabaseContent) -> None:
-    """Write a database's record to its `file`. Raises BadInput if the file there is something else."""
+    """Write a database's record to its `file`. Raises BadInput if that file exists and is not a record."""
     path = _record_path(entry)
     if path.exists():
         load_record(entry)
@@ -97,7 +100,7 @@ def write_record(entry: DatabaseEntry, content: DatabaseContent) -> None:
 
 
 def load_record(entry: DatabaseEntry) -> DatabaseContent:
-    """Read a database's record. Raises BadInput if it is missing or something else."""
+    """Read a database's record. Raises BadInput if the file is missing or is not a record."""
     path = _record_path(entry)
     try:
         return DatabaseContent.model_validate_json(path.read_bytes())
@@ -110,10 +113,10 @@ def load_record(entry: DatabaseEntry) -> DatabaseContent:
 
 @contextmanager
 def ensure_unchanged(entry: DatabaseEntry) -> Iterator[None]:
-    """Check before and after the block that a server still has the content of its record.
+    """Check, before and after the `with` block, that a server's content still matches its record.
 
-    SQLite files check themselves; a server without a record is not checked. Raises BadInput that names
-    the tables that changed.
+    A server without a record is not checked, and neither are SQLite files, which are checked elsewhere.
+    Raises BadInput with the names of the tables that changed.
     """
     has_record = entry.url is not None and entry.file is not None
     if has_record:
@@ -124,7 +127,7 @@ def ensure_unchanged(entry: DatabaseEntry) -> Iterator[None]:
 
 
 def check_columns(entry: DatabaseEntry, columns: Sequence[Column]) -> None:
-    """Raise BadInput if a server's columns are not those of its record."""
+    """Raise BadInput if a server's columns differ from those in its record."""
     if entry.url is None or entry.file is None:
         return
     found = {
@@ -153,7 +156,7 @@ def describe_columns(columns: Iterator[Column] | Sequence[Column]) -> dict[str, 
 
 
 def _read_table(connection: Connection, name: str, columns: Sequence[Column]) -> TableContent:
-    """Read one table; where that fails, without the columns that cannot be read alone."""
+    """Read one table; if that fails, read it without the columns that cannot be read by themselves."""
     unread: dict[str, str] = {}
     try:
         rows, total = _hash_rows(connection, name, columns)
@@ -172,7 +175,7 @@ def _read_table(connection: Connection, name: str, columns: Sequence[Column]) ->
 
 
 def _raise_lost(error: SQLAlchemyError) -> None:
-    """Raise an error that says nothing of one table: the server does not answer."""
+    """Raise an error again if it concerns the whole server, which does not answer, and not one table."""
     if isinstance(error, (OperationalError, InterfaceError)) or getattr(
         error, "connection_invalidated", False
     ):
@@ -180,11 +183,11 @@ def _raise_lost(error: SQLAlchemyError) -> None:
 
 
 def _hash_rows(connection: Connection, name: str, columns: Sequence[Column]) -> tuple[int, int]:
-    """Count a table's rows and sum their hashes."""
+    """Return a table's number of rows and the sum of their hashes."""
     names = [quoted_name(column.name, quote=True) for column in columns]
     query = select(*map(sql_column, names)).select_from(table(quoted_name(name, quote=True)))
     total, rows = 0, 0
-    # After an error PostgreSQL goes on from a savepoint alone.
+    # PostgreSQL can only continue after an error if the statement ran within a savepoint.
     with connection.begin_nested() if connection.dialect.name == "postgresql" else nullcontext():
         streamed = connection.execute(query.execution_options(stream_results=True, yield_per=BATCH))
         result: Any = getattr(streamed.cursor, "_result", None)
@@ -193,7 +196,8 @@ def _hash_rows(connection: Connection, name: str, columns: Sequence[Column]) -> 
                 rows += len(batch)
                 total += sum(map(hash_row, batch))
         except DBAPIError:
-            # PyMySQL reads an abandoned result to its end, and complains on stderr if the server is gone.
+            # PyMySQL reads an abandoned result to its end, and prints a warning to stderr if the server is
+            # gone.
             if hasattr(result, "unbuffered_active"):
                 result.unbuffered_active = False
             raise
@@ -201,7 +205,7 @@ def _hash_rows(connection: Connection, name: str, columns: Sequence[Column]) -> 
 
 
 def hash_row(row: Sequence[object]) -> int:
-    """Hash one row's plain values."""
+    """Return the SHA-256 of one row's plain values as an integer."""
     text = json.dumps(to_plain_row(row), ensure_ascii=False, separators=(",", ":"))
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), "big")
 

@@ -1,7 +1,7 @@
 """Find conversions of text to dates or times on PostgreSQL, because the text may be `now`.
 
-PostgreSQL cannot be told another clock. So a conversion is taken only if its operand is a date or time
-already, by the columns of the database, or a constant in the form of ISO 8601.
+PostgreSQL's clock cannot be replaced. A conversion is therefore allowed only if its operand is a date or time
+already, by the types of the database's columns, or is a constant in ISO 8601 format.
 """
 
 from __future__ import annotations
@@ -15,32 +15,37 @@ from sqlglot.errors import SqlglotError
 
 DIALECT = "postgres"
 Times = Mapping[str, frozenset[str]]
-"""Column name -> what columns of that name are: `date` (or a timestamp), `time`, `other`."""
+"""Column name -> the kinds of all columns with that name: `date` (or a timestamp), `time`, `other`."""
 DAYS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPNTZ", "TIMESTAMPLTZ", "DATETIME"})
 TIMED = re.compile(r"DATE|TIME|^TS|USERDEFINED|UNKNOWN|OBJECT|STRUCT|NULLABLE")
-"""The types, also of a range or an array's elements, to which nothing but a date may be cast."""
+"""Matches the names of types, also of range and array elements, to which only dates may be cast."""
 DAY = r"\d{4}-\d\d-\d\d"
 CLOCK = r"\d\d:\d\d(:\d\d(\.\d{1,6})?)?"
 ISO_DAY = re.compile(rf"{DAY}([ T]{CLOCK}(Z|[+-]\d\d(:?\d\d)?)?)?")
 ISO_TIME = re.compile(CLOCK)
 ENDS = frozenset({"infinity", "-infinity", "epoch"})
-"""What PostgreSQL takes for a date that is the same on every day."""
+"""Texts that PostgreSQL converts to a date that does not depend on the current day."""
 RANGE = re.compile(rf"empty|[\[(] *({ISO_DAY.pattern})? *, *({ISO_DAY.pattern})? *[\])]", re.IGNORECASE)
 RANGES = frozenset({"DATERANGE", "TSRANGE", "TSTZRANGE"})
 TIME_OF_DAY = re.compile(r"\d:\d\d")
 SPECIAL = frozenset({"now", "today", "tomorrow", "yesterday"})
+"""Words for a time relative to now."""
 WORD = re.compile(r"[a-z]+(?:[/_][a-z_/]+)*")
 OF_DATES = re.compile(
     r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*|am|pm|ad|bc|at|on|t|z|"
     r"allballs|epoch|infinity|utc|gmt|h|m|s|dst"
 )
+"""Other words that may be part of a date or time."""
 SAME_KIND = (
     exp.Paren, exp.Alias, exp.Max, exp.Min, exp.Coalesce, exp.Greatest, exp.Least, exp.Nullif, exp.Lag,
     exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue, exp.Window, exp.AnyValue, exp.Filter,
     exp.WithinGroup, exp.Mode, exp.Add, exp.Sub,
 )  # fmt: skip
+"""Expressions whose result has the kind of their first operand."""
 MAKES_DAY = (exp.TimestampTrunc, exp.DateTrunc, exp.StrToDate, exp.UnixToTime, exp.AtTimeZone)
+"""Functions that return a date or a timestamp."""
 FIXED_ZONE = re.compile(r"utc|gmt|z|[+-]?\d{1,2}(:\d\d)?", re.IGNORECASE)
+"""Matches time zones with a fixed offset."""
 STRINGS = frozenset({TokenType.STRING, TokenType.NATIONAL_STRING})
 ODD_STRINGS = frozenset(
     {TokenType.BYTE_STRING, TokenType.UNICODE_STRING, TokenType.HEREDOC_STRING, TokenType.RAW_STRING}
@@ -50,7 +55,7 @@ NAMED = frozenset({"date", "time", "timetz", "timestamp", "timestamptz", "datera
 
 
 def find_conversion(sql: str, times: Times) -> str:
-    """Return what may turn a text into a date or time in a PostgreSQL statement; empty if nothing may."""
+    """Return the part of a PostgreSQL statement that may convert a text to a date or time; "" if none."""
     try:
         root = sqlglot.parse_one(sql, dialect=DIALECT)
         if found := find_special_text(sql):
@@ -69,11 +74,11 @@ def find_conversion(sql: str, times: Times) -> str:
 
 
 def find_special_text(sql: str) -> str:
-    """Return a constant that PostgreSQL may read as a time relative to now, or whose text is not plain."""
+    """Return a constant that PostgreSQL may read as a time relative to now, or that is not plain text."""
     text = ""
     for token in (*Dialect.get_or_raise(DIALECT).tokenize(sql), None):
         if token is not None and token.token_type in STRINGS:
-            text += token.text  # constants on lines that follow each other are one
+            text += token.text  # PostgreSQL joins constants on consecutive lines
             continue
         if text and is_special(text):
             return repr(text)
@@ -88,17 +93,21 @@ def find_special_text(sql: str) -> str:
 
 
 def is_special(text: str) -> bool:
-    """Return whether a text may be a time relative to now: it says so, and at most one word is of no time."""
+    """Return whether a text may be a time relative to now.
+
+    A text may be one if it contains a word such as `today`, and at most one word that does not belong to a
+    date or time.
+    """
     words = WORD.findall(text.lower())
     others = [word for word in words if word not in SPECIAL and not OF_DATES.fullmatch(word)]
     return bool(SPECIAL & set(words)) and len(others) <= 1
 
 
 def _is_fixed(operand: exp.Expr, kinds: set[str]) -> bool:
-    """Return whether a constant has one value on every day, as a range of dates or a value of an own type.
+    """Return whether a constant always has the same value, when cast to a range or a user-defined type.
 
-    No constant of the statement says `now`, which was looked for before: a time of day is what remains, since
-    its zone's offset may be today's.
+    An earlier check has excluded constants that say `now`. A time of day is not fixed, because the offset of
+    its time zone may be today's.
     """
     is_row = isinstance(operand, exp.Anonymous) and operand.name.lower() == "row"
     constants = operand.expressions if is_row else [operand]
@@ -111,18 +120,21 @@ def _is_fixed(operand: exp.Expr, kinds: set[str]) -> bool:
 
 
 class _Reader:
-    """Reads the kinds of expressions. aliases: name -> the expressions that a statement calls so."""
+    """Determines the kinds of expressions.
+
+    `aliases`: alias -> the expressions that it names in the statement.
+    """
 
     def __init__(self, times: Times, aliases: Mapping[str, list[exp.Expr]]) -> None:
         self.times, self.aliases = times, aliases
         self._open: set[str] = set()
 
     def may_read_clock(self, node: exp.Expr) -> bool:
-        """Return whether a node turns something into a date or time that is not one already."""
+        """Return whether a node may convert something other than a date or time to a date or time."""
         if isinstance(node, (exp.Cast, exp.TryCast)):
             kinds = {found.this.name for found in node.to.find_all(exp.DataType)}
             if "TIMETZ" in kinds:
-                return True  # its offset may be a zone's of today
+                return True  # its offset may be that of today's time zone
             if not any(TIMED.search(kind) for kind in kinds) or _is_fixed(node.this, kinds):
                 return False
             return not (kinds <= {*DAYS, "TIME"} and self._is_safe(node.this, of_day="TIME" in kinds))
@@ -147,7 +159,7 @@ class _Reader:
         )
 
     def _is_safe(self, operand: exp.Expr, *, of_day: bool) -> bool:
-        """Return whether an operand is a date or time already, a constant in ISO form, or NULL."""
+        """Return whether an operand is a date or time already, a constant in ISO format, or NULL."""
         if isinstance(operand, exp.Literal):
             form = ISO_TIME if of_day else ISO_DAY
             text = operand.name
@@ -155,7 +167,7 @@ class _Reader:
         return isinstance(operand, exp.Null) or self.find_kind(operand) in {"date", *(["time"] * of_day)}
 
     def find_kind(self, node: exp.Expr | None) -> str:
-        """Return `date`, `time`, or nothing for what is not known to be one."""
+        """Return `date` or `time` for an expression known to have that type, otherwise ""."""
         if isinstance(node, (exp.Cast, exp.TryCast)):
             name = node.to.this.name
             return "date" if name in DAYS else "time" if name == "TIME" else ""

@@ -1,8 +1,8 @@
-"""Translate queries from the canonical dialect (SQLite's) so that they mean the same on every engine.
+"""Translate queries from the canonical dialect (SQLite's), so that they mean the same on every engine.
 
-Engines differ in what they compare as equal and in how they sort. By default MariaDB holds `ann`, `Ann`
-and `Ann ` for equal; PostgreSQL sorts by language and puts NULL last. Here text is compared and sorted by
-code points, as SQLite does.
+Engines differ in how they compare and sort texts. By default, `ann`, `Ann` and `Ann ` are equal for MariaDB;
+PostgreSQL sorts by language and puts NULL last. Translated queries compare and sort texts by code points, as
+SQLite does.
 """
 
 from __future__ import annotations
@@ -16,18 +16,19 @@ from tasks.databases.columns import Column, make_column_id
 from tasks.databases.profile.readings import apply_readings, list_readings, strip_readings
 
 CANONICAL = "sqlite"
+"""The dialect that queries are written in."""
 EXACT = {
     "postgres": 'CAST({} AS TEXT) COLLATE "C"',
     "mysql": "CONVERT({} USING utf8mb4) COLLATE utf8mb4_nopad_bin",
 }
-"""How an engine compares text by code points, with trailing spaces."""
+"""Dialect -> an expression that compares text by code points, including trailing spaces."""
 
 
 def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
     """Translate a canonical SELECT (select, project, join, DISTINCT, ORDER BY, measures) to another dialect.
 
-    columns: of the database, in the catalogue's spelling, to know which are text, and how cells are read.
-    What ORDER BY has of them must be selected too.
+    `columns`: the columns of the database, which say which cells are text and how cells are converted.
+    Columns in ORDER BY must also be selected.
     """
     if dialect == CANONICAL:
         return sql
@@ -40,7 +41,8 @@ def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
     for order in _orders(select):
         if order.this not in select.expressions:
             continue
-        # By position: MariaDB loses rows of SELECT DISTINCT if ORDER BY repeats an expression with COLLATE.
+        # By position, because MariaDB loses rows of SELECT DISTINCT if ORDER BY repeats an expression with
+        # COLLATE.
         order.set("this", exp.Literal.number(select.expressions.index(order.this) + 1))
         order.set("nulls_first", True)
     for column in list(select.expressions):
@@ -50,7 +52,7 @@ def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
 
 
 def _tighten(equality: exp.Expr, texts: set[str], dialect: str) -> None:
-    """Add an exact comparison to an equality of texts; the original stays for the index."""
+    """Add an exact comparison to an equality of texts; the original stays, so that an index can be used."""
     left, right = equality.this, equality.expression
     if not (_is_text(left, texts) or _is_text(right, texts)):
         return

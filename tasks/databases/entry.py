@@ -1,4 +1,4 @@
-"""A database in params.yaml: `databases: {<name>: {file | url, title, licence, ...}}`."""
+"""The entry of a database in params.yaml: `databases: {<name>: {file | url, title, licence, ...}}`."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
 
 SECRET = re.compile(r"pass(?!file)|pwd|secret|token|api_?key", re.IGNORECASE)
-"""Options of a URL that hold a secret: password, passwd, sslpassword, ssl_key_password, ..."""
+"""Matches URL options that contain a secret: password, passwd, sslpassword, ssl_key_password and so on."""
 WORLDS = ("data", "worlds")
+"""The folder of worlds, relative to the project."""
 EXTRAS = {"postgresql": "postgresql", "mariadb": "mariadb", "mysql": "mariadb"}
-"""SQLAlchemy's name of an engine -> the extra with its driver."""
+"""SQLAlchemy's name of an engine -> the extra that installs its driver."""
 DRIVERS = {"postgresql": "psycopg", "mariadb": "pymysql", "mysql": "pymysql"}
-"""The same -> the driver that the extra brings, for a URL that names none."""
+"""SQLAlchemy's name of an engine -> the driver in that extra, for URLs that name no driver."""
 DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mysql": "mysql"}
+"""SQLAlchemy's name of an engine -> its sqlglot dialect."""
 
 
 class DatabaseEntry(BaseModel):
     """A database: a SQLite file, or a SQLAlchemy URL whose password is in the environment."""
 
-    # A refused URL may contain a password, so errors must not repeat the input.
+    # A rejected URL may contain a password, so error messages must not repeat the input.
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     name: str = ""
@@ -49,9 +51,9 @@ class DatabaseEntry(BaseModel):
     licence: str = ""
     """The licence of the data, as an SPDX id. Publishing needs it."""
     source: str = ""
-    """Where the data comes from, for the card."""
+    """The source of the data, for the card."""
     attribution: str = ""
-    """Who must be named as the author of the data, for the card."""
+    """The name of the author to credit for the data, for the card."""
     description: str = ""
     """One sentence on the content, for the card and the pages."""
     world: Path | None = None
@@ -60,7 +62,7 @@ class DatabaseEntry(BaseModel):
     templates: Literal["beside", "instead"] | None = None
     """Whether a person's templates (data/templates/<name>.jsonl) are added to a model's, or replace them."""
     templates_by: str = ""
-    """Who wrote these templates, for the dataset's card and page: "the project's authors"."""
+    """The author of these templates, for the dataset's card and page: "the project's authors"."""
     strict_templates: bool = False
     """Apply every rule for a model's templates to a person's, too."""
     glossary: Mapping[str, str] = {}
@@ -117,16 +119,16 @@ class DatabaseEntry(BaseModel):
         return self
 
     def resolve_under(self, root: Path) -> DatabaseEntry:
-        """Return the entry with its files resolved under a project's root."""
+        """Return the entry with its file paths resolved relative to a project's root folder."""
         files = {"file": self.file, "world": self.world}
         return self.model_copy(update={name: root / file for name, file in files.items() if file is not None})
 
     def find_world(self) -> DatabaseEntry | None:
-        """Return the database that this one is a part of; None if it is itself the whole."""
+        """Return the database that contains this one (`world`); None if there is none."""
         return None if self.world is None else DatabaseEntry(name=self.name, file=self.world)
 
     def locate_file(self) -> Path:
-        """Return the SQLite file. Raises BadInput if there is none."""
+        """Return the path of the SQLite file. Raises BadInput if there is none."""
         if self.file is None or self.url is not None:
             raise BadInput(self.label, "is not a SQLite file")
         if not self.file.is_file():
@@ -151,7 +153,7 @@ class DatabaseEntry(BaseModel):
         self.require_driver()
         try:
             url = self.complete_url()
-            # Texts of a server without an encoding (SQL_ASCII) would be bytes, to SQLAlchemy itself, too.
+            # Without this option, text from a server without an encoding (SQL_ASCII) would arrive as bytes.
             options = {"client_encoding": "utf8"} if url.drivername.endswith("+psycopg") else {}
             engine = create_engine(url, poolclass=NullPool, connect_args=options)
         except (NoSuchModuleError, ImportError) as error:
@@ -166,9 +168,9 @@ class DatabaseEntry(BaseModel):
         return engine
 
     def require_driver(self, driven: URL | None = None) -> None:
-        """Raise BadInput, with the extra to install, if the URL's driver is missing here.
+        """Raise BadInput, with the extra to install, if the URL's driver is not installed.
 
-        driven: the URL with another driver, which is asked for instead.
+        `driven`: check the driver of this URL instead of the entry's.
         """
         url = driven or self.parse_url()
         driver = url.drivername.partition("+")[2]
@@ -181,7 +183,7 @@ class DatabaseEntry(BaseModel):
             )
 
     def explain(self, error: Exception, what: str) -> BenchloomError:
-        """Turn a driver's error into one of ours, without the URL or row that its text may repeat."""
+        """Convert a driver's error to one of our errors, without the URL or row that its text may contain."""
         from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
         text = name_cause(error)
@@ -198,12 +200,12 @@ class DatabaseEntry(BaseModel):
 
     @property
     def label(self) -> str:
-        """The entry's name in error messages."""
+        """Return the entry's name for error messages."""
         return f"databases.{self.name}" if self.name else f"database {self.title or self.file or 'by url'}"
 
     @property
     def dialect(self) -> str:
-        """The engine's sqlglot dialect: sqlite, postgres, mysql, or else SQLAlchemy's backend name."""
+        """Return the sqlglot dialect (sqlite, postgres, mysql), or SQLAlchemy's name of another backend."""
         if self.url is None:
             return "sqlite"
         from sqlalchemy import make_url
@@ -212,7 +214,7 @@ class DatabaseEntry(BaseModel):
         return DIALECTS.get(backend, backend)
 
     def parse_url(self) -> URL:
-        """Return the URL without a password; one that names no driver has that of the engine's extra."""
+        """Return the URL without a password; if it names no driver, add the driver of the engine's extra."""
         from sqlalchemy import make_url
 
         url = make_url(self.url or "sqlite://")
@@ -231,13 +233,13 @@ class DatabaseEntry(BaseModel):
 
 
 def name_cause(error: Exception) -> str:
-    """Return the first line that a driver says of an error."""
+    """Return the first line of a driver's error message."""
     cause = getattr(error, "orig", None) or error
     return next(iter(str(cause.args[-1] if cause.args else cause).strip().splitlines()), "no word")
 
 
 def read_entry(name: str, fields: Mapping[str, object]) -> DatabaseEntry:
-    """Read one entry of `databases:`. Raises BadInput that names the entry and the field."""
+    """Read one entry of `databases:`. Raises BadInput with the entry and the field if it is not valid."""
     try:
         return DatabaseEntry.model_validate({**fields, "name": name})
     except ValidationError as error:

@@ -40,20 +40,22 @@ class QueryLimits(Settings):
 
 @dataclass(frozen=True)
 class QueryResult:
-    """A result table. Blobs are hex digits, infinite numbers are text."""
+    """A result table. Blobs are text in hex digits, and infinite numbers are text."""
 
     columns: tuple[str, ...]
     rows: list[tuple[Value, ...]]
     types: tuple[str, ...] = ()
-    """Of the columns on a server, by the engine's names, `[]` behind those of arrays; empty where unknown."""
+    """Types of the columns on a server, with the engine's names and `[]` after array types; empty if
+    unknown."""
 
 
 class SafeDatabase:
-    """A database on which untrusted SQL can be run safely; a context manager.
+    """A database on which untrusted SQL can be run safely; use it as a context manager.
 
-    Statements are in the dialect of its engine: SQLite, PostgreSQL or MariaDB. Thread-safe: each statement
-    uses one of `children` processes, which are started on demand, reused, and replaced after a kill.
-    any_account: one that may write is not refused on a server; what is run there still cannot.
+    Statements are in the dialect of the database's engine: SQLite, PostgreSQL or MariaDB. The class is
+    thread-safe: each statement uses one of `children` processes, which are started on demand, reused, and
+    replaced after a kill. `any_account`: accept an account on a server that has the right to write;
+    statements still cannot write.
     """
 
     def __init__(
@@ -77,12 +79,12 @@ class SafeDatabase:
     def query(self, sql: str, parameters: Sequence[Value] = (), clock: int | None = None) -> QueryResult:
         """Run one SELECT and return its whole result.
 
-        parameters: for the question marks of a SQLite statement. clock: the time that MariaDB tells the
-        statement, in seconds since 1970; None is now.
+        `parameters`: values for the question marks of a SQLite statement. `clock`: the time that MariaDB
+        shows to the statement, in seconds since 1970; None uses the real time.
 
-        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, each with one line, within the time
-        limit (for parsing, too) plus one second; BadInput if the file changed meanwhile; DatabaseGone if
-        the server went away.
+        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed with a one-line message. This takes at most
+        the time limit, which includes parsing, plus one second. Raises BadInput if the file changed
+        meanwhile, and DatabaseGone if the server stops answering.
         """
         rows = self.limits.rows + 1
         request: ReaderRequest = {"sql": sql, "parameters": list(parameters), "rows": rows, "whole": True}
@@ -97,10 +99,11 @@ class SafeDatabase:
     def stream(
         self, sql: str, batch: int = 4096, parameters: Sequence[Value] = ()
     ) -> Iterator[list[tuple[Value, ...]]]:
-        """Run one SELECT and yield its rows in batches; memory is bounded by a batch in both processes.
+        """Run one SELECT and yield its rows in batches; both processes keep only one batch in memory.
 
-        The time limit counts the engine's work over all batches, not what the caller does between them.
-        Raises as `query` does. A caller that queries between batches needs a second child process.
+        The time limit applies to the engine's work on all batches, not to the caller's work between batches.
+        Raises the same errors as `query`. A caller that runs queries between batches needs a second child
+        process.
         """
         request: ReaderRequest = {"sql": sql, "parameters": list(parameters), "rows": batch, "whole": False}
         left = self.limits.timeout_s
@@ -121,7 +124,7 @@ class SafeDatabase:
                     yield [tuple(row) for row in reply["rows"]]
 
     def close(self) -> None:
-        """Kill the idle processes; a busy one ends with its statement."""
+        """Kill the idle processes; a busy process ends after its statement."""
         self._closed = True
         while not self._idle.empty():
             self._idle.get_nowait().kill()
@@ -152,11 +155,12 @@ class SafeDatabase:
             try:
                 yield child
             except (SqlError, GeneratorExit):
-                # An abandoned stream still has a statement open; the next request closes it.
+                # An abandoned stream still has a statement open, which the next request closes.
                 self._give_back(child)
                 raise
             except BaseException:
-                # Interrupted between request and reply: the next reply would be the wrong one.
+                # Interrupted between request and reply: the process's next reply would belong to the wrong
+                # request.
                 child.kill()
                 raise
             self._source.check()

@@ -1,6 +1,6 @@
-"""Functions of all reading processes: JSON frames on stdin and stdout, and dropped privileges.
+"""Functions that all reading processes use: JSON messages on stdin and stdout, and dropped privileges.
 
-Standard library only: the process that scores SQL on SQLite sees no installed package.
+Standard library only, because the process that scores SQL on SQLite can import no installed package.
 """
 
 from __future__ import annotations
@@ -18,21 +18,23 @@ from tasks.databases.messages import ReaderRequest
 from tasks.lines import clean
 
 HEADER = struct.Struct(">I")
+"""The length of a message in bytes, which precedes the message."""
 CHUNK = 256
+"""Number of rows that are fetched at a time, so that a result that is too large is detected early."""
 
 
 class Reader(Protocol):
-    """Runs the statements of requests."""
+    """Runs the statements that requests contain."""
 
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
-        """Start or continue a statement; yield the pieces of one JSON frame."""
+        """Start or continue a statement; yield the pieces of one JSON message."""
 
     def close(self) -> None:
         """End the current statement."""
 
 
 def receive() -> object:
-    """Read one frame from stdin; None at its end."""
+    """Read one message from stdin; return None when stdin ends."""
     header = sys.stdin.buffer.read(HEADER.size)
     if len(header) < HEADER.size:
         return None
@@ -41,7 +43,7 @@ def receive() -> object:
 
 
 def send(pieces: list[bytes]) -> None:
-    """Write one frame to stdout."""
+    """Write one message, given in pieces, to stdout."""
     out = sys.stdout.buffer
     out.write(HEADER.pack(sum(map(len, pieces))))
     for piece in pieces:
@@ -50,9 +52,9 @@ def send(pieces: list[bytes]) -> None:
 
 
 def send_error(kind: str, text: str, *, broken: bool = False) -> None:
-    """Write an error frame; `kind` is one of those that the parent knows. The text becomes a plain line.
+    """Write an error message to stdout; `kind` must be known to the parent. The text becomes one line.
 
-    broken: no further statement can run in this process.
+    `broken`: no further statement can run in this process.
     """
     send(
         [json.dumps({"error": kind, "text": clean(text[:500]), "broken": broken}).encode("utf-8", "replace")]
@@ -69,7 +71,7 @@ def serve(reader: Reader, classify_error: Callable[[Exception], tuple[str, str]]
             broken = kind in {"memory", "gone"}
             try:
                 reader.close()
-            except Exception:  # noqa: BLE001 (what ended badly cannot be used again, whatever the reason)
+            except Exception:  # noqa: BLE001 (a reader that cannot be closed must not be used again)
                 broken = True
             send_error(kind, text, broken=broken)
             if broken:
@@ -81,9 +83,9 @@ def serve(reader: Reader, classify_error: Callable[[Exception], tuple[str, str]]
 def fetch(
     fetchmany: Callable[[int], Sequence[Sequence[object]]], wanted: int, max_bytes: int, chunk: int = CHUNK
 ) -> tuple[list[bytes], bool]:
-    """Fetch up to `wanted` rows as JSON; return them and whether there may be more.
+    """Fetch up to `wanted` rows as JSON; return them and whether there may be more rows.
 
-    Raises OverflowError above `max_bytes`.
+    Raises OverflowError if the rows take more than `max_bytes` bytes.
     """
     pieces: list[bytes] = []
     size = 0
@@ -104,7 +106,7 @@ def fetch(
 def frame_rows(
     columns: list[str], pieces: list[bytes], *, more: bool, types: Sequence[str] = ()
 ) -> Iterator[bytes]:
-    """Build a result's frame from rows that are already JSON."""
+    """Build the message of a result from rows that are already JSON."""
     yield b'{"columns":' + json.dumps(columns).encode() + b',"more":' + (b"true" if more else b"false")
     yield b',"types":' + json.dumps(types).encode()
     yield b',"rows":[' + b",".join(pieces) + b"]}"
@@ -121,7 +123,7 @@ def dump_rows(rows: Sequence[Sequence[object]]) -> bytes:
 
 
 def make_safe(cell: object) -> object:
-    """Convert values that JSON cannot represent: blobs to hex digits, infinite numbers to text."""
+    """Convert a value that JSON cannot represent: a blob to hex digits, an infinite number to text."""
     if isinstance(cell, bytes):
         return cell.hex()
     if isinstance(cell, float) and not math.isfinite(cell):
@@ -130,7 +132,7 @@ def make_safe(cell: object) -> object:
 
 
 def drop_privileges(memory: int, *, disk: int = 0) -> None:
-    """Forbid child processes and core dumps; limit memory and written files, in bytes."""
+    """Forbid child processes and core dumps, and limit memory and file sizes. Limits are in bytes."""
     for what, limit in (
         (resource.RLIMIT_AS, memory),
         (resource.RLIMIT_FSIZE, disk),
@@ -138,6 +140,6 @@ def drop_privileges(memory: int, *, disk: int = 0) -> None:
         (resource.RLIMIT_NOFILE, 16 if disk else 8),
         (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
     ):
-        # If a platform lacks a limit, the engine's own limits and the parent's timeout remain.
+        # Where a platform lacks a limit, the engine's own limits and the parent's timeout still apply.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(what, (limit, limit))

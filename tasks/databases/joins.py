@@ -11,7 +11,7 @@ from tasks.databases.columns import Column, split_column_id
 
 @dataclass(frozen=True, order=True)
 class Join:
-    """`JOIN right ON left.a = right.b AND ...`; `left` is already in the FROM clause."""
+    """One join: `JOIN right ON left.a = right.b AND ...`; `left` is already in the FROM clause."""
 
     left: str
     right: str
@@ -21,10 +21,10 @@ class Join:
 
 @dataclass(frozen=True, order=True)
 class JoinTree:
-    """Connected tables, and the joins from the first to all others.
+    """Connected tables, and the joins that connect the first table to all others.
 
-    A link table (two foreign keys and nothing to ask about) is in `joins` but not in `tables`. Each table
-    is used once, so two foreign keys to one table give two trees.
+    A link table (two foreign keys, and no column that people ask about) is in `joins` but not in `tables`.
+    Each table is used once, so two foreign keys to the same table give two trees.
     """
 
     tables: tuple[str, ...]
@@ -32,18 +32,18 @@ class JoinTree:
 
     @property
     def root(self) -> str:
-        """The table in FROM."""
+        """Return the table in FROM."""
         return self.tables[0]
 
     @property
     def route(self) -> tuple[str, ...]:
-        """All tables, including link tables, in the order of the FROM clause."""
+        """Return all tables, including link tables, in the order of the FROM clause."""
         return (self.root, *(join.right for join in self.joins))
 
 
 @dataclass(frozen=True, order=True)
 class _JoinKey:
-    """A foreign key from `table` to `target`."""
+    """A foreign key from `table` to `target`, as pairs of columns."""
 
     table: str
     target: str
@@ -52,7 +52,7 @@ class _JoinKey:
 
 @dataclass(frozen=True, order=True)
 class _Hop:
-    """A connection of two tables: by one key, or by the two keys of a link table."""
+    """A connection between two tables: one foreign key, or the two foreign keys of a link table."""
 
     ends: tuple[str, str]
     keys: tuple[_JoinKey, ...]
@@ -62,7 +62,7 @@ class _Hop:
 def list_join_trees(columns: Sequence[Column], max_tables: int) -> list[JoinTree]:
     """List every tree of 1 to `max_tables` connected tables, smallest first, in a fixed order.
 
-    Link tables do not count: films - film_genres - genres is a tree over films and genres.
+    Link tables do not count towards `max_tables`: films - film_genres - genres is a tree of films and genres.
     """
     keys = _collect_keys(columns)
     links = _find_links(columns, keys)
@@ -86,7 +86,8 @@ def _collect_keys(columns: Iterable[Column]) -> list[_JoinKey]:
             pairs[column.table, target].append((column.name, name))
     keys: list[_JoinKey] = []
     for (table, target), on in pairs.items():
-        # Keys to different columns of a table are one composite key, keys to the same column alternatives.
+        # Keys to different columns of a table form one composite key; keys to the same column are
+        # alternatives.
         composite = len({theirs for _, theirs in on}) == len(on)
         keys.extend(
             _JoinKey(table, target, part)
@@ -132,7 +133,7 @@ def _grow(
 
 
 def _order_joins(members: frozenset[str], chosen: frozenset[_Hop]) -> JoinTree:
-    """Order a set of hops as joins of a FROM clause that starts at the first table by name."""
+    """Order a set of hops as joins of a FROM clause that starts at the table with the first name."""
     tables = tuple(sorted(members))
     reached, waiting, joins = {tables[0]}, sorted(chosen), []
     while waiting:

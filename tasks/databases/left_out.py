@@ -1,4 +1,4 @@
-"""List catalogue objects that are not read as tables: partitions, index tables, views, other schemas."""
+"""List objects in the catalogue that are not read as tables: partitions, views, other schemas and more."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ heirs (child, root) AS (
   SELECT child, above FROM up WHERE pg_table_is_visible(above) AND NOT EXISTS (
     SELECT FROM up higher WHERE higher.child = up.above AND pg_table_is_visible(higher.above)))
 """
-"""PostgreSQL's partitions, and tables by INHERITS, each with the tables that are read and have its rows."""
+"""SQL for PostgreSQL's partitions and tables made with INHERITS, with the tables that are read and contain
+their rows."""
 CHILDREN = f"""{READ_THROUGH}
 SELECT c.oid::regclass::text AS name, c.relname AS raw, pg_table_is_visible(c.oid) AS visible,
   (SELECT string_agg(root::regclass::text, ', ' ORDER BY 1) FROM heirs WHERE child = c.oid) AS roots,
@@ -50,11 +51,11 @@ WHERE table_schema = DATABASE() AND table_type LIKE '%VIEW' ORDER BY 1
 """,
 }
 KINDS["mariadb"] = KINDS["mysql"]
-"""Views and foreign tables, each with its kind."""
+"""Query of each engine for views and foreign tables, each with its kind."""
 TABLES = "SELECT name, coalesce(sql, '') FROM sqlite_master WHERE type = 'table' ORDER BY 1"
 VIRTUAL = re.compile(r"CREATE VIRTUAL TABLE .*?\bUSING\s+[\"'`\[]?(\w+)", re.IGNORECASE | re.DOTALL)
 CONTENT = re.compile(r"\bcontent\s*=\s*[\"'`\[]?(\w+)", re.IGNORECASE)
-"""The table over which a full-text index is made."""
+"""Matches the option that names the table which a full-text index covers."""
 SHADOWS = {
     "fts3": ("content", "docsize", "segdir", "segments", "stat"),
     "fts4": ("content", "docsize", "segdir", "segments", "stat"),
@@ -63,14 +64,14 @@ SHADOWS = {
     "rtree_i32": ("node", "parent", "rowid"),
     "geopoly": ("node", "parent", "rowid"),
 }
-"""A module of virtual tables -> the endings of the tables in which it keeps an index."""
+"""Module of virtual tables -> name endings of the tables in which the module stores its index."""
 LISTINGS = frozenset({"fts5vocab", "fts4aux", "fts3tokenize"})
-"""Modules whose tables list what is in an index."""
+"""Modules whose virtual tables list the contents of an index."""
 
 
 @dataclass(frozen=True)
 class UnreadPart:
-    """A part of a database that is not read. reason: the drop reason."""
+    """A part of a database that is not read. `reason`: the reason in the list of dropped rows."""
 
     reason: str
     what: str
@@ -79,9 +80,9 @@ class UnreadPart:
 
 
 def list_inner(connection: Connection) -> dict[str, UnreadPart]:
-    """Map the tables that hold parts of other tables to what is said of them.
+    """Map each table that only contains parts of other tables to a description of why it is not read.
 
-    The key is the name as the catalogue spells it; one that is not on the search path has a schema before it.
+    The key is the table's name as the catalogue spells it, with its schema if that is not on the search path.
     """
     if connection.dialect.name == "sqlite":
         tables = {str(name): str(sql) for name, sql in connection.exec_driver_sql(TABLES)}
@@ -102,14 +103,14 @@ def list_inner(connection: Connection) -> dict[str, UnreadPart]:
 
 
 def list_schemas(connection: Connection) -> list[UnreadPart]:
-    """Name PostgreSQL's schemas outside of the search path that hold tables."""
+    """List PostgreSQL's schemas outside the search path that contain tables."""
     if connection.dialect.name != "postgresql":
         return []
     schemas = [
         (str(name), int(count), bool(listed)) for name, count, listed in connection.execute(text(SCHEMAS))
     ]
     path = [*connection.scalars(text(PATH)), *(name for name, _, listed in schemas if not listed)]
-    # A blank or backslash of an option has a backslash before it.
+    # In a connection option, blanks and backslashes are escaped with a backslash.
     option = re.sub(r"([\\\s])", r"\\\1", "search_path=" + ",".join(path))
     hint = f"to read it, add ?options={quote('-c' + option, safe=',')} to the url"
     return [
@@ -131,7 +132,7 @@ def _say_held(count: int) -> str:
 
 
 def list_kinds(connection: Connection) -> list[UnreadPart]:
-    """Name the views and foreign tables."""
+    """List the views and foreign tables."""
     query = KINDS.get(connection.dialect.name)
     return [
         UnreadPart("view" if "view" in kind else "foreign_table", f"{kind} {name} is", "only tables are")
@@ -140,7 +141,7 @@ def list_kinds(connection: Connection) -> list[UnreadPart]:
 
 
 def _explain_internal(name: str, tables: Mapping[str, str]) -> str:
-    """Say why a table of SQLite holds no data of its own; empty where it does. tables: name -> its SQL."""
+    """Explain why a SQLite table has no data of its own; "" if it has. `tables`: name -> its SQL."""
     if name.startswith("sqlite_"):
         return "SQLite keeps its own records there"
     known = {table.lower() for table in tables}

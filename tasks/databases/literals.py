@@ -21,18 +21,19 @@ PIECES = re.compile(
 
 
 def bind(sql: str, dialect: str, columns: Iterable[Column]) -> tuple[str, tuple[Value, ...]]:
-    """Convert canonical SQL to what an engine of a dialect is sent: a statement and its bound values.
+    """Convert canonical SQL for an engine: return a statement and its bound values.
 
-    columns: of the database, as `translate` needs them; other dialects than the canonical bind nothing.
+    `columns`: the columns of the database, for `translate`. Only the canonical dialect, SQLite's, gets bound
+    values.
     """
     return split_literals(sql) if dialect == CANONICAL else (translate(sql, dialect, columns), ())
 
 
 def split_literals(sql: str) -> tuple[str, tuple[Value, ...]]:
-    """Split canonical SQL into a statement with question marks and the values that stand for them.
+    """Split canonical SQL into a statement with question marks and the values for them.
 
-    SQLite compares a value that is bound as it compares the literal. What is not a literal beside an operator
-    stays, so that the two always mean the same.
+    SQLite compares a bound value in the same way as the literal. A value that is not a literal next to an
+    operator stays in the statement, so that the meaning never changes.
     """
     values: list[Value] = []
 
@@ -41,7 +42,7 @@ def split_literals(sql: str) -> tuple[str, tuple[Value, ...]]:
         if text is None:
             return match.group()
         value = read_literal(text)
-        if isinstance(value, int) and not -LARGEST <= value < LARGEST:  # which SQLite reads as a float
+        if isinstance(value, int) and not -LARGEST <= value < LARGEST:  # SQLite would read it as a float
             return match.group()
         values.append(value)
         return f"{match['operator']}?"
@@ -50,7 +51,7 @@ def split_literals(sql: str) -> tuple[str, tuple[Value, ...]]:
 
 
 def read_literal(text: str) -> str | int | float:
-    """Read a literal of canonical SQL: a text in quotes, an integer or a float."""
+    """Read a literal of canonical SQL: a quoted text, an integer or a float."""
     if text.startswith("'"):
         return text[1:-1].replace("''", "'")
     return float(text) if set(text) & set(".eE") else int(text)

@@ -1,4 +1,4 @@
-"""The JSON frames between `SafeDatabase` and its reading processes. Standard library only, as frames.py."""
+"""The JSON messages between `SafeDatabase` and its reading processes. Standard library only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 
 class Limits(TypedDict):
-    """Limits in the first frame of a request: memory, written files and result, in bytes."""
+    """Resource limits in a process's first message: memory, written files and result, in bytes."""
 
     memory: int
     disk: int
@@ -15,15 +15,16 @@ class Limits(TypedDict):
 
 
 class SqliteSetup(Limits):
-    """The first frame of a process that reads SQLite. uri: of the file."""
+    """The first message to a process that reads SQLite. `uri`: the URI of the database file."""
 
     uri: str
 
 
 class ServerSetup(Limits):
-    """The first frame of a process that reads a server.
+    """The first message to a process that reads a server.
 
-    connect: arguments of its driver, with password. any_account: one that may write is not refused.
+    `connect`: arguments for the driver, including the password. `any_account`: accept an account that may
+    write.
     """
 
     dialect: str
@@ -32,10 +33,11 @@ class ServerSetup(Limits):
 
 
 class ReaderRequest(TypedDict, total=False):
-    """A request: with `sql` it starts a statement, without it continues the last one.
+    """A request. With `sql` it starts a statement, without `sql` it continues the last one.
 
-    rows: the number of rows wanted. whole: the result is not streamed. seconds: the time limit. clock: the
-    time that the statement is told, in seconds since 1970, where its engine can be told one; None is now.
+    `rows`: maximum number of rows to return. `whole`: the result is not streamed. `seconds`: the time limit.
+    `clock`: the time that the statement sees, in seconds since 1970, if its engine supports that; None uses
+    the real time.
     """
 
     sql: str
@@ -49,8 +51,8 @@ class ReaderRequest(TypedDict, total=False):
 class ReaderReply(TypedDict, total=False):
     """A reply: rows of a result, or an error with its kind and text.
 
-    types: of the columns on a server, by the engine's names; empty where unknown.
-    more: there may be more rows. broken: the process has ended with the error.
+    `types`: types of the columns on a server, with the engine's names; empty if unknown. `more`: whether
+    there may be more rows. `broken`: whether the process has ended because of the error.
     """
 
     columns: list[str]

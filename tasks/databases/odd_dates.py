@@ -1,4 +1,4 @@
-"""Read dates and times of PostgreSQL that Python cannot hold as text: infinity, 44 BC, 24:00:00."""
+"""Read PostgreSQL dates and times that Python cannot represent, such as 44 BC or infinity, as text."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ LOADERS: dict[str, type[Loader]] = {
     "timestamptz": own.TimestamptzLoader,
     "interval": own.IntervalLoader,
 }
+"""Type of PostgreSQL -> its loader, which fails for values that Python cannot represent."""
 
 
 def read_odd_dates(connection: Connection[object]) -> None:
-    """Have a connection give such cells as text, instead of an error for the whole result."""
+    """Make a connection return dates and times that Python cannot represent as text, not as an error."""
     for name, loader in LOADERS.items():
         connection.adapters.register_loader(name, _make_lenient(loader))
 

@@ -1,4 +1,4 @@
-"""Names of tables and columns in SQL, quoted where they must be."""
+"""Write names of tables and columns in SQL, quoted only if necessary."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ RESERVED = frozenset([
     "primary", "raise", "references", "returning", "right", "select", "set", "table", "then", "to",
     "transaction", "true", "union", "unique", "update", "user", "using", "values", "when", "where", "with",
 ])  # fmt: skip
-"""What SQLite takes as no name, and what other engines do not."""
+"""Words that must be quoted as names in SQLite or on other engines."""
 
 
 def quote_column(column: str) -> exp.Column:
-    """Build a column, given by its id, quoted only where its names need it."""
+    """Build a column expression from a column's id, with quotes only around names that need them."""
     table, name = split_column_id(column)
     return exp.column(quote_name(name), table=quote_name(table))
 
 
 def quote_name(name: str) -> exp.Identifier:
-    """Build an identifier, quoted only if it needs quotes."""
+    """Build an identifier, with quotes only if the name needs them."""
     return exp.to_identifier(name, quoted=needs_quotes(name))
 
 
 def needs_quotes(name: str) -> bool:
-    """Return whether a name must be quoted: a reserved word, or not a plain identifier."""
+    """Return whether a name must be quoted, because it is reserved or not a plain identifier."""
     return not PLAIN.fullmatch(name) or name.lower() in RESERVED

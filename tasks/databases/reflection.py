@@ -1,4 +1,4 @@
-"""Read a database's schema, without reading any cell."""
+"""Read a database's schema without reading any cell."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ from tasks.databases.entry import DatabaseEntry, name_cause
 from tasks.databases.left_out import UnreadPart, list_inner, list_kinds, list_schemas
 
 IDENTIFIER = re.compile(r"(^|[_ ])(id|qid|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
+"""Matches names of columns that contain identifiers."""
 SPOKEN = re.compile(r"[^\W\d_]+(['-][^\W\d_]+)*( [^\W\d_]+(['-][^\W\d_]+)*){0,5}")
-"""Words as they stand in a sentence, six at most."""
+"""Matches up to six words as they are written in a sentence."""
 GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
     (types.Boolean, "boolean"),
     (types.Integer, "integer"),
@@ -36,6 +37,7 @@ GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
     (types.Uuid, "text"),
     (mysql.YEAR, "integer"),
 )
+"""Type in SQLAlchemy -> generic type; the first match counts."""
 DECLARED: tuple[tuple[str, str], ...] = (
     ("BOOL", "boolean"), ("DATE", "date"), ("TIME", "date"), ("STRING", "text"), ("MEMO", "text"),
     ("UNIQUEID", "text"), ("UUID", "text"), ("GUID", "text"), ("ENUM", "text"), ("XML", "text"),
@@ -43,16 +45,16 @@ DECLARED: tuple[tuple[str, str], ...] = (
     ("BINARY", "other"), ("IMAGE", "other"), ("RAW", "other"), ("MONEY", "real"), ("CURRENCY", "real"),
     ("NUMBER", "real"), ("FIXED", "real"), ("SERIAL", "integer"), ("YEAR", "integer"),
 )  # fmt: skip
-"""What a type declared in SQLite holds -> its generic type, where SQLAlchemy does not know it."""
+"""Part of a type declared in SQLite -> its generic type, for types that SQLAlchemy does not know."""
 AFFINE = ("INT", "CHAR", "CLOB", "TEXT", "BLOB", "REAL", "FLOA", "DOUB")
-"""What SQLite, and SQLAlchemy after it, looks for in a declared type."""
+"""Parts of a declared type that SQLite, and so SQLAlchemy, recognises."""
 
 
 def reflect(database: DatabaseEntry | Path) -> list[Column]:
     """Read tables, columns, types, keys and nullability, sorted by table and column.
 
-    Only the catalogue is queried: no cell of a user's table is read. Views are left out.
-    Raises BadInput if the database cannot be opened, DatabaseGone if a server does not answer.
+    Only the catalogue is queried: no cell of a user's table is read. Views are skipped. Raises BadInput if
+    the database cannot be opened, and DatabaseGone if a server does not answer.
     """
     entry = (
         database if isinstance(database, DatabaseEntry) else DatabaseEntry(name=database.stem, file=database)
@@ -62,7 +64,7 @@ def reflect(database: DatabaseEntry | Path) -> list[Column]:
 
 
 def reflect_times(database: DatabaseEntry) -> dict[str, frozenset[str]]:
-    """Say what columns of each name are, in tables and views: `date` (or a timestamp), `time`, `other`."""
+    """Map column names, of tables and views, to kinds: `date` (or a timestamp), `time`, `other`."""
     found: dict[str, set[str]] = {}
     with _connect(database) as connection:
         for columns in inspect(connection).get_multi_columns(kind=ObjectKind.ANY).values():
@@ -75,9 +77,9 @@ def reflect_times(database: DatabaseEntry) -> dict[str, frozenset[str]]:
 
 
 def list_unread(database: DatabaseEntry | Path) -> list[UnreadPart]:
-    """List what `reflect` leaves out: schemas, views, partitions, internal and unreadable tables, keys.
+    """List the parts that `reflect` skips: schemas, views, partitions, internal or unreadable tables, keys.
 
-    Raises as `reflect`.
+    Raises the same errors as `reflect`.
     """
     entry = (
         database if isinstance(database, DatabaseEntry) else DatabaseEntry(name=database.stem, file=database)
@@ -102,7 +104,10 @@ def list_unread(database: DatabaseEntry | Path) -> list[UnreadPart]:
 
 
 def is_empty(database: DatabaseEntry, tables: Iterable[str]) -> bool:
-    """Return whether none of the tables has a row; no, where one may not be read. Raises as `reflect`."""
+    """Return whether no table has a row; False if a table cannot be read.
+
+    Raises the same errors as `reflect`.
+    """
     with _connect(database) as connection:
         for name in tables:
             try:
@@ -126,7 +131,7 @@ def _connect(entry: DatabaseEntry) -> Iterator[Connection]:
 
 
 def reflect_connection(connection: Connection) -> list[Column]:
-    """Read the schema that a connection sees. Raises SQLAlchemyError."""
+    """Read the schema that is visible to a connection. Raises SQLAlchemyError."""
     with warnings.catch_warnings():
         # SQLite allows any word as a type; types unknown to SQLAlchemy become `other`.
         warnings.simplefilter("ignore", SAWarning)
@@ -156,11 +161,11 @@ def reflect_connection(connection: Connection) -> list[Column]:
 def _read_shapes(
     connection: Connection, inspector: Inspector, lost: dict[str, str]
 ) -> dict[str, list[ReflectedColumn]]:
-    """Read the columns of every table that is read, by table, sorted.
+    """Read the columns of all readable tables, as table -> columns, sorted by table.
 
-    A table whose catalogue entry the engine cannot read is left out, and `lost` says why: a virtual table of
-    a module that is not there, or one that this account may not see. Raises SQLAlchemyError if that is so of
-    every table, or the connection is lost.
+    A table whose catalogue entry the engine cannot read is skipped, and `lost` gets the reason. For example,
+    it is a virtual table of a missing module, or the account has no right to see it. Raises SQLAlchemyError
+    if no table can be read or if the connection is lost.
     """
     inner = list_inner(connection)
     shapes: dict[str, list[ReflectedColumn]] = {}
@@ -178,9 +183,10 @@ def _read_shapes(
 
 
 def _read_declared(connection: Connection, tables: Iterable[str]) -> dict[tuple[str, str], str]:
-    """Read the generic types of SQLite's columns whose declared types SQLAlchemy does not know.
+    """Read the generic types of SQLite columns whose declared types SQLAlchemy does not know.
 
-    It would call them NUMERIC, since SQLite stores what looks like a number as one there.
+    SQLAlchemy would report such types as NUMERIC, because SQLite stores values that look like numbers as
+    numbers there.
     """
     quote = connection.dialect.identifier_preparer.quote_identifier
     found = {}
@@ -199,7 +205,7 @@ def _resolve_references(
 ) -> dict[str, str]:
     """Map each foreign-key column to the id of the column it points to, in the catalogue's spelling.
 
-    SQLite accepts keys in another case, and keys to missing tables or columns; the latter are ignored.
+    SQLite accepts keys in another case, and keys to missing tables or columns; the latter are ignored here.
     """
     found: dict[str, str] = {}
     for constraint in sorted(constraints, key=_order_key):
@@ -223,15 +229,15 @@ def _find_table(constraint: ReflectedForeignKeyConstraint, shapes: Iterable[str]
 
 
 def _order_key(constraint: ReflectedForeignKeyConstraint) -> tuple[list[str], str, list[str]]:
-    """Sort constraints by their columns: their names differ between engines."""
+    """Return the sort key of a constraint: its columns, because names differ between engines."""
     return constraint["constrained_columns"], constraint["referred_table"], constraint["referred_columns"]
 
 
 def read_comment(comment: str | None) -> str:
-    """Read what a catalogue's comment calls a thing: a few words; empty if it is a longer remark, or none."""
+    """Return the name that a catalogue's comment gives a table or column; "" if it is a longer remark."""
     text = " ".join((comment or "").split()).rstrip(".")
     first, _, rest = text.partition(" ")
-    # A capital at the beginning is that of a sentence, unless it is an abbreviation.
+    # The first letter is capitalised as in a sentence, unless the word is an abbreviation.
     text = text if first.isupper() else f"{first.lower()} {rest}".strip()
     return text if SPOKEN.fullmatch(text) else ""
 

@@ -1,7 +1,7 @@
-"""Write values of a database: as plain text for fillings and answers, and as people write them in a sentence.
+"""Write database values as plain text for fillings and answers, and as people write them in a sentence.
 
-Each writer has a reader that gives the value back. A kind is a column's type, or `moment` for a date with a
-time; empty where it is not known: then a text that is an ISO date is one.
+Each writing function has a reading function that returns the value. A kind is a column's type, or `moment`
+for a date with a time. If the kind is unknown (empty), a text in ISO date format counts as a date.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tasks.databases.values import Value
 DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d)(?::(\d\d(?:\.\d+)?))?(?:Z|\+00(?::00)?)?")
 LARGE = re.compile(r"(-?)([1-9]\d{4,})(\.\d+)?")
-"""A number whose thousands are parted by commas: one of five digits or more."""
+"""Matches numbers with five or more digits, whose thousands are separated by commas."""
 NUMBERS = ("integer", "real")
 SAID_DATE = re.compile(r"(\d{1,2}) ([A-Z][a-z]+) (\d{4})")
 SAID_MOMENT = re.compile(r"(\d{1,2} [A-Z][a-z]+ \d{4}), (\d\d:\d\d)(:\d\d(?:\.\d+)?)?")
@@ -26,7 +26,7 @@ MONTHS = {name: number for number, name in enumerate(month_name) if name}
 
 
 def name_kinds(columns: Iterable[Column]) -> Mapping[str, str]:
-    """Map the ids of columns to the kinds by which their values are written."""
+    """Map the ids of columns to their kinds, which decide how values are written."""
     return {column.id: column.form or column.type for column in columns}
 
 
@@ -37,27 +37,28 @@ def write_plain(value: Value) -> str:
     text = f"{value:.10g}"
     if "e" not in text or not -20 < Decimal(text).adjusted() < 20:
         return text
-    # Its own digits: ten are not enough for an amount that has more before the point.
+    # All digits of the number: ten digits are not enough for an amount with more digits before the point.
     plain = f"{Decimal(repr(value)):f}"
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 
 def read_plain(text: str, kind: str) -> Value:
-    """Read a value from its plain text: the value that a query compares with. Raises ValueError."""
+    """Read a value from its plain text, as a query compares it. Raises ValueError if it is not valid."""
     if kind == "integer" or (kind == "real" and re.fullmatch(r"-?\d+", text)):
         return int(text)
     return float(text) if kind == "real" else text
 
 
 def round_bound(value: Value) -> Value:
-    """Return the number that a value's plain text says, which a bound in SQL and its text have in common."""
+    """Round a float to the value of its plain text, so that a bound in SQL equals the text."""
     return float(write_plain(value)) if isinstance(value, float) else value
 
 
 def write_said(text: str, kind: str = "", *, grouped: bool = False) -> str:
-    """Write a value for a sentence from its plain text: 23 March 1978; 17 July 1996, 10:30; else as it is.
+    """Convert a value's plain text to its form in a sentence: 23 March 1978; 17 July 1996, 10:30.
 
-    grouped: part the thousands of a number: 5,000,000. What is in a text column stays as it is.
+    Other values are not changed, and neither are the values of text columns. `grouped`: separate the
+    thousands of large numbers, as in 5,000,000.
     """
     if kind in ("date", "moment", "") and (said := _say_time(text)):
         return said
@@ -67,7 +68,7 @@ def write_said(text: str, kind: str = "", *, grouped: bool = False) -> str:
 
 
 def read_said(text: str, kind: str) -> str:
-    """Read the plain text of a value back from a sentence's."""
+    """Convert a value's form in a sentence back to its plain text."""
     if kind in ("date", "moment"):
         if found := SAID_MOMENT.fullmatch(text):
             return f"{_read_day(found[1])} {found[2]}{found[3] or ':00'}"

@@ -1,4 +1,4 @@
-"""Read a SQLite file and detect changes while it is read."""
+"""Read a SQLite file, and detect changes to it while it is read."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from tasks.databases.child import ReaderProgram
 from tasks.errors import BadInput
 
 GRACE_S = 0.3
+"""Seconds after the time limit until the reading process is killed. Meanwhile SQLite can stop the
+statement."""
 Stamp = tuple[int, int, int]
+"""Modification time in nanoseconds, size in bytes and inode of a file."""
 
 
 class Snapshot:
-    """A SQLite file that does not change while it is read.
+    """A SQLite file that must not change while it is read.
 
-    A file without a write-ahead log is read in place, without locks (`immutable`), and `check` detects
-    changes. A file with a write-ahead log is copied first: a reader without locks would not see the log.
+    A file without a write-ahead log is read in place without locks (`immutable`), and `check` detects
+    changes. A file with a write-ahead log is copied first, because a reader without locks would not see the
+    log.
     """
 
     def __init__(self, path: Path) -> None:
@@ -35,12 +39,12 @@ class Snapshot:
 
     @property
     def uri(self) -> str:
-        """The file's URI for a connection without locks that cannot write."""
+        """Return the file's URI for a read-only connection without locks."""
         return f"file:{quote(str(self._file.resolve()))}?mode=ro&immutable=1"
 
     @property
     def program(self) -> ReaderProgram:
-        """The program that reads it."""
+        """Return the program that reads the file."""
         return ReaderProgram(str(self.source), "tasks.databases.sqlite_child", {"uri": self.uri}, GRACE_S)
 
     def check(self) -> None:

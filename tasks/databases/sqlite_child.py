@@ -1,7 +1,7 @@
 """The process that runs model-written SQL on SQLite: it can only read, and it can be killed.
 
-Started by tasks.databases.child, it takes requests on stdin and answers on stdout. It opens one file
-read-only and, before the first request, gives up writing files, starting processes and unlimited memory.
+tasks.databases.child starts it; it reads requests from stdin and writes replies to stdout. It opens one file
+read-only. Before the first request, it gives up writing files and starting processes, and limits its memory.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from tasks.databases.messages import ReaderRequest, SqliteSetup
 from tasks.databases.sqlite_process import Timed, classify_error, serve_process, set_limits, set_pragmas
 from tasks.limits import limit_cpu
 
-# Left out: random and randomblob (not deterministic), zeroblob (size without work), the current_ family,
-# load_extension, and everything that reveals the engine or the connection.
+# Functions that are not allowed: random and randomblob (not deterministic), zeroblob (large size without
+# work), the current_ functions, load_extension, and functions that reveal the engine or the connection.
 HARMLESS = """
 abs acos acosh asin asinh atan atan2 atanh ceil ceiling char coalesce concat concat_ws cos cosh date
 datetime degrees exp floor format glob hex ifnull iif instr julianday length like likelihood likely
@@ -30,6 +30,7 @@ json_group_array json_group_object json_each json_tree -> ->>
 """
 FUNCTIONS = frozenset(HARMLESS.split())
 VIRTUAL = frozenset({"json_each", "json_tree"})
+"""Table-valued functions that a query may use."""
 LIMITS = {
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
     sqlite3.SQLITE_LIMIT_COLUMN: 500,
@@ -39,10 +40,11 @@ LIMITS = {
     sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 500,
     sqlite3.SQLITE_LIMIT_VARIABLE_NUMBER: 1_000,
 }
+"""SQLite's limits on the size of a statement and its parts."""
 
 
 class SqliteReader:
-    """The connection, its limits, and the current statement."""
+    """A connection to a SQLite file, with its limits and the current statement."""
 
     def __init__(self, setup: SqliteSetup) -> None:
         self.bytes: int = setup["bytes"]
@@ -52,9 +54,9 @@ class SqliteReader:
         store = f"temp_store = {'FILE' if setup['disk'] else 'MEMORY'}"
         set_pragmas(self.connection, setup, ("query_only = ON", store, "cell_size_check = ON"))
         names = self.connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
-        # Not by SQLite's own `lower`, which leaves letters as they are that are not ASCII.
+        # Not with SQLite's `lower`, which only converts ASCII letters.
         self.tables = {name.lower() for (name,) in names} | VIRTUAL
-        # A table-valued function is created at its first use, by steps that the authorizer would refuse.
+        # SQLite creates a table-valued function at its first use, in steps that the authorizer would refuse.
         for name in sorted(VIRTUAL):
             self.connection.execute(f"SELECT 1 FROM {name}('[]')").fetchall()  # noqa: S608 (constants)
         set_limits(self.connection, setup, LIMITS)
@@ -63,7 +65,7 @@ class SqliteReader:
         drop_privileges(setup["memory"], disk=setup["disk"])
 
     def authorize(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
-        """Allow reading the user's tables and harmless functions, and nothing else."""
+        """Allow reading the user's tables and calling harmless functions; deny everything else."""
         if action in {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE}:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_READ and (first or "").lower() in self.tables:
@@ -76,7 +78,7 @@ class SqliteReader:
         return sqlite3.SQLITE_DENY
 
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
-        """Start or continue a statement; yield the pieces of one JSON frame."""
+        """Start or continue a statement; return the pieces of one JSON message."""
         self.timed.start(request["seconds"])
         limit_cpu(request["seconds"])
         if "sql" in request:
@@ -100,10 +102,10 @@ class SqliteReader:
 
 @lru_cache(maxsize=1024)
 def check_once(sql: str) -> None:
-    """Raise SqlRefused unless a text is one SELECT; with other parameters it is not parsed again."""
+    """Raise SqlRefused unless a text is one SELECT. The result is cached, so each text is parsed once."""
     check_select(sql)
 
 
 def main() -> None:
-    """Open the file of the first frame and answer requests."""
+    """Open the file named in the first message and answer requests."""
     serve_process(SqliteReader, classify_error)

@@ -1,4 +1,4 @@
-"""Functions of the processes that run SQL on SQLite: connection limits, errors and requests."""
+"""Functions for the processes that run SQL on SQLite: connection limits, errors and requests."""
 
 from __future__ import annotations
 
@@ -12,26 +12,27 @@ from tasks.databases.messages import Limits
 from tasks.errors import SqlRefused
 
 PROGRESS_STEPS = 20_000
-"""SQLite instructions between two checks of the time limit."""
+"""Number of SQLite instructions between two checks of the time limit."""
 INTERRUPTED = "interrupted"
+"""SQLite's message for a statement that was stopped."""
 LIMITS: Mapping[int, int] = {
     sqlite3.SQLITE_LIMIT_VDBE_OP: 250_000,
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
-"""Of every connection."""
+"""Limits for every connection."""
 
 
 def set_pragmas(connection: sqlite3.Connection, setup: Limits, pragmas: Iterable[str]) -> None:
-    """Distrust what stands in the schema, limit the heap, and set some other pragmas."""
+    """Make the connection distrust the schema, limit its heap, and set the pragmas in `pragmas`."""
     heap = f"hard_heap_limit = {setup['memory'] * 3 // 4}"
     for pragma in ("trusted_schema = OFF", heap, *pragmas):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def set_limits(connection: sqlite3.Connection, setup: Limits, limits: Mapping[int, int]) -> None:
-    """Limit values to the bytes of a result, and set LIMITS and some other limits."""
+    """Limit values to the maximum bytes of a result, and set LIMITS and the limits in `limits`."""
     for category, limit in {sqlite3.SQLITE_LIMIT_LENGTH: setup["bytes"], **LIMITS, **limits}.items():
         connection.setlimit(category, limit)
 
@@ -44,11 +45,11 @@ class Timed:
         connection.set_progress_handler(self.is_late, PROGRESS_STEPS)
 
     def start(self, seconds: float) -> None:
-        """Let the time begin."""
+        """Start the time limit."""
         self.deadline = time.monotonic() + seconds
 
     def check(self) -> None:
-        """Raise SQLite's error if the time is over: short statements never reach the progress handler."""
+        """Raise SQLite's error if the time is over. Short statements never call the progress handler."""
         if self.is_late():
             raise sqlite3.OperationalError(INTERRUPTED)
 
@@ -58,10 +59,10 @@ class Timed:
 
 
 def classify_error(error: Exception) -> tuple[str, str]:
-    """Return an error's kind, one that the parent knows, and its message.
+    """Return an error's kind, which must be known to the parent process, and its message.
 
-    By SQLite's code where it has one: the message may hold names of the database, such as a column
-    `interrupted`.
+    SQLite's error code decides if there is one, because the message may contain names from the database, such
+    as a column named `interrupted`.
     """
     text = str(error) or type(error).__name__
     code = getattr(error, "sqlite_errorname", "")
@@ -79,9 +80,10 @@ def classify_error(error: Exception) -> tuple[str, str]:
 
 
 def is_refusal(error: Exception, code: str, text: str) -> bool:
-    """Return whether the parser, the authorizer or the driver refused a statement. `text` is its message.
+    """Return whether the parser, the authorizer or the driver refused a statement. `text`: its message.
 
-    A function that is not allowed has the code of any error.
+    SQLite reports a function that is not allowed with a general error code, so it is recognised by the
+    message.
     """
     return (
         isinstance(error, SqlRefused)
@@ -93,7 +95,7 @@ def is_refusal(error: Exception, code: str, text: str) -> bool:
 def serve_process(
     open_reader: Callable[[Any], Reader], classify: Callable[[Exception], tuple[str, str]]
 ) -> None:
-    """Open a reader by the first frame and answer requests."""
+    """Open a reader with the first message and answer requests."""
     setup = receive()
     if setup is None:
         return

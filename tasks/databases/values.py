@@ -11,9 +11,11 @@ from typing import Any
 
 Value = str | int | float | None
 LARGEST = 2**63
+"""The smallest positive integer that SQLite cannot store as an integer."""
 UNDECODABLE = "\ufffd"
-"""What stands for bytes of a text that are not valid UTF-8."""
+"""The character that replaces bytes of a text that are not valid UTF-8."""
 PLAIN = frozenset({str, int, float, type(None)})
+"""Types that need no conversion."""
 
 
 def to_plain_row(row: Iterable[Any]) -> list[Value]:
@@ -22,10 +24,11 @@ def to_plain_row(row: Iterable[Any]) -> list[Value]:
 
 
 def to_plain(cell: object) -> Value:
-    """Convert a driver's cell to what SQLite stores for the same value.
+    """Convert a driver's cell to the value that SQLite stores for it.
 
-    Whole decimals become integers, other decimals floats; booleans 1 and 0; dates and times ISO text with
-    a space; blobs hex digits; everything else text, JSON with sorted keys.
+    Whole decimals become integers, and other decimals become floats. Booleans become 1 and 0. Dates and times
+    become ISO text with a space, and blobs become hex digits. Everything else becomes text (JSON with sorted
+    keys).
     """
     if cell is None or (isinstance(cell, (str, int, float)) and type(cell) in PLAIN):
         return cell
@@ -48,12 +51,12 @@ def to_plain(cell: object) -> Value:
 
 
 def to_plain_float(number: float) -> float | str:
-    """Return a finite float as it is, another one as text."""
+    """Return a finite float unchanged, and any other float as text."""
     return number if math.isfinite(number) else str(number)
 
 
 def format_duration(duration: timedelta) -> str:
-    """Format a duration as MariaDB formats a TIME: hours, minutes, seconds."""
+    """Format a duration as MariaDB formats a TIME: hours, minutes and seconds."""
     sign, rest = ("-", -duration) if duration < timedelta() else ("", duration)
     hours, seconds = divmod(rest.days * 86_400 + rest.seconds, 3_600)
     fraction = f".{rest.microseconds:06d}" if rest.microseconds else ""
@@ -61,7 +64,7 @@ def format_duration(duration: timedelta) -> str:
 
 
 def rank_value(value: Value) -> tuple[int, float, str]:
-    """Return what values are sorted by: NULL, then numbers, then text by code points."""
+    """Return the sort key of a value: NULL first, then numbers, then text by code points."""
     if value is None:
         return (0, 0, "")
     return (2, 0, value) if isinstance(value, str) else (1, value, "")

@@ -1,1 +1,1 @@
-"""Asking models: requests, the ledger, the client, the budget and the embedded model."""
+"""Ask models: requests, the ledger, clients, the budget and embedded models."""

@@ -1,4 +1,4 @@
-"""Probe an endpoint with a few short requests: whether it answers, and which constraints it supports."""
+"""Send a few short requests to an endpoint to find out whether it answers and which features it supports."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ from tasks.models.sending.failures import SENDING_ERRORS
 from tasks.models.settings import Endpoint
 
 RETRIES, DEADLINE_S = 1, 120.0
-"""A try ends sooner than a run's call: a person waits for it."""
+"""A probe's calls retry less and have a shorter deadline than a run's calls, because a person waits for the
+result."""
 SHORT, LONG = 64, 2048
-"""Tokens of a reply: of an ordinary model, and of one that reasons before it answers."""
+"""Maximum tokens of a reply: SHORT for an ordinary model, LONG for a model that reasons before it answers."""
 OMITTED = ("temperature", "top_p", "seed")
-"""Decoding parameters that some models refuse by name."""
+"""Decoding parameters that some models refuse; the refusal then contains the parameter's name."""
 QUESTION = "What colour is a ripe tomato? Answer in one plain sentence."
-"""Nobody answers it in the forms below, unless decoding is held to them."""
+"""A question whose natural answer has none of the forms below. A reply in such a form shows that the endpoint
+enforced the constraint."""
 WOODS = ("walnut", "cedar")
+"""The only answers that the test grammar and the test schema allow."""
 GRAMMAR = "root ::= " + " | ".join(f'"{wood}"' for wood in WOODS)
 SCHEMA: Mapping[str, object] = {
     "type": "object",
@@ -42,32 +45,37 @@ TOOL = Tool(
     {"type": "object", "properties": {"words": {"type": "string", "title": "Words"}}, "required": ["words"]},
 )
 WINDOWS = ("max_model_len", "context_length", "context_window", "n_ctx")
-"""What servers call a model's context in their list of models."""
+"""Names that servers use for a model's context length in their list of models."""
 
 OpenClient = Callable[[Endpoint], ModelClient]
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """The abilities of a model at its endpoint. context: in tokens; None if the endpoint does not say it."""
+    """The features that a model at an endpoint supports.
+
+    `context`: in tokens; None if the endpoint does not report it.
+    """
 
     json_schema: bool = False
     grammar: bool = False
     tools: bool = False
     logprobs: bool = False
     reasons: bool = False
-    """Whether it reasons before it answers: its roles need room for that in `max_tokens`."""
+    """Whether the model reasons before it answers. Its roles then need room for reasoning in `max_tokens`."""
     embeds: int = 0
-    """Numbers of a text's embedding; 0 of a model that generates text."""
+    """Length of an embedding vector; 0 for a model that generates text."""
     context: int | None = None
     unanswered: tuple[str, ...] = ()
-    """Names of the forms above that brought no reply at all: whether the model can is not known."""
+    """Names of the probes (fields above) that got no reply, so that support for the feature is unknown."""
 
     def choose_constrain(self, *, embedded: bool, writes: bool = False) -> str:
-        """Choose the `constrain` of a role of this model.
+        """Choose the value of `constrain` for a role that uses this model.
 
-        A model of this machine is held to a grammar. Another one calls tools if it can. writes: the role is
-        to write SQL and questions. A JSON schema would make it choose among those that code composes.
+        An embedded model gets a grammar if possible, because it runs on this machine. Any other model gets
+        tool calls if it supports them. `writes`: whether the role writes SQL and questions. Such a role never
+        gets a JSON schema, because the schema would limit the model to choosing among texts that code
+        composes.
         """
         known = ("tools", "grammar") if writes else ("tools", "json_schema", "grammar")
         order = ("grammar", "json_schema", "tools") if embedded else known
@@ -75,7 +83,7 @@ class Abilities:
 
 
 class EndpointTrial:
-    """Asks one model. `endpoint` learns on the way which parameters the model refuses."""
+    """Probes one model. `endpoint` is updated with each parameter that the model refuses."""
 
     def __init__(self, name: str, endpoint: Endpoint, open_client: OpenClient) -> None:
         self.name, self.endpoint, self._open = name, endpoint, open_client
@@ -83,7 +91,7 @@ class EndpointTrial:
         self._unanswered: list[str] = []
 
     async def run(self) -> Abilities:
-        """Ask for one token, then for replies of each form. Raises ModelFailed, BadInput."""
+        """Ask for one token, then for a reply in each form. Raises ModelFailed or BadInput."""
         reasons = await self._ask_one_token()
         schema = await self._try("json_schema", {"json_schema": SCHEMA})
         grammar = await self._try("grammar", {"grammar": GRAMMAR})
@@ -102,13 +110,13 @@ class EndpointTrial:
         )
 
     async def embed(self) -> Abilities:
-        """Embed one text. Raises ModelFailed, BadInput."""
+        """Embed one text and return the vector's length and the context. Raises ModelFailed or BadInput."""
         entry = await self._send(make_embedding("A ripe tomato is red.", Role(model=self.name)))
         return Abilities(embeds=len(read_vector(entry.extra)), context=await self._read_context())
 
     async def _ask_one_token(self) -> bool:
-        """Ask for one token, and for more where that brings no text; return whether the model reasons."""
-        with suppress(ModelRefused):  # a model that reasons may refuse so few
+        """Ask for one token, then for a long reply if that has no text; return whether the model reasons."""
+        with suppress(ModelRefused):  # a reasoning model may refuse a limit of one token
             if (await self._send(self._make(1))).text.strip():
                 return False
         entry = await self._send(self._make(LONG))
@@ -121,9 +129,10 @@ class EndpointTrial:
     async def _try(
         self, form: str, constraint: Mapping[str, object] | None = None, **decoding: object
     ) -> LedgerEntry | None:
-        """Ask for a reply of some form; None where the endpoint refuses the request, or does not answer it.
+        """Ask for a reply in one form; return None if the endpoint refuses the request or does not answer.
 
-        A server may fail at a field that it does not know. So may one that is only overloaded: it is said.
+        A server may fail because it does not know a field of the request, or only because it is overloaded.
+        After such a failure, the name of the form is recorded as unanswered.
         """
         try:
             return await self._send(self._make(self._tokens, constraint, **decoding))
@@ -141,9 +150,9 @@ class EndpointTrial:
         return Request(self.name, (message,), {**usual, **decoding}, constraint or {})
 
     async def _send(self, request: Request) -> LedgerEntry:
-        """Send a request, again without each parameter that is refused by name.
+        """Send a request; send it again without each parameter that the endpoint refuses by name.
 
-        Raises ModelFailed if there is no reply, ModelRefused where the endpoint refuses the request.
+        Raises ModelFailed if there is no reply, and ModelRefused if the endpoint refuses the request.
         """
         while True:
             limits = {"retries": RETRIES, "deadline_s": min(self.endpoint.deadline_s, DEADLINE_S)}
@@ -162,14 +171,14 @@ class EndpointTrial:
             self._learn(failed)
 
     def _learn(self, failed: ModelRefused) -> None:
-        """Leave out the parameter that a refusal names. Raises the refusal where it names none."""
+        """Omit the parameter that a refusal names from now on. Raises the refusal if it names none."""
         named = [word for word in OMITTED if word in str(failed) and word not in self.endpoint.omit]
         if not named:
             raise failed
         self.endpoint = self.endpoint.model_copy(update={"omit": (*self.endpoint.omit, named[0])})
 
     async def _read_context(self) -> int | None:
-        """Read the model's context from the endpoint's list of models; None if it does not say it."""
+        """Read the context length from the endpoint's list of models; None if the list does not have it."""
         if self.endpoint.kind != "openai" or self.endpoint.url is None:
             return None
         client = self._open(self.endpoint)
@@ -184,7 +193,7 @@ class EndpointTrial:
 
 
 def is_held(text: str) -> bool:
-    """Return whether a reply has the form of SCHEMA."""
+    """Return whether a reply is a JSON object that matches SCHEMA."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -193,7 +202,7 @@ def is_held(text: str) -> bool:
 
 
 def find_context(listed: Any, served: str) -> int | None:
-    """Find a model's context in a list of models, under any of its usual names."""
+    """Find a model's context length, under any of its usual names, in an endpoint's list of models."""
     models = listed.get("data") if isinstance(listed, dict) else None
     for model in models if isinstance(models, list) else ():
         if isinstance(model, dict) and model.get("id") == served:

@@ -1,7 +1,8 @@
-"""The interface by which stages ask models: a prompt and a parser in, an answer out.
+"""The interface that stages use to ask models: a stage passes a prompt and a parser, and gets an answer.
 
-Everything in this module shapes bytes (what is sent, and under which ledger key), so every stage that
-asks depends on it. How a request is sent (rate limits, retries, ledger file) does not shape bytes.
+Everything in this module affects the bytes of artifacts (what is sent, and under which ledger key), so every
+stage that asks a model depends on this module. How a request is sent (rate limits, retries, ledger file) does
+not affect those bytes, and is in other modules.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ Value = TypeVar("Value")
 CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 """The JSON encoding that ledger keys are hashed from. Changing it would lose every recorded call."""
 MAX_TEXT = 5_000_000
-"""In characters: a longer answer of a system is not parsed."""
+"""Maximum length of a system's answer in characters. A longer answer is not parsed."""
 MIN_TEXT, CHARACTERS_PER_TOKEN = 10_000, 100
-"""A model's answer is parsed up to so many characters in any case, and so many for each of its tokens."""
+"""A model's answer is parsed only up to a length: CHARACTERS_PER_TOKEN for each token of `max_tokens`, but
+never less than MIN_TEXT characters."""
 
 
 class Role(Settings):
@@ -38,7 +40,7 @@ class Role(Settings):
     top_p: float = Field(default=1, gt=0, le=1)
     """The share of probability that is sampled from (nucleus sampling)."""
     max_tokens: int = Field(default=2048, gt=0)
-    """Maximum number of tokens of an answer. An embedder's role needs only a model."""
+    """Maximum number of tokens of an answer. A role for embeddings needs only a model."""
     seed: int | None = 0
     """The sampling seed that the endpoint is sent; null sends none."""
     attempts: int = Field(default=3, ge=1)
@@ -54,7 +56,7 @@ class Role(Settings):
     """Whether a reply that the provider's content filter ended counts as an answer."""
 
     def refuse(self, finish_reason: str) -> str:
-        """Say why a reply that did not end by itself does not count as an answer; empty if it does."""
+        """Return why a cut or filtered reply does not count as an answer, or "" if the reply counts."""
         if finish_reason == "length" and self.cut == "fail":
             return f"the reply was cut at max_tokens {self.max_tokens}"
         if finish_reason == "content_filter" and self.filtered == "fail":
@@ -64,7 +66,7 @@ class Role(Settings):
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt file rendered with its fields. `name` is the file's stem, `digest` its content's."""
+    """A rendered prompt file. `name` is the file's stem, `digest` the SHA-256 of its content."""
 
     name: str
     digest: str
@@ -75,8 +77,9 @@ class Prompt:
 class Tool:
     """A function that a model may call instead of replying in text.
 
-    parameters: a JSON schema of objects, lists and texts. The `title` of a text is its label in the reply as
-    text (tasks/models/tools.py); that of an object without properties is the whole reply.
+    `parameters`: a JSON schema of objects, lists and texts. tasks/models/tools.py writes a tool call as reply
+    text. In that text, the `title` of a text property is its label, and the `title` of an object without
+    properties is the whole reply.
     """
 
     name: str
@@ -84,28 +87,30 @@ class Tool:
     parameters: Mapping[str, object]
 
     def describe(self) -> dict[str, object]:
-        """Return the tool as it is sent, and as it is part of the ledger key."""
+        """Return the tool as a JSON object, as it is sent to the model and hashed into the ledger key."""
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
 
 @dataclass(frozen=True)
 class Request:
-    """A model call, as it is sent and as its ledger key is computed."""
+    """A model call: the data that is sent and that the ledger key is computed from."""
 
     model: str
     messages: tuple[Mapping[str, str], ...]
     decoding: Mapping[str, Any] = field(default_factory=dict)
-    """temperature, top_p, max_tokens, seed, logprobs ..., by their names in the OpenAI protocol."""
+    """Decoding parameters under their names in the OpenAI protocol: temperature, top_p, max_tokens, seed,
+    logprobs and so on."""
     constraint: Mapping[str, object] = field(default_factory=dict)
-    """{"grammar": text}, {"json_schema": schema} or {"tools": [tool, ...]}, or nothing."""
+    """The output constraint: {"grammar": text}, {"json_schema": schema}, {"tools": [tool, ...]}, or an empty
+    mapping for none."""
     sample: int = 0
     attempt: int = 0
     epoch: str = ""
     identity: str = ""
-    """The checksum of an embedded model's file: another file is another model."""
+    """The checksum of an embedded model's file, so that another file counts as another model."""
 
     def key(self) -> str:
-        """SHA-256 of the canonical request: the ledger's key."""
+        """Return the ledger key: the SHA-256 of the canonical JSON of the request."""
         parts = {
             "model": self.model, "identity": self.identity, "messages": [dict(m) for m in self.messages],
             "decoding": dict(self.decoding), "constraint": dict(self.constraint),
@@ -116,12 +121,12 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer(Generic[Value]):
-    """A parsed answer. `value` is None if no attempt parsed; then `text` is the last attempt's."""
+    """A parsed answer. If no attempt parsed, `value` is None and `text` is the last attempt's."""
 
     value: Value | None
     text: str
     call: str
-    """Ledger key of the attempt that `text` comes from."""
+    """Ledger key of the attempt that produced `text`."""
     attempts: int
     problem: str = ""
     """Why the last attempt did not parse."""
@@ -132,16 +137,17 @@ class Answer(Generic[Value]):
 
 
 class Unparsed(ValueError):
-    """Raised by a parser for a text that is not an answer; the message says why."""
+    """Raised by a parser if a text is not a valid answer; the message says why."""
 
 
 def try_parse(
     parse: Callable[[str], Value], text: str, max_tokens: int | None = None
 ) -> tuple[Value | None, str | None]:
-    """Parse an answer; return (value, None), or (None, reason) if it does not parse.
+    """Parse an answer; return (value, None), or (None, reason) if the text does not parse.
 
-    The text is in the ledger and comes back with every run, so whatever a parser raises for it means that it
-    does not parse. max_tokens: of a model's answer; one that is far longer is not parsed.
+    Any exception of the parser counts as a text that does not parse. The text is recorded in the ledger, so
+    it would cause the same exception in every run. `max_tokens`: the token limit of a model's answer, which
+    limits the length of text that is parsed; None for a system's answer.
     """
     longest = MAX_TEXT if max_tokens is None else max(MIN_TEXT, CHARACTERS_PER_TOKEN * max_tokens)
     if len(text) > longest:
@@ -155,34 +161,35 @@ def try_parse(
 
 
 class Transport(Protocol):
-    """A connection to a system under test, as `run.systems.<name>` sets it up."""
+    """A connection to a system under test, configured by `run.systems.<name>`."""
 
     async def post(self, path: str, body: Mapping[str, object]) -> str:
-        """Post JSON to a path below the system's URL; return the reply's text."""
+        """Post a JSON body to a path below the system's URL; return the text of the response."""
         ...
 
     async def call(self, function: str, **arguments: object) -> str:
-        """Call a Python function, `package.module:name`; return its result as JSON."""
+        """Call a Python function given as `package.module:name`; return its result as JSON."""
         ...
 
 
 Send = Callable[[Transport], Awaitable[str]]
-"""Send one request to a system; called only if no ledger holds the call."""
+"""Sends one request to a system under test. Benchloom calls this function only if no ledger contains the
+call."""
 
 
 class Embed(Protocol):
-    """The interface by which a stage embeds texts. One that annotates its `ask` so asks by no prompt."""
+    """The interface for embedding texts. A stage whose `ask` has this type uses no prompts."""
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
-        """Embed texts with a role's model; return one vector per text, in their order.
+        """Embed texts with a role's model; return one vector per text, in the order of the texts.
 
-        Raises ModelFailed, BudgetSpent, CallMissing.
+        Raises ModelFailed, BudgetSpent or CallMissing.
         """
         ...
 
 
 class Ask(Embed, Protocol):
-    """The interface by which a stage asks models and systems."""
+    """The interface that stages use to ask models and systems under test."""
 
     async def __call__(
         self,
@@ -200,19 +207,22 @@ class Ask(Embed, Protocol):
         turns: Sequence[tuple[str, str]] = (),
         tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
-        """Ask a role one question.
+        """Ask the model of a role one question.
 
-        prompt: the stem of a file in the stage's `prompts/` folder, or the path of another prompt.
-        fields: the values of its Jinja2 fields. turns: (user, assistant) messages of an earlier
+        `prompt`: the stem of a file in the stage's `prompts/` folder, or the path of another prompt file.
+        `fields`: the values of its Jinja2 fields. `turns`: (user, assistant) messages of an earlier
         conversation, inserted before the prompt's last message.
-        parse: text -> value, raising Unparsed; then the question is asked again with the next attempt
-        number, up to the role's attempts. grammar / schema / tools: sent if the role's endpoint supports
-        them; a call of a tool comes to `parse` as text (tasks/models/tools.py).
-        sample: another number asks the same question again. top_logprobs: how many of the most likely
-        tokens to return per position, if the role's endpoint supports it (see `compare_choices`); if
-        not, `Answer.logprobs` is empty. row: the id named in errors and in the calls artifact.
 
-        Raises ModelFailed, BudgetSpent, CallMissing. An answer that never parses is returned, not raised.
+        `parse`: converts the text to a value, and raises Unparsed if it cannot. After Unparsed, the question
+        is asked again with the next attempt number, up to the role's attempts. `parse` gets a tool call as
+        text (tasks/models/tools.py). `grammar`, `schema`, `tools`: sent if the role's endpoint supports them.
+
+        `sample`: another number asks the same question again. `top_logprobs`: how many of the most likely
+        tokens to return per position (see `compare_choices`). `Answer.logprobs` is empty if the role's
+        endpoint does not support log probabilities. `row`: the id of the row, for errors and the calls
+        artifact.
+
+        Raises ModelFailed, BudgetSpent or CallMissing. An answer that never parses is returned, not raised.
         """
         ...
 
@@ -226,14 +236,18 @@ class Ask(Embed, Protocol):
         row: str,
         parse: Callable[[str], Value],
     ) -> Answer[Value]:
-        """Send a request to a system under test; name, version, request and epoch make the ledger key.
+        """Send a request to a system under test; the ledger key is made of name, version, request and epoch.
 
-        request: plain JSON, all that the answer depends on. send: called only if no ledger holds the
-        call. parse: as above, but nothing is asked again. A failure of the system (an error status, a
-        redirect to another host, a reply too large or too late) is recorded as such: value is None and
-        `problem` says why.
+        `request`: JSON values that include everything that the answer depends on. `send`: called only if no
+        ledger contains the call. `parse`: as in `__call__`, but a text that does not parse is not asked for
+        again.
 
-        Raises ModelFailed if the system cannot be reached at all, CallMissing.
+        A failure of the system is recorded: the answer's value is then None and `problem` says why. Such
+        failures are an error status, a redirect to another host, and a response that is too large or too
+        late.
+
+        Raises ModelFailed if the system cannot be reached, and CallMissing if a replay finds no recorded
+        call.
         """
         ...
 
@@ -246,7 +260,7 @@ PROMPTS = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks
 class _PromptFile:
     digest: str
     parts: tuple[tuple[str, Template], ...]
-    """(message role, template), in order."""
+    """The prompt's messages in order, each as (message role, template)."""
 
 
 @lru_cache(maxsize=256)
@@ -260,7 +274,7 @@ def _read_prompt(path: Path, _changed_at: int) -> _PromptFile:
 
 
 def render_prompt(path: Path, fields: Mapping[str, object]) -> Prompt:
-    """Render a prompt file: Markdown with Jinja2 fields, a message under each `# system`, `# user`.
+    """Render a prompt file: Markdown with Jinja2 fields and a heading (`# system`, `# user`) per message.
 
     Raises jinja2.UndefinedError if a field is missing.
     """
@@ -283,7 +297,7 @@ def make_request(
     top_logprobs: int = 0,
     tools: Sequence[Tool] = (),
 ) -> Request:
-    """Build the request for a rendered prompt: decoding parameters, seed and constraint by the role."""
+    """Build the request for a rendered prompt; the role sets decoding parameters, seed and constraint."""
     decoding: dict[str, object] = {
         "temperature": role.temperature,
         "top_p": role.top_p,

@@ -1,4 +1,4 @@
-"""The calls artifact: every model call that a stage used, without what differs between runs."""
+"""The rows of the calls artifact: every model call of a stage, without values that differ between runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tasks.models.recording.entries import LedgerEntry
 
 @dataclass(frozen=True)
 class Call:
-    """A call. `id` is its ledger key; `row` is the smallest id of the rows that share the call."""
+    """A model call. `id` is its ledger key; `row` is the smallest id among the rows that use the call."""
 
     id: str
     stage: str
@@ -20,7 +20,7 @@ class Call:
     role: str
     model: str
     identity: str
-    """The checksum of an embedded model's file, else empty."""
+    """The checksum of an embedded model's file; empty for any other model."""
     prompt: str
     """The prompt file's stem."""
     prompt_digest: str
@@ -28,7 +28,7 @@ class Call:
     attempt: int
     epoch: str
     messages: str
-    """JSON, as are `decoding` and `constraint`."""
+    """The messages as JSON; `decoding` and `constraint` are JSON, too."""
     decoding: str
     constraint: str
     text: str
@@ -38,14 +38,14 @@ class Call:
     estimated: bool
     parsed: bool
     problem: str
-    """Why the text did not parse."""
+    """Why the text did not parse; empty if it parsed."""
     answered_by: str = ""
-    """The model that the reply named; empty if it named none, or was recorded by an earlier version."""
+    """The model that the reply named; empty if it named none or was recorded by an earlier version."""
     reasoning: str = ""
-    """What the model wrote before its answer, where that was taken off."""
+    """The reasoning before the model's answer, if it was separated from the answer."""
 
     def to_request(self) -> Request:
-        """Rebuild the request of this call."""
+        """Rebuild the request that this row describes."""
         return Request(
             self.model,
             tuple(json.loads(self.messages)),
@@ -61,7 +61,7 @@ class Call:
 def make_call(
     stage: str, row: str, role: str, prompt: Prompt, request: Request, entry: LedgerEntry, problem: str | None
 ) -> Call:
-    """Make a call's row; `problem` is None if its text parsed."""
+    """Make the row of a call; `problem` is None if its text parsed."""
     return Call(
         id=entry.key, stage=stage, row=row, role=role, model=request.model, identity=request.identity,
         prompt=prompt.name, prompt_digest=prompt.digest, sample=request.sample, attempt=request.attempt,

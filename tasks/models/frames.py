@@ -1,4 +1,4 @@
-"""Text frames for constrained decoding: ordered parts with alternative wordings to choose from."""
+"""Text frames for constrained decoding: parts in order, each with alternative wordings to choose from."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import json
 from collections.abc import Sequence
 
 Parts = Sequence[Sequence[str]]
-"""Parts in order, each a choice of texts."""
+"""The parts of a text in order; each part lists its alternative wordings."""
 
 
 def write_frame(parts: Parts, end: str = "?") -> str:
-    """Write the GBNF of a text of these parts."""
+    """Write the GBNF grammar of all texts that choose one wording for each part."""
     rules = (f"({' | '.join(json.dumps(choice, ensure_ascii=False) for choice in part)})" for part in parts)
     return f"root ::= {' '.join(rules)} {json.dumps(end)}"
 
 
 def read_first(parts: Parts, end: str = "?") -> str:
-    """Return the text of the first choices: what the prompts give as an example of what is meant."""
+    """Return the text made of each part's first wording; prompts show it as an example."""
     return "".join(part[0] for part in parts) + end

@@ -1,4 +1,4 @@
-"""Check responses of endpoints and systems: limit the size, follow no other host, remove the API key."""
+"""Check replies of endpoints and systems: limit their size, refuse other hosts, remove the API key."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from urllib.parse import urlsplit
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 MAX_ERROR_BYTES = 1 << 16
-"""How much of an error's body is read."""
+"""Maximum number of bytes that are read of an error's body."""
 SECRET_LENGTH = 8
-"""A header's value of fewer characters is not taken for a key: any reply may contain it."""
+"""Minimum length of a header's value that is treated as a secret. A shorter value may be part of any reply by
+chance."""
 REMOVED = "[key removed]"
-"""What stands in a record where the other side had repeated our key."""
+"""The text that replaces an API key in a recorded reply."""
 UNPACKED = {"": None, "identity": None, "gzip": 47, "x-gzip": 47, "deflate": 47}
-"""The encodings of a body that are read, with zlib's number for them; we ask for none."""
+"""Accepted Content-Encoding values -> the `wbits` argument of zlib, None for a body that is not compressed.
+Requests ask for no compression."""
 
 
 class RefusedReply(Exception):
-    """A reply that is not read on: from another host, too large, or packed; the message says which.
+    """A reply that is rejected because of its host, its size or its compression; the message says which.
 
-    too_large: the request alone has it. broken: another try may bring a sound one.
+    `too_large`: the reply exceeds the size limit, which fails this request only. `broken`: another try may
+    succeed.
     """
 
     def __init__(self, problem: str, *, too_large: bool = False, broken: bool = False) -> None:
@@ -31,10 +34,14 @@ class RefusedReply(Exception):
 
 
 class Secret:
-    """A key, which must come back into no record, however JSON or a URL may have escaped it."""
+    """An API key that no record may contain, in whatever way JSON or a URL may have escaped it."""
 
     def __init__(self, value: str, *others: str) -> None:
-        """value: the key, or "" for none. others: further secrets, of SECRET_LENGTH characters or more."""
+        """Store the key and further secrets, which `remove` replaces.
+
+        `value`: the key, or "" for none. `others`: further secrets; those shorter than SECRET_LENGTH are
+        ignored.
+        """
         self.value = value
         secrets = [secret for secret in (value, *others) if secret == value or len(secret) >= SECRET_LENGTH]
         patterns = [
@@ -43,11 +50,11 @@ class Secret:
         self._pattern = re.compile("|".join(patterns)) if patterns else None
 
     def remove(self, text: str) -> str:
-        """Write REMOVED in the place of the key."""
+        """Replace the key and the other secrets in a text by REMOVED."""
         return text if self._pattern is None else self._pattern.sub(REMOVED, text)
 
     def remove_from_body(self, body: bytes) -> bytes:
-        """Remove the key from a body in any of JSON's encodings; one that holds it becomes UTF-8."""
+        """Remove the key from a JSON body in any encoding; a body that contains the key becomes UTF-8."""
         if self._pattern is None:
             return body
         text = body.decode(json.detect_encoding(body), "replace")
@@ -56,15 +63,16 @@ class Secret:
 
 
 def _spell(character: str) -> str:
-    """Write a pattern for a character as it is, escaped in JSON (and that in JSON), or in a URL."""
+    """Return a pattern for a character: plain, escaped in JSON (also JSON within JSON), or in a URL."""
     code = f"{ord(character):02x}"
     return rf"(?:\\{{0,8}}{re.escape(character)}|\\{{1,8}}u(?i:00{code})|%(?i:{code}))"
 
 
 async def read_bounded(blocks: AsyncIterable[bytes], status: int, encoding: str, max_bytes: int) -> bytes:
-    """Read a body, unpacked, of at most `max_bytes`; of an error only the beginning.
+    """Read and decompress a body of at most `max_bytes`; of an error's body, read only the beginning.
 
-    encoding: the header Content-Encoding. Raises RefusedReply.
+    `status`: the HTTP status; 300 or more is an error. `encoding`: the header Content-Encoding. Raises
+    RefusedReply if the body is too large, cannot be decompressed, or has an unexpected encoding.
     """
     limit = max_bytes if status < 300 else min(max_bytes, MAX_ERROR_BYTES)
     bits = UNPACKED.get(encoding.strip().lower(), 0)
@@ -85,7 +93,7 @@ async def read_bounded(blocks: AsyncIterable[bytes], status: int, encoding: str,
 
 
 def find_origin(url: str) -> tuple[str, str | None, int | None] | None:
-    """Return scheme, host and port of a URL; None if it is none."""
+    """Return the scheme, host and port of a URL, or None if the text is not a valid URL."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -95,12 +103,12 @@ def find_origin(url: str) -> tuple[str, str | None, int | None] | None:
 
 
 def is_loopback(url: str) -> bool:
-    """Return whether a URL points to this machine."""
+    """Return whether a URL's host is this machine (a loopback address)."""
     origin = find_origin(url)
     return origin is not None and origin[1] in LOOPBACK
 
 
 def plain(text: str, characters: int = 300) -> str:
-    """Write a text of the other side's as a part of one line, cut."""
+    """Shorten a text from an endpoint to one printable line of at most `characters` characters."""
     line = " ".join(text[: 4 * characters].split())
     return "".join(character if character.isprintable() else "?" for character in line)[:characters]

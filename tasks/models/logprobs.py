@@ -1,4 +1,4 @@
-"""Read log probabilities and compare choices by them."""
+"""Read the log probabilities of a reply and compare answer choices by them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 MAX_LOGPROB = 0.01
-"""Above 0 by what endpoints round."""
+"""Maximum log probability that is accepted. It is slightly above 0 because endpoints round."""
 
 
 def read_logprobs(extra: Mapping[str, Any]) -> tuple[Mapping[str, float], ...]:
     """Read log probabilities: for each token, the most likely tokens at its position, including itself.
 
-    None at all where one of them has another shape, or is more than a probability of 1.
+    Returns an empty tuple if any value has another shape or is more than MAX_LOGPROB.
     """
     try:
         tokens = (extra.get("logprobs") or {}).get("content") or ()
@@ -35,10 +35,11 @@ def _read_choice(choice: Mapping[str, Any]) -> tuple[str, float]:
 def compare_choices(
     logprobs: Sequence[Mapping[str, float]], choices: Iterable[str]
 ) -> dict[str, float] | None:
-    """Compute each choice's share of the probability that the first token gives to all choices.
+    """Compute each choice's share of the probability that the first token assigns to all choices.
 
-    A token counts for the one choice that starts with it, ignoring case and blanks. None if no choice
-    is among the most likely tokens, or there are no log probabilities: no verdict, not an even one.
+    A token counts for a choice if that is the only choice that starts with the token, ignoring case and
+    surrounding blanks. Returns None if no choice is among the most likely tokens or if there are no log
+    probabilities, because equal shares would be read as a verdict.
     """
     first = logprobs[0] if logprobs else {}
     shares = dict.fromkeys(choices, 0.0)

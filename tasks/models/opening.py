@@ -1,4 +1,4 @@
-"""Open the model layer for a run, from the `models:` and `run:` sections of params.yaml."""
+"""Open the ledger, budget and clients of a run from the `models:` and `run:` sections of params.yaml."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from tasks.models.sending.budget import Budget
 from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.settings import EmbeddedModel, ModelRun, Price
 
-# A replay, and a look at what a run would ask, do without what sends: its libraries take a second to import.
+# A replay and a plan send nothing, so they skip the sending modules, whose libraries take a second to import.
 if TYPE_CHECKING:
     from tasks.models.sending.client import LocateServer, ModelClient
 
 
 @dataclass(frozen=True)
 class EmbeddedModels:
-    """The embedded models of a project, and after how many idle seconds their servers end."""
+    """The embedded models of a project, and the idle time in seconds after which their servers stop."""
 
     models: Mapping[str, EmbeddedModel]
     idle_s: float
 
     def identities(self) -> dict[str, str]:
-        """Return each model's checksum, which is part of a call's key."""
+        """Return each model's name and checksum; the checksum is part of a call's ledger key."""
         return {name: model.identity for name, model in self.models.items()}
 
     async def locate(self, name: str) -> str:
-        """Return the base URL of a model's server; start it if it is not running."""
+        """Return the base URL of a model's server; start the server if it is not running."""
         if name not in self.models:
             raise BadInput(f"params.yaml: models.{name}", "is missing, but its endpoint is embedded")
         from tasks.models.serving.embedded import ensure_server
@@ -43,9 +43,9 @@ class EmbeddedModels:
 def open_dispatcher(
     run: ModelRun, models: Mapping[str, EmbeddedModel], shipped: Iterable[Path] = (), *, replay: bool = False
 ) -> Dispatcher:
-    """Open ledger, budget and clients for one run; the caller closes the dispatcher, then its `ledger`.
+    """Open the ledger, budget and clients of a run; the caller closes the dispatcher, then its `ledger`.
 
-    shipped: files of `data/ledger/`; missing ones are skipped. Raises BadInput.
+    `shipped`: files in `data/ledger/`; missing files are skipped. `replay`: open no clients. Raises BadInput.
     """
     ledger = Ledger(find_ledger(run.ledger), [path for path in shipped if path.exists()])
     budget = Budget(run.budget, list_prices(run, models))
@@ -58,7 +58,7 @@ def open_dispatcher(
 
 
 def list_prices(run: ModelRun, models: Mapping[str, EmbeddedModel]) -> dict[str, Price]:
-    """Return every model's price: from `run.prices`; embedded models are free."""
+    """Return the price of each model: from `run.prices`, or 0 for embedded models."""
     free = {name: Price(input_usd_per_million=0, output_usd_per_million=0) for name in models}
     return {**free, **run.prices}
 
@@ -66,7 +66,7 @@ def list_prices(run: ModelRun, models: Mapping[str, EmbeddedModel]) -> dict[str,
 def open_client(
     run: ModelRun, models: Mapping[str, EmbeddedModel], budget: Budget, ledger: Ledger | None = None
 ) -> ModelClient:
-    """Open a client for all endpoints of a run."""
+    """Open a client for all endpoints of a run; with a ledger, it records possibly paid calls there."""
     from tasks.models.sending.client import ModelClient
 
     locate: LocateServer = EmbeddedModels(models, run.idle_s).locate

@@ -1,4 +1,4 @@
-"""A stage's `ask` for `benchloom plan`: counts what the stage would ask, without asking."""
+"""A stage's `ask` for `benchloom plan`: it counts the calls that the stage would make, and makes none."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from tasks.models.tools import parse_entry
 
 Value = TypeVar("Value")
 SYSTEM = "system"
-"""The role of calls to a system under test, which has none."""
+"""The role in the row of a call to a system under test, because systems have no role."""
 
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """One call that a stage would make. prompt_tokens, max_tokens: the most that it can cost, estimated.
+    """One call that a stage would make. `prompt_tokens`, `max_tokens`: estimates of its maximum cost.
 
-    entry: what the ledger has for it; None where it would be asked. attempts: how often it may be asked.
+    `entry`: the recorded answer, or None if the call would be sent. `attempts`: the maximum number of
+    attempts for its question.
     """
 
     key: str
@@ -42,40 +43,45 @@ class PlannedCall:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The role and the prompt: calls of one kind cost about the same."""
+        """Return the role and the prompt; calls with the same role and prompt cost about the same."""
         return self.role, self.prompt
 
 
 @dataclass(frozen=True)
 class CallPlan:
-    """The calls that a stage would make: new ones, and those with a reply in a ledger."""
+    """The calls that a stage would make: new ones, and those with a recorded reply in a ledger."""
 
     new: tuple[PlannedCall, ...]
     known: tuple[PlannedCall, ...]
     unanswered: int
-    """Number of requests without a reply in a ledger. Requests that differ only in earlier replies are equal
-    while these are missing, and count as one new call."""
+    """Number of requests without a recorded reply. Requests that differ only in earlier replies are equal
+    while those replies are missing, and count as one new call."""
     sure_calls: int
-    """New calls that will be asked whatever the answers are."""
+    """Minimum number of new calls, whatever the models answer."""
     is_exact: bool
-    """Whether the number of first attempts is known; answers that do not parse are asked again."""
+    """Whether the number of first attempts is known exactly. The number of repeated attempts, after answers
+    that do not parse, is never known."""
     batch: bool = False
-    """Whether new calls go by the Batch API, at its share of the price."""
+    """Whether new calls use the Batch API, which has a lower price."""
 
 
 class PlanningModel:
-    """A stage's `ask` that asks no model: it counts what is recorded and what would be new.
+    """A stage's `ask` that sends nothing: it counts the recorded calls and the calls that would be new.
 
-    A missing call is answered with value None, so the stage continues as if it had failed. If a
-    question is asked after such an answer, the count depends on unknown answers, and `is_exact` is
-    False. A stage that asks until it has enough then asks as often as it ever would, so `new_calls` is
-    the upper bound and `sure_calls` the lower bound.
+    A missing call is answered with value None, so the stage continues as if the call had failed. If the stage
+    asks a question after such an answer, the count depends on unknown answers, and `is_exact` is False.
+
+    A stage that asks until it has enough answers makes its maximum number of calls here. The number of new
+    calls in the plan is therefore an upper bound, and `sure_calls` is a lower bound.
     """
 
     row_type = Call
 
     def __init__(self, builder: RequestBuilder, dispatcher: Dispatcher, *, blind: bool = False) -> None:
-        """blind: count as if nothing were recorded."""
+        """Start with no counted calls.
+
+        `blind`: ignore the ledger, so that every call counts as new.
+        """
         self._builder, self._dispatcher, self._blind = builder, dispatcher, blind
         self._known: dict[str, PlannedCall] = {}
         self._new: dict[str, PlannedCall] = {}
@@ -99,7 +105,7 @@ class PlanningModel:
         turns: Sequence[tuple[str, str]] = (),
         tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
-        """Count one question, with its attempts as far as they are recorded."""
+        """Count one question, including its repeated attempts as far as replies are recorded."""
         self.is_exact = self.is_exact and not self._has_missing
         found_role, rendered = self._builder.role(role), self._builder.render(prompt, fields, turns)
         attempt = 0
@@ -120,7 +126,7 @@ class PlanningModel:
                 return Answer(value, entry.text, key, attempt, problem or "", logprobs)
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
-        """Count texts to embed; one that is not recorded is answered with an empty vector."""
+        """Count the texts to embed; a text without a recorded embedding gets an empty vector."""
         self.is_exact = self.is_exact and not self._has_missing
         found_role = self._builder.role(role)
         requests = [
@@ -157,11 +163,11 @@ class PlanningModel:
         return Answer(value, entry.text, key, 1, problem or "")
 
     def call_rows(self) -> list[Call]:
-        """Return no rows: nothing was asked."""
+        """Return no rows, because nothing was asked."""
         return []
 
     def count(self) -> CallPlan:
-        """Return what was counted so far."""
+        """Return the calls that were counted so far."""
         return CallPlan(
             tuple(self._new.values()),
             tuple(self._known.values()),
@@ -174,11 +180,11 @@ class PlanningModel:
     def _count(
         self, key: str, row: str, request: Request, role: str, prompt: str = "", attempts: int = 1
     ) -> LedgerEntry | None:
-        """Count a call; return what the ledger has for it."""
+        """Count a call; return its recorded answer, or None if there is none."""
         entry = None if self._blind else self._dispatcher.find_recorded(key)
         if entry is not None and entry.is_unanswered:
-            entry = None  # a live run asks it again
-        # What systems under test cost is not known.
+            entry = None  # a live run would ask it again
+        # The cost of a call to a system under test is not known.
         tokens = (0, 0) if is_system_call(request) else estimate_worst_case([request])
         call = PlannedCall(key, row, role, prompt, request.model, *tokens, request.attempt, attempts, entry)
         self._unanswered += entry is None
@@ -186,7 +192,8 @@ class PlanningModel:
         return entry
 
     async def _answer_missing(self, key: str, attempt: int) -> Answer[Any]:
-        # Questions that are asked concurrently must all begin before the first of them is answered.
+        # Questions that are asked concurrently must all start, and be counted, before the first one is
+        # answered.
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         if not self._has_missing:

@@ -1,4 +1,4 @@
-"""A stage's `ask` for real runs: the ledger, then the endpoint, then the parser; every call is recorded."""
+"""A stage's `ask` for real runs: look in the ledger, ask the endpoint if necessary, record, and parse."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tasks.models.tools import parse_entry
 
 Value = TypeVar("Value")
 NO_PROMPT = Prompt("", "", ())
-"""The prompt in the row of a call that has none: a text to embed, a request to a system."""
+"""The prompt of a call that has no prompt file, such as an embedding or a request to a system."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """The number and cost of a stage's calls. Tokens and usd are the whole artifact's, `paid` this run's.
+    """The number and cost of a stage's calls: `paid` is for this run, tokens and `usd` for all calls.
 
-    usd: calls by the Batch API count at that API's share of the price; this is only known for calls in
-    the live ledger, shipped ones count at list price.
+    `usd`: calls through the Batch API count at that API's lower price. Only entries of the live ledger record
+    whether a call used the Batch API; calls of shipped ledgers count at list price.
     """
 
     live_calls: int = 0
@@ -43,7 +43,7 @@ class Usage:
 
 
 class RecordedModel:
-    """A stage's `ask` (`tasks.models.ask.Ask`) that answers from the ledger, else asks the endpoint."""
+    """A stage's `ask` (`tasks.models.ask.Ask`) that returns recorded answers and asks for missing ones."""
 
     row_type = Call
 
@@ -71,7 +71,7 @@ class RecordedModel:
         turns: Sequence[tuple[str, str]] = (),
         tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
-        """Ask until an answer parses or the role's attempts are spent."""
+        """Ask until an answer parses or the role's attempts are used up."""
         found_role, rendered = self._builder.role(role), self._builder.render(prompt, fields, turns)
         attempt, problem, entry = 0, None, None
         while True:
@@ -91,7 +91,7 @@ class RecordedModel:
                 )
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
-        """Embed texts; unrecorded ones are asked in calls of several texts."""
+        """Embed texts; texts without a recorded embedding are sent several at a time."""
         found_role = self._builder.role(role)
         asked = [
             self._dispatcher.choose(
@@ -115,7 +115,7 @@ class RecordedModel:
         row: str,
         parse: Callable[[str], Value],
     ) -> Answer[Value]:
-        """Send a request to a system under test, once."""
+        """Send a request to a system under test; it is not repeated if the answer does not parse."""
         asked = self._dispatcher.choose(
             self._builder.stage, [self._builder.system_call(name, version, request)]
         )
@@ -131,12 +131,12 @@ class RecordedModel:
         return Answer(value, entry.text, key, 1, problem or "")
 
     def note_unfinished(self, project: str) -> None:
-        """Note in the live ledger whose calls these are, from now until `finish`; of a replay nothing."""
+        """Record in the live ledger that this project and stage use these calls. A replay records nothing."""
         if not self._dispatcher.replay:
             self._unfinished = Unfinished(self._dispatcher.ledger, project, self._builder.stage)
 
     def finish(self) -> None:
-        """Say that the stage's artifacts, which name its calls, are recorded."""
+        """Delete the notes on the stage's calls, because its artifacts are now written and name the calls."""
         if self._unfinished is not None:
             self._unfinished.forget()
         if self._asks_again and self._dispatcher.again is not None:
@@ -148,16 +148,16 @@ class RecordedModel:
         return again is not None and again.covers(self._builder.stage)
 
     def call_rows(self) -> list[Call]:
-        """Return the rows of the calls artifact, one per ledger key, sorted."""
+        """Return the rows of the calls artifact, one per ledger key, sorted by key."""
         return sorted(self._calls.values(), key=lambda call: call.id)
 
     @property
     def answered(self) -> int:
-        """Return the number of answered calls, including those from the ledger."""
+        """Return the number of answered calls, including those found in the ledger."""
         return len(self._calls)
 
     def usage(self) -> Usage:
-        """Sum up the calls: in all, and what this run has paid."""
+        """Sum up the calls and their tokens and cost, and the amount that this run paid."""
         calls = self._calls.values()
         return Usage(
             live_calls=len(self._live),
@@ -203,7 +203,7 @@ class RecordedModel:
             self._unfinished.note(keys, asked=asked)
 
     def _count_live(self, results: Mapping[str, CallResult]) -> dict[str, LedgerEntry]:
-        """Count live calls and their cost; return the entries."""
+        """Count the live calls and add up their cost; return the ledger entries by key."""
         for key, result in results.items():
             if result.live:
                 self._live.add(key)

@@ -1,7 +1,8 @@
-"""Build a stage's requests and parse their answers, the same for live, replayed and planned runs.
+"""Build a stage's requests and parse their answers, in the same way for live, replayed and planned runs.
 
 A text to embed and a call to a system under test are requests, too: each has one message, and is keyed,
-recorded and replayed like a model call. A system's name stands for the model, its version for the checksum.
+recorded and replayed like a model call. A system's name takes the place of the model, and its version the
+place of the checksum.
 """
 
 from __future__ import annotations
@@ -16,11 +17,14 @@ from tasks.models.ask import CANONICAL, Prompt, Request, Role, make_request, ren
 from tasks.models.recording.entries import LedgerEntry
 
 CALL, INPUT = "call", "input"
-"""The role of the one message of a call to a system under test, and of a text to embed."""
+"""Role of the single message of a request: CALL for a call to a system under test, INPUT for a text to
+embed."""
 FAILED = "failed"
-"""The finish reason of a call that has no answer; its text says why."""
+"""The finish reason of a failed call to a system; the entry's text says why it failed."""
 DIGITS = 10
+"""Number of significant digits of stored embeddings; 10 digits represent every float32 exactly."""
 SPEAKERS = ("user", "assistant")
+"""Roles of the two messages of an earlier turn, in order."""
 Value = TypeVar("Value")
 
 
@@ -37,16 +41,18 @@ class RequestBuilder:
         earlier: Mapping[str, Sequence[str]] | None = None,
         epoch: str = "",
     ) -> None:
-        """prompts: the stage's prompt folder.
+        """Store the stage's prompts and roles.
 
-        identities: model name -> the checksum of an embedded model, or how an endpoint's model is told from
-        others of its name (`Endpoint.identities`). earlier: further identities whose recorded answers count.
+        `prompts`: the stage's prompt folder. `identities`: model name -> its identity, which is a part of the
+        ledger key. The identity is the checksum of an embedded model, or a text that distinguishes models of
+        the same name at different endpoints (`Endpoint.identities`). `earlier`: model name -> earlier
+        identities, whose recorded answers are still valid.
         """
         self.stage, self.prompts, self.roles = stage, prompts, roles
         self.identities, self.earlier, self.epoch = identities or {}, earlier or {}, epoch
 
     def role(self, name: str) -> Role:
-        """Find a role by name. Raises BadInput that names the parameter."""
+        """Return the role with a name. Raises BadInput with the parameter's name if it is missing."""
         if name not in self.roles:
             known = ", ".join(sorted(self.roles)) or "none"
             raise BadInput(f"params.yaml: roles.{name}", f"is missing; {self.stage} asks it (known: {known})")
@@ -71,26 +77,26 @@ class RequestBuilder:
         return replace(rendered, messages=(*rendered.messages[:-1], *earlier, rendered.messages[-1]))
 
     def request(self, prompt: Prompt, role: Role, attempt: int, **options: Any) -> Request:
-        """Make the request of one attempt. options: those of `make_request`."""
+        """Build the request of one attempt. `options`: keyword arguments of `make_request`."""
         identity = self.identities.get(role.model, "")
         return make_request(prompt, role, identity=identity, attempt=attempt, epoch=self.epoch, **options)
 
     def embedding(self, text: str, role: Role) -> Request:
-        """Make the request that embeds a text."""
+        """Build the request that embeds a text."""
         return make_embedding(text, role, identity=self.identities.get(role.model, ""), epoch=self.epoch)
 
     def list_variants(self, request: Request) -> list[Request]:
-        """List the requests that a call may be recorded under: today's, then those of earlier identities."""
+        """List the requests that a call may be recorded under: first the current, then earlier identities."""
         earlier = self.earlier.get(request.model, ())
         return [request, *(replace(request, identity=identity) for identity in earlier)]
 
     def system_call(self, name: str, version: str, request: Mapping[str, object]) -> Request:
-        """Make the request of one call to a system under test."""
+        """Build the request of one call to a system under test."""
         return make_system_call(name, version, request, epoch=self.epoch)
 
 
 def make_system_call(name: str, version: str, request: Mapping[str, object], *, epoch: str = "") -> Request:
-    """Make the request of a call to a system. It has no sampling, so no decoding is part of the key."""
+    """Build the request of a call to a system. Nothing is sampled, so the key has no decoding parameters."""
     message = {"role": CALL, "content": CANONICAL.encode(dict(request))}
     return Request(name, (message,), epoch=epoch, identity=version)
 
@@ -108,17 +114,17 @@ def read_system(entry: LedgerEntry, parse: Callable[[str], Value]) -> tuple[Valu
 
 
 def make_embedding(text: str, role: Role, *, identity: str = "", epoch: str = "") -> Request:
-    """Make the request that embeds one text. There is no sampling, so no decoding is part of the key."""
+    """Build the request that embeds one text. Nothing is sampled, so the key has no decoding parameters."""
     return Request(role.model, ({"role": INPUT, "content": text},), epoch=epoch, identity=identity)
 
 
 def is_embedding(request: Request) -> bool:
-    """Return whether a request asks for a vector."""
+    """Return whether a request asks for an embedding vector."""
     return request.messages[0]["role"] == INPUT
 
 
 def read_vector(extra: Mapping[str, Any]) -> list[float]:
-    """Read the vector from a ledger entry's `extra`."""
+    """Read the embedding vector from a ledger entry's `extra`."""
     return [float(value) for value in extra["embedding"]]
 
 

@@ -1,4 +1,4 @@
-"""Ask for a text until it passes the checks, each time with the faults of the previous one."""
+"""Ask for a text until it passes the checks; each round's prompt names the previous reply's fault."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.models.ask import Ask
 
 @dataclass(frozen=True)
 class Written:
-    """The result of the rounds. text: None if no reply passed; then `problem` is the last fault."""
+    """The result of the rounds. `text`: None if no reply passed; then `problem` is the last fault."""
 
     text: str | None
     problem: str
@@ -29,7 +29,7 @@ async def ask_in_rounds(
     grammar: str,
     max_tokens: int,
 ) -> Written:
-    """Ask the generator up to `rounds` times. fields: the prompt's, but `problem`."""
+    """Ask the generator up to `rounds` times. `fields`: the prompt's fields except `problem`."""
     problem, text = "", ""
     calls: list[Origin] = []
     for number in range(rounds):

@@ -1,6 +1,6 @@
-"""The model layer's part of params.yaml: `models:` defines models, `run:` how they are reached.
+"""The model layer's part of params.yaml: `models:` defines models, `run:` configures their endpoints.
 
-`models:` can change bytes, so stages depend on it. `run:` cannot, so no stage does.
+`models:` can change the bytes of artifacts, so stages depend on it. `run:` cannot, so no stage depends on it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from tasks.settings import Settings, VariableName
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
 HEADER = re.compile(r"[A-Za-z0-9-]{1,60}")
+"""Matches valid names of headers."""
 OWN_PARAMETERS = frozenset({
     "grammar", "input", "logprobs", "max_tokens", "messages", "model", "n", "response_format", "seed",
     "stream", "temperature", "tool_choice", "tools", "top_logprobs", "top_p",
 })  # fmt: skip
-"""Parameters of a request that `add` must not replace: they are a part of a call's key by themselves."""
+"""Parameters of a request that `add` must not replace, because they are part of a call's key separately."""
 
 
 class Wheels(Settings):
@@ -86,12 +87,12 @@ class EmbeddedModel(ModelFile):
 
     @property
     def files(self) -> list[ModelFile]:
-        """All files of the model, its weights first."""
+        """Return all files of the model, its weights first."""
         return [self] if self.tokenizer is None else [self, self.tokenizer]
 
     @property
     def identity(self) -> str:
-        """The model's checksum in ledger keys: of its file, or of its files' checksums."""
+        """Return the model's checksum in ledger keys: its file's, or a hash of its files' checksums."""
         if self.tokenizer is None:
             return self.sha256
         return hashlib.sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
@@ -101,7 +102,7 @@ class ConnectionSettings(Settings):
     """Settings of the connection to a service: address, key, rate limits, timeouts, retries."""
 
     url: str | None = None
-    """The address; for a model up to `/v1`."""
+    """The URL of the service. The URL of a model ends in `/v1`."""
     key_env: VariableName | None = None
     """The NAME of the environment variable that holds the key."""
     in_flight: int = Field(default=8, gt=0)
@@ -140,7 +141,7 @@ class ConnectionSettings(Settings):
 class Endpoint(ConnectionSettings):
     """The endpoint of a model, whose name is part of every call's key.
 
-    An embedded model has no url. A provider's url is as its library expects.
+    An embedded model has no url. A provider's url has the form that the provider's library expects.
     """
 
     kind: Literal["openai", "provider", "embedded"] = "openai"
@@ -187,9 +188,9 @@ class Endpoint(ConnectionSettings):
 
     @property
     def identities(self) -> tuple[str, ...]:
-        """List the model's identities in ledger keys: the one that is asked now, then those of `same_models`.
+        """Return the model's identities in ledger keys: the current one, then those of `same_models`.
 
-        There are none if the endpoint names no served model and adds no parameters.
+        The tuple is empty if the endpoint names no served model and adds no parameters.
         """
         if self.kind == "embedded" or not (self.served_model or self.add):
             return ()
@@ -214,7 +215,7 @@ class Price(Settings):
     output_usd_per_million: float = Field(default=0, ge=0)
     """Dollars per million tokens of answers."""
     batch_share: float = Field(default=0.5, ge=0, le=1)
-    """The price of a token by the Batch API, as a share of its normal price."""
+    """The price of a token through the Batch API, as a share of its normal price."""
 
 
 class BudgetLimits(Settings):
@@ -239,7 +240,7 @@ class BatchMode(Settings):
     """Maximum number of calls per batch."""
 
     def covers(self, stage: str) -> bool:
-        """Return whether a stage's calls go by the Batch API."""
+        """Return whether a stage's calls use the Batch API."""
         return any(fnmatchcase(stage, pattern) for pattern in self.stages)
 
 

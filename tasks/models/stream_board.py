@@ -1,7 +1,7 @@
-"""Progress lines for streams of dependent calls, with the time left.
+"""Progress lines, with the time left, for streams of dependent calls.
 
-Stages fill it, and whoever reports a run reads it. Calls that wait tell nothing about a stream: its next
-call begins when the last one is answered.
+Stages update the board, and progress reports read it. The number of waiting calls says nothing about a
+stream, because its next call starts only when the last one is answered.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 RECENT = 20
-"""The rate is over so many last steps: what the ledger answered at the beginning went faster."""
+"""Number of last steps that the rate is computed from. Steps at the beginning may be faster because the
+ledger answered them."""
 
 
 @dataclass
 class StreamProgress:
-    """A stream. right: steps with the bit 1 so far."""
+    """The progress of one stream. `right`: number of correct steps so far."""
 
     name: str
     total: int
@@ -28,25 +29,25 @@ class StreamProgress:
     ends: deque[float] = field(default_factory=lambda: deque([time.monotonic()], maxlen=RECENT + 1))
 
     def tell(self, bit: bool) -> None:
-        """Count a step that ended."""
+        """Count a step that has ended; `bit`: whether it was correct."""
         self.done += 1
         self.right += bit
         self.ends.append(time.monotonic())
 
     def estimate_left(self, now: float) -> float | None:
-        """Estimate the seconds to its end; None before its first step has ended."""
+        """Estimate the seconds until the stream ends; None before its first step has ended."""
         if self.done == self.total:
             return 0.0
         if not self.done:
             return None
-        # A step that takes longer than the last ones lowers the rate while it lasts.
+        # A step that takes longer than the last ones lowers the rate while it is running.
         pace = max(
             (self.ends[-1] - self.ends[0]) / (len(self.ends) - 1), (now - self.ends[0]) / len(self.ends)
         )
         return pace * (self.total - self.done)
 
     def describe(self, now: float, width: int) -> str:
-        """Format it as one line."""
+        """Format the progress as one line; `width`: the column width of the stream's name."""
         left = self.estimate_left(now)
         ends = "done" if left == 0 else f"left {'unknown' if left is None else format_time(left)}"
         return f"  {self.name:<{width}}  {self.done:>5}/{self.total}  right {self.right:>5}  {ends}"
@@ -61,7 +62,7 @@ class StreamBoard:
 
     @contextmanager
     def follow(self, totals: dict[str, int]) -> Iterator[dict[str, StreamProgress]]:
-        """Follow streams, by name with their number of steps, until the block ends."""
+        """Show streams (name -> number of steps) on the board during the `with` block."""
         lines = {name: StreamProgress(name, total) for name, total in totals.items()}
         with self._mutex:
             self._lines += lines.values()
@@ -72,9 +73,9 @@ class StreamBoard:
                 self._lines = [line for line in self._lines if lines.get(line.name) is not line]
 
     def describe(self, most: int) -> list[str]:
-        """Format at most so many lines: a sum, then the streams with the longest way to go first.
+        """Format at most `most` lines: a summary, then the streams with the most steps left.
 
-        Empty where no stream runs.
+        Returns no lines if no stream is running.
         """
         with self._mutex:
             lines = list(self._lines)
@@ -105,4 +106,4 @@ def format_time(seconds: float) -> str:
 
 
 BOARD = StreamBoard()
-"""Of this process."""
+"""The board of this process."""

@@ -1,8 +1,8 @@
-"""Tool calls of the OpenAI protocol: what a model may call, and its calls as text.
+"""Tool calls of the OpenAI protocol: which tools a model may call, and its calls written as text.
 
-A call's arguments are written as lines of a label and a value, `SQL: SELECT 1`, in the order of the tool's
-parameters. That is the form in which a model without tools replies, so one parser reads both, and the ledger
-holds text in either case.
+The arguments of a call become lines with a label and a value, such as `SQL: SELECT 1`, in the order of the
+tool's parameters. A model without tools replies in the same form. One parser therefore reads both, and the
+ledger contains text in both cases.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ Value = TypeVar("Value")
 BAD_CALL = "bad_tool_call"
 """The finish reason of a reply whose tool calls cannot be read; its text says why."""
 MOST_CALLS = 32
-"""Tool calls of one reply that are read, at most."""
+"""Maximum number of tool calls that are read per reply."""
 SHOWN = 200
-"""In characters: how much of arguments that cannot be read is kept."""
+"""Maximum number of characters quoted from arguments that cannot be read."""
 
 
 class BadCall(ValueError):
-    """Raised for a tool call that cannot be read; the message says why."""
+    """Raised if a tool call cannot be read; the message says why."""
 
 
 def describe_tools(request: Request) -> dict[str, object]:
-    """Return the fields of a body that offer a request's tools; no fields for a request without."""
+    """Return the fields of a request body that offer the request's tools; {} if it has no tools."""
     tools = list_tools(request)
     if not tools:
         return {}
-    # One tool is named, since fewer endpoints know `required`.
+    # A single tool is chosen by name, because fewer endpoints support `required`.
     choice: object = "required"
     if len(tools) == 1:
         choice = {"type": "function", "function": {"name": tools[0].name}}
@@ -52,9 +52,10 @@ def list_tools(request: Request) -> list[Tool]:
 def parse_entry(
     entry: LedgerEntry, request: Request, role: Role, parse: Callable[[str], Value]
 ) -> tuple[Value | None, str | None, bool]:
-    """Parse a model's recorded reply; return (value, None, True), or (None, reason, whether that is final).
+    """Parse a model's recorded reply; return (value, None, True), or (None, reason, whether it is final).
 
-    A text that does not parse is asked again, a call without an answer is not.
+    If a text does not parse, the question is asked again up to the role's attempts. A call without an answer,
+    or one whose finish reason the role refuses, is final.
     """
     if reason := entry.text if entry.is_unanswered else role.refuse(entry.finish_reason):
         return None, reason, True
@@ -94,7 +95,7 @@ def _write_call(call: object, tools: Sequence[Tool]) -> Iterator[str]:
 
 
 def _read_arguments(arguments: object) -> object:
-    """Read arguments: JSON as text, or as some endpoints send it, an object; none at all are no arguments."""
+    """Read a call's arguments: JSON text, or an object from some endpoints; missing arguments become {}."""
     if not isinstance(arguments, str):
         return arguments if arguments is not None else {}
     try:
@@ -104,7 +105,10 @@ def _read_arguments(arguments: object) -> object:
 
 
 def _write_value(value: object, schema: Mapping[str, Any], name: str) -> Iterator[str]:
-    """Write a value by its schema; `title` is its label. Of an object without properties, it is all."""
+    """Write a value by its schema, with the schema's `title` as the label of a text.
+
+    An object without properties is written as its `title` only.
+    """
     kind = schema["type"]
     if kind == "string":
         if not isinstance(value, str):
@@ -128,5 +132,5 @@ def _write_value(value: object, schema: Mapping[str, Any], name: str) -> Iterato
 
 
 def _write_lines(text: str) -> str:
-    """Leave blank lines out: one ends a value in the text's form."""
+    """Remove blank lines, because a blank line ends a value in the text form."""
     return "\n".join(line for line in text.strip().splitlines() if line.strip())

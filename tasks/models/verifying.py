@@ -1,4 +1,4 @@
-"""Ask recorded calls again, bypassing the ledger, and compare the texts."""
+"""Send recorded calls again without using the ledger, and compare the texts."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from tasks.models.sending.client import ModelClient
 
 @dataclass(frozen=True)
 class RepeatedCall:
-    """A recorded call and the text of asking it again."""
+    """A recorded call, and the text of the new reply to it."""
 
     call: Call
     text: str
 
     @property
     def same(self) -> bool:
-        """Return whether the text equals the recorded one, to the byte."""
+        """Return whether the new text is identical to the recorded one."""
         return self.text == self.call.text
 
 
 def find_calls(folder: Path, flow: str = "") -> list[Call]:
-    """Read the calls of a flow's stages, or of all, from the artifacts under a folder; sorted by key."""
+    """Read the calls of a flow's stages, or of all flows, from the artifacts in a folder; sorted by key."""
     paths = sorted(path for path in folder.rglob("*.calls.parquet") if ".preview" not in path.parts)
     calls = {
         call.id: call
@@ -51,7 +51,7 @@ def find_model_calls(folder: Path, flow: str = "") -> list[Call]:
 
 
 def draw_sample(calls: Sequence[Call], size: int | None, seed: int) -> list[Call]:
-    """Draw calls by seed, sorted by key; all of them if `size` is None or not smaller than their number."""
+    """Draw a sample of calls by seed, sorted by key; return all calls if there are not more than `size`."""
     if size is None or size >= len(calls):
         return list(calls)
     dice = random.Random(seed)  # noqa: S311 - the same sample for the same seed
@@ -61,10 +61,10 @@ def draw_sample(calls: Sequence[Call], size: int | None, seed: int) -> list[Call
 async def ask_again(
     calls: Iterable[Call], client: ModelClient, report: Callable[[RepeatedCall], None] = lambda _: None
 ) -> list[RepeatedCall]:
-    """Ask every call again, in the order given, as fast as the rate limits allow.
+    """Send all calls again, in the given order, as fast as the rate limits allow.
 
-    report: is given each repeated call as it is answered.
-    Raises BadInput if a call's columns do not give its key, and what `ModelClient.send` raises.
+    `report`: called with each repeated call as soon as it is answered. Raises BadInput if a call's columns do
+    not match its key, and the errors of `ModelClient.send`.
     """
 
     async def compare(call: Call) -> RepeatedCall:

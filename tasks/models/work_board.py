@@ -1,6 +1,6 @@
-"""How far work is that asks no model: a line for each piece of it, with its rate and the time left.
+"""Progress lines for work that asks no model: each with its rate and the time left.
 
-Whoever goes through many things fills the board, and whoever reports a command reads it.
+Code that processes many items updates the board, and progress reports read it.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from tasks.models.stream_board import format_time
 
 Item = TypeVar("Item")
 SLOW = 0.1
-"""Things a second below which people count by the minute."""
+"""Items per second below which a rate is shown per minute."""
 
 
 @dataclass
 class WorkProgress:
-    """One piece of work.
+    """The progress of one piece of work.
 
-    total: of the things that it goes through, 0 if it does not count. expected_s: how long it took last time.
-    quiet: shown only while nothing else is.
+    `total`: number of items, 0 if items are not counted. `expected_s`: duration in seconds the last time.
+    `quiet`: whether it is shown only if nothing else is shown.
     """
 
     name: str
@@ -36,18 +36,18 @@ class WorkProgress:
     begun_at: float = field(default_factory=time.monotonic)
 
     def tell(self, count: int = 1) -> None:
-        """Count things that are done."""
+        """Count items that are done."""
         self.done += count
 
     def estimate_left(self, now: float) -> float | None:
-        """Estimate the seconds to its end: by its rate, else by last time; None where neither tells."""
+        """Estimate the seconds until the work ends, by its rate or its last duration; None if unknown."""
         seconds = now - self.begun_at
         if self.total and self.done:
             return seconds / self.done * (self.total - self.done)
         return self.expected_s - seconds if self.expected_s > seconds else None
 
     def describe(self, now: float) -> str:
-        """Format it as one line."""
+        """Format the progress as one line."""
         seconds, left = now - self.begun_at, self.estimate_left(now)
         parts = [f"{self.name}: {format_time(seconds)} so far"]
         if self.total:
@@ -62,7 +62,7 @@ class WorkProgress:
 
 
 class WorkBoard:
-    """The work that is under way in this process."""
+    """The pieces of work that are running in this process."""
 
     def __init__(self) -> None:
         self._works: list[WorkProgress] = []
@@ -70,7 +70,7 @@ class WorkBoard:
 
     @contextmanager
     def follow(self, work: WorkProgress) -> Iterator[WorkProgress]:
-        """Show a piece of work until the block ends."""
+        """Show a piece of work on the board during the `with` block."""
         with self._mutex:
             self._works.append(work)
         try:
@@ -80,16 +80,16 @@ class WorkBoard:
                 self._works = [other for other in self._works if other is not work]
 
     def iterate(self, name: str, items: Collection[Item], unit: str) -> Iterator[Item]:
-        """Go through items, and show how many are done. unit: what they are called, in the plural."""
+        """Iterate over items and show how many are done. `unit`: the plural noun for the items."""
         with self.follow(WorkProgress(name, len(items), unit)) as work:
             for item in items:
                 yield item
                 work.tell()
 
     def describe(self, most: int, *, alone: bool, least_s: float = 0.0) -> list[str]:
-        """Format at most so many lines, of what began first.
+        """Format at most `most` lines, for the work that started first.
 
-        alone: whether nothing else is shown. least_s: work that began fewer seconds ago is not shown.
+        `alone`: whether nothing else is shown. `least_s`: work that started fewer seconds ago is not shown.
         """
         with self._mutex:
             works = list(self._works)
@@ -101,11 +101,11 @@ class WorkBoard:
 
 
 def format_rate(per_second: float) -> str:
-    """Format how many things come a second, or a minute where they are few."""
+    """Format a rate per second, or per minute if it is low."""
     if 0 < per_second < SLOW:
         return f"{per_second * 60:.1f} a minute"
     return f"{per_second:,.1f} a second"
 
 
 WORK = WorkBoard()
-"""Of this process."""
+"""The board of this process."""

@@ -1,1 +1,1 @@
-"""Metrics that need no model: one file a metric. Nothing here knows stages, flows or models."""
+"""Metrics that need no model, one file per metric. This package imports no stages, flows or models."""

@@ -14,6 +14,7 @@ from tasks.scoring.items import BadItem, Record, describe_type
 from tasks.scoring.metric import SKIPPED, Accumulator, FloatArray, IntArray, ItemValues, Metric, Score, divide
 
 LEVELS = ("nominal", "ordinal", "interval")
+"""Levels of measurement, which determine the distance of two ratings."""
 SCORED = Score({})
 
 Rating = str | float
@@ -21,16 +22,16 @@ Rating = str | float
 
 @dataclass(frozen=True)
 class Agreement(Metric[tuple[Rating | None, ...]]):
-    """Agreement of raters; null is a missing rating, an item with fewer than two ratings is skipped.
+    """Agreement of raters. A null rating is missing; items with fewer than two ratings are skipped.
 
     - unanimous: share of items whose ratings are all equal.
-    - krippendorff: alpha = 1 - D_o / D_e (Krippendorff, Content Analysis), over the pairable ratings; `level`
-      is the distance of two ratings: nominal (0 or 1), ordinal (squared distance of ranks), interval (squared
-      difference).
-    - kappa: Cohen's, unweighted, over the items that both of two raters rated; null if an item does not have
-      exactly two ratings, missing ones included.
+    - krippendorff: alpha = 1 - D_o / D_e (Krippendorff, Content Analysis), over the pairable ratings. `level`
+      sets the distance of two ratings: nominal (0 or 1), ordinal (squared distance of ranks) or interval
+      (squared difference).
+    - kappa: Cohen's kappa, unweighted, over the items that both of two raters rated. It is null if an item
+      does not have exactly two ratings, including missing ones.
 
-    A figure whose expected disagreement is zero, as when all ratings are equal, is null.
+    A figure is null if its expected disagreement is zero, for example because all ratings are equal.
     """
 
     name: ClassVar[str] = "agreement"
@@ -41,12 +42,12 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
     level: str = "nominal"
 
     def __post_init__(self) -> None:
-        """Refuse an unknown level."""
+        """Raise BadInput if the level is unknown."""
         if self.level not in LEVELS:
             raise BadInput(f"--level {self.level}", "is not a level", hint=f"known: {', '.join(LEVELS)}")
 
     def read(self, record: Record) -> tuple[Rating | None, ...]:
-        """Read a list of ratings: numbers; at level nominal also text, true or false."""
+        """Read a list of ratings: numbers; at level nominal also texts and booleans."""
         ratings = record.get("ratings")
         if not isinstance(ratings, list) or not ratings:
             raise BadItem(
@@ -55,7 +56,7 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
         return tuple(self.read_rating(rating) for rating in ratings)
 
     def read_rating(self, rating: object) -> Rating | None:
-        """Read one rating. Raises BadItem."""
+        """Read one rating. Raises BadItem if it is not valid at this level."""
         if isinstance(rating, int | float) and not isinstance(rating, bool):
             return float(rating)
         if rating is None:
@@ -74,23 +75,23 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
         return RatingAccumulator(self.level)
 
     def score_item(self, item: tuple[Rating | None, ...], rule: str) -> Score:
-        """Return whether an item has at least two ratings."""
+        """Return a score that says whether an item has at least two ratings."""
         return SKIPPED if len(item) - item.count(None) < 2 else SCORED
 
 
 @dataclass
 class RatingAccumulator(Accumulator[tuple[Rating | None, ...]]):
-    """Collects the ratings of items, in their order; None for an item that is not scored."""
+    """Collects the ratings of items in order; None for an item that is not scored."""
 
     level: str
     items: list[tuple[Rating | None, ...] | None] = field(default_factory=list)
 
     def add(self, item: tuple[Rating | None, ...], score: Score) -> None:
-        """Add one item's ratings."""
+        """Add the ratings of one item."""
         self.items.append(item if score.state == "scored" else None)
 
     def sample(self) -> RatingSample:
-        """Return the scored items, equal ones merged."""
+        """Return the scored items; equal items are merged and counted."""
         kinds = Counter(item for item in self.items if item is not None)
         values = sorted(
             {rating for item in kinds for rating in item if rating is not None}, key=make_sort_key
@@ -112,7 +113,7 @@ class RatingAccumulator(Accumulator[tuple[Rating | None, ...]]):
         return RatingSample(self.level, counts, tables, scale, pairs)
 
     def item_values(self) -> Iterator[ItemValues]:
-        """Yield for each item whether its ratings are unanimous."""
+        """Yield for each item whether its ratings are unanimous; None if it is not scored."""
         for item in self.items:
             yield {"unanimous": None if item is None else int(len({*item} - {None}) == 1)}
 
@@ -124,9 +125,10 @@ def make_sort_key(rating: Rating) -> tuple[bool, Rating]:
 
 @dataclass(frozen=True)
 class RatingSample:
-    """Distinct items. ratings: how often each value was given, shape (kinds, values); values are sorted.
+    """Distinct items and how often each occurs (`counts`).
 
-    pairs: the two raters' values as indexes, shape (kinds, 2), or None if there are not two raters.
+    `ratings`: how often each value was given, shape (kinds, values). `values`: the numeric values, sorted.
+    `pairs`: indexes of the two raters' values, shape (kinds, 2), or None if there are not two raters.
     """
 
     level: str
@@ -136,7 +138,7 @@ class RatingSample:
     pairs: IntArray | None
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute the figures for weighted items."""
+        """Compute the figures for each draw; `weights` has shape (draws, kinds)."""
         unanimous = (self.ratings > 0).sum(axis=1) == 1
         return {
             "unanimous": divide(weights @ unanimous, weights.sum(axis=1)),
@@ -147,9 +149,10 @@ class RatingSample:
     def compute_alpha(self, weights: FloatArray) -> FloatArray:
         """Compute alpha, shape (draws,), from observed and expected disagreement of pairable ratings.
 
-        For a unit with m ratings and for all n ratings together, the sum of delta over ordered pairs is
-        2 (m sum g^2 - (sum g)^2), where delta(a, b) = (g_a - g_b)^2: g is the value at level interval, and
-        its mid-rank among all ratings at level ordinal. At level nominal it is m^2 - sum of squared counts.
+        Consider the sum of delta over ordered pairs of ratings, in a unit with m ratings or among all n
+        ratings. It is 2 (m sum g^2 - (sum g)^2), where delta(a, b) = (g_a - g_b)^2. At level interval, g is
+        the value. At level ordinal, g is its mid-rank among all ratings. At level nominal, the sum is m^2 -
+        sum of squared counts.
         """
         totals = weights @ self.ratings
         sizes, n = self.ratings.sum(axis=1), totals.sum(axis=1)
@@ -167,7 +170,7 @@ class RatingSample:
         return 1 - divide(observed, np.where(several, expected, 0.0))
 
     def compute_grades(self, totals: FloatArray) -> FloatArray:
-        """Compute each value's position on the scale, shape (draws, values), centred against rounding."""
+        """Compute each value's position on the scale, shape (draws, values), centred to limit rounding."""
         if self.level == "interval":
             grades = np.broadcast_to(self.values, totals.shape)
         else:

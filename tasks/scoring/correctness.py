@@ -1,4 +1,4 @@
-"""Labels for the correctness of a response, as judges, rules and people give them."""
+"""Labels for the correctness of a response, as assigned by judges, rules and people."""
 
 from __future__ import annotations
 

@@ -27,11 +27,15 @@ from tasks.scoring.metric import (
 
 SCORED = Score({})
 CELLS_AT_ONCE = 4_000_000
+"""Maximum number of pairs that are compared at a time, which bounds memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScorePair:
-    """An item's scores. human: of one or several raters."""
+    """The scores of one item.
+
+    `human`: the scores of one or several raters. `judge`: None if there is none.
+    """
 
     human: tuple[float, ...]
     judge: float | None
@@ -39,10 +43,11 @@ class ScorePair:
 
 @dataclass(frozen=True)
 class Correlation(Metric[ScorePair]):
-    """pearson, spearman (pearson of mid-ranks), kendall (tau-b), mean_human and mean_judge.
+    """The figures pearson, spearman (Pearson of mid-ranks), kendall (tau-b), mean_human and mean_judge.
 
-    Several raters' scores of an item are averaged. A figure that is not defined, as with fewer than two items
-    or without variation, is null. drop_zero: skip items with a 0 ("not sure") by the judge or any rater.
+    The scores of several raters for one item are averaged. A figure is null if it is not defined, for example
+    with fewer than two items or without variation. `drop_zero`: skip items to which the judge or any rater
+    gave 0 ("not sure").
     """
 
     name: ClassVar[str] = "correlation"
@@ -55,7 +60,10 @@ class Correlation(Metric[ScorePair]):
     drop_zero: bool = False
 
     def read(self, record: Record) -> ScorePair:
-        """Read human, a number or a list of numbers, and judge, a number."""
+        """Read human (a number or a list of numbers) and judge (a number or null).
+
+        Raises BadItem for other types.
+        """
         human, judge = record.get("human"), record.get("judge")
         ratings: list[Any] = human if isinstance(human, list) else [human]
         for rating in ratings:
@@ -72,33 +80,33 @@ class Correlation(Metric[ScorePair]):
         return PairAccumulator()
 
     def score_item(self, item: ScorePair, rule: str) -> Score:
-        """Return whether a pair is scored."""
+        """Return a score that says whether a pair is scored, skipped or failed."""
         if item.judge is None:
             return FAILED
         return SKIPPED if self.drop_zero and 0 in (*item.human, item.judge) else SCORED
 
 
 class PairAccumulator(Accumulator[ScorePair]):
-    """Collects human and judge scores as columns, NaN for an item that is not scored."""
+    """Collects human and judge scores as columns; NaN for an item that is not scored."""
 
     def __init__(self) -> None:
         self.human = array("d")
         self.judge = array("d")
 
     def add(self, item: ScorePair, score: Score) -> None:
-        """Add one pair."""
+        """Add one pair of scores; several human scores are averaged."""
         scored = score.state == "scored" and item.judge is not None
         self.human.append(sum(item.human) / len(item.human) if scored else np.nan)
         self.judge.append(item.judge if scored and item.judge is not None else np.nan)
 
     def sample(self) -> PairSample:
-        """Return the scored pairs, equal ones merged."""
+        """Return the scored pairs; equal pairs are merged and counted."""
         rows = np.column_stack([self.human, self.judge])
         kinds, counts = count_kinds(rows[~np.isnan(rows[:, 0])])
         return PairSample(kinds[:, 0], kinds[:, 1], counts)
 
     def item_values(self) -> Iterator[ItemValues]:
-        """Yield each item's averaged human score and judge score."""
+        """Yield each item's mean human score and its judge score; None if it is not scored."""
         for human, judge in zip(self.human, self.judge, strict=True):
             scored = human == human
             yield {
@@ -109,14 +117,14 @@ class PairAccumulator(Accumulator[ScorePair]):
 
 @dataclass(frozen=True)
 class PairSample:
-    """Distinct pairs of scores and their counts."""
+    """Distinct pairs of scores and how often each occurs (`counts`)."""
 
     human: FloatArray
     judge: FloatArray
     counts: IntArray
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute the coefficients for weighted pairs."""
+        """Compute the coefficients for each draw; `weights` has shape (draws, kinds)."""
         sizes = weights.sum(axis=1)
         human_ranks, judge_ranks = rank(self.human, weights), rank(self.judge, weights)
         return {
@@ -134,7 +142,7 @@ def correlate(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
     dx = x - divide((weights * x).sum(axis=1, keepdims=True), sizes)
     dy = y - divide((weights * y).sum(axis=1, keepdims=True), sizes)
     products = (weights * dx * dy).sum(axis=1)
-    # A constant side leaves rounding errors, not zeros.
+    # The deviations of a constant are rounding errors, not exact zeros.
     varies = spread(x, weights) & spread(y, weights)
     norms = np.sqrt((weights * dx**2).sum(axis=1) * (weights * dy**2).sum(axis=1))
     return np.clip(divide(products, np.where(varies, norms, 0.0)), -1.0, 1.0)
@@ -164,7 +172,8 @@ def rank(x: FloatArray, weights: FloatArray) -> FloatArray:
 def compute_tau_b(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
     """Compute Kendall's tau-b, shape (draws,).
 
-    With s(a, b) = sign(x_a - x_b) and t likewise for y, over pairs of units: sum s t / sqrt(sum s^2 sum t^2).
+    The formula is sum s t / sqrt(sum s^2 sum t^2) over pairs of units. Here s(a, b) = sign(x_a - x_b), and t
+    is the same for y.
     """
     concordant, x_untied, y_untied = (np.zeros(len(weights)) for _ in range(3))
     step = max(1, CELLS_AT_ONCE // max(1, len(x)))

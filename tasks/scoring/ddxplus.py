@@ -1,4 +1,4 @@
-"""DDXPlus: accuracy of diagnoses that a model gives by number (StreamBench, section 4.1)."""
+"""DDXPlus: accuracy of diagnoses that a model gives as numbers (StreamBench, section 4.1)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from tasks.scoring.items import BadItem, Record, get_optional_text
 from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 
 LABELS = 49
+"""Number of diagnoses; the labels are 0 to 48."""
 NUMBER = re.compile(r"(\d+)\.")
 MOST_DIGITS = 1_000
+"""Maximum number of digits of a label. Python refuses to convert numbers with over 4,300 digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelPrediction:
-    """A gold label and the model's text."""
+    """The number of the gold label, and the model's text."""
 
     gold: int
     prediction: str | None
@@ -24,17 +26,17 @@ class LabelPrediction:
 
 @dataclass(frozen=True)
 class DDXPlus(Metric[LabelPrediction]):
-    """Accuracy of the first number directly before a full stop, as in `34. Pneumonia`.
+    """Accuracy of the first number that is directly followed by a full stop, as in `34. Pneumonia`.
 
-    A prediction without such a number, or with one that is not a label (0 to 48), is wrong and counted as not
-    in the label set, even if it names the diagnosis in words.
+    A prediction is wrong if it has no such number or if the number is not a label (0 to 48), even if it names
+    the diagnosis in words. It is then also counted as `not_in_label_set`.
     """
 
     name: ClassVar[str] = "ddxplus"
     texts: ClassVar[frozenset[str]] = frozenset({"id", "prediction"})
 
     def read(self, record: Record) -> LabelPrediction:
-        """Read gold, a label's number, and prediction, a text."""
+        """Read gold (a label's number) and prediction (a text). Raises BadItem if gold is not a label."""
         gold = record.get("gold")
         if isinstance(gold, bool) or not isinstance(gold, int) or not 0 <= gold < LABELS:
             raise BadItem(f"gold is {gold!r:.40}; expected a label from 0 to {LABELS - 1}")
@@ -53,7 +55,7 @@ class DDXPlus(Metric[LabelPrediction]):
 
 
 def find_label(text: str) -> int | None:
-    """Find the label's number in a model's text; None if there is none."""
+    """Return the label's number in a model's text; None if the text contains no valid label."""
     found = NUMBER.search(text)
     if found is None or len(found[1]) > MOST_DIGITS:
         return None

@@ -1,4 +1,4 @@
-"""DS-1000: pass@1 of Python code by each problem's test program."""
+"""DS-1000: pass@1 of Python code, measured with each problem's test program."""
 
 from __future__ import annotations
 
@@ -21,14 +21,17 @@ from tasks.scoring.reply_readings import LENIENT, RELEASED, check_reading, read_
 from tasks.scoring.sandbox import ProgramOutcome, Sandbox, SandboxLimits
 
 FENCE = re.compile(r"```[ \t]*(\w*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+"""Matches a fenced block with its language; the closing fence may be missing."""
 MAX_PARSED = 1_000_000
-"""In characters: a syntax tree takes a hundred times the memory of its text."""
+"""Maximum number of characters of code that is parsed: a syntax tree takes a hundred times the memory of its
+text."""
 PYTHON = {"", "python", "python3", "py"}
+"""Language names of a fence that mean Python."""
 
 
 @dataclass(frozen=True, slots=True)
 class CodeProblem:
-    """A test program, and the predicted code to test."""
+    """A problem's test program, and the predicted code to test."""
 
     code_context: str
     prediction: str | None
@@ -38,12 +41,16 @@ class CodeProblem:
 class DS1000(Metric[CodeProblem]):
     """Share of problems whose code passes the test program (STREAMBENCH, appendix F.2.4; Lai et al. 2023).
 
-    The test is `code_context`, then `test_execution(code)` and, if the context defines it,
-    `test_string(code)`. By the `reading` `lenient` the code is the first fenced Python block, else the raw
-    text; `released` is read_released_code; `none` takes a prediction as it is. The code passes if nothing is
-    raised within `timeout` seconds, counted from when the context's libraries are loaded. Items whose
-    libraries the environment lacks (outcome `not-run`), or whose result cannot leave the process that ran
-    the code (`not-shown`), are failed, not scored 0.
+    The test runs `code_context`, then `test_execution(code)` and, if the context defines it,
+    `test_string(code)`. The code passes if no exception is raised within `timeout` seconds, counted from the
+    time when the context's libraries are loaded.
+
+    `reading` says how to extract the code from a prediction. With `lenient`, the code is the first fenced
+    Python block, or the whole text if there is none. `released` uses read_released_code. `none` takes the
+    whole prediction.
+
+    An item is failed, not scored 0, if the environment lacks its libraries (outcome `not-run`) or if its
+    result cannot leave the process that ran the code (outcome `not-shown`).
     """
 
     name: ClassVar[str] = "ds1000"
@@ -60,11 +67,11 @@ class DS1000(Metric[CodeProblem]):
 
     @cached_property
     def sandbox(self) -> Sandbox:
-        """The sandbox in which the programs run."""
+        """Return the sandbox in which the programs run."""
         return Sandbox(find_interpreter(), SandboxLimits(seconds=self.timeout))
 
     def read(self, record: Record) -> CodeProblem:
-        """Read code_context and prediction, both text."""
+        """Read code_context (a text) and prediction (a text or null). Raises BadItem for other types."""
         return CodeProblem(get_text(record, "code_context"), get_optional_text(record, "prediction"))
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:
@@ -72,14 +79,14 @@ class DS1000(Metric[CodeProblem]):
         return MeanAccumulator(("accuracy",))
 
     def score_item(self, item: CodeProblem, rule: str) -> Score:
-        """Run one problem's test program."""
+        """Run the test program of one problem and score its outcome."""
         if item.prediction is None:
             return FAILED
         code = self.read_code(item.prediction)
         return score_ending(self.sandbox.run(item.code_context, code, list_libraries(item.code_context)))
 
     def read_code(self, prediction: str) -> str:
-        """Return the code of a prediction, by the reading."""
+        """Extract the code from a prediction, as `reading` says."""
         if self.reading == LENIENT:
             return extract_code(prediction)
         return read_released_code(prediction) if self.reading == RELEASED else prediction
@@ -87,7 +94,7 @@ class DS1000(Metric[CodeProblem]):
     def score(
         self, items: Iterable[CodeProblem], rules: Sequence[str]
     ) -> Iterator[tuple[CodeProblem, tuple[Score, ...]]]:
-        """Score a stream, running as many programs at a time as there are processors."""
+        """Score a stream of problems; as many programs run at a time as the machine has processors."""
         workers = os.cpu_count() or 1
         source = iter(items)
         under_way: deque[tuple[CodeProblem, Future[Score]]] = deque()
@@ -105,14 +112,14 @@ class DS1000(Metric[CodeProblem]):
 
 
 def score_ending(ending: ProgramOutcome) -> Score:
-    """Convert a program's outcome to a score."""
+    """Convert a program's outcome to a score; an outcome without a score makes the item failed."""
     if ending.kind.score is None:
         return Score({}, "failed", ending.kind)
     return Score({"accuracy": ending.kind.score}, outcome=ending.kind)
 
 
 def extract_code(text: str) -> str:
-    """Return the first fenced block of Python, else the text as it is."""
+    """Return the first fenced block of Python, or the whole text if there is none."""
     blocks = (match for match in FENCE.finditer(text) if match.group(1).lower() in PYTHON)
     first = next(blocks, None)
     return text if first is None else first.group(2)

@@ -1,7 +1,7 @@
-"""The virtual environment of DS-1000's test programs: Python 3.11 with pandas 1.5.3 and numpy below 2.
+"""The virtual environment for DS-1000's test programs: Python 3.11 with pandas 1.5.3 and numpy below 2.
 
-`python -m tasks.scoring.ds1000_environment [PACKAGE ...]` creates it, with further packages if they are
-named (torch and tensorflow are large, so they are not included).
+`python -m tasks.scoring.ds1000_environment [PACKAGE ...]` creates the environment and installs the named
+packages in addition. (torch and tensorflow are large, so they are not included by default.)
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ REQUIREMENTS = (
 )
 COMMAND = "python -m tasks.scoring.ds1000_environment"
 DONE = "made-by-benchloom"
+"""Name of the file that marks a complete environment."""
 
 
 def locate_environment() -> Path:
-    """Return the environment's folder: BENCHLOOM_DS1000, else one in the user's cache folder."""
+    """Return the environment's folder: BENCHLOOM_DS1000, or a folder in the user's cache folder."""
     if folder := os.environ.get("BENCHLOOM_DS1000"):
         return Path(folder).expanduser().absolute()
     pins = hashlib.sha256("\n".join(REQUIREMENTS).encode()).hexdigest()[:8]
@@ -40,7 +41,7 @@ def locate_environment() -> Path:
 
 
 def find_interpreter() -> Path:
-    """Return the environment's interpreter. Raises BadInput if it has not been created yet."""
+    """Return the environment's Python interpreter. Raises BadInput if it has not been created yet."""
     python = locate_environment() / "bin" / "python"
     if not python.is_file():
         raise BadInput(
@@ -50,10 +51,10 @@ def find_interpreter() -> Path:
 
 
 def make_environment(packages: tuple[str, ...] = (), python: str | None = None) -> Path:
-    """Create the environment, or add packages to it; return its folder.
+    """Create the environment, or add packages to an existing one; return its folder.
 
-    `python`: an interpreter of Python 3.11, else this one or the one on the PATH. Raises BadInput if there
-    is none, BenchloomError if a package cannot be installed.
+    `python`: a Python 3.11 interpreter; by default the running one, or python3.11 on the PATH. Raises
+    BadInput if there is none, and BenchloomError if a package cannot be installed.
     """
     folder = locate_environment()
     if not (folder / DONE).is_file():

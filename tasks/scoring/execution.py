@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class QueryItem:
-    """A gold and a predicted query, and the databases of their suite, the published one first."""
+    """A gold query, a predicted query, and the URIs of the test databases, the published database first."""
 
     gold: str
     prediction: str | None
@@ -44,19 +44,22 @@ class QueryItem:
 
 @dataclass(frozen=True)
 class Execution(Metric[QueryItem]):
-    """Execution accuracy: the share of predictions whose result is the gold query's.
+    """Execution accuracy: the share of predictions whose result equals the gold query's result.
 
-    - streambench: equal sets of rows, columns in order; an empty result on either side is wrong
+    - streambench: equal sets of rows, with columns in order; an empty result on either side is wrong
       (STREAMBENCH, appendix F.2.1).
-    - bird: the same, but empty results may be equal (BIRD's evaluation).
-    - test-suite: equal bags of rows under some order of the columns, in the order of rows iff the gold query
-      has ORDER BY, on every `*.sqlite` of the folder (Zhong et al. 2020). In both queries `> =`, `< =`, `! =`
-      are operators; unless `keep_distinct`, DISTINCT is removed and only the first statement counts.
+    - bird: the same, but two empty results are equal (BIRD's evaluation).
+    - test-suite: equal bags of rows under some order of the columns, on every `*.sqlite` file in the folder
+      (Zhong et al. 2020). The order of rows matters if and only if the gold query has ORDER BY. In both
+      queries, `> =`, `< =` and `! =` are read as operators. Unless `keep_distinct` is set, DISTINCT is
+      removed and only the first statement counts.
 
-    Under every rule NULL equals NULL, 1 equals 1.0, text never equals a number, an error or a query that does
-    not end in `timeout` seconds is wrong, and a gold query that does not run makes the item failed. For `url`
-    see SqlServers; databases on servers have no suite. `reading`: how the query is taken from a prediction,
-    `lenient` (prepare_prediction), `released` (read_released_sql), or `none` for text that is only SQL.
+    Under every rule, NULL equals NULL, 1 equals 1.0, and text never equals a number. A query with an error,
+    or one that does not end within `timeout` seconds, is wrong. If the gold query does not run, the item is
+    failed. For `url` see SqlServers; databases on servers have no test suite.
+
+    `reading` says how to extract the query from a prediction: `lenient` (prepare_prediction), `released`
+    (read_released_sql), or `none` for text that contains only SQL.
     """
 
     name: ClassVar[str] = "execution"
@@ -83,20 +86,21 @@ class Execution(Metric[QueryItem]):
 
     @cached_property
     def suites(self) -> TestSuites:
-        """The databases, opened on demand."""
+        """Return the test databases, which are opened on demand."""
         if self.databases is None:
             raise BadInput("score execution", "needs --databases or --url", hint="DIR/<db_id>/<db_id>.sqlite")
         return TestSuites(self.databases)
 
     @cached_property
     def dialect(self) -> str:
-        """The engine's sqlglot dialect."""
+        """Return the sqlglot dialect of the engine."""
         return "sqlite" if self.url is None else read_entry("url", {"url": self.url}).dialect
 
     def read(self, record: Record) -> QueryItem:
-        """Read the queries and the databases of db_id. Raises BadItem if no gold answer can stay the same.
+        """Read the queries and the database of an item. Raises BadItem if the gold answer may change.
 
-        Of a server the text of the gold query decides; a SQLite file is watched while the query runs.
+        On a server, the text of the gold query is checked for this. On a SQLite file, it is detected while
+        the query runs.
         """
         gold, prediction = get_text(record, "gold"), get_optional_text(record, "prediction")
         if self.url is not None and (clock := find_clock(gold, self.dialect)):
@@ -111,7 +115,7 @@ class Execution(Metric[QueryItem]):
     def score(
         self, items: Iterable[QueryItem], rules: Sequence[str]
     ) -> Iterator[tuple[QueryItem, tuple[Score, ...]]]:
-        """Score a stream, several items in parallel."""
+        """Score a stream of items, several in parallel."""
         waiting: deque[QueryItem] = deque()
         with self.open_pool() as pool:
             verdicts = pool.judge(self.make_pairs(items, rules, waiting))
@@ -142,17 +146,17 @@ class Execution(Metric[QueryItem]):
                     yield self.make_pair(rule, item, prediction)
 
     def read_query(self, prediction: str) -> str:
-        """Return the query of a prediction, by the reading."""
+        """Extract the query from a prediction, as `reading` says."""
         if self.reading == LENIENT:
             return prepare_prediction(prediction)
         return read_released_sql(prediction) if self.reading == RELEASED else prediction
 
     def score_verdict(self, verdict: SqlVerdict) -> Score:
-        """Convert a pair's verdict to a score."""
+        """Convert the verdict on a pair of queries to a score."""
         return score_outcome(verdict.outcome)
 
     def make_pair(self, rule: str, item: QueryItem, prediction: str) -> QueryPair:
-        """Make the pair of queries to compare under a rule."""
+        """Return the pair of queries to compare under a rule."""
         if rule != "test-suite":
             return QueryPair(rule, item.uris[:1], item.gold, prediction)
         queries = [join_operators(query) for query in (item.gold, prediction)]
@@ -164,7 +168,7 @@ class Execution(Metric[QueryItem]):
 
 @cache
 def score_outcome(outcome: Outcome) -> Score:
-    """Convert a pair's outcome to a score; only a gold query that does not run makes the item failed."""
+    """Convert a pair's outcome to a score; an outcome without a score makes the item failed."""
     if outcome.score is None:
         return Score({}, "failed", outcome)
     return Score({"accuracy": outcome.score}, outcome=outcome)
@@ -176,7 +180,7 @@ def _pop_missing(waiting: deque[QueryItem], rules: int) -> Iterator[tuple[QueryI
 
 
 class TestSuites:
-    """The databases of a folder; they must not change after they were first located."""
+    """The databases in a folder. They must not change after they are first located."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -186,7 +190,7 @@ class TestSuites:
         self._addresses: dict[str, tuple[str, ...]] = {}
 
     def locate(self, name: str) -> tuple[str, ...]:
-        """Return the URIs of a database, its own file first. Raises BadItem if it is missing."""
+        """Return the URIs of a database's files, its own file first. Raises BadItem if it is missing."""
         if name not in self._addresses:
             snapshots = self._open(name)
             self._snapshots += snapshots
@@ -194,7 +198,7 @@ class TestSuites:
         return self._addresses[name]
 
     def close(self) -> None:
-        """Remove copies. Raises BadInput if a file changed meanwhile."""
+        """Remove temporary copies. Raises BadInput if a file has changed meanwhile."""
         for snapshot in self._snapshots:
             snapshot.check()
             snapshot.close()
@@ -213,5 +217,5 @@ class TestSuites:
 
 
 def quote_name(name: str) -> str:
-    """Quote a name for people, at most 80 characters of it."""
+    """Quote a name for messages, shortened to at most 80 characters."""
     return repr(name if len(name) <= 80 else f"{name[:80]}…")

@@ -28,16 +28,17 @@ from tasks.scoring.metric import (
 
 SCORED = Score({})
 DIGEST_BYTES = 16
+"""Number of bytes of a digest."""
 
 BoolArray = npt.NDArray[np.bool_]
 Ids = frozenset[str | int]
 
 
 class JudgedQuery(NamedTuple):
-    """A text query: its judgement, and its retrieved and true documents.
+    """The judgement on a text query, and how its retrieved documents compare with the true ones.
 
-    correct: None if it was not judged. retrieved: a digest of the set of ids. matches: whether retrieved and
-    true ids are the same set; None if the true ones are unknown.
+    `correct`: None if the query was not judged. `retrieved`: a digest of the set of retrieved ids. `matches`:
+    whether the retrieved and true ids are the same set; None if the true ids are unknown.
     """
 
     group: str | int
@@ -48,22 +49,29 @@ class JudgedQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class Grammar(Metric[JudgedQuery]):
-    """Rates over semantic groups; a group is a gap (no row correct), robust (all) or non-robust (some).
+    """Rates over semantic groups. A group is a gap (no row correct), robust (all) or non-robust (some).
 
-    Over scored rows; a group without scored rows is left out.
-    accuracy = correct / rows. robustness R = correct / (rows - rows in gap groups) (Eq. 2).
-    retrieval_db_accuracy = 1 - gap groups / groups (Eq. 1). lambda = rows in gap groups / rows (Eq. 3), so
-    that accuracy = R (1 - lambda). The counts of groups by tag end in `_groups`.
+    All figures cover scored rows only, and a group without scored rows is ignored.
 
-    context.gold and context.siblings: accuracy and R with "retrieval sufficient" in place of "correct"; gap
-    groups still come from the judgement, and R is the share of sufficient rows outside of them:
+    - accuracy = correct / rows.
+    - robustness R = correct / (rows - rows in gap groups) (Eq. 2).
+    - retrieval_db_accuracy = 1 - gap groups / groups (Eq. 1).
+    - lambda = rows in gap groups / rows (Eq. 3), so that accuracy = R (1 - lambda).
+    - Names of group counts end in `_groups`.
 
-    - gold: the retrieved ids equal the true ones, as sets; null if a scored row has null true ids;
-    - siblings: a correct row is sufficient, a wrong one in a gap group is not, a wrong one in a non-robust
-      group is if its retrieved ids equal, as a set, those of a correct row of its group.
+    The figures context.gold and context.siblings are accuracy and R with "retrieval sufficient" instead of
+    "correct". Gap groups are still determined by the judgement, and R is the share of sufficient rows outside
+    them:
 
-    closed: before tagging, a row whose retrieval did not bring every true document becomes incorrect: the
-    model must have known the rest by itself. Rows with null true ids keep their judgement.
+    - gold: the retrieved ids equal the true ids, as sets. The figures are null if a scored row has null true
+      ids.
+    - siblings: a correct row is sufficient. A wrong row in a gap group is not sufficient. A wrong row in a
+      non-robust group is sufficient if its retrieved ids equal, as a set, those of a correct row in its
+      group.
+
+    `closed`: before groups are classified, a row becomes incorrect if its retrieval missed a true document,
+    because the model must have known the missing facts by itself. Rows with null true ids keep their
+    judgement.
     """
 
     name: ClassVar[str] = "grammar"
@@ -79,7 +87,7 @@ class Grammar(Metric[JudgedQuery]):
     closed: bool = False
 
     def read(self, record: Record) -> JudgedQuery:
-        """Read group, judgement and both lists of ids."""
+        """Read group, judgement and both lists of ids. Raises BadItem if one of them is not valid."""
         group = record.get("group")
         if group is None or type(group) not in ID_TYPES:
             raise BadItem(f"group is {describe_type(group)}; expected text or a whole number")
@@ -96,12 +104,12 @@ class Grammar(Metric[JudgedQuery]):
         return GroupAccumulator()
 
     def score_item(self, item: JudgedQuery, rule: str) -> Score:
-        """Return whether a row is scored; its values depend on its whole group."""
+        """Return a score that says whether a row is scored; the rates depend on the row's whole group."""
         return SKIPPED if item.correct is None else SCORED
 
 
 def read_judgement(record: Record) -> Correctness | None:
-    """Read the judgement; None if there is none. Raises BadItem for an unknown word."""
+    """Read the judgement; None if there is none. Raises BadItem if the word is unknown."""
     judgement = record.get("judgement")
     if judgement is None:
         return None
@@ -114,7 +122,7 @@ def read_judgement(record: Record) -> Correctness | None:
 
 
 def read_ids(record: Record, field: str) -> Ids:
-    """Read a list of document ids as a set. Raises BadItem."""
+    """Read a list of document ids as a set. Raises BadItem if the field is not such a list."""
     ids = record.get(field)
     if not isinstance(ids, list):
         raise BadItem(f"{field} is {describe_type(ids)}; expected a list of document ids")
@@ -134,14 +142,14 @@ def digest_ids(ids: Ids) -> bytes:
 
 
 class RowValues(TypedDict):
-    """A row's scores. accuracy: 1, 0, or None if unscored. context: rule -> accuracy; None if unknown."""
+    """A row's scores. `accuracy`: 1, 0, or None if unscored. `context`: rule -> accuracy; None if unknown."""
 
     accuracy: int | None
     context: dict[str, dict[str, int] | None]
 
 
 class GroupAccumulator(Accumulator[JudgedQuery]):
-    """Collects rows as columns, a few bytes per row."""
+    """Collects rows as columns, with a few bytes per row."""
 
     def __init__(self) -> None:
         self.groups: dict[str | int, int] = {}
@@ -151,7 +159,7 @@ class GroupAccumulator(Accumulator[JudgedQuery]):
         self.retrieved = bytearray()
 
     def add(self, item: JudgedQuery, score: Score) -> None:
-        """Add one row; -1 stands for None."""
+        """Add one row; None is stored as -1."""
         self.group.append(self.groups.setdefault(item.group, len(self.groups)))
         self.correct.append(-1 if item.correct is None else item.correct)
         self.matches.append(-1 if item.matches is None else item.matches)
@@ -159,7 +167,7 @@ class GroupAccumulator(Accumulator[JudgedQuery]):
 
     @cached_property
     def rows(self) -> TaggedQueries:
-        """The scored rows as columns."""
+        """Return the scored rows as columns."""
         scored = np.asarray(self.correct) >= 0
         retrieved = np.frombuffer(self.retrieved, dtype=f"V{DIGEST_BYTES}")[scored]
         return TaggedQueries(
@@ -173,7 +181,7 @@ class GroupAccumulator(Accumulator[JudgedQuery]):
         )
 
     def sample(self) -> GroupSample:
-        """Return the groups."""
+        """Return the groups as a sample."""
         return self.rows.gather()
 
     def item_values(self) -> Iterator[RowValues]:
@@ -193,7 +201,8 @@ class GroupAccumulator(Accumulator[JudgedQuery]):
 class TaggedQueries:
     """Scored rows as columns of equal length; only `scored` has an entry for every row.
 
-    group: the group's index. matches: 1, 0, or -1 if unknown. retrieved: an index for each set of ids.
+    `group`: index of the row's group. `matches`: 1, 0, or -1 if unknown. `retrieved`: index of the row's set
+    of ids.
     """
 
     scored: BoolArray
@@ -204,12 +213,15 @@ class TaggedQueries:
 
     @cached_property
     def siblings(self) -> BoolArray:
-        """Return whether a row's retrieval is sufficient by the siblings rule."""
+        """Return for each row whether its retrieval is sufficient by the siblings rule."""
         pairs = self.group * (int(self.retrieved.max(initial=0)) + 1) + self.retrieved
         return self.correct | np.isin(pairs, pairs[self.correct])
 
     def gather(self, *, merge: bool = True) -> GroupSample:
-        """Sum rows by group. merge: equal groups to one kind; else every scored group is one, in order."""
+        """Sum up the rows of each group.
+
+        `merge`: merge groups with equal sums into one kind; otherwise every scored group is a kind, in order.
+        """
         marks = (np.ones(len(self.group)), self.correct, self.matches == 1, self.siblings)
         sums = np.column_stack([np.bincount(self.group, weights=mark).astype(np.float64) for mark in marks])
         scored = sums[sums[:, 0] > 0]
@@ -219,7 +231,7 @@ class TaggedQueries:
 
 @dataclass(frozen=True)
 class GroupSample:
-    """Distinct groups: rows, correct rows, rows that match gold ids, rows sufficient by siblings."""
+    """Distinct groups: counts of rows, correct rows, rows matching gold ids, rows sufficient by siblings."""
 
     kinds: FloatArray
     counts: IntArray
@@ -227,17 +239,17 @@ class GroupSample:
 
     @property
     def shares(self) -> frozenset[str]:
-        """The figures that are no counts of groups."""
+        """Return the names of the figures that are not counts of groups."""
         one = np.ones((1, len(self.kinds)))
         return frozenset(name for name in self.figures(one) if not name.endswith("_groups"))
 
     def denominators(self) -> dict[str, BoolArray]:
-        """Mark the groups with rows in a figure's denominator, where these are not all: outside of gaps."""
+        """Return, for figures that exclude gap groups, which groups are in the denominator."""
         kept = self.kinds[:, 1] > 0
         return dict.fromkeys(("robustness", "context.gold.robustness", "context.siblings.robustness"), kept)
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute all rates; weights are of whole groups."""
+        """Compute all rates; each weight applies to a whole group."""
         sizes, correct = self.kinds[:, 0], self.kinds[:, 1]
         gap, robust = correct == 0, correct == sizes
         groups, gaps = weights.sum(axis=1), weights @ gap

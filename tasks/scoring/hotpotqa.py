@@ -14,11 +14,12 @@ from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 DROP_PUNCTUATION = str.maketrans("", "", string.punctuation)
 CLOSED = frozenset({"yes", "no", "noanswer"})
+"""Answers that only match themselves."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShortAnswer:
-    """A gold answer and the predicted one."""
+    """A gold answer and the predicted answer."""
 
     gold: str
     prediction: str | None
@@ -28,21 +29,22 @@ class ShortAnswer:
 class HotpotQA(Metric[ShortAnswer]):
     """Exact match and F1 (HotpotQA's evaluation; StreamBench, section 4.1).
 
-    Both sides are lower-cased, ASCII punctuation is removed, then the articles a, an, the; white space is
-    collapsed. em: equal strings. f1 = 2pr / (p + r), where p and r are the overlap over the number of
-    predicted and of gold tokens, and the overlap counts
+    Both texts are normalised first: lower case, without ASCII punctuation, then without the articles a, an
+    and the, with white space collapsed. The figure em is 1 if the texts are equal. The figure f1 is 2pr / (p
+    + r), where p and r are the overlap divided by the number of predicted and of gold tokens. The rules
+    differ in the overlap:
 
-    - official: the bag of tokens; no overlap is 0, as are two empty answers; if either side is yes, no or
-      noanswer, 0 unless they are equal;
-    - streambench: the set of tokens, over the lengths of the lists, so a repeated token lowers f1 even of a
-      perfect answer; two empty answers are 1, one empty answer is 0.
+    - official: the overlap of the bags of tokens. f1 is 0 without overlap, also if both answers are empty. If
+      either side is yes, no or noanswer, f1 is 0 unless they are equal.
+    - streambench: the overlap of the sets of tokens, divided by the lengths of the lists, so that a repeated
+      token lowers f1 even of a perfect answer. Two empty answers give 1, one empty answer gives 0.
     """
 
     name: ClassVar[str] = "hotpotqa"
     rules: ClassVar[tuple[str, ...]] = ("official", "streambench")
 
     def read(self, record: Record) -> ShortAnswer:
-        """Read gold and prediction, both text."""
+        """Read gold (a text) and prediction (a text or null). Raises BadItem for other types."""
         return ShortAnswer(get_text(record, "gold"), get_optional_text(record, "prediction"))
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:
@@ -59,12 +61,12 @@ class HotpotQA(Metric[ShortAnswer]):
 
 
 def normalise(text: str) -> str:
-    """Lower-case a text, remove punctuation, then articles, then superfluous white space."""
+    """Lower-case a text, then remove punctuation, articles and superfluous white space."""
     return " ".join(ARTICLES.sub(" ", text.lower().translate(DROP_PUNCTUATION)).split())
 
 
 def compute_official_f1(gold: str, prediction: str) -> float:
-    """Compute F1 over bags of tokens; yes, no and noanswer must be equal."""
+    """Compute F1 over bags of tokens; yes, no and noanswer only match if the answers are equal."""
     if gold != prediction and (gold in CLOSED or prediction in CLOSED):
         return 0.0
     overlap = (Counter(gold.split()) & Counter(prediction.split())).total()
@@ -72,7 +74,7 @@ def compute_official_f1(gold: str, prediction: str) -> float:
 
 
 def compute_streambench_f1(gold: str, prediction: str) -> float:
-    """Compute F1 with the overlap of sets over the lengths of lists."""
+    """Compute F1 from the overlap of the sets of tokens and the lengths of the lists of tokens."""
     gold_tokens, predicted_tokens = gold.split(), prediction.split()
     if not gold_tokens or not predicted_tokens:
         return float(gold_tokens == predicted_tokens)

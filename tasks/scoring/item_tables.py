@@ -1,6 +1,7 @@
-"""Read items from JSON Lines, or from a table: CSV, TSV (both plain or gzipped) or Parquet, one item a row.
+"""Read items from JSON Lines or from a table (CSV, TSV or Parquet), one item per row.
 
-A row that cannot be read is a value (`BadItem`), not an error, so that the rest can be scored.
+CSV and TSV files may be gzipped. A row that cannot be read is returned as a `BadItem`, not raised as an
+error, so that the other rows can be scored.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ BATCH = 1024
 
 
 def find_kind(path: str) -> str:
-    """Return the suffix of a table, `.csv`, `.tsv` or `.parquet`; empty for any other file."""
+    """Return a table's suffix (`.csv`, `.tsv` or `.parquet`); "" for any other file."""
     suffix = PurePath(path.lower().removesuffix(".gz")).suffix
     return suffix if suffix in DELIMITERS or suffix == PARQUET else ""
 
@@ -42,7 +43,7 @@ def find_kind(path: str) -> str:
 def read_records(
     path: str, columns: Sequence[str] = (), texts: Collection[str] | None = None
 ) -> Iterator[NumberedRecord]:
-    """Yield the records of a table, or of JSON Lines. columns, texts: as of `read_table`. Raises BadInput."""
+    """Yield the records of a table or of JSON Lines; see `read_table`. Raises BadInput."""
     if find_kind(path):
         yield from read_table(path, columns, texts)
         return
@@ -53,11 +54,11 @@ def read_records(
 def read_table(
     path: str, columns: Sequence[str] = (), texts: Collection[str] | None = None
 ) -> Iterator[NumberedRecord]:
-    """Yield the rows of a table; a row of a CSV has the number of its first line.
+    """Yield the rows of a table; the number of a CSV row is that of its first line.
 
-    columns: that its header must have. texts: columns of a CSV whose cells are text as they stand; None: all
-    are. Another column's cell is read as JSON where it is JSON. An empty cell is null. Raises BadInput if the
-    file cannot be opened, is not a table, or lacks a column.
+    `columns`: names that the header must contain. `texts`: columns of a CSV file whose cells are plain text;
+    None means all columns. A cell of another column is read as JSON if it is valid JSON. An empty cell is
+    null. Raises BadInput if the file cannot be opened, is not a table, or lacks a column.
     """
     kind = find_kind(path)
     if kind == PARQUET:
@@ -67,7 +68,7 @@ def read_table(
 
 
 def check_columns(path: str, found: Sequence[str], wanted: Sequence[str]) -> None:
-    """Raise BadInput that names the first column that a table lacks, or has twice, and those that it has."""
+    """Raise BadInput if a table lacks a column or has two columns of the same name."""
     for name in wanted:
         if name not in found:
             near = difflib.get_close_matches(name, found, 1, 0.6)
@@ -85,7 +86,7 @@ def _read_csv(
     path: str, delimiter: str, columns: Sequence[str], texts: Collection[str] | None
 ) -> Iterator[NumberedRecord]:
     with open_items(path) as stream, _long_cells():
-        # Bytes that are not UTF-8 become lone surrogates, by which their row is known.
+        # Bytes that are not UTF-8 become lone surrogates, by which the row is recognised below.
         lines = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
         header = [name.strip() for name in next(rows, [])]
@@ -105,7 +106,7 @@ def _read_csv(
 
 @contextmanager
 def _long_cells() -> Iterator[None]:
-    """Let a cell be as long as a line may be; the limit is the whole process's, so it is restored."""
+    """Allow cells as long as a line in the `with` block; the limit is global to the process."""
     before = csv.field_size_limit(MAX_LINE_BYTES)
     try:
         yield
@@ -138,7 +139,7 @@ def _read_cell(cell: str, is_text: bool) -> Any:
 
 
 def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[NumberedRecord]:
-    # Only a Parquet file needs it: `score` starts faster without.
+    # Imported only for a Parquet file, so that `score` starts faster without one.
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -161,7 +162,7 @@ def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[NumberedRecord]
 
 
 def _to_json(value: Any) -> Any:
-    """Convert a cell to what JSON has. Raises BadItem."""
+    """Convert a cell to a JSON value. Raises BadItem if JSON has no such value."""
     if isinstance(value, list):
         return [_to_json(member) for member in value]
     if isinstance(value, dict):

@@ -1,6 +1,7 @@
-"""Read items from JSON Lines, plain or gzipped, from a file or stdin, however broken.
+"""Read items from JSON Lines, plain or gzipped, from a file or stdin, and tolerate broken lines.
 
-A line that cannot be read is a value (`UnreadableLine`), not an error, so that the rest can be scored.
+A line that cannot be read is returned as an `UnreadableLine`, not raised as an error, so that the other lines
+can be scored.
 """
 
 from __future__ import annotations
@@ -23,28 +24,32 @@ from tasks.errors import BadInput, BenchloomError
 
 Record = dict[str, Any]
 
-ID_TYPES = frozenset({str, int})  # and not bool, which is an int too
+ID_TYPES = frozenset({str, int})  # type() comparison excludes bool, a subclass of int
 
 MAX_LINE_BYTES = 16 * 2**20
+"""Maximum length of a line in bytes."""
 MAX_DEPTH = 100
+"""Maximum nesting depth of a record's lists and objects."""
 GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 NOT_JSON = re.compile(rb"(?<![\w\"])-?(NaN|Infinity)\b")
+"""Matches numbers that Python's json module writes but that JSON does not allow."""
 ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 LONG_NUMBER = b"0" * 19
+"""A number of 19 digits or more, after ZEROS has replaced all digits; it may not fit into 64 bits."""
 
 
 class BadItem(BenchloomError):
-    """A record that the metric cannot read: what is wrong, in one clause."""
+    """A record that the metric cannot read; the message is one clause that says what is wrong."""
 
 
 NumberedRecord = tuple[int, Record | BadItem]
-"""A line's or a row's number from 1, and its record or what is wrong with it."""
+"""The number of a line or row, counted from 1, and its record or the reason why it cannot be read."""
 
 
 class ItemLine(NamedTuple):
-    """A readable line. number: from 1."""
+    """A readable line. `number`: the line's number, counted from 1."""
 
     number: int
     record: Record
@@ -52,7 +57,7 @@ class ItemLine(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnreadableLine:
-    """A line that could not be read, and why."""
+    """A line that could not be read, and the reason."""
 
     number: int
     why: str
@@ -60,11 +65,10 @@ class UnreadableLine:
 
 @contextmanager
 def open_items(path: str) -> Iterator[BinaryIO]:
-    """Open a file of items for reading bytes; `-` is stdin, gzip is detected by its first bytes.
+    """Open a file of items for reading bytes; `-` is stdin, and gzip is detected by its first bytes.
 
-    Raises:
-        BadInput: it is missing, a folder, not allowed, binary, or in another encoding.
-
+    Raises BadInput if the file is missing, is a folder, is not readable, is binary, or is in another
+    encoding.
     """
     with open_bytes(path) as raw:
         head = raw.peek(2)[:2]
@@ -72,7 +76,7 @@ def open_items(path: str) -> Iterator[BinaryIO]:
         try:
             start = stream.peek(4096)[:4096]
         except (EOFError, OSError, zlib.error):
-            start = b""  # read_lines meets the same error and reports the line
+            start = b""  # split_lines gets the same error and reports the line
         if start.startswith(UTF16_BOMS):
             raise BadInput(describe_source(path), "is UTF-16", hint="save it as UTF-8")
         if b"\0" in start:
@@ -82,7 +86,7 @@ def open_items(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_bytes(path: str) -> Iterator[io.BufferedReader]:
-    """Open a path, or stdin for `-`. Raises BadInput."""
+    """Open a path, or stdin for `-`. Raises BadInput if it cannot be opened."""
     if path == "-":
         yield io.BufferedReader(sys.stdin.buffer)  # type: ignore[arg-type]
         return
@@ -98,12 +102,12 @@ def open_bytes(path: str) -> Iterator[io.BufferedReader]:
 
 
 def describe_source(path: str) -> str:
-    """Describe for people where items come from."""
+    """Return the name of the items' source for messages: the path, or "stdin"."""
     return "stdin" if path == "-" else path
 
 
 def read_objects(stream: BinaryIO) -> Iterator[NumberedRecord]:
-    """Read the objects of JSON Lines, or what is wrong with a line; blank lines are skipped."""
+    """Read the objects of JSON Lines; yield a BadItem for a broken line; skip blank lines."""
     for number, raw in enumerate(split_lines(stream), 1):
         if isinstance(raw, str):
             yield number, BadItem(raw)
@@ -115,7 +119,7 @@ def read_objects(stream: BinaryIO) -> Iterator[NumberedRecord]:
 
 
 def check_ids(records: Iterable[NumberedRecord]) -> Iterator[ItemLine | UnreadableLine]:
-    """Keep records with unique ids; one with a repeated id is unreadable."""
+    """Yield the records with unique ids; a record with a repeated id becomes an UnreadableLine."""
     seen: dict[str | int, int] = {}  # id -> line
     for number, record in records:
         try:
@@ -154,7 +158,7 @@ def split_lines(stream: BinaryIO) -> Iterator[bytes | str]:
 
 
 def parse_record(raw: bytes) -> Record:
-    """Parse a line as one JSON object. Raises BadItem."""
+    """Parse a line as one JSON object. Raises BadItem if it is not one."""
     try:
         record = load_json(raw)
     except orjson.JSONDecodeError as error:
@@ -169,13 +173,13 @@ def parse_record(raw: bytes) -> Record:
 
 
 def load_json(raw: bytes) -> object:
-    """Parse strict JSON: orjson refuses NaN and lone surrogates, but rounds integers over 64 bits."""
+    """Parse strict JSON. orjson refuses NaN and lone surrogates, but rounds integers of over 64 bits."""
     value = orjson.loads(raw)
     return json.loads(raw) if LONG_NUMBER in raw.translate(ZEROS) else value
 
 
 def explain(raw: bytes, error: orjson.JSONDecodeError) -> str:
-    """Explain in one clause why a line is not JSON."""
+    """Explain in one clause why a line is not valid JSON."""
     if NOT_JSON.search(raw):
         return "holds NaN or Infinity, which are not valid JSON"
     if "depth" in error.msg:
@@ -214,7 +218,7 @@ def get_id(record: Record) -> str | int:
 
 
 def describe_type(value: object) -> str:
-    """Describe a JSON value's type for people."""
+    """Describe the type of a JSON value for messages."""
     names = {
         bool: "true or false",
         int: "a number",
@@ -227,7 +231,7 @@ def describe_type(value: object) -> str:
 
 
 def get_text(record: Record, field: str) -> str:
-    """Return a field that must be text. Raises BadItem."""
+    """Return the value of a text field. Raises BadItem if it is not a text."""
     value = record.get(field)
     if not isinstance(value, str):
         raise BadItem(f"{field} is {describe_type(value)}; expected text")
@@ -235,7 +239,7 @@ def get_text(record: Record, field: str) -> str:
 
 
 def get_optional_text(record: Record, field: str) -> str | None:
-    """Return a field that is text, null or missing. Raises BadItem."""
+    """Return a text field, or None if it is null or missing. Raises BadItem for any other type."""
     return None if record.get(field) is None else get_text(record, field)
 
 

@@ -1,4 +1,4 @@
-"""Labels of verdicts: each has the word on the wire, the word on pages, and its score, defined once."""
+"""Labels of verdicts. Each label defines its stored word, its displayed word and its score in one place."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Self
 
 
 class UnknownLabel(ValueError):
-    """A word that is not a label of its kind."""
+    """Raised for a word that is not a label of the given kind."""
 
 
 class Label(StrEnum):
-    """A kind of label; subclass it, and name each member with (wire, shown, score).
+    """A kind of label. Subclass it, and define each member as (wire, shown, score).
 
-    A member equals its wire word, which a judge writes and artifacts store. shown: what pages print, the wire
-    word by default. score: what the label counts in a mean; None leaves it unscored.
+    A member equals its wire word, which judges write and artifacts store. `shown`: the word on pages, by
+    default the wire word. `score`: the label's value in a mean; None leaves the item unscored.
     """
 
     shown: str
     score: float | None
 
     def __new__(cls, wire: str, shown: str = "", score: float | None = None) -> Self:
-        """Make a member from its wire word, its shown word and its score."""
+        """Make a member from its wire word, its displayed word and its score."""
         member = str.__new__(cls, wire)
         member._value_ = wire
         member.shown = shown or wire
@@ -33,7 +33,7 @@ class Label(StrEnum):
 
     @classmethod
     def read(cls, word: str) -> Self:
-        """Return the label that a wire word stands for. Raises UnknownLabel, which names all known words."""
+        """Return the label with a wire word. Raises UnknownLabel with all known words if there is none."""
         return cls(word)
 
     @classmethod
@@ -44,7 +44,7 @@ class Label(StrEnum):
 
 @dataclass(frozen=True)
 class LabelCounts:
-    """Counts of items with and without a scored label. total: the sum of the scores."""
+    """Counts of items with and without a scored label. `total`: the sum of the scores."""
 
     scored: int
     unscored: int
@@ -52,17 +52,17 @@ class LabelCounts:
 
     @property
     def mean(self) -> float | None:
-        """The mean score; None if no item is scored."""
+        """Return the mean score; None if no item is scored."""
         return self.total / self.scored if self.scored else None
 
 
 def score_label(label: Label | None) -> float | None:
-    """Return a label's score; None if there is no label, or the label has no score."""
+    """Return a label's score; None if there is no label or the label has no score."""
     return None if label is None else label.score
 
 
 def count_labels(labels: Iterable[Label | None]) -> LabelCounts:
-    """Count labels; None and a label without a score are unscored, and never dropped."""
+    """Count labels. None and labels without a score count as unscored; they are never dropped."""
     counts = Counter(map(score_label, labels))
     unscored = counts.pop(None, 0)
     return LabelCounts(

@@ -1,4 +1,4 @@
-"""The interface of metrics: read a record, score an item by a rule, accumulate scores to figures."""
+"""The interface of metrics: read a record, score an item by a rule, aggregate scores to figures."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ ItemValues = Mapping[str, object]
 class Score:
     """An item's score under one rule.
 
-    values: its scores by the figures' names; None if a figure leaves this item out.
-    outcome: a word for `--items`, if the metric defines outcomes.
+    `values`: name of a figure -> the item's score; None if the figure excludes this item. `outcome`: a word
+    for `--items`, if the metric defines outcomes.
     """
 
     values: Mapping[str, float | None]
@@ -40,16 +40,17 @@ SKIPPED = Score({}, "skipped")
 
 
 class Sample(Protocol):
-    """The scored units of one rule, equal ones merged into kinds, so that line order cannot matter."""
+    """The scored items of one rule. Equal items are merged into kinds, so that their order cannot matter."""
 
     @property
     def counts(self) -> IntArray:
-        """The number of units of each kind; shape (kinds,)."""
+        """Return the number of items of each kind; shape (kinds,)."""
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute figures for weights of shape (draws, kinds); each (draws,), NaN for a zero denominator.
+        """Compute the figures for weights of shape (draws, kinds).
 
-        A dot in a name nests it in the report. Names and their order are the same for all weights.
+        Each figure has shape (draws,), with NaN for a zero denominator. A dot in a figure's name nests it in
+        the report. The names and their order are the same for all weights.
         """
 
 
@@ -58,24 +59,24 @@ class Accumulator(ABC, Generic[ItemT]):
 
     @abstractmethod
     def add(self, item: ItemT, score: Score) -> None:
-        """Add one item's score."""
+        """Add the score of one item."""
 
     @abstractmethod
     def sample(self) -> Sample:
-        """Return the scored units."""
+        """Return the scored items as a sample."""
 
     @abstractmethod
     def item_values(self) -> Iterator[ItemValues]:
-        """Yield every item's scores by the figures' names, in order; None for a score it does not have."""
+        """Yield each item's scores by figure name, in order; None for a score that it does not have."""
 
 
 class Metric(ABC, Generic[ItemT]):
     """A metric; subclasses are frozen dataclasses whose fields are the metric's options.
 
-    rules: their names, the default first; empty if there is only one.
-    own_scale: figures that are not fractions, which the table prints as they are.
-    columns: the fields of an item that a CSV or Parquet file must have as columns.
-    texts: the fields whose cells in a CSV are text as they stand; other cells that are JSON are read as JSON.
+    `rules`: the names of its rules, the default first; empty if there is only one rule. `own_scale`: figures
+    that are not fractions; the table prints them unchanged. `columns`: the fields of an item that must be
+    columns of a CSV or Parquet file. `texts`: the fields whose CSV cells are plain text; other cells are read
+    as JSON if they are valid JSON.
     """
 
     name: ClassVar[str]
@@ -86,7 +87,7 @@ class Metric(ABC, Generic[ItemT]):
 
     @abstractmethod
     def read(self, record: Record) -> ItemT:
-        """Read an item from a record. Raises BadItem for a wrong type; predictions may be null."""
+        """Read an item from a record; predictions may be null. Raises BadItem if a type is wrong."""
 
     @abstractmethod
     def make_accumulator(self, rule: str) -> Accumulator[ItemT]:
@@ -99,7 +100,7 @@ class Metric(ABC, Generic[ItemT]):
     def score(
         self, items: Iterable[ItemT], rules: Sequence[str]
     ) -> Iterator[tuple[ItemT, tuple[Score, ...]]]:
-        """Score a stream in its order; yield each item with its scores, one per rule."""
+        """Score a stream in order; yield each item with its scores, one per rule."""
         for item in items:
             yield item, tuple([self.score_item(item, rule) for rule in rules])
 
@@ -114,19 +115,19 @@ class MeanAccumulator(Accumulator[Any]):
         self.scored = array("b")
 
     def add(self, item: Any, score: Score) -> None:
-        """Add one item's score."""
+        """Add the score of one item."""
         self.scored.append(score.state == "scored")
         for name, column in zip(self.names, self.columns, strict=True):
             value = score.values.get(name)
             column.append(NAN if value is None else value)
 
     def sample(self) -> MeanSample:
-        """Return the scored items."""
+        """Return the scored items; equal items are merged."""
         rows = np.array(self.columns, dtype=np.float64).T[np.asarray(self.scored, dtype=bool)]
         return MeanSample.gather(self.names, self.counted, rows)
 
     def item_values(self) -> Iterator[ItemValues]:
-        """Yield every item's scores."""
+        """Yield each item's scores."""
         for values in zip(*self.columns, strict=True):
             yield {
                 name: None if value != value else to_plain_number(value)
@@ -136,7 +137,7 @@ class MeanAccumulator(Accumulator[Any]):
 
 @dataclass(frozen=True)
 class MeanSample:
-    """Distinct rows of scores. rows: shape (kinds, names), NaN if a figure leaves the item out."""
+    """Distinct rows of scores. `rows`: shape (kinds, names), with NaN if a figure excludes the item."""
 
     names: tuple[str, ...]
     counted: frozenset[str]
@@ -145,18 +146,18 @@ class MeanSample:
 
     @classmethod
     def gather(cls, names: tuple[str, ...], counted: frozenset[str], rows: FloatArray) -> MeanSample:
-        """Merge equal rows."""
+        """Make a sample from rows of scores; equal rows are merged and counted."""
         kinds, counts = count_kinds(rows)
         return cls(names, counted, kinds, counts)
 
     def denominators(self) -> dict[str, npt.NDArray[np.bool_]]:
-        """Mark the rows in each mean's denominator; shape (kinds,)."""
+        """Return, for each mean, which rows are in its denominator; shape (kinds,)."""
         return {
             name: ~np.isnan(self.rows[:, n]) for n, name in enumerate(self.names) if name not in self.counted
         }
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute the means and counts."""
+        """Compute the means and sums for each draw of weights."""
         defined = ~np.isnan(self.rows)
         sums = weights @ np.where(defined, self.rows, 0.0)
         sizes = weights @ defined.astype(np.float64)
@@ -169,7 +170,7 @@ class MeanSample:
 def count_kinds(rows: FloatArray) -> tuple[FloatArray, IntArray]:
     """Merge equal rows (NaN equals NaN); return the sorted distinct rows and their counts.
 
-    rows: shape (n, columns).
+    `rows`: shape (n, columns).
     """
     if not len(rows):
         return rows, np.zeros(0, dtype=np.int64)
@@ -181,12 +182,12 @@ def count_kinds(rows: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def divide(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Divide; a zero denominator gives NaN, which reports show as null."""
+    """Divide two arrays; a zero denominator gives NaN, which reports show as null."""
     quotient = np.full(np.broadcast(above, below).shape, np.nan)
     np.divide(above, below, out=quotient, where=below != 0)
     return quotient
 
 
 def to_plain_number(value: float) -> float | int:
-    """Return a whole float as an integer: 1 rather than 1.0."""
+    """Return a whole float as an integer: 1 instead of 1.0."""
     return int(value) if value == int(value) else value

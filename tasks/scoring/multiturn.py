@@ -11,6 +11,7 @@ from tasks.scoring.items import BadItem, Record, describe_type, is_number
 from tasks.scoring.metric import MeanAccumulator, Metric, Score
 
 TOP_SCORE = 5
+"""Maximum score of a turn."""
 
 Scores = tuple[float, ...]
 
@@ -19,9 +20,13 @@ Scores = tuple[float, ...]
 class MultiTurn(Metric[Scores]):
     """Means of wscore, lscore and mscore over conversations of at most `turns` turns.
 
-    For scores s_0..s_k, k < n, each 0..5 ("not sure" counts as 0):
-    wscore = (sum_{i=0..k} (n - i) s_i + sum_{i=1..n-k-1} (n - k - i) s_k) / (n(n + 1) / 2), so that the last
-    score is repeated for the turns that were not needed; lscore = k + 1, lower is better; mscore = max.
+    The scores are s_0..s_k with k < n, where n is `turns`; each is between 0 and 5, and "not sure" counts as
+    0.
+
+    - wscore = (sum_{i=0..k} (n - i) s_i + sum_{i=1..n-k-1} (n - k - i) s_k) / (n(n + 1) / 2). The last score
+      is repeated for the turns that were not needed.
+    - lscore = k + 1; lower is better.
+    - mscore is the maximum score.
     """
 
     name: ClassVar[str] = "multiturn"
@@ -32,12 +37,12 @@ class MultiTurn(Metric[Scores]):
     turns: int = 5
 
     def __post_init__(self) -> None:
-        """Refuse a limit below one turn."""
+        """Raise BadInput if the number of turns is less than 1."""
         if self.turns < 1:
             raise BadInput("--turns", f"is {self.turns}", hint="at least 1")
 
     def read(self, record: Record) -> Scores:
-        """Read a list of 1 to `turns` scores."""
+        """Read a list of 1 to `turns` scores. Raises BadItem if the list is not valid."""
         scores = record.get("scores")
         if not isinstance(scores, list):
             raise BadItem(f"scores is {describe_type(scores)}; expected a list of numbers")
@@ -59,6 +64,6 @@ class MultiTurn(Metric[Scores]):
 
 
 def compute_wscore(scores: Sequence[float], turns: int) -> float:
-    """Compute wscore, 0..5, of 1 to `turns` scores."""
+    """Compute wscore, a number from 0 to 5, of 1 to `turns` scores."""
     filled = [*scores, *[scores[-1]] * (turns - len(scores))]
     return sum((turns - i) * score for i, score in enumerate(filled)) / (turns * (turns + 1) / 2)

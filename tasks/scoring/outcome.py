@@ -1,4 +1,4 @@
-"""Outcome labels of an executed query, an executed program or a judged step."""
+"""Outcome labels for an executed query, an executed program or a judged step."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from tasks.scoring.label import Label
 
 
 class Outcome(Label):
-    """An answer's outcome. Those without a score are no verdict on the answer.
+    """The outcome of an answer. Labels without a score are not a verdict on the answer.
 
-    `benchloom score` counts them as failed; StreamBench counts their steps as wrong (section 3.1).
+    `benchloom score` counts answers without a score as failed; StreamBench counts their steps as wrong
+    (section 3.1).
     """
 
     CORRECT = "correct", "", 1.0
     WRONG = "wrong", "", 0.0
     EMPTY = "empty", "", 0.0
-    """The rule `streambench`: a result without rows, on either side."""
+    """Only for the rule `streambench`: a result on either side has no rows."""
     ERROR = "error", "", 0.0
     TIMEOUT = "timeout", "", 0.0
     MEMORY = "memory", "", 0.0
@@ -27,4 +28,4 @@ class Outcome(Label):
     FAILED = "failed"
     """There is no answer."""
     UNJUDGED = "unjudged"
-    """There is an answer, and nothing could judge it."""
+    """There is an answer, but nothing could judge it."""

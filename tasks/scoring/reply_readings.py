@@ -1,6 +1,6 @@
-"""Extract code and SQL from model replies: `lenient` rules, or those of StreamBench's released code.
+"""Extract code and SQL from model replies, by `lenient` rules or those of StreamBench's released code.
 
-Where the published code would stop with an error, `released` gives a wrong answer.
+If the released code would stop with an error, the reading `released` returns a wrong answer instead.
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ LENIENT, RELEASED, NONE = "lenient", "released", "none"
 READINGS = (LENIENT, RELEASED)
 FENCE = "```"
 RELEASED_NAMES, OWN_NAMES = ("action", "action_input"), ("api", "arguments")
-"""The names of a call's two parts: in the published prompts, and in ours."""
+"""The names of a call's two parts: in the published prompts, and in our prompts."""
 
 
 def check_reading(given: str, allowed: tuple[str, ...] = (*READINGS, NONE), where: str = "--reading") -> str:
-    """Return a reading's name. Raises BadInput for an unknown one."""
+    """Return the name of a reading. Raises BadInput if it is unknown."""
     if given not in allowed:
         raise BadInput(where, f"{given!r} is not a reading", hint=f"known: {', '.join(allowed)}")
     return given
 
 
 def read_released_sql(reply: str) -> str:
-    """Return the query of a reply.
+    """Return the query of a reply, by the rules of the released code.
 
-    - A reply that begins with a fence, `sql` and a line break, and ends with a fence: what is between.
-    - Any other reply with a fence: the first block that opens like that and whose closing fence begins a
-      line; without such a block, all text after the first fence, without `sql` or `SQL` and its line break
-      behind a fence, and without further fences.
-    - Any other reply: the whole text.
+    - If the reply begins with a fence, `sql` and a line break, and ends with a fence, the query is the text
+      between.
+    - In any other reply with a fence, the query is the first block that opens in that way and whose closing
+      fence begins a line. Without such a block, the query is all text after the first fence, with all fences
+      removed, and without `sql` or `SQL` and its line break after a fence.
+    - In any other reply, the query is the whole text.
 
-    Outer white space is removed. `SELECT ` is put in front unless the text begins with upper-case `SELECT`.
+    Outer white space is removed. `SELECT ` is added in front unless the text begins with upper-case `SELECT`.
     """
     opening, closing = f"{FENCE}sql\n", f"\n{FENCE}"
     sql = reply
@@ -55,9 +56,10 @@ def read_released_sql(reply: str) -> str:
 
 
 def read_released_code(reply: str) -> str:
-    """Return what is between the first fence with `python` and the next fence; without both, the whole reply.
+    """Return the text between the first fence with `python` and the next fence, or the whole reply.
 
-    A block without `python`, or one that is cut off, is therefore no block: its fence stays and is an error.
+    A block without `python` or without a closing fence does not count. The whole reply, including its fence,
+    is then returned, and is a syntax error.
     """
     opening = f"{FENCE}python"
     begin = reply.find(opening)
@@ -66,9 +68,9 @@ def read_released_code(reply: str) -> str:
 
 
 def cut_object(reply: str) -> str | None:
-    """Return the text from the first opening brace to the brace that closes it; empty without such a pair.
+    """Return the text from the first opening brace to its closing brace; "" without such a pair.
 
-    Braces within strings count, too. None where a closing brace comes before any opening one.
+    Braces within strings count, too. Returns None if a closing brace comes before any opening one.
     """
     depth, begin = 0, 0
     for place, sign in enumerate(reply):
@@ -85,7 +87,7 @@ def cut_object(reply: str) -> str | None:
 
 
 def load_object(reply: str) -> Mapping[str, object] | None:
-    """Return the JSON object of a reply; None where there is none, or where it is not valid."""
+    """Return the JSON object in a reply; None if there is none or if it is not valid."""
     text = cut_object(reply)
     try:
         found = json.loads(text) if text else None
@@ -95,10 +97,11 @@ def load_object(reply: str) -> Mapping[str, object] | None:
 
 
 def read_released_answer(reply: str) -> str:
-    """Return the short answer of a reply (HotpotQA): `answer` of its JSON object.
+    """Return the short answer of a reply (HotpotQA): the value of `answer` in its JSON object.
 
-    An object without `answer` is the answer itself; without a valid object the whole reply is. Empty, and so
-    wrong, where the published code would stop: a closing brace comes first, or the answer is not text.
+    If the object has no `answer`, its text is the answer. Without a valid object, the whole reply is the
+    answer. Returns "", which counts as wrong, if the released code would stop: a closing brace comes first,
+    or the answer is not a text.
     """
     text = cut_object(reply)
     if text is None:
@@ -112,18 +115,21 @@ def read_released_answer(reply: str) -> str:
 
 @dataclass(frozen=True)
 class ReadCall:
-    """A call as `released` reads it. arguments: any JSON value; text is read as JSON, if it is valid."""
+    """A tool call read with `released`.
+
+    `arguments`: any JSON value; a text is read as JSON if it is valid.
+    """
 
     api: object
     arguments: object
     valid: bool = True
-    """False where the arguments are text that is not valid JSON."""
+    """False if the arguments are a text that is not valid JSON."""
 
 
 def read_released_call(reply: str) -> ReadCall | None:
-    """Return the call of a reply (ToolBench); None where it is not well-formed.
+    """Return the call in a reply (ToolBench); None if it is not well-formed.
 
-    It is well-formed if its JSON object has both parts, under the published names or under ours.
+    A call is well-formed if its JSON object has both parts, under the published names or under ours.
     """
     found = load_object(reply) or {}
     for api, arguments in (RELEASED_NAMES, OWN_NAMES):
@@ -133,7 +139,7 @@ def read_released_call(reply: str) -> ReadCall | None:
 
 
 def make_call(api: object, arguments: object) -> ReadCall:
-    """Make a call of its two parts, and read arguments that are text as JSON."""
+    """Make a call from its two parts; arguments that are a text are read as JSON."""
     try:
         return ReadCall(api, json.loads(arguments) if isinstance(arguments, str) else arguments)
     except (ValueError, RecursionError):
@@ -141,7 +147,7 @@ def make_call(api: object, arguments: object) -> ReadCall:
 
 
 def write_call(call: ReadCall) -> str:
-    """Write a call on one line, under the names that our prompts ask for; `make_call` reads the parts."""
+    """Write a call on one line, under the names in our prompts, so that `make_call` can read its parts."""
     text = call.valid and isinstance(call.arguments, str)
     parts = (call.api, json.dumps(call.arguments) if text else call.arguments)
     written = json.dumps(dict(zip(OWN_NAMES, parts, strict=True)), ensure_ascii=False)
@@ -149,7 +155,7 @@ def write_call(call: ReadCall) -> str:
 
 
 def read_released_diagnosis(reply: str) -> str:
-    """Return the part of reasoning that has the diagnosis (DDXPlus): `answer` of a JSON object, else all."""
+    """Return the diagnosis in a reply (DDXPlus): `answer` of its JSON object, or the whole reply."""
     found = load_object(reply) or {}
     answer = found.get("answer")
     return answer if isinstance(answer, str) else reply

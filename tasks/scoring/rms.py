@@ -14,7 +14,7 @@ from tasks.scoring.tables import CellTable, get_table
 
 @dataclass(frozen=True, slots=True)
 class TablePair:
-    """A gold table and the predicted one."""
+    """A gold table and the predicted table."""
 
     gold: CellTable
     prediction: CellTable | None
@@ -25,14 +25,14 @@ class Rms(Metric[TablePair]):
     """Precision, recall and F1 of a predicted table; the corpus figures are unweighted means.
 
     - released: `rms_released.compute_released`, one-to-one by the optimal assignment of keys;
-    - paper: `rms_paper.compute_paper`, greedy over triplets, as it stands or transposed.
+    - paper: `rms_paper.compute_paper`, greedy over triplets, with the prediction as it is or transposed.
     """
 
     name: ClassVar[str] = "rms"
     rules: ClassVar[tuple[str, ...]] = ("released", "paper")
 
     def read(self, record: Record) -> TablePair:
-        """Read gold and prediction, each a table's text or a list of rows."""
+        """Read gold and prediction, each a table as text or as a list of rows; prediction may be null."""
         missing = record.get("prediction") is None
         return TablePair(get_table(record, "gold"), None if missing else get_table(record, "prediction"))
 

@@ -14,7 +14,7 @@ from tasks.scoring.tables import Cell, CellTable, join_values
 
 
 class Triplet(NamedTuple):
-    """A value of one cell."""
+    """One value of a cell, with the entity of its row and the relation of its column."""
 
     entity: str
     relation: str
@@ -22,16 +22,17 @@ class Triplet(NamedTuple):
 
 
 class CodedTexts(NamedTuple):
-    """A field of all triplets: its distinct texts, and each triplet's index among them."""
+    """One field of all triplets: its distinct texts, and each triplet's index into them."""
 
     texts: list[str]
     codes: IntArray
 
 
 def compute_paper(gold: CellTable, prediction: CellTable) -> RmsScores:
-    """Score the prediction as it is and transposed; the better F1 counts, then precision, then recall.
+    """Score the prediction as it is and transposed; return the better score.
 
-    The score does not depend on the order of rows or columns. A line `title|x` is a header like any other.
+    Scores are compared by F1, then precision, then recall. They do not depend on the order of rows or
+    columns. A line `title|x` is a header like any other.
     """
     targets = sorted(find_triplets(gold))
     straight = score_triplets(targets, prediction)
@@ -42,12 +43,13 @@ def compute_paper(gold: CellTable, prediction: CellTable) -> RmsScores:
 
 
 def score_triplets(targets: Sequence[Triplet], prediction: CellTable) -> RmsScores:
-    """Match triplets (entity, relation, value) in descending similarity, each once; ties by their texts.
+    """Match triplets (entity, relation, value) in descending similarity, each once.
 
-    The similarity of two triplets is the product of their fields' similarities. A list gives a cell's values
-    directly; a text is split at commas, but in the prediction only if the whole text is not a gold value. An
-    empty cell has no triplet. The order of matching and ties is our choice: the paper only says "greedily".
-    Ties by position would make the score depend on the order of rows.
+    The similarity of two triplets is the product of their fields' similarities. If a cell is a list, its
+    members are the values. If it is a text, it is split at commas; in the prediction, a text that is a gold
+    value as a whole is not split. An empty cell has no triplet. The paper only says "greedily", so the order
+    of matching is our choice. Ties are broken by the triplets' texts, because breaking them by position would
+    make the score depend on the order of rows.
     """
     values = {triplet.value for triplet in targets}
     predictions = sorted(find_triplets(prediction, values))
@@ -70,7 +72,7 @@ def find_triplets(table: CellTable, whole: Iterable[str] = ()) -> Iterator[Tripl
 
 
 def split_cell(cell: Cell, whole: frozenset[str]) -> list[str]:
-    """Return a cell's values, without empty ones."""
+    """Return the values of a cell without empty ones; a text equal to one of `whole` is not split."""
     if isinstance(cell, str):
         cell = (cell,) if cell in whole else tuple(part.strip() for part in cell.split(","))
     return [value for value in cell if value]
@@ -79,9 +81,10 @@ def split_cell(cell: Cell, whole: frozenset[str]) -> list[str]:
 def compare_triplets(
     targets: Sequence[Triplet], predictions: Sequence[Triplet]
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Find all pairs of positive similarity: index of the target, of the prediction, and similarity.
+    """Find all pairs with positive similarity; return target indexes, prediction indexes and similarities.
 
-    Entities and relations are few, so all of them are compared; values only if both of these are similar.
+    There are few entities and relations, so all of them are compared. Values are compared only if entity and
+    relation are similar.
     """
     golds = [encode(column) for column in zip(*targets, strict=True)]
     guesses = [encode(column) for column in zip(*predictions, strict=True)]
@@ -99,7 +102,7 @@ def compare_triplets(
 def compare_value_columns(
     golds: CodedTexts, guesses: CodedTexts, rows: IntArray, columns: IntArray
 ) -> FloatArray:
-    """Compare the values of the given pairs, equal pairs once."""
+    """Return the similarities of the values of the given pairs; equal pairs are compared once."""
     width = len(guesses.texts)
     codes, places = np.unique(golds.codes[rows] * width + guesses.codes[columns], return_inverse=True)
     pairs = [divmod(code, width) for code in codes.tolist()]
@@ -107,13 +110,16 @@ def compare_value_columns(
 
 
 def encode(texts: Sequence[str]) -> CodedTexts:
-    """Encode texts as indexes of the distinct texts, in order of first appearance."""
+    """Encode texts as indexes into the distinct texts, in order of first appearance."""
     places = {text: n for n, text in enumerate(dict.fromkeys(texts))}
     return CodedTexts(list(places), np.array([places[text] for text in texts], dtype=np.int64))
 
 
 def match_greedily(rows: IntArray, columns: IntArray, likeness: FloatArray) -> float:
-    """Sum the similarities of pairs taken in descending order, each row and each column once."""
+    """Return the sum of the similarities when pairs are matched greedily.
+
+    Pairs are taken in descending order of similarity, and each row and each column is used once.
+    """
     total = 0.0
     used_rows: set[int] = set()
     used_columns: set[int] = set()

@@ -12,13 +12,15 @@ from tasks.scoring.similarity import compare_all_texts, compare_texts, compare_v
 from tasks.scoring.tables import CellTable, join_values
 
 KEYS_AT_ONCE = 256
+"""Number of keys that are compared at a time, so that a hopeless comparison can end early."""
 ROUNDING = 1e-9
+"""Tolerance per key for rounding errors."""
 
 Datapoints = Mapping[str, str]
 
 
 class RmsScores(NamedTuple):
-    """Precision, recall and F1 of one table, 0..1."""
+    """Precision, recall and F1 of one table, each between 0 and 1."""
 
     precision: float
     recall: float
@@ -29,9 +31,10 @@ ZERO = RmsScores(0.0, 0.0, 0.0)
 
 
 def compute_released(gold: CellTable, prediction: CellTable) -> RmsScores:
-    """Score the prediction as it is and transposed; the better F1 counts, on equal F1 the transposed one.
+    """Score the prediction as it is and transposed; return the score with the better F1.
 
-    The orientation with more of gold's keys is scored first, so that the other can often be skipped early.
+    If both F1 are equal, the score of the transposed prediction is returned. The orientation that shares more
+    keys with gold is scored first, so that scoring the other one can often end early.
     """
     target = find_datapoints(gold)
     turned, straight = find_datapoints(prediction, transposed=True), find_datapoints(prediction)
@@ -47,8 +50,8 @@ def compute_released(gold: CellTable, prediction: CellTable) -> RmsScores:
 def find_datapoints(table: CellTable, *, transposed: bool = False) -> dict[str, str]:
     """Return {row name + " " + header: cell}; a repeated key keeps its first position and its last cell.
 
-    A title is a datapoint, in either reading. Cells beyond the shorter of header and row are dropped; a table
-    with only a header, or with one column, has none.
+    A title is a datapoint in both orientations. Cells beyond the shorter of header and row are dropped. A
+    table with only a header, or with only one column, has no datapoints.
     """
     title, table = table.take_title()
     points = {} if title is None else {"title": title}
@@ -68,7 +71,7 @@ def score_datapoints(target: Datapoints, predicted: Datapoints, at_least: float 
         return score_empty(len(target), len(predicted))
     shared = [(key, key) for key in target if key in predicted]
     if len(shared) == min(len(target), len(predicted)):
-        pairs = shared  # distance 0, and every other assignment has a positive distance
+        pairs = shared  # their distance is 0, and any other assignment has a positive distance
     else:
         wanted = at_least * (len(target) + len(predicted)) / 2
         found = assign_keys(list(target), list(predicted), wanted)
@@ -84,7 +87,10 @@ def score_datapoints(target: Datapoints, predicted: Datapoints, at_least: float 
 
 
 def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tuple[str, str]] | None:
-    """Pair keys with the least sum of distances; None if their similarities cannot sum up to `wanted`."""
+    """Pair gold keys with predicted keys so that the sum of distances is minimal.
+
+    Returns None if the similarities cannot sum up to `wanted`.
+    """
     from scipy.optimize import linear_sum_assignment
 
     costs = compute_costs(keys, predicted, wanted)
@@ -95,9 +101,10 @@ def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tu
 
 
 def compute_costs(keys: Sequence[str], predicted: Sequence[str], wanted: float) -> FloatArray | None:
-    """Compute 1 - key similarity, shape (keys, predicted); None once the sum cannot reach `wanted`.
+    """Compute 1 - key similarity, shape (keys, predicted).
 
-    The sum is bounded by every key's best similarity, and 1 for each key not compared yet.
+    Returns None if the similarities cannot sum up to `wanted`. An upper bound of the sum is the best
+    similarity of every key, with 1 for each key that is not compared yet.
     """
     costs = np.empty((len(keys), len(predicted)))
     reachable = float(len(keys))
@@ -111,14 +118,18 @@ def compute_costs(keys: Sequence[str], predicted: Sequence[str], wanted: float) 
 
 
 def score_empty(gold: int, predicted: int) -> RmsScores:
-    """Score a pair with an empty side: both empty 1, 1, 1; gold 0, 1, 0; prediction 1, 0, 0."""
+    """Return precision, recall and F1 of a pair with an empty side.
+
+    The scores are (1, 1, 1) if both sides are empty, (0, 1, 0) if gold is empty, and (1, 0, 0) if the
+    prediction is empty.
+    """
     if gold == predicted:
         return RmsScores(1.0, 1.0, 1.0)
     return RmsScores(0.0, 1.0, 0.0) if not gold else RmsScores(1.0, 0.0, 0.0)
 
 
 def score_sum(total: float, gold: int, predicted: int) -> RmsScores:
-    """Compute precision = total / predicted, recall = total / gold, and F1; a total of 0 gives zeros."""
+    """Compute precision = total / predicted, recall = total / gold, and F1; all are 0 if the total is 0."""
     if not total:
         return ZERO
     precision, recall = total / predicted, total / gold

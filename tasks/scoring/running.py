@@ -1,4 +1,4 @@
-"""Run a metric over a stream of items: read, score, accumulate, report."""
+"""Run a metric over a stream of items: read, score, accumulate and report."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ Report = dict[str, Any]
 
 @dataclass(frozen=True)
 class Bootstrap:
-    """Parameters of bootstrap intervals."""
+    """Parameters of bootstrap intervals: the number of draws, and the seed."""
 
     draws: int = 10_000
     seed: int = 0
@@ -50,7 +50,7 @@ class Bootstrap:
 
 @dataclass
 class RuleScores:
-    """A rule's scores, in the order of the items."""
+    """The scores under one rule, in the order of the items."""
 
     rule: str
     accumulator: Accumulator[Any]
@@ -58,14 +58,14 @@ class RuleScores:
     outcomes: list[str | None] = field(default_factory=list)
 
     def count(self) -> dict[str, int]:
-        """Count items by state."""
+        """Return the number of items in each state."""
         counts = Counter(self.states)
         return {f"n_{name}": counts[number] for number, name in enumerate(STATES)}
 
 
 @dataclass
 class LineReader:
-    """Reads a file's items for a metric; counts unreadable lines and, on request, keeps the ids."""
+    """Reads a file's items for a metric; it counts unreadable lines and stores ids if `keep_ids` is set."""
 
     path: str
     metric: Metric[Any]
@@ -76,7 +76,7 @@ class LineReader:
     ids: list[str | int] = field(default_factory=list)
 
     def read(self) -> Iterator[Any]:
-        """Yield the items of readable lines."""
+        """Yield the items of all readable lines."""
         for line in check_ids(read_records(self.path, self.metric.columns, self.metric.texts)):
             if isinstance(line, UnreadableLine):
                 self.report_unreadable(line)
@@ -98,7 +98,7 @@ class LineReader:
 
 
 def choose_rules(metric: Metric[Any], rule: str | None) -> tuple[str, ...]:
-    """Return the rules to score by: the default, the named one, or all. Raises BadInput."""
+    """Return the rules to score by: the default, the named one, or all. Raises BadInput if unknown."""
     if rule is None or (rule == ALL and not metric.rules):
         return metric.rules[:1] or ("",)
     if rule == ALL:
@@ -120,9 +120,10 @@ def score_file(
 ) -> Report:
     """Score a file of items; `report` is called with every unreadable line.
 
-    Returns the object that `--json` prints: metric, rule, n, n_scored, n_failed, n_skipped, n_unreadable, and
-    the figures, by rule if `rule` is `all`; a rule whose counts differ from the first one's has its own.
-    With `items`, every item's own scores are written there. Raises BadInput if nothing was readable.
+    Returns the object that `--json` prints: metric, rule, n, n_scored, n_failed, n_skipped, n_unreadable and
+    the figures. If `rule` is `all`, the figures are grouped by rule, and a rule whose counts differ from the
+    first rule's has its own counts. `items`: a file to which every item's own scores are written. Raises
+    BadInput if no line is readable.
     """
     rules = choose_rules(metric, rule)
     reader = LineReader(path, metric, report, keep_ids=items is not None)
@@ -148,7 +149,7 @@ def build_report(
     rule: str | None,
     intervals: Bootstrap | None,
 ) -> Report:
-    """Build the report."""
+    """Build the report object: counts and the figures of each rule."""
     counts = columns[0].count()
     named = ALL if rule == ALL else columns[0].rule or None
     report: Report = {"metric": metric.name, "rule": named, "n": reader.n, **counts}
@@ -169,9 +170,9 @@ def compute_figures(
     clusters: IntArray | None = None,
     own_scale: Collection[str] = (),
 ) -> Report:
-    """Compute the figures over all scored units, and their intervals.
+    """Compute the figures over all scored units, with confidence intervals if `intervals` is given.
 
-    clusters: as for `bootstrap`. own_scale: the figures that are no shares.
+    `clusters`: as for `bootstrap`. `own_scale`: the figures that are not shares.
     """
     whole = sample.figures(sample.counts[np.newaxis].astype(np.float64))
     values = {
@@ -188,14 +189,14 @@ def compute_figures(
 
 
 def find_shares(sample: Sample, own_scale: Collection[str]) -> frozenset[str]:
-    """Find the figures of a sample that are shares or means from 0 to 1."""
+    """Return the figures of a sample that are shares or means between 0 and 1."""
     if isinstance(sample, MeanSample):
         return frozenset(sample.names) - sample.counted - frozenset(own_scale)
     return sample.shares if isinstance(sample, GroupSample) else frozenset()
 
 
 def count_units(sample: Sample, clusters: IntArray | None = None) -> dict[str, int]:
-    """Count the units in each figure's own denominator, or the clusters that have one there."""
+    """Return the number of units in each figure's denominator, or of clusters with such units."""
     every = np.ones(len(sample.counts), dtype=bool)
     own = sample.denominators() if isinstance(sample, MeanSample | GroupSample) else {}
     names = sample.figures(sample.counts[np.newaxis].astype(np.float64))
@@ -211,7 +212,10 @@ def settle_ends(
     units: Mapping[str, int],
     shares: Collection[str],
 ) -> dict[str, Interval | None]:
-    """Take out the intervals that a bootstrap cannot give, as `settle_interval` has it. units: by figure."""
+    """Remove the intervals that a bootstrap cannot estimate; see `settle_interval`.
+
+    `units`: figure -> the number of units in its denominator.
+    """
     return {
         name: settle_interval(pair, units[name], "items", values[name] if name in shares else None)[0]
         for name, pair in pairs.items()
@@ -219,7 +223,7 @@ def settle_ends(
 
 
 def nest_names(flat: Mapping[str, object]) -> Report:
-    """Nest names with dots: {"a.b": 1} becomes {"a": {"b": 1}}."""
+    """Nest names that contain dots: {"a.b": 1} becomes {"a": {"b": 1}}."""
     nested: Report = {}
     for name, value in flat.items():
         *outer, last = name.split(".")
@@ -247,7 +251,7 @@ def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[RuleScor
 
 @contextmanager
 def open_output(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that is renamed into place when it is complete; links, pipes and devices are written to."""
+    """Open a file that is renamed into place when complete; write links, pipes and devices directly."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         with path.open("wb") as stream:
             yield stream

@@ -25,19 +25,25 @@ from tasks.scoring.syscalls import make_filter
 
 PACKAGE = "tasks.scoring.sandboxed"
 SHELF = "/benchloom"
-"""Where the sandboxed modules are found: under their own names, without the project around them."""
+"""Folder in the sandbox with the sandboxed modules, under their own names and without the rest of the
+project."""
 SCRATCH = "/scratch"
+"""The only folder that a program can write to."""
 START_SECONDS = 120.0
-"""The most time for loading the libraries, also on a busy machine."""
+"""Maximum time in seconds for loading the libraries, also on a busy machine."""
 WATCH_SECONDS = 0.05
+"""Seconds between two measurements of the memory."""
 MAX_REPLY_BYTES = 10_000
+"""Maximum output of the verdict's process in bytes; longer output counts as no verdict."""
 KINDS = {Outcome.CORRECT, Outcome.WRONG, Outcome.ERROR, Outcome.NOT_RUN, Outcome.NOT_SHOWN}
-"""What the verdict's process may find; `timeout` and `memory` are found here."""
+"""Outcomes that the verdict's process may report. This module detects `timeout` and `memory` itself."""
 USERS = range(61184, 65520)
 """User ids that systemd also assigns to services without a user of their own."""
 HINT = "install it: apt install bubblewrap, or dnf install bubblewrap; see docs/execution-scoring.md"
 RESIDENT = re.compile(r"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
+"""Matches the sizes of memory without mapped files in /proc/<pid>/status."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
+"""Devices that a program can use."""
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": SCRATCH,
@@ -46,7 +52,7 @@ ENVIRONMENT = {
     "MPLBACKEND": "Agg",
     "PYTHONHASHSEED": "0",
     "PYTHONDONTWRITEBYTECODE": "1",
-    # The kernel counts threads as processes, and each reserves memory.
+    # The kernel counts threads as processes, and each thread reserves memory.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
@@ -58,25 +64,25 @@ class SandboxLimits:
     """The resource limits of one program."""
 
     seconds: float = 3.0
-    """Wall time, from when its libraries are loaded."""
+    """Maximum wall time in seconds, counted from the time when the libraries are loaded."""
     memory_mb: int = 2048
-    """Of each process's address space, and of the memory of all of them, in MiB."""
+    """Maximum address space of each process, and memory of all processes together, in MiB."""
     processes: int = 24
-    """Processes and threads."""
+    """Maximum number of processes and threads."""
     files: int = 64
-    """Open files per process."""
+    """Maximum number of open files per process."""
     file_mb: int = 16
-    """Size of one file, in MiB."""
+    """Maximum size of one file, in MiB."""
     scratch_mb: int = 64
-    """Size of all files, in MiB."""
+    """Maximum size of all files together, in MiB."""
 
 
 @dataclass(frozen=True)
 class ProgramOutcome:
     """The result of a program.
 
-    kind: correct, wrong (AssertionError), error, timeout, memory, not-run (its libraries did not load), or
-    not-shown (its result has no form in which it could leave the program's process, so there is no verdict).
+    `kind`: correct, wrong (AssertionError), error, timeout, memory, not-run (its libraries did not load), or
+    not-shown (its result cannot leave the program's process, so there is no verdict). `text`: a message.
     """
 
     kind: Outcome
@@ -84,10 +90,10 @@ class ProgramOutcome:
 
 
 class Sandbox:
-    """Runs programs without network, home folder, or files outside of their scratch folder.
+    """Runs programs without network, home folder, or files outside their scratch folder.
 
-    `python`: the interpreter of a virtual environment. Thread-safe: each program has a sandbox of its own.
-    Raises BadInput if bubblewrap is missing or does not work.
+    `python`: the interpreter of a virtual environment. Thread-safe: each program gets its own sandbox. Raises
+    BadInput if bubblewrap is missing or does not work.
     """
 
     def __init__(self, python: Path, limits: SandboxLimits | None = None) -> None:
@@ -99,11 +105,11 @@ class Sandbox:
         self._bwrap = bwrap
 
     def run(self, test: str, code: str, libraries: Sequence[str] = ()) -> ProgramOutcome:
-        """Run a test program on code that a model wrote, after their libraries are loaded.
+        """Run a test program on model-written code, after their libraries are loaded; return the outcome.
 
-        The test program runs in one process, and what it gives to `exec` in another, in a sandbox of its own,
-        from which only plain data comes back. No trace of either remains. Raises BadInput if the sandbox does
-        not start.
+        The test program runs in one process. The code that it passes to `exec` runs in another process with
+        its own sandbox, and only plain data returns from there. Both leave no trace. Raises BadInput if the
+        sandbox does not start.
         """
         with contextlib.ExitStack() as stack:
             request, complaints = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
@@ -149,7 +155,7 @@ class Sandbox:
         complaints: IO[bytes],
         pipes: Sequence[int] = (),
     ) -> subprocess.Popen[bytes]:
-        """Start one of the sandboxed modules; it ends with the stack."""
+        """Start one of the sandboxed modules; it is killed when the exit stack closes."""
         with self._pass_filter() as seccomp:
             process = subprocess.Popen(  # noqa: S603 (the command is ours; the program is data)
                 [*self._command, *seccomp.options, "--", *self._make_inner_command(module)],
@@ -188,14 +194,15 @@ class Sandbox:
             "--unshare-cgroup-try",
         ]
         if os.geteuid() == 0:
-            # Needed until the runner has changed its user, which drops them.
+            # Needed until the sandboxed module changes its user, which drops these capabilities.
             command += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         else:
             command += ["--unshare-user"]
         for name, value in ENVIRONMENT.items():
             command += ["--setenv", name, value]
         for folder in self._list_folders():
-            # Parent folders are created empty and readable: a home may be closed to the runner's user.
+            # Parent folders are created empty and readable, because a home may be closed to the sandbox's
+            # user.
             for above in reversed(folder.parents[:-1]):
                 command += ["--dir", str(above)]
             command += ["--ro-bind", str(folder), str(folder)]
@@ -208,7 +215,7 @@ class Sandbox:
         command += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
         sandboxed = Path(__file__).with_name("sandboxed")
         command += ["--ro-bind", str(sandboxed), str(Path(SHELF, *PACKAGE.split("."))), "--proc", "/proc"]
-        # Not bubblewrap's own /dev: its /dev/shm has no limit.
+        # Not bubblewrap's own /dev, because its /dev/shm has no size limit.
         command += ["--size", "65536", "--tmpfs", "/dev"]
         for name in DEVICES:
             command += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
@@ -244,7 +251,7 @@ class _Seccomp:
 
 
 class _Pipe:
-    """A pipe between the two processes; its ends here are closed with the stack, or before."""
+    """A pipe between the two processes; this process closes its ends with the exit stack or earlier."""
 
     def __init__(self, stack: contextlib.ExitStack) -> None:
         self.reading, self.writing = os.pipe()
@@ -266,7 +273,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class _Watcher:
-    """Waits for a verdict, or until the time or the memory is spent. `pids`: of both sandboxes."""
+    """Waits for a verdict, or until the time or memory is used up.
+
+    `pids`: the ids of both sandboxes' processes.
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], pids: Sequence[int], limits: SandboxLimits) -> None:
         self.process, self.pids, self.limits = process, pids, limits
@@ -294,7 +304,7 @@ class _Watcher:
         return self.end(Outcome.TIMEOUT, f"no end within {self.limits.seconds:g} s")
 
     def receive(self, part: bytes) -> ProgramOutcome | None:
-        """Read output; return the outcome if it contains one."""
+        """Process a part of the output; return the outcome if it contains one."""
         self.size += len(part)
         *lines, self.unread = (self.unread + part).split(b"\n")
         for line in lines:
@@ -316,7 +326,7 @@ class _Watcher:
             self.deadline = time.monotonic() + self.limits.seconds
 
     def end(self, kind: Outcome, text: str) -> ProgramOutcome | None:
-        """Make the outcome; before the program runs, it is `not-run` or None, whatever happened."""
+        """Make the outcome. Before the program runs, it is `not-run`, or None if nothing started."""
         if self.stage == "began":
             return ProgramOutcome(Outcome.NOT_RUN, "its libraries do not load")
         return ProgramOutcome(kind, text) if self.stage else None
@@ -330,7 +340,7 @@ def _read_line(line: bytes) -> object:
 
 
 def _measure_memory(pid: int) -> int:
-    """Sum the memory of a process and its descendants, without mapped files, in bytes."""
+    """Return the memory of a process and its descendants in bytes, without mapped files."""
     total, waiting = 0, [pid]
     while waiting:
         place = Path("/proc", str(waiting.pop()))

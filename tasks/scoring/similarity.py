@@ -1,7 +1,8 @@
 """Similarity of two cells: normalised Levenshtein similarity for text, relative distance for numbers.
 
-sim(a, b) = 1 - d, where d is the edit distance over the longer length, if d < 0.5, else 0 (Biten et al.).
-Two numbers: 1 - min(1, |t - p| / |t|), 0 if that distance is 0.1 or more (Liu et al.).
+For texts, sim(a, b) = 1 - d if d < 0.5, else 0, where d is the edit distance divided by the longer length
+(Biten et al.). For two numbers, the distance is d = min(1, |t - p| / |t|). Their similarity is 1 - d, or 0 if
+d is 0.1 or more (Liu et al.).
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ TEXT_CUT = 0.5
 NUMBER_CUT = 0.1
 """Numbers at this relative distance or more have similarity 0 (Liu et al.)."""
 CELLS_FOR_ONE_THREAD = 200_000
+"""Maximum number of comparisons that run in a single thread."""
 
 
 def parse_number(text: str) -> float | None:
-    """Parse a cell as a finite number, None if it is none; percent signs at the end divide by 100."""
+    """Parse a cell as a finite number, or return None; percent signs at the end divide by 100."""
     try:
         number = float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
@@ -32,19 +34,25 @@ def parse_number(text: str) -> float | None:
 
 
 def compare_texts(gold: str, prediction: str) -> float:
-    """Compare two texts, 0..1; two empty ones are equal."""
+    """Return the similarity of two texts, from 0 to 1; two empty texts are equal."""
     distance = Levenshtein.normalized_distance(gold, prediction)
     return 1 - distance if distance < TEXT_CUT else 0.0
 
 
 def compare_numbers(gold: float, prediction: float) -> float:
-    """Compare two numbers, 0..1, by their distance relative to the gold one, which is not 0."""
+    """Return the similarity of two numbers, from 0 to 1.
+
+    The distance is relative to the gold number, which must not be 0.
+    """
     distance = min(1.0, abs((gold - prediction) / gold))
     return 1 - distance if distance < NUMBER_CUT else 0.0
 
 
 def compare_values(gold: str, prediction: str) -> float:
-    """Compare two cells, 0..1: as numbers if both are numbers and gold is not 0, else as texts."""
+    """Return the similarity of two cells, from 0 to 1.
+
+    The cells are compared as numbers if both are numbers and gold is not 0, and as texts otherwise.
+    """
     target = parse_number(gold)
     if target:
         value = parse_number(prediction)
@@ -54,7 +62,7 @@ def compare_values(gold: str, prediction: str) -> float:
 
 
 def compare_all_texts(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
-    """Compare every gold text with every predicted one; shape (golds, predictions)."""
+    """Compare every gold text with every predicted text; shape (golds, predictions)."""
     many = len(golds) * len(predictions) > CELLS_FOR_ONE_THREAD
     distances: FloatArray = cdist(
         golds,
@@ -67,7 +75,10 @@ def compare_all_texts(golds: Sequence[str], predictions: Sequence[str]) -> Float
 
 
 def compare_all(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
-    """Compare every gold cell with every predicted one as `compare_values` does; shape as above."""
+    """Compare every gold cell with every predicted cell, as `compare_values` does.
+
+    Returns the similarities, shape (golds, predictions).
+    """
     similarities = compare_all_texts(golds, predictions)
     targets = {n: number for n, text in enumerate(golds) if (number := parse_number(text))}
     values = {n: number for n, text in enumerate(predictions) if (number := parse_number(text)) is not None}
@@ -78,7 +89,7 @@ def compare_all(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
 
 
 def compare_pairs(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
-    """Compare texts or numbers pair by pair, as `compare_values` does; shape (pairs,)."""
+    """Compare cells pair by pair, as `compare_values` does; shape (pairs,)."""
     distances: FloatArray = cpdist(
         golds, predictions, scorer=Levenshtein.normalized_distance, dtype=np.float64
     )
@@ -92,7 +103,7 @@ def compare_pairs(golds: Sequence[str], predictions: Sequence[str]) -> FloatArra
 
 
 def cut_distances(distances: FloatArray) -> FloatArray:
-    """Convert distances to similarities in place: 1 - d if d is below the cut, else 0."""
+    """Convert distances to similarities in place: 1 - d if d is below the cut, otherwise 0."""
     np.subtract(1.0, distances, out=distances)
     distances[distances <= 1 - TEXT_CUT] = 0.0
     return distances

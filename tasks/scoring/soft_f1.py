@@ -1,4 +1,4 @@
-"""Soft F1 of SQL: how much of the predicted result is the gold query's, cell by cell (BIRD's mini-dev)."""
+"""Soft F1 of SQL: how well predicted and gold results agree, cell by cell (BIRD's mini-dev)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 class SoftF1(Execution):
     """Mean soft F1 of predicted and gold results; see measure_soft_f1 (tasks/scoring/sql_rules.py).
 
-    Lines, options and outcomes are those of `execution` under the rule `bird`. An error or a query that does
-    not end in `timeout` seconds is 0; a gold query that does not run makes the item failed. Of a suite the
-    published database alone is asked.
+    Input lines, options and outcomes are the same as for `execution` under the rule `bird`. A query with an
+    error, or one that does not end within `timeout` seconds, scores 0. If the gold query does not run, the
+    item is failed. Only the published database of a test suite is queried.
     """
 
     name: ClassVar[str] = "soft-f1"
@@ -30,11 +30,11 @@ class SoftF1(Execution):
         return MeanAccumulator(("soft_f1",))
 
     def make_pair(self, rule: str, item: QueryItem, prediction: str) -> QueryPair:
-        """Make the pair of queries to compare."""
+        """Return the pair of queries to compare."""
         return QueryPair("bird", item.uris[:1], item.gold, prediction, soft=True)
 
     def score_verdict(self, verdict: SqlVerdict) -> Score:
-        """Convert a pair's verdict to a score."""
+        """Convert the verdict on a pair of queries to a score."""
         soft_f1 = read_soft_f1(verdict)
         if soft_f1 is None:
             return Score({}, "failed", verdict.outcome)
@@ -42,5 +42,5 @@ class SoftF1(Execution):
 
 
 def read_soft_f1(verdict: SqlVerdict) -> float | None:
-    """Return the soft F1 of a pair; 0 without a predicted result, None without a gold one."""
+    """Return the soft F1 of a pair; 0 without a predicted result, None without a gold result."""
     return None if verdict.outcome.score is None else verdict.soft_f1 or 0.0

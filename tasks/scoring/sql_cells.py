@@ -1,7 +1,7 @@
-"""Normalise cells of two query results so that cells compare equal exactly if the engine says so.
+"""Normalise the cells of two query results, so that they compare equal exactly if they do on the engine.
 
-A server has several texts for one value: `1 day` and `24:00:00`, `2020-01-31` and `2020-01-31 00:00:00`,
-`{"a": 1}` and `{"a": 1.0}`. Which of them are equal depends on the types of the columns.
+A server has several texts for the same value: `1 day` and `24:00:00`, `2020-01-31` and `2020-01-31 00:00:00`,
+`{"a": 1}` and `{"a": 1.0}`. The types of the columns decide which of them are equal.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from tasks.scoring.sql_rules import Row, Rows
 
 Result = tuple[Rows, Sequence[str]]
-"""Rows, and the types of their columns by the engine's names."""
+"""Rows, and the types of their columns with the engine's names."""
 ARRAY = "[]"
 MOMENT = re.compile(
     r"(?P<day>-?\d{4,}-\d\d-\d\d)(?: (?P<time>\d\d:\d\d:\d\d(?:\.\d+)?)(?:\+00)?)?(?P<era> BC)?"
@@ -23,7 +23,7 @@ MIDNIGHT = "00:00:00"
 UNITS = re.compile(r"([+-]?\d+) (year|mon|day)s?")
 CLOCK = re.compile(r"([+-]?)(\d+):(\d\d):(\d\d(?:\.\d+)?)\Z")
 DAYS = {"year": 360, "mon": 30, "day": 1}
-"""PostgreSQL compares intervals by months of 30 days and years of twelve months."""
+"""Days per unit: PostgreSQL compares intervals with months of 30 days and years of twelve months."""
 BOUNDS = re.compile(r"([\[(])(.*), (.*)([\])])", re.DOTALL)
 FAMILIES = {
     "date": "moment",
@@ -37,14 +37,14 @@ FAMILIES = {
     "numrange": "numrange",
     "nummultirange": "numrange[]",
 }
-"""Type -> the family within which cells may be equal though their texts differ."""
+"""Type -> its family; cells within a family may be equal although their texts differ."""
 
 
 def make_comparable(gold: Result, predicted: Result) -> tuple[Rows, Rows]:
-    """Convert the cells of two results, each family of types only where both results have it.
+    """Convert the cells of two results; a family of types is only converted if both results have it.
 
-    So a date equals the text that shows it, as on SQLite, and where both results have dates, a timestamp
-    at midnight. Bytes and numbers that are not finite never equal a text.
+    A date therefore equals a text that shows it, as on SQLite. If both results have dates, a date also equals
+    a timestamp at midnight. Bytes and numbers that are not finite never equal a text.
     """
     families = [{_find_family(name) for name in types} for _, types in (gold, predicted)]
     shared = families[0] & families[1]
@@ -75,7 +75,7 @@ def _convert_row(row: Row, converters: dict[int, Callable[[Hashable], Hashable]]
 
 
 def _find_converter(name: str, shared: set[str]) -> Callable[[Hashable], Hashable] | None:
-    """Return what converts the cells of a type that are not NULL; None where they stay."""
+    """Return the function that converts a type's cells that are not NULL; None if they are unchanged."""
     family = _find_family(name)
     if family in ALWAYS:
         return ALWAYS[family]
@@ -107,7 +107,7 @@ def _keep(value: Hashable) -> Hashable:
 
 
 def _tag_number(value: object) -> Hashable:
-    """Return a number that is not finite as a pair, since NaN equals NaN and no text."""
+    """Return a number that is not finite as a pair, so that NaN equals NaN but no text."""
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return ("number", str(value))
     return value if isinstance(value, Hashable) else str(value)
@@ -122,17 +122,17 @@ def _convert_bytes(cell: Hashable) -> Hashable:
 
 
 def _convert_bits(cell: Hashable) -> Hashable:
-    """Convert MariaDB's BIT, hex digits, to the number that the engine takes it for."""
+    """Convert a cell of MariaDB's BIT type from hex digits to the number that the engine compares."""
     return int(cell or "0", 16) if isinstance(cell, str) else cell
 
 
 def _convert_fixed_text(cell: Hashable) -> Hashable:
-    """Cut the blanks that fill a CHAR(n) up."""
+    """Remove the trailing blanks of a CHAR(n)."""
     return cell.rstrip(" ") if isinstance(cell, str) else cell
 
 
 def _convert_moment(cell: Hashable) -> Hashable:
-    """Write midnight as the day alone, and no zone: the session's is UTC."""
+    """Normalise a date or timestamp: drop midnight and the zone, because the session's zone is UTC."""
     found = MOMENT.fullmatch(cell) if isinstance(cell, str) else None
     if found is None:
         return cell
@@ -141,7 +141,7 @@ def _convert_moment(cell: Hashable) -> Hashable:
 
 
 def _convert_time(cell: Hashable) -> Hashable:
-    """Cut the zeros that end the fraction of a second."""
+    """Remove trailing zeros from the fraction of a second."""
     return cell.rstrip("0").rstrip(".") if isinstance(cell, str) and "." in cell else cell
 
 
@@ -160,7 +160,7 @@ def _convert_interval(cell: Hashable) -> Hashable:
 
 
 def _convert_json(cell: Hashable) -> Hashable:
-    """Convert JSON to a value in which the order of keys does not count, and 1 is 1.0."""
+    """Convert JSON to a value for which the order of keys does not matter, and 1 equals 1.0."""
     try:
         return ("json", _freeze(json.loads(str(cell), parse_float=Decimal)))
     except (ValueError, RecursionError, InvalidOperation):

@@ -25,10 +25,14 @@ from tasks.scoring.sql_worker import COMPARED, GOLD, LENGTH, POSITION, SLOW_SECO
 ROOT = Path(__file__).parents[2]
 START = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tasks.scoring.sql_worker import main; main()"
 START_SECONDS = 60.0
+"""Maximum time in seconds for a worker to start."""
 GRACE_SECONDS = 0.3
-"""How much later than its own limit a query is killed; if SQLite stops it, no new process is needed."""
+"""Seconds after its own time limit at which a query's process is killed. If SQLite stops the query before, no
+new process is needed."""
 POLL_SECONDS = 0.05
+"""Seconds to wait for verdicts before the workers are checked."""
 BATCH = 64
+"""Maximum number of pairs that a worker gets at a time."""
 
 
 class QueryPair(NamedTuple):
@@ -40,18 +44,18 @@ class QueryPair(NamedTuple):
     predicted: str
     ordered: bool = False
     soft: bool = False
-    """Whether the soft F1 is measured, too."""
+    """Whether to compute the soft F1, too."""
 
 
 class NumberedPair(NamedTuple):
-    """A pair and its position in the order of the verdicts."""
+    """A pair of queries and its position in the order of the verdicts."""
 
     number: int
     pair: QueryPair
 
 
 class SqlPool:
-    """Worker processes that only read, each with its connections kept open; a context manager.
+    """Worker processes that can only read and keep their connections open; use it as a context manager.
 
     `seconds`: the time limit of one query. `memory_mb`: the memory limit of one worker, in MiB.
     """
@@ -63,17 +67,17 @@ class SqlPool:
         self._queue: deque[NumberedPair] = deque()
 
     def judge(self, pairs: Iterable[QueryPair]) -> Iterator[SqlVerdict]:
-        """Yield a verdict for each pair, in their order.
+        """Yield a verdict for each pair, in the order of the pairs.
 
-        An outcome is the rule's (correct, wrong, empty), or error, timeout, gold-error. Raises
-        BenchloomError if no worker starts, never for what a query does.
+        The outcome is the rule's (correct, wrong, empty), or error, timeout or gold-error. Raises
+        BenchloomError if no worker starts, but never because of a query.
         """
         source = map(NumberedPair, count(), pairs)
         waiting: dict[int, SqlVerdict] = {}
         following = 0
         self._fill_queue(source)
         while self._distribute():
-            # Reading on and the caller's own work happen while the workers are busy.
+            # While the workers are busy, read more pairs and let the caller process verdicts.
             self._fill_queue(source)
             while following in waiting:
                 yield waiting.pop(following)
@@ -101,7 +105,7 @@ class SqlPool:
         self._queue.extend(islice(source, max(0, 4 * BATCH * self._size - len(self._queue))))
 
     def _distribute(self) -> bool:
-        """Give every idle worker a batch; return whether any is busy."""
+        """Send a batch to every idle worker; return whether any worker is busy."""
         while self._queue:
             worker = self._find_idle()
             if worker is None:
@@ -121,7 +125,7 @@ class SqlPool:
         return self._workers[-1]
 
     def _collect(self) -> Iterator[tuple[int, SqlVerdict]]:
-        """Wait shortly for verdicts; check the workers that send none."""
+        """Wait up to POLL_SECONDS for verdicts; check the workers that send none."""
         poll = select.poll()
         for worker in self._workers:
             if worker.batch:
@@ -149,7 +153,7 @@ class SqlPool:
             )
 
     def _end_worker(self, worker: _Worker, outcome: Outcome, reason: str) -> Iterator[tuple[int, SqlVerdict]]:
-        """Kill a worker; its current pair gets a verdict, the rest of its batch goes to other workers."""
+        """Kill a worker; its current pair gets a verdict, and other workers get the rest of its batch."""
         self._remove(worker)
         culprit, step = worker.locate()
         if step == GOLD:
@@ -192,27 +196,30 @@ class _Worker:
 
     @property
     def descriptor(self) -> int:
-        """The file descriptor that becomes readable when there is a reply."""
+        """Return the file descriptor that becomes readable when a reply arrives."""
         return self._replies.fileno()
 
     @property
     def started(self) -> bool:
-        """Return whether the batch's first query has begun."""
+        """Return whether the first query of the batch has started."""
         return self._read_position()[0] != self._steps_before
 
     def send(self, batch: list[NumberedPair]) -> None:
-        """Send the process its next batch."""
+        """Send the next batch to the process."""
         self.batch = batch
         self._steps_before = self._steps_seen = self._read_position()[0]
         self._since = time.monotonic()
         body = marshal.dumps([tuple(numbered.pair) for numbered in batch])
-        # A process that has just ended is noticed when its reply is read.
+        # If the process has just ended, this is noticed when its reply is read.
         with contextlib.suppress(OSError):
             self._requests.write(LENGTH.pack(len(body)) + body)
             self._requests.flush()
 
     def receive(self) -> list[tuple[int, SqlVerdict]]:
-        """Read the batch's verdicts; pairs without one become leftovers; `alive` is False at its end."""
+        """Read the verdicts on the batch; pairs without one become leftovers.
+
+        If the process has ended, `alive` becomes False and no verdicts are returned.
+        """
         header = self._replies.read(LENGTH.size)
         body = self._replies.read(*LENGTH.unpack(header)) if len(header) == LENGTH.size else b""
         if not body:
@@ -231,14 +238,14 @@ class _Worker:
         return time.monotonic() - self._since
 
     def release_rest(self) -> None:
-        """Give the pairs after the current one to other workers; the process will stop there, too."""
+        """Give the pairs after the current one to other workers; the process stops after the current pair."""
         if self.started:
             place = self._read_position()[1]
             self.leftovers += self.batch[place + 1 :]
             del self.batch[place + 1 :]
 
     def locate(self) -> tuple[NumberedPair | None, int]:
-        """Return the current pair and the step within it. Raises BenchloomError if it never began."""
+        """Return the current pair and the step in it. Raises BenchloomError if the process never started."""
         steps, place, step = self._read_position()
         if not steps:
             raise BenchloomError("a worker process for SQL does not start")
@@ -247,7 +254,7 @@ class _Worker:
         return (self.batch[place] if place < len(self.batch) else None), step
 
     def pop_leftovers(self) -> list[NumberedPair]:
-        """Return and clear the leftovers."""
+        """Return the leftovers and clear them."""
         leftovers, self.leftovers = self.leftovers, []
         return leftovers
 

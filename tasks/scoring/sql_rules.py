@@ -1,4 +1,4 @@
-"""Rules of when two query results are equal. Standard library only: a worker process imports this."""
+"""Rules for when two query results are equal. Standard library only: a worker process imports this."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ Rows = Sequence[Row]
 def judge_streambench(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
     """Compare sets of rows; an empty result on either side is wrong (STREAMBENCH, appendix F.2.1).
 
-    The order of the rows and their number do not count, the order of the columns does.
+    The order of the rows and the number of equal rows do not matter, but the order of the columns does.
+    `ordered`: not used.
     """
     if not gold or not predicted:
         return Outcome.EMPTY
@@ -22,15 +23,16 @@ def judge_streambench(gold: Rows, predicted: Rows, ordered: bool = False) -> Out
 
 
 def judge_bird(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
-    """Compare sets of rows as in BIRD's evaluation: like `streambench`, but empty equals empty."""
-    # Most correct results have the same order, and equal lists need no hashing.
+    """Compare sets of rows as in BIRD's evaluation: like `streambench`, but two empty results are equal."""
+    # Most correct results have the same order, and comparing equal lists needs no hashing.
     return Outcome.CORRECT if gold == predicted or set(gold) == set(predicted) else Outcome.WRONG
 
 
 def judge_test_suite(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
     """Compare bags of rows under some order of the columns (Zhong et al. 2020, test suite accuracy).
 
-    `ordered`: the rows must have the same order too. Empty equals empty, whatever its columns.
+    `ordered`: whether the order of the rows must be the same, too. Two empty results are equal, whatever
+    their columns.
     """
     if not gold and not predicted:
         return Outcome.CORRECT
@@ -41,14 +43,15 @@ def judge_test_suite(gold: Rows, predicted: Rows, ordered: bool = False) -> Outc
 
 
 def measure_soft_f1(gold: Rows, predicted: Rows) -> float:
-    """Return how much of two results is equal, cell by cell within pairs of rows (BIRD's mini-dev, soft F1).
+    """Return how well two results agree, cell by cell within pairs of rows (BIRD's mini-dev, soft F1).
 
-    Equal rows of a result count once. A row that both results have is paired with itself; the other rows are
-    paired in their order. Of a pair, a predicted cell that occurs anywhere in the gold row is matched, one
-    that does not is a false positive, a gold cell that does not occur in the predicted row is a false
-    negative; each counts 1 / (number of gold columns), so the order of columns does not matter. A row without
-    a partner is one false positive or one false negative. F1 of the sums; two empty results are 1. NULL is a
-    value. BIRD's code pairs rows by Python's order of a set, which is another one in each process.
+    Equal rows within a result count once. A row that both results contain is paired with itself; the other
+    rows are paired in order. In a pair, a predicted cell that occurs anywhere in the gold row is matched, and
+    any other predicted cell is a false positive. A gold cell that does not occur in the predicted row is a
+    false negative. Each cell counts 1 / (number of gold columns), so the order of the columns does not
+    matter. A row without a partner is one false positive or one false negative. The result is F1 of the sums;
+    it is 1 for two empty results. NULL counts as a value. BIRD's code pairs rows in the order of a Python
+    set, which differs between processes.
     """
     if not gold and not predicted:
         return 1.0
@@ -78,15 +81,18 @@ JUDGES: dict[str, Callable[[Rows, Rows, bool], Outcome]] = {
 
 
 def match_lists(gold: Rows, predicted: Rows) -> bool:
-    """Return whether two lists of rows are equal if columns may be reordered: their bags of columns are."""
+    """Return whether two lists of rows are equal under some order of the columns.
+
+    This is the case if their bags of columns are equal.
+    """
     return Counter(zip(*gold, strict=True)) == Counter(zip(*predicted, strict=True))
 
 
 def match_bags(gold: Rows, predicted: Rows) -> bool:
     """Return whether some order of the columns makes two bags of rows equal.
 
-    Columns are assigned one by one, and a prefix whose bags differ is given up: trying every order would
-    take 10! tries for ten columns.
+    Columns are assigned one by one, and an assignment is abandoned as soon as the bags differ. Trying every
+    order would take 10! tries for ten columns.
     """
     if Counter(gold) == Counter(predicted):
         return True
@@ -96,10 +102,10 @@ def match_bags(gold: Rows, predicted: Rows) -> bool:
 
 
 def _assign(targets: list[Row], columns: list[Row], gold: list[int], predicted: list[int]) -> bool:
-    """Assign `columns` to `targets`; `gold` and `predicted` hold an index for each row's values so far."""
+    """Assign `columns` to `targets`; `gold` and `predicted` have an index for each row's values so far."""
     if not targets:
         return True
-    # Equal columns are interchangeable: trying one of them is enough.
+    # Equal columns are interchangeable, so trying one of them is enough.
     for column in dict.fromkeys(columns):
         numbers: dict[tuple[int, Hashable], int] = {}
         longer = _extend(gold, targets[0], numbers)

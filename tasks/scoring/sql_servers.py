@@ -25,17 +25,20 @@ from tasks.scoring.sql_worker import QueryOutcome, SqlVerdict
 PASSWORD = "BENCHLOOM_DB_PASSWORD"  # noqa: S105 (the name of a variable)
 MAX_ROWS = 1_000_000
 MAX_BYTES = 100_000_000
+"""Maximum numbers of rows (MAX_ROWS) and bytes (MAX_BYTES) of a result."""
 OTHER_CLOCKS = (100_161_840, 2_147_483_000)
-"""5 March 1973, and 19 January 2038, when the seconds of 32 bits end."""
+"""Other times to run gold queries at, in seconds since 1970: 5 March 1973, and 19 January 2038, shortly
+before 32-bit seconds overflow."""
 KEPT_DATABASES = 8
-"""Each has up to as many processes as there are threads; a dataset asks one database after the other."""
+"""Maximum number of open databases. Each has up to as many processes as there are threads, and a dataset
+queries one database after the other."""
 
 
 class SqlServers:
-    """Databases of a server, each with its reading processes; a context manager.
+    """The databases of a server, with their reading processes; use it as a context manager.
 
-    `url`: a SQLAlchemy URL of PostgreSQL, MariaDB or MySQL without a password; `{db_id}` in it is replaced
-    by each item's. `seconds`: the time limit of one query. Raises BadInput for a URL that cannot be used.
+    `url`: a SQLAlchemy URL of PostgreSQL, MariaDB or MySQL without a password; `{db_id}` in it is replaced by
+    each item's db_id. `seconds`: the time limit of one query. Raises BadInput if the URL cannot be used.
     """
 
     def __init__(self, url: str, *, seconds: float = 30.0, threads: int = 4) -> None:
@@ -48,9 +51,9 @@ class SqlServers:
         self._open("")
 
     def judge(self, pairs: Iterable[QueryPair]) -> Iterator[SqlVerdict]:
-        """Yield a verdict for each pair, in their order; a pair's URI is its database's name.
+        """Yield a verdict for each pair, in order; a pair's URI is the name of its database.
 
-        Raises BadInput if a database cannot be reached, never for what a query does.
+        Raises BadInput if a database cannot be reached, but never because of a query.
         """
         source = iter(pairs)
         under_way: deque[Future[SqlVerdict]] = deque()
@@ -83,10 +86,10 @@ class SqlServers:
         return SqlVerdict(JUDGES[pair.rule](gold, predicted, pair.ordered), soft_f1=soft_f1)
 
     def _run_gold(self, name: str, sql: str) -> QueryOutcome:
-        """Run a gold query; one whose answer hangs on the clock is an error.
+        """Run a gold query; report an error if its answer depends on the clock.
 
-        MariaDB shows it: the statement is run at other times, too. PostgreSQL has one clock, so what turns
-        text into a time is refused.
+        On MariaDB, this is tested by running the statement at other times, too. PostgreSQL's clock cannot be
+        set, so statements that may convert text to a time are errors there.
         """
         right = self._run(name, sql)
         if right.failure:
@@ -102,7 +105,7 @@ class SqlServers:
         return right
 
     def _find_times(self, name: str) -> Times:
-        """Find what the columns of a database are; read once."""
+        """Return the kinds of the columns of a database (see `Times`), which are read only once."""
         if name not in self._times:
             self._times[name] = reflect_times(self._read_entry(name))
         return self._times[name]
@@ -125,7 +128,7 @@ class SqlServers:
         return QueryOutcome((), Outcome.ERROR, reason)
 
     def _open(self, name: str) -> SafeDatabase:
-        """Open a database, or return it where it is open; close the one that was not asked for longest."""
+        """Return an open database, or open it; if too many are open, close the least recently used one."""
         with self._lock:
             if name not in self._databases:
                 self._databases[name] = SafeDatabase(
@@ -144,5 +147,5 @@ class SqlServers:
 
 
 def sort_rows(rows: Rows) -> list[str]:
-    """Write rows in an order of their own: a query without ORDER BY may give them in any."""
+    """Return the rows as sorted texts, because a query without ORDER BY may return them in any order."""
     return sorted(map(repr, rows))

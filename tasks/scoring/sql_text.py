@@ -19,8 +19,8 @@ BEGINNING = re.compile(r"\s*(?:SELECT|WITH|VALUES)\b|\s*\(", re.IGNORECASE)
 def prepare_prediction(text: str) -> str:
     """Extract the first fenced block if there is one, and prepend SELECT if it is missing.
 
-    A model whose prompt ends with `SELECT` continues with the columns (STREAMBENCH, appendix F.2.1). A
-    query that begins with WITH, VALUES or a bracket stays as it is.
+    A model whose prompt ends with `SELECT` continues with the columns (STREAMBENCH, appendix F.2.1). A query
+    that begins with `WITH`, `VALUES` or a bracket is not changed.
     """
     fenced = FENCE.search(text) if "```" in text else None
     sql = (fenced.group(1) if fenced else text).strip()
@@ -28,7 +28,7 @@ def prepare_prediction(text: str) -> str:
 
 
 def _skip_comments(sql: str) -> int:
-    """Return where the comments end with which a text begins."""
+    """Return the position after the comments at the beginning of a text."""
     end = 0
     while comment := COMMENT.match(sql, end):
         end = comment.end()
@@ -36,13 +36,13 @@ def _skip_comments(sql: str) -> int:
 
 
 def join_operators(sql: str) -> str:
-    """Write `> =`, `< =` and `! =` as one operator, in strings too: so does the test suite's evaluation."""
+    """Write `> =`, `< =` and `! =` as one operator, also in strings, as the test suite's evaluation does."""
     return SPLIT_OPERATOR.sub(r"\1=", sql)
 
 
 @lru_cache(maxsize=4096)
 def keep_first_statement(sql: str, dialect: str = "sqlite") -> str:
-    """Cut what follows the first semicolon outside of strings and comments, as in `SELECT 1;;`."""
+    """Remove everything after the first semicolon outside strings and comments, as in `SELECT 1;;`."""
     if ";" not in sql:
         return sql
     from sqlglot import TokenType
@@ -53,11 +53,11 @@ def keep_first_statement(sql: str, dialect: str = "sqlite") -> str:
 
 @lru_cache(maxsize=4096)
 def drop_distinct(sql: str, dialect: str = "sqlite") -> str:
-    """Remove every DISTINCT, in aggregates and subqueries too.
+    """Remove every DISTINCT, also in aggregates and subqueries.
 
-    It stays in `IS DISTINCT FROM`, in `DISTINCT ON (...)`, which chooses rows, and in `COUNT(DISTINCT a, b)`,
-    which means nothing without it. dialect: of the engine that runs the query. Text that cannot be tokenised
-    is returned as it is: the engine will report its error.
+    DISTINCT stays in `IS DISTINCT FROM`; in `DISTINCT ON (...)`, which chooses rows; and in `COUNT(DISTINCT
+    a, b)`, which is not valid without it. `dialect`: the dialect of the engine that runs the query. Text that
+    cannot be tokenised is returned unchanged, because the engine will report the error.
     """
     if "distinct" not in sql.lower():
         return sql
@@ -73,7 +73,7 @@ def drop_distinct(sql: str, dialect: str = "sqlite") -> str:
 
 
 def _is_needed(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether a query means something else, or nothing, without the DISTINCT at a place."""
+    """Return whether a query changes its meaning or becomes invalid without the DISTINCT at a place."""
     from sqlglot import TokenType
 
     before = tokens[place - 1].token_type if place else None
@@ -94,7 +94,7 @@ def _is_needed(tokens: Sequence[Token], place: int) -> bool:
 
 @lru_cache(maxsize=4096)
 def has_order(sql: str, dialect: str = "sqlite") -> bool:
-    """Return whether ORDER BY occurs anywhere in a query, outside of strings and comments."""
+    """Return whether ORDER BY occurs anywhere in a query, outside strings and comments."""
     if "order" not in sql.lower():
         return False
     from sqlglot import TokenType

@@ -1,9 +1,9 @@
 """The process that runs pairs of queries on SQLite files and compares their results.
 
-Started by tasks.scoring.sql_pool with the standard library only. It can only read database files: it
-reads a batch of pairs from stdin, writes their verdicts to stdout, and writes its current query into
-shared memory, so that the parent notices one that never ends. Connections are kept, since a dataset uses
-the same databases again and again, and so are results that took long to compute.
+tasks.scoring.sql_pool starts it with the standard library only. The process can only read database files: it
+reads a batch of pairs from stdin and writes their verdicts to stdout. It writes its current step to shared
+memory, so that the parent detects a query that never ends. Connections and slow results are kept, because a
+dataset uses the same databases many times.
 """
 
 from __future__ import annotations
@@ -31,50 +31,57 @@ from tasks.scoring.outcome import Outcome
 from tasks.scoring.sql_rules import JUDGES, Rows, measure_soft_f1
 
 LENGTH = struct.Struct(">I")
+"""The length of a message in bytes, which precedes the message."""
 POSITION = struct.Struct("=QII")
-"""The number of steps begun in all; the index of the pair in its batch; the step within the pair."""
+"""The number of steps started in total; the index of the pair in its batch; the step within the pair."""
 GOLD, PREDICTED, COMPARED = range(3)
+"""The steps within a pair."""
 CLOCK = "hangs on the clock, the time zone or chance"
 CLOCK_CHECK = "clock-check"
-"""In the place of a rule: only ask whether the gold query reads the clock, and run it only if it may."""
+"""Used instead of a rule: only check whether the gold query reads the clock, and run the query only if it
+may."""
 PROGRESS_STEPS = 20_000
+"""Number of SQLite instructions between two checks of the time limit."""
 KEPT_CONNECTIONS = 24
+"""Maximum number of open connections."""
 KEPT_CELLS = 1_000_000
+"""Maximum number of cells in the cache of results."""
 KEPT_SECONDS = 0.001
-"""Results that took less time are not kept: running the query again is cheaper than their memory."""
+"""Results that took less time are not cached, because running the query again is cheaper than the memory."""
 SLOW_SECONDS = 0.1
-"""A pair that took longer ends its batch, so that other workers can take the rest of it."""
+"""A pair that took longer ends its batch, so that other workers can take the remaining pairs."""
 UNDECODABLE = "Could not decode to UTF-8"
 DENIED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "writefile", "readfile", "edit"})
+"""Functions that access files or load code."""
 NONDETERMINISTIC = re.compile(r"random|now|current_|strftime|\(\s*\)", re.IGNORECASE)
-"""Matches SQL that may depend on chance or the clock, as functions without arguments may."""
+"""Matches SQL that may depend on chance or the clock. Functions without arguments may, too."""
 ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_READ})
 
 
 class QueryOutcome(NamedTuple):
-    """The rows of a query, or why there are none: `timeout` or `error`, with a line."""
+    """The rows of a query, or why there are none: `timeout` or `error`, and a reason in one line."""
 
     rows: Rows
     failure: Outcome | None = None
     reason: str = ""
     lost: bool = False
-    """Memory is exhausted, so the process must be replaced."""
+    """Whether memory is exhausted, so that the process must be replaced."""
     types: Sequence[str] = ()
-    """Of the columns, on a server."""
+    """Types of the columns, for a query on a server."""
 
 
 class SqlVerdict(NamedTuple):
-    """The outcome of comparing a pair."""
+    """The outcome of comparing a pair of queries."""
 
     outcome: Outcome
     reason: str = ""
     lost: bool = False
     soft_f1: float | None = None
-    """Of the first database, where the pair asks for it; None where a query gave no result."""
+    """Soft F1 on the first database, if the pair asks for it; None if a query gave no result."""
 
 
 class Worker:
-    """Compares pairs of queries; keeps connections and slow results."""
+    """Compares pairs of queries; caches connections and slow results."""
 
     def __init__(self, setup: dict[str, Any], page: mmap.mmap) -> None:
         self.seconds: float = setup["seconds"]
@@ -89,7 +96,7 @@ class Worker:
         self.cells = 0
 
     def answer(self, batch: list[tuple[str, list[str], str, str, bool, bool]]) -> Iterator[SqlVerdict]:
-        """Compare pairs one after the other, until one is slow."""
+        """Compare pairs one after the other, and stop after a slow pair."""
         limit_cpu(2 * self.seconds + len(batch) * SLOW_SECONDS)
         for place, (rule, uris, gold, predicted, ordered, soft) in enumerate(batch):
             began = time.monotonic()
@@ -101,7 +108,10 @@ class Worker:
     def judge(
         self, place: int, rule: str, uris: list[str], gold: str, predicted: str, ordered: bool, soft: bool
     ) -> SqlVerdict:
-        """Compare on each database; the first that is not correct decides. soft: measure the soft F1, too."""
+        """Compare on each database; the first outcome that is not correct decides.
+
+        `soft`: whether to compute the soft F1 on the first database, too.
+        """
         verdict = SqlVerdict(Outcome.ERROR, "there is no database")
         soft_f1 = None
         for number, uri in enumerate(uris):
@@ -114,7 +124,7 @@ class Worker:
     def judge_one(
         self, place: int, rule: str, uri: str, gold: str, predicted: str, ordered: bool, soft: bool
     ) -> SqlVerdict:
-        """Run both queries on one database and compare."""
+        """Run both queries on one database and compare their results."""
         self.begin(place, GOLD)
         if rule == CLOCK_CHECK and not self.is_watched(uri, gold):
             return SqlVerdict(Outcome.CORRECT)
@@ -135,12 +145,12 @@ class Worker:
             return SqlVerdict(Outcome.ERROR, "the comparison needs more memory than it may have", lost=True)
 
     def begin(self, place: int, step: int) -> None:
-        """Publish the current step to the parent."""
+        """Publish the current step to the parent, in shared memory."""
         self.steps += 1
         POSITION.pack_into(self.page, 0, self.steps, place, step)
 
     def run_gold(self, uri: str, sql: str) -> QueryOutcome:
-        """Run a gold query; one that reads the clock, the time zone or chance as it runs is an error."""
+        """Run a gold query; report an error if it reads the clock, the time zone or random numbers."""
         if not self.is_watched(uri, sql):
             return self.run(uri, sql)
         self.deadline = time.monotonic() + self.seconds
@@ -148,7 +158,7 @@ class Worker:
             if len(self.guards) == KEPT_CONNECTIONS:
                 self.guards.popitem(last=False)[1][0].close()
             try:
-                # Trusted, since otherwise no view may use what stands for a function.
+                # Trusted, because otherwise views must not use the functions that the guard defines.
                 connection = self.open(uri, trusted="ON")
             except sqlite3.Error as error:
                 return QueryOutcome((), Outcome.ERROR, str(error)[:300])
@@ -161,20 +171,20 @@ class Worker:
         return outcome
 
     def is_watched(self, uri: str, sql: str) -> bool:
-        """Return whether a query may read the clock: by what it names, or by views and columns."""
+        """Return whether a query may read the clock, by its own text or through views and columns."""
         try:
             return SUSPECT.search(sql) is not None or self.may_read_clock(uri)
         except sqlite3.Error:
-            return False  # the query says why
+            return False  # running the query reports the error
 
     def may_read_clock(self, uri: str) -> bool:
-        """Return whether a view or a column of a database may read the clock."""
+        """Return whether a view or a generated column of a database may read the clock."""
         if uri not in self.suspects:
             self.suspects[uri] = is_suspect(self.connect(uri))
         return self.suspects[uri]
 
     def run(self, uri: str, sql: str) -> QueryOutcome:
-        """Run a query, or return its kept result."""
+        """Run a query, or return its cached result."""
         if kept := self.results.get((uri, sql)):
             self.results.move_to_end((uri, sql))
             return kept
@@ -188,7 +198,7 @@ class Worker:
         return outcome
 
     def execute(self, connection: sqlite3.Connection, sql: str) -> QueryOutcome:
-        """Run a query until its deadline."""
+        """Run a query until its deadline; return its rows or the reason why there are none."""
         try:
             return QueryOutcome(self.fetch(connection, sql))
         except MemoryError:
@@ -200,7 +210,10 @@ class Worker:
             return QueryOutcome((), Outcome.ERROR, text[:300])
 
     def fetch(self, connection: sqlite3.Connection, sql: str) -> Rows:
-        """Fetch all rows; once text is not UTF-8, the connection decodes text more slowly from then on."""
+        """Fetch all rows of a query. Text that is not UTF-8 becomes surrogates.
+
+        The slower decoder for such text is used from then on, because most databases do not need it.
+        """
         try:
             return connection.execute(sql).fetchall()
         except sqlite3.OperationalError as error:
@@ -210,7 +223,7 @@ class Worker:
         return connection.execute(sql).fetchall()
 
     def keep(self, key: tuple[str, str], outcome: QueryOutcome) -> None:
-        """Keep a result; drop the oldest ones if there are too many."""
+        """Cache a result; drop the oldest results if the cache has too many cells."""
         size = _count_cells(outcome)
         if size > KEPT_CELLS // 8:
             return
@@ -220,7 +233,7 @@ class Worker:
             self.cells -= _count_cells(self.results.popitem(last=False)[1])
 
     def connect(self, uri: str) -> sqlite3.Connection:
-        """Open a database, or return its open connection."""
+        """Return the open connection to a database, or open it."""
         connection = self.connections.get(uri)
         if connection is None:
             connection = self.connections[uri] = self.open(uri)
@@ -231,7 +244,7 @@ class Worker:
         return connection
 
     def open(self, uri: str, trusted: str = "OFF") -> sqlite3.Connection:
-        """Open a database read-only. Raises sqlite3.Error."""
+        """Open a database read-only, with limits on its memory. Raises sqlite3.Error."""
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, cached_statements=16)
         for pragma in (
             f"trusted_schema = {trusted}",
@@ -240,7 +253,7 @@ class Worker:
             f"hard_heap_limit = {self.heap}",
         ):
             connection.execute(f"PRAGMA {pragma}")
-        # A table-valued function is created at its first use, by steps that the authorizer would refuse.
+        # SQLite creates a table-valued function at its first use, in steps that the authorizer would refuse.
         for name in ("json_each", "json_tree"):
             connection.execute(f"SELECT 1 FROM {name}('[]')").fetchall()  # noqa: S608 (constants)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -266,7 +279,7 @@ def _count_cells(outcome: QueryOutcome) -> int:
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """Allow reading, and every function except those that reach beyond the database."""
+    """Allow reading, and every function except those that access anything outside the database."""
     if action in ALLOWED:
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in DENIED_FUNCTIONS:
@@ -282,14 +295,14 @@ def _drop_privileges(memory: int) -> None:
         (resource.RLIMIT_NOFILE, KEPT_CONNECTIONS + 8),
         (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
     ):
-        # If a platform lacks a limit, SQLite's own heap limit and the parent's timeout remain.
+        # Where a platform lacks a limit, SQLite's own heap limit and the parent's timeout still apply.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(what, (limit, limit))
 
 
 def main() -> None:
     """Answer batches until stdin ends or memory is exhausted."""
-    # Kept rows contain no cycles, and the collector would traverse them again and again.
+    # Cached rows contain no reference cycles, and the garbage collector would traverse them many times.
     gc.disable()
     setup = json.loads(sys.argv[1])
     page = mmap.mmap(setup["page"], POSITION.size)

@@ -1,7 +1,7 @@
-"""The one module of statistics: bootstrap and Wilson intervals, paired differences, McNemar, Holm, power.
+"""All statistics: bootstrap and Wilson intervals, paired differences, McNemar, Holm, power.
 
-What is drawn is a cluster: an item, or items that depend on each other. Fewer than LEAST clusters have no
-interval and no p value, and no interval is without a width; the reason is given in words.
+The unit that is drawn is a cluster: an item, or several items that depend on each other. There is no interval
+and no p value for fewer than LEAST clusters, and no interval of width zero; a text gives the reason.
 """
 
 from __future__ import annotations
@@ -19,25 +19,30 @@ from tasks.scoring.metric import FloatArray, IntArray, Sample, count_kinds, divi
 Interval = tuple[float, float]
 
 LEAST = 6
-"""Of fewer clusters nothing is told of chance: not even if all of five differed the same way, by chance
-2 of 2^5 cases, could that be significant at 5%. A bootstrap would say otherwise."""
+"""Minimum number of clusters for an interval or a p value. With five, not even a difference that is the same
+in all of them is significant at 5%, because chance gives it in 2 of 2^5 cases. A bootstrap would call it
+significant."""
 NO_WIDTH = 1e-9
-"""What rounding leaves of an interval without a width."""
+"""Intervals narrower than this have no width: rounding errors may leave a tiny one."""
 CELLS_AT_ONCE = 2_000_000
 INDICES_AT_ONCE = 100_000
+"""Maximum numbers of weights and of indices that are drawn at a time, which bound memory."""
 UNITS_PER_KIND = 10
+"""Number of units per kind above which a multinomial draw is used."""
 LEVEL = 0.95
+"""The confidence level of all intervals."""
 NORMAL_QUANTILE = 1.9599639845400545
 """The two-sided LEVEL quantile of the standard normal distribution."""
 POWER = 0.8
+"""The probability with which a planned test must find a true difference."""
 
 
 @dataclass(frozen=True)
 class Difference:
     """A paired difference, a - b, with its percentile interval and two-sided p value.
 
-    interval: None where there is none, and why. clusters: how many were drawn. p_value: None of fewer than
-    LEAST clusters.
+    `interval`: None if there is none; `why` is then the reason. `clusters`: the number of clusters drawn.
+    `p_value`: None for fewer than LEAST clusters.
     """
 
     difference: float
@@ -49,9 +54,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class McNemar:
-    """A paired comparison of binary outcomes. only_a: items that only system a answers correctly.
+    """A paired comparison of binary outcomes.
 
-    p_value: None of fewer than LEAST items.
+    `only_a`: number of items that only system a answers correctly. `only_b`: number of items that only system
+    b answers correctly. `p_value`: None for fewer than LEAST items.
     """
 
     only_a: int
@@ -62,12 +68,14 @@ class McNemar:
 def bootstrap(
     sample: Sample, draws: int = 10_000, seed: int = 0, clusters: IntArray | None = None
 ) -> dict[str, Interval | None]:
-    """Compute each figure's 95% percentile interval over resampled units (items, or groups of them).
+    """Compute each figure's 95% percentile interval over resampled units (items, or groups of items).
 
-    Units are drawn with replacement, as many as there are. Draws in which a figure is undefined are left out
-    of its interval; a figure that is never defined gets None. The same seed gives the same intervals,
-    whatever the order of the lines. clusters: the cluster of each unit, from 0 on; then whole clusters are
-    drawn, and the sample must hold each unit as a kind of its own.
+    Units are drawn with replacement, as many as there are. Draws in which a figure is undefined are ignored
+    for its interval, and a figure that is never defined gets None. The same seed gives the same intervals,
+    whatever the order of the lines.
+
+    `clusters`: the cluster of each unit, numbered from 0. With clusters, whole clusters are drawn, and each
+    unit must be a separate kind of the sample.
     """
     drawn: dict[str, list[FloatArray]] = {}
     rng = np.random.default_rng(seed)
@@ -84,7 +92,7 @@ def draw_weights(counts: IntArray, draws: int, rng: np.random.Generator) -> Iter
     """Draw how often each kind of unit is drawn, in blocks of shape (some draws, kinds).
 
     Drawing n units with replacement from kinds with these counts is a multinomial draw, so equal units need
-    not be drawn one by one; if kinds have few units, drawing by index is faster.
+    not be drawn one by one. If kinds have few units, drawing by index is faster.
     """
     n, kinds = int(counts.sum()), len(counts)
     if not n:
@@ -99,9 +107,9 @@ def draw_weights(counts: IntArray, draws: int, rng: np.random.Generator) -> Iter
 
 
 def draw_clusters(clusters: IntArray, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Draw whole clusters with replacement; how often each unit is drawn, in blocks (some draws, units).
+    """Draw whole clusters with replacement; yield how often each unit is drawn.
 
-    clusters: the cluster of each unit, from 0 on.
+    The blocks have shape (some draws, units). `clusters`: the cluster of each unit, numbered from 0.
     """
     if len(clusters):
         counts = np.ones(int(clusters.max()) + 1, dtype=np.int64)
@@ -123,7 +131,7 @@ def draw_by_index(counts: IntArray, draws: int, rng: np.random.Generator) -> Flo
 
 
 def find_interval(values: FloatArray) -> Interval | None:
-    """Compute the 95% percentile interval of the draws that are defined; None if none is."""
+    """Compute the 95% percentile interval of the draws that are defined; None if no draw is."""
     defined = values[~np.isnan(values)]
     if not len(defined):
         return None
@@ -134,16 +142,13 @@ def find_interval(values: FloatArray) -> Interval | None:
 def settle_interval(
     interval: Interval | None, clusters: int, of: str, share: float | None = None
 ) -> tuple[Interval | None, str]:
-    """Take out an interval of fewer than LEAST clusters, or without a width; say why.
+    """Check an interval; return the interval or its replacement, or None and the reason.
 
-    A share of 0 or 1, to which a bootstrap is blind, has Wilson's interval over the clusters instead.
+    An interval is removed if there are fewer than LEAST clusters or if it has no width. A bootstrap of a
+    share of 0 or 1 always has no width, so such a share gets Wilson's interval over the clusters instead.
 
-    Args:
-        interval: of a bootstrap, or Wilson's.
-        clusters: how many are drawn; those in the denominator of the figure.
-        of: what the clusters are, in the plural.
-        share: the figure, if it is a share.
-
+    `interval`: from a bootstrap, or Wilson's. `clusters`: how many clusters are drawn (those in the figure's
+    denominator). `of`: the plural noun for the clusters. `share`: the figure, if it is a share.
     """
     if clusters >= LEAST and interval is not None:
         if interval[1] - interval[0] >= NO_WIDTH:
@@ -154,21 +159,21 @@ def settle_interval(
 
 
 def find_share_interval(hits: int, trials: int, of: str) -> tuple[Interval | None, str]:
-    """Compute Wilson's interval of a share; None and why of too few trials. trials: at least 1."""
+    """Compute Wilson's interval of a share; None and the reason for too few trials. `trials`: at least 1."""
     return settle_interval(find_wilson_interval(hits, trials), trials, of)
 
 
 def explain_missing(clusters: int, of: str) -> str:
-    """Say why a figure that is defined has no interval. of: what its clusters are, in the plural."""
+    """Return why a figure that is defined has no interval. `of`: the plural noun for its clusters."""
     return f"fewer than {LEAST} {of}: no interval" if clusters < LEAST else "all the same: no interval"
 
 
 def find_p_value(drawn: FloatArray, clusters: int) -> float | None:
-    """Compute the two-sided p value of drawn differences; None of fewer than LEAST clusters.
+    """Compute the two-sided p value of drawn differences; None for fewer than LEAST clusters.
 
-    Twice the smaller share of the defined draws on either side of zero, with the observed difference as one
-    more draw, so that it is never 0. No p value is below that of all clusters on one side of zero, which
-    chance alone gives in 2 of 2^clusters cases.
+    The p value is twice the smaller share of the defined draws on either side of zero. The observed
+    difference counts as one more draw, so the p value is never 0. It is also at least 2 / 2^clusters, the
+    probability that chance alone puts all clusters on one side of zero.
     """
     defined = drawn[~np.isnan(drawn)]
     if clusters < LEAST or not len(defined):
@@ -180,7 +185,10 @@ def find_p_value(drawn: FloatArray, clusters: int) -> float | None:
 def describe_difference(
     difference: float, drawn: FloatArray, clusters: int, of: str = "clusters"
 ) -> Difference:
-    """Make a difference from its draws. clusters: those with an item in it; of: what they are."""
+    """Make a difference from its draws.
+
+    `clusters`: the number of clusters with an item in it. `of`: the plural noun for them.
+    """
     interval, why = settle_interval(find_interval(drawn), clusters, of)
     return Difference(difference, interval, find_p_value(drawn, clusters), clusters, why)
 
@@ -193,18 +201,14 @@ def compare_paired(
     seed: int = 0,
     of: str = "items",
 ) -> Difference:
-    """Compare two systems on the same items by a paired bootstrap; groups, if given, are drawn as a whole.
+    """Compare two systems on the same items by a paired bootstrap; groups, if given, are drawn whole.
 
-    Args:
-        a: one score per item.
-        b: the other system's scores of the same items, in the same order.
-        groups: the group of each item, if items of a group are not independent.
-        draws: how often to resample.
-        seed: of the random draws.
-        of: what is drawn, in the plural, for the reason why there is no interval.
+    `a`: one score per item. `b`: the other system's scores for the same items, in the same order. `groups`:
+    the group of each item, if items in a group are not independent. `draws`: how often to resample. `seed`:
+    the seed of the random draws. `of`: the plural noun for the drawn units, for the reason why there is no
+    interval.
 
-    Raises BadInput for no items or unequal lengths.
-
+    Raises BadInput if there are no items or the lengths differ.
     """
     if not len(a) or len(a) != len(b) or (groups is not None and len(groups) != len(a)):
         raise BadInput("paired bootstrap", "needs the same items on both sides, and at least one")
@@ -223,10 +227,10 @@ def find_mean_interval(
     draws: int = 10_000,
     seed: int = 0,
 ) -> tuple[Interval | None, str]:
-    """Compute a mean's interval by a bootstrap that draws groups whole; None and why where there is none.
+    """Compute a mean's interval by a bootstrap that draws whole groups; or None and the reason.
 
-    values: at least one. groups: the group of each value; None: each is drawn by itself. of: what is drawn.
-    share: whether the mean is a share, as for `settle_interval`.
+    `values`: at least one. `groups`: the group of each value; None draws each value separately. `of`: the
+    plural noun for the drawn units. `share`: whether the mean is a share, as for `settle_interval`.
     """
     labels = range(len(values)) if groups is None else groups
     numbers = np.asarray(values, dtype=np.float64)
@@ -236,7 +240,7 @@ def find_mean_interval(
 
 
 def draw_means(values: FloatArray, labels: Iterable[Hashable], draws: int, seed: int) -> FloatArray:
-    """Draw means of values over whole clusters; shape (draws,). labels: the cluster of each value."""
+    """Draw means of values over whole clusters; shape (draws,). `labels`: the cluster of each value."""
     index = number_clusters(labels)
     sums, sizes = np.bincount(index, weights=values), np.bincount(index).astype(np.float64)
     kinds, counts = count_kinds(np.column_stack([sums, sizes]))
@@ -248,7 +252,7 @@ def draw_means(values: FloatArray, labels: Iterable[Hashable], draws: int, seed:
 def compare_outcomes(a: Sequence[bool], b: Sequence[bool]) -> McNemar:
     """Compare two systems' correct and wrong answers to the same items by McNemar's exact test.
 
-    Raises BadInput for unequal lengths.
+    Raises BadInput if the lengths differ.
     """
     from scipy.stats import binomtest
 
@@ -263,9 +267,9 @@ def compare_outcomes(a: Sequence[bool], b: Sequence[bool]) -> McNemar:
 
 
 def correct_holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Correct p values for multiple comparisons by Holm's step-down method, in the given order.
+    """Correct p values for multiple comparisons by Holm's step-down method; keep their order.
 
-    None stays None, and counts as no test.
+    None stays None, and does not count as a test.
     """
     places = [place for place, p_value in enumerate(p_values) if p_value is not None]
     tested = np.array([p_values[place] for place in places], dtype=np.float64)
@@ -279,16 +283,16 @@ def correct_holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def number_clusters(labels: Iterable[Hashable]) -> IntArray:
-    """Give each unit the number of its cluster, from 0 on, as they are met; shape (units,)."""
+    """Assign each unit the number of its cluster, from 0 in order of first appearance; shape (units,)."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
 
 
 def find_wilson_interval(successes: int, trials: int) -> Interval:
-    """Compute Wilson's 95% score interval of a proportion (Wilson 1927). trials: at least 1.
+    """Compute Wilson's 95% score interval of a proportion (Wilson 1927). `trials`: at least 1.
 
-    scipy's differs only at an end of 0 or 1, where this one may have a rounding error (5.55e-17): published
-    figures contain that digit, so the order of the operations must stay.
+    scipy's result differs only at an end of 0 or 1, where this one may have a rounding error (5.55e-17).
+    Published figures contain that digit, so the order of the operations must not change.
     """
     z = NORMAL_QUANTILE
     share = successes / trials
@@ -299,10 +303,11 @@ def find_wilson_interval(successes: int, trials: int) -> Interval:
 
 
 def find_clustered_error(delta: Sequence[float], clusters: Sequence[Hashable]) -> float | None:
-    """Compute the standard error of a mean of paired differences, robust to dependence within clusters.
+    """Compute the standard error of a mean of paired differences, robust to dependence in clusters.
 
-    With N items in G clusters, S_g the sum and n_g the number of a cluster's differences, m their mean:
-    sqrt(G / (G - 1) * sum_g (S_g - n_g m)^2) / N. None for fewer than two clusters.
+    The formula is sqrt(G / (G - 1) * sum_g (S_g - n_g m)^2) / N for N items in G clusters. S_g is the sum and
+    n_g the number of a cluster's differences, and m is the mean of all differences. Returns None for fewer
+    than two clusters.
     """
     index = number_clusters(clusters)
     number = len(set(clusters))
@@ -317,8 +322,9 @@ def find_clustered_error(delta: Sequence[float], clusters: Sequence[Hashable]) -
 def find_detectable(error: float | None, clusters: int, alpha: float, power: float = POWER) -> float | None:
     """Compute the smallest true difference that a two-sided test at `alpha` finds with this power.
 
-    (t(1 - alpha / 2) + t(power)) * error, with quantiles of Student's t of clusters - 1 degrees of freedom
-    (Bloom 1995). None without an error, or where it is 0: items that all differ alike tell nothing of chance.
+    The formula is (t(1 - alpha / 2) + t(power)) * error, with quantiles of Student's t with clusters - 1
+    degrees of freedom (Bloom 1995). Returns None if `error` is None or 0: items whose differences are all
+    equal say nothing about chance.
     """
     from scipy.stats import t
 
@@ -329,10 +335,11 @@ def find_detectable(error: float | None, clusters: int, alpha: float, power: flo
 
 
 def find_needed(error: float | None, pairs: int, clusters: int, alpha: float, distance: float) -> int | None:
-    """Compute how many pairs it takes to find a true difference of `distance` with the power of POWER.
+    """Compute how many pairs are needed to find a true difference of `distance` with the power `POWER`.
 
-    Of clusters of the same size whose differences vary as these do, whose standard error is `error`: the
-    least number of them for which `find_detectable` is `distance` or less. None as there.
+    The result is for clusters of the same size whose differences vary as the observed ones, with standard
+    error `error`. It is the smallest number for which `find_detectable` returns `distance` or less. Returns
+    None if `find_detectable` returns None.
     """
     if find_detectable(error, clusters, alpha) is None:
         return None

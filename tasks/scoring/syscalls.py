@@ -1,7 +1,8 @@
-"""A seccomp filter for model-written code: refuses what bubblewrap's namespaces leave open.
+"""A seccomp filter for model-written code: it refuses what bubblewrap's namespaces leave open.
 
-That is shared memory that no process's size shows, other processes' memory, new namespaces, mounts, keys
-and the kernel's virtual machines (BPF, io_uring). Refused calls fail with "operation not permitted".
+The filter refuses shared memory that is not part of any process's size, access to other processes' memory,
+new namespaces, mounts, keys, and the kernel's programmable interfaces (BPF, io_uring). Refused calls fail
+with "operation not permitted".
 """
 
 from __future__ import annotations
@@ -43,22 +44,25 @@ REFUSED: dict[str, tuple[int, int]] = {
     "mount_setattr": (442, 442),
     "memfd_secret": (447, 447),
 }
-"""Each call's number on x86-64 and on 64-bit ARM."""
+"""Name of a refused call -> its number on x86-64 and on 64-bit ARM."""
 CLONE3 = 435
 CLONE_NEWUSER = 0x10000000
+"""The number of the call `clone3`, and the flag with which `clone` creates a user namespace."""
 
 
 PROCESSORS = {"x86_64": (0xC000003E, 56), "aarch64": (0xC00000B7, 220)}
-"""(audit number, number of the call `clone`) of each, in the order of REFUSED's numbers."""
+"""Processor -> (audit number, number of the call `clone`), in the order of REFUSED's numbers."""
 LOAD, JUMP_EQUAL, JUMP_ABOVE, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+"""Instructions of a BPF program."""
 NUMBER, AUDIT, FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
 ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
+"""Results of a seccomp filter."""
 X32 = 0x40000000
 """The bit of x86-64's second set of call numbers, to which the refusals would not apply."""
 
 
 def make_filter() -> bytes | None:
-    """Build the filter as `bwrap --seccomp` reads it; None for an unknown processor."""
+    """Build the filter in the format of `bwrap --seccomp`; None for an unknown processor."""
     if platform.machine() not in PROCESSORS:
         return None
     column = list(PROCESSORS).index(platform.machine())

@@ -1,4 +1,4 @@
-"""Read a table: TANQ's text (`a|b`, one row per line, the first is the header) or a list of rows."""
+"""Read a table: TANQ's text (`a|b`, one row per line, header first) or a list of rows."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ Cell = str | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class CellTable:
-    """A lower-case table. rows: the header first; their lengths may differ.
+    """A table in lower case. `rows`: the header first; the lengths of rows may differ.
 
-    titled: whether the first row is a line `title|x`: a title to the rule `released`, a header to `paper`.
+    `titled`: whether the first row is a line `title|x`, which is a title for the rule `released` and a header
+    for `paper`.
     """
 
     rows: tuple[tuple[Cell, ...], ...]
     titled: bool = False
 
     def take_title(self) -> tuple[str | None, CellTable]:
-        """Return the title, None without one, and the table below it."""
+        """Return the title (None without one) and the table below it."""
         if not self.titled:
             return None, self
         return " | ".join(map(join_values, self.rows[0][1:])), CellTable(self.rows[1:])
 
     def transpose(self) -> CellTable:
-        """Transpose the table; short rows are filled with empty cells."""
+        """Transpose the table; missing cells of short rows become empty cells."""
         return CellTable(tuple(zip_longest(*self.rows, fillvalue="")))
 
 
 def get_table(record: Record, field: str) -> CellTable:
-    """Read a field that must be a table. Raises BadItem."""
+    """Read a field that must be a table. Raises BadItem if it is not."""
     value = record.get(field)
     if isinstance(value, str):
         return parse_table(value)
@@ -45,9 +46,10 @@ def get_table(record: Record, field: str) -> CellTable:
 
 
 def parse_table(text: str) -> CellTable:
-    """Parse a text table; a first line `title|x` may be its title, `title | x` is a header like any other.
+    """Parse a text table. A first line `title|x` is marked as a possible title; `title | x` is a header.
 
-    As in TANQ's released code a newline ends a line: one at the text's end leaves no row, a second one does.
+    As in TANQ's released code, a newline ends a line: one newline at the end of the text adds no row, a
+    second one adds a row.
     """
     lines = text.lower().splitlines()
     rows = tuple(tuple(cell.strip() for cell in line.split("|")) for line in lines)
@@ -55,14 +57,14 @@ def parse_table(text: str) -> CellTable:
 
 
 def read_cell(cell: object, field: str) -> Cell:
-    """Read a cell of a list of rows: text, a number, null, or a list of these. Raises BadItem."""
+    """Read a cell of a list of rows: text, a number, null, or a list of these. Raises BadItem otherwise."""
     if isinstance(cell, list):
         return tuple(read_value(value, field) for value in cell)
     return read_value(cell, field)
 
 
 def read_value(value: object, field: str) -> str:
-    """Read one value of a cell. Raises BadItem."""
+    """Read one value of a cell as stripped lower-case text. Raises BadItem if it has another type."""
     if value is None:
         return ""
     if isinstance(value, str) or is_number(value):

@@ -1,4 +1,4 @@
-"""ToolBench, the subset of StreamBench: the right API with the right arguments (StreamBench, section 4.1)."""
+"""ToolBench's subset in StreamBench (section 4.1): the right API with the right arguments."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ WITHOUT_JUDGE = frozenset(
         "thailand%%thai4",
     }
 )
-"""The 31 APIs whose arguments are compared; for the others a judge decides."""
+"""The 31 APIs whose arguments are compared; for other APIs a judge decides."""
 
 Arguments = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A gold call and the predicted one, whose arguments are None if they are missing or unparsable."""
+    """A gold call and the predicted call, whose arguments are None if missing or not valid JSON."""
 
     api: str
     arguments: Arguments
@@ -73,13 +73,13 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ToolBench(Metric[ToolCall]):
-    """well_formed and accuracy over all scored items, api_match over the well-formed ones.
+    """The figures well_formed and accuracy over all scored items, and api_match over well-formed ones.
 
-    A call is correct if its API is the gold one and its arguments are correct: for 31 APIs every gold
-    argument must be there and equal as stripped lower-case text (further arguments are allowed; values that
-    are not text compare by Python's text of them); for the other APIs the judge's verdict counts. A call that
-    is not well-formed, or whose arguments cannot be parsed, is wrong; a missing call, or a missing verdict
-    where it would decide, is failed.
+    A call is correct if its API is the gold API and its arguments are correct. For 31 APIs, every gold
+    argument must be present and equal as stripped lower-case text. Further arguments are allowed, and values
+    that are not text are compared by Python's text for them. For other APIs, the judge's verdict decides. A
+    call that is not well-formed, or whose arguments cannot be parsed, is wrong. If the call is missing, or a
+    verdict that would decide is missing, the item is failed.
     """
 
     name: ClassVar[str] = "toolbench"
@@ -96,7 +96,7 @@ class ToolBench(Metric[ToolCall]):
     )
 
     def read(self, record: Record) -> ToolCall:
-        """Read both calls; arguments are objects or JSON text."""
+        """Read both calls; their arguments are objects or JSON text. Raises BadItem for other types."""
         well_formed, judged = record.get("well_formed"), record.get("judged")
         if not isinstance(well_formed, bool):
             raise BadItem(f"well_formed is {describe_type(well_formed)}; expected true or false")
@@ -148,12 +148,12 @@ def judge_arguments(call: ToolCall) -> bool | None:
 
 
 def normalise_value(value: object) -> str:
-    """Return an argument's stripped lower-case text."""
+    """Return an argument's text, stripped and in lower case."""
     return str(value).strip().lower()
 
 
 def read_arguments(record: Record, field: str) -> Arguments | None:
-    """Read arguments; None for null, or for text that is no JSON object. Raises BadItem for other types."""
+    """Read arguments; None for null, or for text that is not a JSON object. Raises BadItem otherwise."""
     value = record.get(field)
     if isinstance(value, str):
         try:

@@ -1,6 +1,6 @@
-"""The aggregates by which a table's columns are counted, as SQL of SQLite, PostgreSQL and MariaDB.
+"""SQL aggregates that profile the columns of a table, for SQLite, PostgreSQL and MariaDB.
 
-Other servers count rows, values and texts alone: nothing there looks into a text.
+On other servers only rows, values and texts are counted, and texts are not examined.
 """
 
 from __future__ import annotations
@@ -21,29 +21,30 @@ from tasks.databases.profile.readings import (
 from tasks.databases.profile.texts import COMPACT, propose_formats
 
 Aggregates = dict[str, str]
-"""Name -> the expression of an aggregate."""
+"""Name of an aggregate -> its SQL expression."""
 SERVER_TEXT = {"postgres": "CAST({c} AS TEXT)", "mysql": "CAST({c} AS CHAR)"}
 MATCHES = {"postgres": "~", "mysql": "REGEXP"}
 SERVER_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}( 00:00:00([.]0+)?([+]00)?)?$"
 SERVER_MOMENT = "^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([+]00)?$"
 SERVER_TIME = "^([01][0-9]|2[0-3]):"
 NO_DAY = {"mysql": "({c} + INTERVAL 0 DAY IS NULL)"}
-"""What holds for days that are in no calendar: MariaDB stores 31 February."""
+"""Condition for dates that no calendar contains, such as 31 February, which MariaDB can store."""
 SERVER_NONE = "^(0000|0001|9999)-"
 SERVER_OUTSIDE = "infinity|BC|^24:"
 NO_YEARS = "('0000', '0001', '9999')"
-"""The years of dates that stand for no date."""
+"""Years of placeholder dates, which mean that there is no date."""
 NO_LAST_YEARS = "(' 0000', ' 0001', ' 9999')"
-"""The same behind a space, as in `Dec 31, 9999`: `.0000` ends a time."""
+"""The same years after a space, as in `Dec 31, 9999`; without the space, `.0000` at the end of a time would
+match."""
 
 
 def write_text(cell: str, dialect: str) -> str:
-    """Write a cell as text on a server; as it is on SQLite."""
+    """Write the SQL that converts a cell to text on a server; on SQLite, return the cell unchanged."""
     return SERVER_TEXT[dialect].replace("{c}", cell) if dialect in SERVER_TEXT else cell
 
 
 def list_cell_counts(column: Column, cell: str, dialect: str) -> Aggregates:
-    """List the aggregates of every column."""
+    """List the aggregates that every column gets."""
     own = {"rows": "COUNT(*)", "filled": f"COUNT({cell})"}
     if dialect != "sqlite":
         return own | _list_server(column, cell, dialect)
@@ -55,9 +56,10 @@ def list_cell_counts(column: Column, cell: str, dialect: str) -> Aggregates:
 def list_text_counts(
     column: Column, cell: str, dialect: str, rules: ColumnRules, sample: Sequence[str], override: str
 ) -> Aggregates:
-    """List the aggregates of a column that holds texts or, in SQLite, was declared to hold dates.
+    """List the aggregates of a column with texts or, on SQLite, with the declared type date.
 
-    sample: some of the texts, from which date formats are proposed.
+    `sample`: some of the texts, from which date formats are proposed. `override`: the kind or date format
+    from params.yaml, if any.
     """
     readings = propose_formats(sample)
     if override == "date" or is_format(override):
@@ -144,7 +146,7 @@ def _list_server(column: Column, cell: str, dialect: str) -> Aggregates:
 
 
 def find_odd(column: Column, cell: str, dialect: str, rules: ColumnRules, reading: str) -> str:
-    """Write the condition of cells that do not fit a column's kind; empty where none can be found."""
+    """Write the SQL condition for cells that do not fit a column's kind; "" if there is no such condition."""
     if dialect == "sqlite":
         wanted = reading or (DAY if column.type == "date" else NUMBER)
         read = write_reading(cell, wanted).sql(dialect="sqlite")

@@ -1,8 +1,8 @@
 """Classify a column from counts of its cells: numbers, dates in one format, names, or a mixture.
 
-The declared type is what the catalogue says; the cells decide. A text such as `N/A` in a column of numbers or
-dates counts as no value. Other cells that do not fit count as no value up to a share of all; above it the
-column is compared as text, and nothing is ranked, bounded or averaged by it.
+The cells decide, not the declared type. A text such as `N/A` in a column of numbers or dates counts as an
+empty cell. Other cells that do not fit also count as empty, up to a maximum share of all cells. Above that
+share the column is compared as text, and no query ranks, bounds or averages it.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from tasks.databases.profile.readings import CLOCK, DAY, MOMENT, NUMBER, is_form
 from tasks.settings import Settings
 
 TYPES = ("text", "integer", "real", "date", "boolean", "other")
-"""What an override may say beside a date format: the generic types; `other` is asked about in no way."""
+"""Types that an override may name instead of a date format: the generic types. No questions are asked about
+`other`."""
 SHOWN = 40
-"""Characters of a cell that a profile keeps."""
+"""Maximum number of characters of a cell that a profile stores."""
 
 
 class ColumnRules(Settings):
@@ -43,52 +44,53 @@ class ColumnRules(Settings):
 
 @dataclass(frozen=True)
 class CellCounts:
-    """Counts of a column's cells by kind. `fits`: reading -> number of cells with a value under it."""
+    """Counts of a column's cells by kind. `fits`: reading -> number of cells to which it gives a value."""
 
     rows: int
     nulls: int = 0
     no_value: int = 0
-    """Texts that stand for no value."""
+    """Number of texts that mean an empty value."""
     integers: int = 0
     reals: int = 0
     texts: int = 0
-    """Other texts, and numbers that are not finite."""
+    """Number of other texts, and of numbers that are not finite."""
     infinite: int = 0
-    """Infinite numbers in SQLite, which has no text for them that it would compare."""
+    """Number of infinite numbers on SQLite, which has no literal for them that it could compare."""
     blobs: int = 0
     no_dates: int = 0
-    """ISO dates that stand for no date: 0000-00-00, and those of the years 1 and 9999."""
+    """Number of ISO dates that mean no date: 0000-00-00, and dates in the years 1 and 9999."""
     outside: int = 0
-    """Infinite dates, dates before the year 1, and times of 24:00."""
+    """Number of infinite dates, dates before the year 1, and times of 24:00."""
     distinct: int | None = None
     length: float = 0.0
     """Mean length of the texts."""
     lengths: int = 0
     """Number of distinct lengths of the texts."""
     plain_days: int = 0
-    """ISO dates without a time."""
+    """Number of ISO dates without a time."""
     with_t: int = 0
-    """Texts with a T, as between an ISO date and its time."""
+    """Number of texts with a T, which may separate an ISO date from its time."""
     fits: Mapping[str, int] = field(default_factory=dict)
     shape: str = ""
-    """What every sampled text is: uuid, json, geometry, time, boolean, digits; else empty."""
+    """The format that all sampled texts have: uuid, json, geometry, time, boolean or digits; empty if there
+    is none."""
     least: str = ""
     greatest: str = ""
     look_alikes: int = 0
     undecodable: int = 0
     examples: tuple[str, ...] = ()
     unreadable: str = ""
-    """Why the cells could not be read; empty where they could."""
+    """Why the cells could not be read; empty if they could be read."""
 
     @property
     def filled(self) -> int:
-        """The number of cells that are not NULL."""
+        """Return the number of cells that are not NULL."""
         return self.rows - self.nulls
 
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """The kind of a column. See `ColumnProfile` for the fields."""
+    """The kind of a column. See `ColumnProfile` for the meaning of the fields."""
 
     kind: str
     type: str
@@ -101,45 +103,45 @@ class ColumnKind:
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """The profile of a column; its id is the column's. Examples are cells: no prompt may contain them."""
+    """The profile of one column; its id is the column's. No prompt may contain its examples (cells)."""
 
     id: str
     table: str
     column: str
     declared: str
-    """The generic type of the catalogue."""
+    """The generic type in the catalogue."""
     kind: str
-    """In words: numbers, dates, names, ..."""
+    """The kind in words: numbers, dates, names and so on."""
     type: str
-    """The generic type by its cells."""
+    """The generic type according to the cells."""
     reading: str
-    """How queries read the cells (readings.py)."""
+    """The conversion of cells in queries (readings.py); empty if queries use the cells unchanged."""
     form: str
-    """As `Column.form`."""
+    """The form of the values; see `Column.form`."""
     asked: bool
-    """Whether its cells allow questions at all."""
+    """Whether the cells are suitable for questions."""
     why: str
-    """Why the cells are read as they are, or what cannot be asked; empty where there is nothing to say."""
+    """The reason for the kind and reading, or the questions that are not possible; may be empty."""
     rows: int
     nulls: int
     no_value: int
-    """Texts that stand for no value, and count as NULL."""
+    """Number of texts that mean an empty value and count as NULL."""
     misfits: int
-    """Cells that do not fit the kind."""
+    """Number of cells that do not fit the kind."""
     distinct: int | None
     look_alikes: int
-    """Values that differ from another one by case, spaces, punctuation or Unicode form alone."""
+    """Number of values that differ from another value only by case, spaces, punctuation or Unicode form."""
     undecodable: int
-    """Distinct texts that are not valid UTF-8: no question or answer has them."""
+    """Number of distinct texts that are not valid UTF-8. No question or answer contains these texts."""
     least: str
     greatest: str
     examples: tuple[str, ...]
     odd: tuple[str, ...]
-    """Some of the misfits."""
+    """Some of the cells that do not fit the kind."""
 
 
 def apply_profiles(columns: Sequence[Column], profiles: Sequence[ColumnProfile]) -> list[Column]:
-    """Give columns the types and readings of their profiles; a column without one stays as it is."""
+    """Return the columns with the types and readings of their profiles; columns without one are unchanged."""
     known = {profile.id: profile for profile in profiles}
     return [
         column
@@ -156,7 +158,10 @@ def apply_profiles(columns: Sequence[Column], profiles: Sequence[ColumnProfile])
 
 
 def decide_kind(declared: str, counts: CellCounts, rules: ColumnRules, override: str = "") -> ColumnKind:
-    """Decide what a column is. override: a type or a date format that a person gave; no threshold holds."""
+    """Decide the kind of a column.
+
+    `override`: a type or date format from a person, used without thresholds.
+    """
     decided = _decide(declared, counts, rules, override)
     if counts.infinite and decided.reading != NUMBER:
         why = f"{counts.infinite:,} of {counts.filled:,} cells are infinite: no question can say them"
@@ -244,7 +249,7 @@ def _decide_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind:
 
 
 def _find_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind | None:
-    """Find the date format that the cells have; None if too few have any."""
+    """Find the date format that the cells have; None if too few cells have the same format."""
     none = counts.no_value + counts.no_dates
     values = counts.filled - none
     fits = {reading: count for reading, count in counts.fits.items() if reading != NUMBER}
@@ -254,7 +259,7 @@ def _find_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind | None:
     if best in (fits.get(DAY), fits.get(MOMENT)):
         reading, form = _read_iso(counts)
     else:
-        # Of the formats of one day the first suffices: the one without a time, or with midnight.
+        # For each date format, keep its first reading: without a time, or with midnight.
         days: dict[str, str] = {}
         for reading in (reading for reading, count in fits.items() if count == best):
             days.setdefault(split_clock(reading)[0], reading)
@@ -272,7 +277,7 @@ def _find_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind | None:
 
 
 def _read_iso(counts: CellCounts) -> tuple[str, str]:
-    """Choose the reading and the form of ISO dates: as they are, where all have one plain shape."""
+    """Choose the reading and form of ISO dates; the reading is "" if all cells have the same plain format."""
     days, moments = counts.fits.get(DAY, 0), counts.fits.get(MOMENT, 0)
     if days >= moments:
         return ("" if counts.plain_days == days == counts.filled else DAY), ""

@@ -10,9 +10,9 @@ BETWEEN_WORDS = re.compile(r"[\s/_]")
 
 
 def fold(text: str) -> str:
-    """Write a text as a reader takes it in: NFC, no case, single spaces, no punctuation or invisible marks.
+    """Normalise a text for comparison: NFC, case-folded, single spaces, no punctuation or invisible marks.
 
-    Hyphens, dashes, slashes and underscores part words. A text of punctuation alone keeps it.
+    Hyphens, dashes, slashes and underscores become spaces. A text that consists only of punctuation is kept.
     """
     plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
     if plain.isascii() and plain.isalnum():
@@ -29,9 +29,9 @@ def _fold_character(character: str) -> str:
 
 
 def find_look_alikes(values: Iterable[object]) -> frozenset[str]:
-    """Return the texts among distinct values that have a look-alike among them.
+    """Return the texts among distinct values that have a look-alike among these values.
 
-    Memory grows with the number of values.
+    Memory use grows with the number of values.
     """
     first: dict[str, str] = {}
     found: set[str] = set()

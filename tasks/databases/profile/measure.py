@@ -1,7 +1,7 @@
-"""Count the cells of each column by kind, with aggregate queries in the database's own engine.
+"""Count the cells of each column by kind, with aggregate queries that the database's engine runs.
 
-One pass counts a table's cells; of each column some texts are read before, to propose date formats, and the
-distinct texts after, to find look-alikes. No table is held in memory.
+One query counts the cells of a table. Before it, some texts of each column are read to propose date formats.
+After it, the distinct texts are read to find look-alikes. No table is loaded into memory.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ SESSION = {
 def measure_columns(
     entry: DatabaseEntry, columns: Sequence[Column], rules: ColumnRules, overrides: Mapping[str, str]
 ) -> list[ColumnProfile]:
-    """Measure every column of a schema. overrides: column id -> a type or a date format.
+    """Profile every column of a schema. `overrides`: column id -> a type or a date format.
 
-    A column whose cells cannot be read is `unreadable`, with the reason. Raises BadInput if the database
-    cannot be opened, DatabaseGone if a server does not answer.
+    A column whose cells cannot be read gets the kind `unreadable` and the reason. Raises BadInput if the
+    database cannot be opened, and DatabaseGone if a server does not answer.
     """
     profiles: list[ColumnProfile] = []
     with _connect(entry) as connection:
@@ -64,7 +64,7 @@ def _connect(entry: DatabaseEntry) -> Iterator[Connection]:
 
 
 class _TableReader:
-    """Measures one table over a connection."""
+    """Profiles the columns of one table over a connection."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class _TableReader:
         self._table = self._quote(table)
 
     def measure(self) -> list[ColumnProfile]:
-        """Measure the columns: one query counts all cells, a second one the texts among them."""
+        """Profile the columns: one query counts all cells, a second query counts the texts by format."""
         found = self._aggregate(
             {
                 column.id: list_cell_counts(column, self._quote(column.name), self._dialect)
@@ -151,7 +151,7 @@ class _TableReader:
         elif typed and column.type in ("integer", "real"):
             none, texts = texts, 0
         infinite = 0 if typed else number("not_finite")
-        # Of a typed column no texts are read, and its ends show a time of day.
+        # No texts are read from a date column on a server, so its minimum and maximum show the format.
         shown = (
             [_show(found.get(end)) for end in ("least", "greatest")]
             if column.type == "date" and typed
@@ -179,7 +179,7 @@ class _TableReader:
         return () if isinstance(rows, str) else tuple(_show(cell) for (cell,) in rows)
 
     def _list_odd(self, column: Column, reading: str) -> tuple[str, ...]:
-        """List some cells that do not fit."""
+        """List some cells that do not fit the column's kind."""
         cell, most = self._quote(column.name), self._rules.examples
         if not (odd := find_odd(column, cell, self._dialect, self._rules, reading)):
             return ()
@@ -190,13 +190,13 @@ class _TableReader:
         return () if isinstance(rows, str) else tuple(_show(cell) for (cell,) in rows)
 
     def _read_distinct(self, column: Column, counts: CellCounts) -> tuple[int, int]:
-        """Count the distinct texts that look like another one, and those that cannot be decoded."""
+        """Return the numbers of distinct texts with a look-alike, and of texts that cannot be decoded."""
         if not counts.distinct or counts.distinct > self._rules.look_alikes:
             return 0, 0
         cell = self._quote(column.name)
         text = write_text(cell, self._dialect)
         if self._dialect == "mysql":
-            text = f"CAST({text} AS BINARY)"  # its collation takes look-alikes for one value
+            text = f"CAST({text} AS BINARY)"  # its collation treats look-alikes as equal
         rows = self._run(f"SELECT DISTINCT {text} FROM {self._table} WHERE {cell} IS NOT NULL")  # noqa: S608 (quoted names)
         if isinstance(rows, str):
             return 0, 0
@@ -205,9 +205,10 @@ class _TableReader:
         return len(find_look_alikes(cells)), undecodable
 
     def _aggregate(self, parts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Any]]:
-        """Compute the aggregates of columns: column id -> name -> value; `error` where the engine fails.
+        """Compute the aggregates of columns: column id -> name -> value; `error` if the engine fails.
 
-        In one query; where that fails, in one for each column: an unreadable cell costs its own column.
+        All columns are computed in one query. If it fails, there is one query per column, so that an
+        unreadable cell only affects its own column.
         """
         every = [sql for queries in parts.values() for sql in queries.values()]
         if not every:
@@ -222,7 +223,7 @@ class _TableReader:
         return {column: {name: next(left) for name in queries} for column, queries in parts.items()}
 
     def _run(self, sql: str) -> list[Any] | str:
-        """Run a statement; return its rows, or the engine's line where it fails."""
+        """Run a statement; return its rows, or the first line of the engine's error message."""
         try:
             with self._connection.begin_nested() if self._dialect == "postgres" else nullcontext():
                 return [tuple(row) for row in self._connection.exec_driver_sql(sql)]

@@ -1,4 +1,4 @@
-"""Profile the columns of a database, apply a person's corrections, and report cells without a value."""
+"""Profile the columns of a database, apply a person's corrections, and report the cells that are ignored."""
 
 from __future__ import annotations
 
@@ -15,25 +15,28 @@ from tasks.errors import BadInput
 
 
 def profile_columns(database: DatabaseEntry, rules: ColumnRules, place: str = "") -> list[ColumnProfile]:
-    """Profile every column of a database. place: of the entry's `columns`, for errors.
+    """Profile every column of a database. `place`: the name of the entry's `columns` in error messages.
 
-    Raises BadInput if the database cannot be opened, or an override is not valid.
+    Raises BadInput if the database cannot be opened or an override is not valid.
     """
     schema = reflect(database)
     return measure_columns(database, schema, rules, read_overrides(database, schema, place))
 
 
 def read_columns(database: DatabaseEntry, rules: ColumnRules) -> list[Column]:
-    """Read a database's columns with the types and readings by their cells. Raises as `profile_columns`."""
+    """Read a database's columns, with types and readings according to their cells.
+
+    Raises the same errors as `profile_columns`.
+    """
     return apply_profiles(reflect(database), profile_columns(database, rules))
 
 
 def read_overrides(database: DatabaseEntry, schema: Sequence[Column], place: str = "") -> Mapping[str, str]:
-    """Read the entry's `columns`: column id -> a type or a date format. Raises BadInput."""
+    """Read the entry's `columns`: column id -> a type or date format. Raises BadInput if one is not valid."""
     place = place or f"params.yaml: {database.label}.columns"
     found: dict[str, str] = {}
     names = {column.name for column in schema}
-    # A column's name alone stands for all columns of that name; `table.column` comes after it.
+    # A column name without a table means all columns of that name; `table.column` overrides it.
     for key, kind in sorted(database.columns.items(), key=lambda entry: entry[0] not in names):
         if kind not in TYPES and not is_format(kind):
             raise BadInput(
@@ -49,10 +52,14 @@ def read_overrides(database: DatabaseEntry, schema: Sequence[Column], place: str
 
 
 def list_losses(profiles: Sequence[ColumnProfile]) -> list[Dropped]:
-    """Name the columns with cells that do not fit or cannot be read.
+    """List the columns with cells that do not fit or cannot be read, as dropped rows with reasons.
 
-    Reasons: `no_value` (the cells count as no value), `unfit_cells` (too many do not fit: the column is not
-    ranked, bounded or averaged), `unreadable`, `undecodable` (texts that are not valid UTF-8).
+    The reasons are:
+
+    - `no_value`: cells that do not fit count as empty.
+    - `unfit_cells`: too many cells do not fit, so the column is not ranked, bounded or averaged.
+    - `unreadable`: the cells cannot be read.
+    - `undecodable`: some texts are not valid UTF-8.
     """
     return [drop for profile in profiles if (drop := _name_loss(profile))]
 
@@ -75,7 +82,10 @@ def _name_loss(profile: ColumnProfile) -> Dropped | None:
 
 
 def name_unread(database: DatabaseEntry) -> list[Dropped]:
-    """Name the parts of a database that are not read. Raises as `list_unread`."""
+    """List the parts of a database that are not read, as dropped rows.
+
+    Raises the same errors as `list_unread`.
+    """
     return [
         Dropped(make_id("unread", part.what), part.reason, f"{part.what} not read: {part.why}", ())
         for part in list_unread(database)

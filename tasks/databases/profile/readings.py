@@ -1,17 +1,18 @@
-"""SQL expressions that read a column: the cell itself, or its value as a date or number.
+"""SQL expressions for reading a column: the cell itself, or its value as a date or number.
 
-A reading is a word of `tasks.databases.columns.Column`:
+A reading is a word in `tasks.databases.columns.Column.reading`:
 
-number      the finite numbers; any other cell counts as no value (NULL)
-day         an ISO date; a time of midnight behind it is left out
-moment      an ISO date and time, to the second; one with a time zone does not fit
-%d/%m/%Y    the ISO date of a cell in this format; `%b` is a month's English name, cut or in full
+- `number`: the finite numbers; any other cell counts as empty (NULL).
+- `day`: an ISO date; a time of midnight after it is dropped.
+- `moment`: an ISO date and time, to the second; one with a time zone does not fit.
+- `%d/%m/%Y`: the ISO date of a cell in this format; `%b` is an English month name, short or full.
 
-Behind a date of one word, ` %H:%M` is a time with or without seconds, which is read too, and ` 00:00` a time
-of midnight, which is left out.
+After a date without spaces, ` %H:%M` means a time with or without seconds, which is kept, and ` 00:00` means
+a time of midnight, which is dropped.
 
-A cell that does not fit its reading is NULL, and so is a date in the year 1 or 9999: it stands for no date.
-The filled SQL of a dataset holds the expression in SQLite's dialect; it is replaced for other engines.
+A cell that does not fit its reading becomes NULL, and so does a date in the year 1 or 9999, which means that
+there is no date. The filled SQL of a dataset contains the expression in SQLite's dialect; it is replaced for
+other engines.
 """
 
 from __future__ import annotations
@@ -32,13 +33,14 @@ NUMBER, DAY, MOMENT = "number", "day", "moment"
 FORMAT = re.compile(
     r"(?P<first>%[dmYb])(?P<one>[ ./-])(?P<second>%[dmb])(?P<two>[ ./-]|, )(?P<third>%[dY])|%Y%m%d"
 )
+"""Matches date formats: day, month and year with separators, or eight digits."""
 CLOCK, MIDNIGHT = " %H:%M", " 00:00"
-"""What may stand behind a date format."""
+"""Suffixes of a date format for a time, which is kept (CLOCK) or dropped (MIDNIGHT)."""
 ISO = "%Y-%m-%d"
 ON_SERVERS = {DAY: ISO + MIDNIGHT, MOMENT: ISO + CLOCK}
-"""The readings of ISO dates in a server's text columns, which `day` and `moment` take for typed ones."""
+"""Readings of ISO dates in a server's text columns; there, `day` and `moment` are for date columns."""
 Readings = Mapping[str, str]
-"""Column id -> its reading; columns that are read as they are, are not there."""
+"""Column id -> its reading. Columns without a reading are used unchanged and are not in the mapping."""
 DIGIT, LETTER = "[0-9]", "[A-Za-z]"
 ISO_DAY = "[0-9][0-9][0-9][0-9]-[0-1][0-9]-[0-3][0-9]"
 MONTHS = ".jan.feb.mar.apr.may.jun.jul.aug.sep.oct.nov.dec"
@@ -49,23 +51,23 @@ SERVERS = {
         MOMENT: "CASE WHEN {c} >= '0002-01-01' AND {c} < '9999-01-01' THEN {c} END",
     },
     "mysql": {
-        # The sum is NULL for a day that is in no calendar, as 31 February.
+        # For a date that is in no calendar, such as 31 February, the sum is NULL.
         NUMBER: "{c}",
         DAY: "CASE WHEN {c} + INTERVAL 0 DAY >= '0002-01-01' AND {c} < '9999-01-01' "
         "THEN CAST({c} AS DATE) END",
         MOMENT: "CASE WHEN {c} + INTERVAL 0 DAY >= '0002-01-01' AND {c} < '9999-01-01' THEN {c} END",
     },
 }
-"""The readings of typed columns on servers."""
+"""Dialect -> readings of numeric and date columns on servers, as SQL with the cell as {c}."""
 
 
 def list_readings(columns: Iterable[Column]) -> Readings:
-    """Map the columns that are not read as they are to their readings."""
+    """Map each column with a reading to that reading."""
     return {column.id: column.reading for column in columns if column.reading}
 
 
 def is_format(reading: str) -> bool:
-    """Return whether a reading is a date format that queries can convert: each part once."""
+    """Return whether a reading is a date format that queries can convert, with each part of a date once."""
     day, clock = split_clock(reading)
     parts = re.findall(r"%\w", day)
     whole = bool(FORMAT.fullmatch(day)) and not (clock and " " in day)
@@ -73,13 +75,13 @@ def is_format(reading: str) -> bool:
 
 
 def split_clock(reading: str) -> tuple[str, str]:
-    """Split a date format into that of the day, and CLOCK, MIDNIGHT or nothing."""
+    """Split a date format into the format of the day, and CLOCK, MIDNIGHT or ""."""
     clock = next((ending for ending in (CLOCK, MIDNIGHT) if reading.endswith(ending)), "")
     return reading.removesuffix(clock), clock
 
 
 def apply_readings(tree: exp.Expr, readings: Readings, dialect: str = CANONICAL) -> exp.Expr:
-    """Replace each column that has a reading by its expression, in place. Returns the tree."""
+    """Replace each column that has a reading by its expression, in place; return the tree."""
     if not readings:
         return tree
     found = {quote_column(name).sql(dialect=CANONICAL).lower(): name for name in readings}
@@ -97,9 +99,9 @@ def apply_readings(tree: exp.Expr, readings: Readings, dialect: str = CANONICAL)
 
 
 def strip_readings(tree: exp.Expr, readings: Readings) -> exp.Expr:
-    """Replace each expression that reads a column by the column, in place. Returns the tree.
+    """Replace each expression that reads a column by the column, in place; return the tree.
 
-    The opposite of `apply_readings` in SQLite's dialect.
+    This is the inverse of `apply_readings` in SQLite's dialect.
     """
     for name, reading in readings.items():
         column = quote_column(name)
@@ -111,13 +113,13 @@ def strip_readings(tree: exp.Expr, readings: Readings) -> exp.Expr:
 
 
 def write_reading(cell: str, reading: str, dialect: str = CANONICAL) -> exp.Expr:
-    """Build the expression that reads a cell. cell: the column as it is written in the dialect."""
+    """Build the expression that reads a cell. `cell`: SQL for the column in the dialect."""
     return _parse(_write(cell, reading, dialect), dialect).copy()
 
 
 @lru_cache(maxsize=1024)
 def _parse(sql: str, dialect: str) -> exp.Expr:
-    # Twice, so that what is built equals what is parsed from the SQL that it is written as.
+    # Parsed twice, so that the result equals what is parsed again from its own SQL.
     return sqlglot.parse_one(sqlglot.parse_one(sql, dialect=dialect).sql(dialect=dialect), dialect=dialect)
 
 
@@ -137,12 +139,12 @@ def _write(cell: str, reading: str, dialect: str) -> str:
 
 
 def write_finite(cell: str) -> str:
-    """Write whether a number of SQLite is finite."""
+    """Write the SQL condition that a number in SQLite is finite."""
     return f"{cell} > -9e999 AND {cell} < 9e999"
 
 
 def _write_clock(cell: str, form: str, clock: str) -> str:
-    """Write the reading of a date in a format with a time behind it."""
+    """Write SQL that reads a date in the format `form` that is followed by a time."""
     cell = f"replace({cell}, 'T', ' ')" if form == ISO else cell
     told = f"({cell} || ' ')"
     day, year, shape = _convert(f"substr({told}, 1, instr({told}, ' ') - 1)", form)
@@ -164,9 +166,9 @@ def _check_day(day: str, year: str, shape: str, read: str) -> str:
 
 
 def _convert(cell: str, reading: str) -> tuple[str, str, str]:
-    """Write the ISO date of a cell, its year, and the test of the cell's shape.
+    """Write SQL for the ISO date of a cell, for its year, and for the test of its format.
 
-    A number's digits need no cutting out: SQLite reads 9/3/1999 as the number 9.
+    Leading digits need not be extracted, because SQLite converts the text 9/3/1999 to the number 9.
     """
     if reading in (DAY, MOMENT):
         clock = f"{ISO_DAY}[ T]00:00*" if reading == DAY else f"{ISO_DAY}[ T][0-2][0-9]:[0-5][0-9]*"

@@ -1,6 +1,6 @@
 """SQL that parses a text as a date in a given format on PostgreSQL and MariaDB (SQLite: readings.py).
 
-No function of the server converts the text: they fail, or give another date, for 30 February.
+The servers' own conversion functions are not used, because for 30 February they fail or return another date.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ NO_DATES = "^(0001|9999)-"
 
 
 def write_server_format(cell: str, form: str, clock: str, dialect: str) -> str:
-    """Write the expression that gives the ISO date of a cell as text, or NULL. clock: as in readings.py."""
+    """Write SQL that returns the ISO date of a cell as text, or NULL. `clock`: as in readings.py."""
     server = _POSTGRES if dialect == "postgres" else _MARIADB
     text = f"CAST({cell} AS {server.text})"
     if clock and form == "%Y-%m-%d":
@@ -49,7 +49,7 @@ def _write_pattern(part: re.Match[str]) -> str:
 
 
 def _find_part(part: str, form: str, day: str, server: _Server) -> str:
-    """Write the year, month or day of a text."""
+    """Write SQL for the year, month or day of a text."""
     if form == COMPACT:
         start, length = {"%Y": (1, 4), "%m": (5, 2), "%d": (7, 2)}[part]
         return f"SUBSTRING({day}, {start}, {length})"
@@ -64,38 +64,38 @@ def _find_part(part: str, form: str, day: str, server: _Server) -> str:
 
 
 class _Server(ABC):
-    """SQL functions of an engine that cut and join texts."""
+    """Writes SQL expressions of one engine that cut and join texts."""
 
     text, zeros = "", "':00'"
 
     @abstractmethod
     def match(self, text: str, pattern: str) -> str:
-        """Write whether a text matches a pattern."""
+        """Write the SQL condition that a text matches a pattern."""
 
     @abstractmethod
     def cut(self, text: str, separator: str, number: int) -> str:
-        """Write the part of a text with this number, from 1."""
+        """Write SQL for one of a text's parts between separators, numbered from 1."""
 
     def cut_behind(self, text: str, separator: str) -> str:
-        """Write what stands behind the first separator."""
+        """Write SQL for the text after the first separator."""
         return f"SUBSTRING({text}, {self.find(text, separator)} + 1)"
 
     @abstractmethod
     def find(self, text: str, separator: str) -> str:
-        """Write the place of a separator in a text, from 1."""
+        """Write SQL for the position of a separator in a text, counted from 1."""
 
     def join(self, *texts: str) -> str:
-        """Write texts behind each other."""
+        """Write SQL for the concatenation of texts."""
         return f"CONCAT({', '.join(texts)})"
 
     def pad(self, text: str) -> str:
-        """Write a number's text with two digits."""
+        """Write SQL for a number's text with two digits."""
         padded = self.join("'0'", text)
         return f"RIGHT({padded}, 2)"
 
     @abstractmethod
     def number(self, name: str) -> str:
-        """Write the number of a month as text, by a point and three letters of its name."""
+        """Write SQL for a month's number as text, from a dot and the first three letters of its name."""
 
 
 class _Postgres(_Server):
@@ -118,7 +118,7 @@ class _MariaDB(_Server):
     text = "CHAR"
 
     def match(self, text: str, pattern: str) -> str:
-        # Not RLIKE, for which sqlglot writes a function that MariaDB lacks.
+        # Not RLIKE, which sqlglot translates to a function that MariaDB lacks.
         return f"REGEXP_INSTR({text}, '{pattern}') = 1"
 
     def cut(self, text: str, separator: str, number: int) -> str:

@@ -1,4 +1,4 @@
-"""Propose from some texts of a column what it may hold: date formats, and shapes such as UUIDs or times."""
+"""Propose, from some texts of a column, its date formats and shapes such as UUIDs or times."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ FORMATS = (
     *(separator.join(order) for order, separator in product(ORDERS, "/.- ")),
     "%b %d, %Y", "%d %b, %Y", "%b %d %Y",
 )  # fmt: skip
+"""Date formats that are tried on the sampled texts."""
 COMPACT = "%Y%m%d"
 PARTS = {"%Y": r"\d{4}", "%m": r"\d{1,2}", "%d": r"\d{1,2}", "%b": r"[A-Za-z]{3,9}"}
 TIMED = re.compile(r"([^ ]+) \d{1,2}:\d\d(:\d\d(\.\d+)?)?")
-"""A date of one word with a time behind it."""
+"""Matches a date without spaces that is followed by a time."""
 ISO = re.compile(r"\d{4}-\d\d-\d\d")
 SHAPES: Mapping[str, re.Pattern[str]] = {
     "uuid": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE),
@@ -27,10 +28,11 @@ SHAPES: Mapping[str, re.Pattern[str]] = {
     "boolean": re.compile(r"true|false|yes|no|[tfyn]", re.IGNORECASE),
     "digits": re.compile(r"[\d-]*\d[\d-]*"),
 }
+"""Shape -> the pattern that all sampled texts must match."""
 
 
 def propose_formats(texts: Iterable[str]) -> list[str]:
-    """List the readings by which some of the texts are dates; ISO dates first."""
+    """List the date readings that some of the texts match; ISO dates come first."""
     texts = list(texts)
     found = [DAY, MOMENT] if any(ISO.match(text) for text in texts) else []
     timed = [match[1] for text in texts if (match := TIMED.fullmatch(text))]
@@ -44,7 +46,7 @@ def propose_formats(texts: Iterable[str]) -> list[str]:
 
 
 def find_shape(texts: Sequence[str]) -> str:
-    """Find what every one of some texts is: uuid, json, geometry, time, boolean, digits; else nothing."""
+    """Return the shape that all texts have: uuid, json, geometry, time, boolean or digits; "" if none."""
     if not texts:
         return ""
     for shape, pattern in SHAPES.items():

@@ -1,1 +1,1 @@
-"""Scratch databases: CREATE from a schema, INSERT from a reply of a model, within limits."""
+"""Scratch databases: tables from a schema, and rows from a model's reply, within limits."""

@@ -1,4 +1,4 @@
-"""Build a fresh SQLite database from a model's INSERT statements, in a process of its own, within limits."""
+"""Build a new SQLite database from a model's INSERT statements, in a separate process, within limits."""
 
 from __future__ import annotations
 
@@ -22,22 +22,23 @@ __all__ = ["Built", "ScratchLimits", "build_scratch", "write_create", "write_dat
 
 LABEL = "the scratch database"
 LONGEST_CHARACTER = 4
-"""Bytes of a character in UTF-8, at most."""
+"""Maximum number of bytes of one character in UTF-8."""
 MOST_STEPS = 10_000_000
-"""Steps of SQLite's virtual machine in one statement of a script; an INSERT takes some ten for each row."""
+"""Maximum steps of SQLite's virtual machine per statement of a script; an INSERT takes about ten per row."""
 MOST_PAGES = 1 << 16
-"""Pages of 4 KiB in the database of a script."""
+"""Maximum number of 4 KiB pages in a script's database."""
 SCRIPTED = frozenset(
     {
         sqlite3.SQLITE_CREATE_TABLE,
         sqlite3.SQLITE_INSERT,
-        # Of VALUES with several rows.
+        # For VALUES with several rows.
         sqlite3.SQLITE_SELECT,
-        # UNIQUE makes an index, for which its table is read.
+        # UNIQUE creates an index, for which SQLite reads the table.
         sqlite3.SQLITE_CREATE_INDEX,
         sqlite3.SQLITE_READ,
     }
 )
+"""Actions that CREATE TABLE and INSERT need, for SQLite's authorizer."""
 
 
 class ScratchLimits(Settings):
@@ -60,25 +61,27 @@ DEFAULT = ScratchLimits()
 
 @dataclass(frozen=True)
 class Built:
-    """A database that was built."""
+    """The result of building a database from a reply."""
 
     script: str
-    """The CREATE statements, then an INSERT for each row in canonical form, in the order in which they ran.
+    """The CREATE statements, then one INSERT per row in canonical form, in the order of execution.
 
-    Run again on an empty database of SQLite, it gives the same content."""
+    Running the script on an empty SQLite database gives the same content.
+    """
     rows: Mapping[str, int]
-    """Rows by table, with those that have none."""
+    """Number of rows per table, including empty tables."""
 
 
 def build_scratch(create: Sequence[str], text: str, limits: ScratchLimits = DEFAULT) -> Built:
-    """Run the INSERT statements of a model's reply on a fresh database; nothing else of it is run.
+    """Run the INSERT statements of a model's reply on a new database; no other statement is run.
 
-    create: our own CREATE TABLE statements. text: INSERT INTO <table> [(columns)] VALUES (literals), ...,
-    perhaps in Markdown's fences and with comments.
+    `create`: our own CREATE TABLE statements. `text`: INSERT INTO <table> [(columns)] VALUES (literals), ...,
+    possibly with Markdown fences and comments.
 
-    Raises SqlRefused if it holds anything else, SqlTimeout or SqlTooLarge at a limit, and SqlFailed if a row
-    does not fit: each with one line that says where, and from which a model can mend it. Foreign keys are
-    checked at the end, so that the order of the rows is free. BadInput if `create` does not run.
+    Raises SqlRefused if the reply contains anything else, SqlTimeout or SqlTooLarge if it exceeds a limit,
+    and SqlFailed if a row does not fit. Each message is one line that names the place, so that a model can
+    correct it. Foreign keys are checked at the end, so the rows may be in any order. Raises BadInput if
+    `create` does not run.
     """
     if len(text) > limits.characters:
         raise SqlTooLarge(
@@ -109,10 +112,11 @@ def build_scratch(create: Sequence[str], text: str, limits: ScratchLimits = DEFA
 
 
 def write_database(script: str, path: Path) -> None:
-    """Write the database of a script as a SQLite file; its bytes depend on the script and SQLite's version.
+    """Write a script's database as a SQLite file; the bytes depend on the script and SQLite's version.
 
-    The script may be anyone's, as a dataset's items are: nothing is run but CREATE TABLE and INSERT,
-    without functions and recursion and within a limit of steps and size. Raises BadInput if it does not run.
+    The script may come from anyone, for example with a dataset's items. Only CREATE TABLE and INSERT are run,
+    without functions and recursion, within a limit of steps and size. Raises BadInput if the script does not
+    run.
     """
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -135,7 +139,7 @@ def write_database(script: str, path: Path) -> None:
 
 
 def _authorize(action: int, first: str | None, *_: str | None) -> int:
-    """Allow what CREATE TABLE and INSERT need."""
+    """Allow the actions that CREATE TABLE and INSERT need; deny all others."""
     if action in SCRIPTED or (action == sqlite3.SQLITE_UPDATE and first == "sqlite_master"):
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY

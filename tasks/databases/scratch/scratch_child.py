@@ -1,8 +1,8 @@
 """The process that fills a scratch database: it inserts into known tables, and can be killed.
 
-Started by tasks.databases.scratch.scratch. The database is in its memory. Before it sees what a model wrote,
-it gives up files, processes and unlimited memory. Parsing refuses first; the engine refuses by itself what
-gets past.
+tasks.databases.scratch.scratch starts it. The database is in the process's memory. Before the process gets a
+model's text, it gives up access to files and child processes, and limits its memory. Parsing refuses unwanted
+statements first; the engine refuses any that parsing misses.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from tasks.limits import limit_cpu
 
 SHOWN_ROWS = 2
 SHOWN_KEYS = 5
+"""Maximum numbers of broken rows (SHOWN_ROWS) and of existing keys (SHOWN_KEYS) in an error message."""
 Inserted = Mapping[tuple[str, int | None], Row]
-"""Rows by table and rowid."""
+"""(table, rowid) -> the inserted row."""
 KINDS: Mapping[str, type[SqlError]] = {"refused": SqlRefused, "large": SqlTooLarge, "failed": SqlFailed}
+"""Kind of error, as the parent process knows it -> its exception."""
 
 
 def describe_broken_keys(connection: sqlite3.Connection, inserted: Inserted) -> str:
-    """Describe the first rows whose foreign keys are broken, in one line; empty if there are none."""
+    """Describe the first rows whose foreign keys are broken, in one line; "" if there are none."""
     broken = connection.execute("PRAGMA foreign_key_check").fetchall()
     lines = [_describe(connection, inserted, *found) for found in broken[:SHOWN_ROWS]]
     more = len(broken) - SHOWN_ROWS
@@ -35,7 +37,7 @@ def describe_broken_keys(connection: sqlite3.Connection, inserted: Inserted) -> 
 
 
 def list_primary(connection: sqlite3.Connection, table: str) -> list[str]:
-    """List the columns of a table's primary key in its order."""
+    """List the columns of a table's primary key, in the key's order."""
     rows = connection.execute(f"PRAGMA table_info({quote_name(table)})").fetchall()
     return [row[1] for row in sorted(rows, key=lambda row: int(row[5])) if row[5]]
 
@@ -45,10 +47,10 @@ def _describe(
 ) -> str:
     listed = connection.execute(f"PRAGMA foreign_key_list({quote_name(table)})").fetchall()
     names = [row[3] for row in listed if row[0] == key]
-    # A key that names no columns refers to the primary one.
+    # A foreign key that names no columns refers to the primary key.
     theirs = [row[4] for row in listed if row[0] == key and row[4]] or list_primary(connection, parent)
     row = inserted.get((table, rowid))
-    # A value that is neither written nor NULL is the number that SQLite gave the row.
+    # A value that is neither written nor NULL is the number that SQLite assigned to the row.
     values = [row.values.get(name, str(rowid)) if row else "?" for name in names]
     own = " and ".join(f"{table}.{name} = {value[:40]}" for name, value in zip(names, values, strict=True))
     there = _list_keys(connection, parent, theirs)
@@ -68,7 +70,11 @@ def _list_keys(connection: sqlite3.Connection, table: str, names: list[str]) -> 
 
 
 class ScratchSetup(Limits):
-    """The first frame. create: our statements; rows: of all tables; value: bytes of any value."""
+    """The first message to the process.
+
+    `create`: our CREATE statements. `rows`: maximum number of rows of all tables. `value`: maximum bytes of
+    one value.
+    """
 
     create: list[str]
     rows: int
@@ -76,7 +82,7 @@ class ScratchSetup(Limits):
 
 
 class ScratchDatabase:
-    """An empty database with our tables, in an open transaction, which takes one reply."""
+    """A database with our empty tables, in an open transaction, for the rows of one reply."""
 
     def __init__(self, setup: ScratchSetup) -> None:
         self.setup = setup
@@ -84,7 +90,7 @@ class ScratchDatabase:
         set_pragmas(self.connection, setup, ("foreign_keys = ON", "temp_store = MEMORY"))
         for statement in setup["create"]:
             self.connection.execute(statement)
-        # A key that SQLite cannot hold is our mistake: it shows itself here, and not at the model's rows.
+        # A foreign key that SQLite cannot check is our mistake: it fails here, not at the model's rows.
         self.connection.execute("PRAGMA foreign_key_check").fetchall()
         names = self.connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
@@ -92,7 +98,7 @@ class ScratchDatabase:
         self.tables: dict[str, list[str]] = {name: self._list_columns(name) for (name,) in names}
         self.primary = {name: list_primary(self.connection, name) for name in self.tables}
         self.connection.execute("BEGIN")
-        # Rows may come in any order: what a key refers to is looked for at the end.
+        # Rows may be in any order, because foreign keys are checked at the end.
         self.connection.execute("PRAGMA defer_foreign_keys = ON")
         limits = {
             sqlite3.SQLITE_LIMIT_SQL_LENGTH: setup["bytes"],
@@ -107,14 +113,14 @@ class ScratchDatabase:
     def authorize(
         self, action: int, first: str | None, _: str | None, base: str | None, trigger: str | None
     ) -> int:
-        """Allow inserting into our tables, and reading them as foreign keys need it, and nothing else."""
+        """Allow inserting into our tables, and reading them for foreign keys; deny all other actions."""
         allowed = action in {sqlite3.SQLITE_INSERT, sqlite3.SQLITE_READ}
         if allowed and first in self.tables and base == "main" and trigger is None:
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
 
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
-        """Insert the rows of a reply; yield a frame with the tables and, in order, (table, statement)."""
+        """Insert the rows of a reply; yield a message with the tables and each row's (table, statement)."""
         self.timed.start(request["seconds"])
         limit_cpu(request["seconds"])
         rows = scratch_inserts.read_inserts(
@@ -134,10 +140,10 @@ class ScratchDatabase:
             self.connection.set_authorizer(self.authorize)
 
     def close(self) -> None:
-        """Nothing stays open between two statements."""
+        """Do nothing, because nothing stays open between statements."""
 
     def _insert(self, row: Row) -> int | None:
-        """Insert one row and return its rowid."""
+        """Insert one row and return its rowid. Raises SqlFailed, SqlTooLarge or SqlRefused with its place."""
         try:
             self.timed.check()
             cursor = self.connection.execute(row.sql)
@@ -157,11 +163,11 @@ class ScratchDatabase:
 
 
 def classify(error: Exception) -> tuple[str, str]:
-    """Return an error's kind, one that the parent knows, and its message."""
+    """Return an error's kind, which must be known to the parent process, and its message."""
     known = next((kind for kind, raised in KINDS.items() if isinstance(error, raised)), None)
     return (known, str(error)) if known else classify_error(error)
 
 
 def main() -> None:
-    """Make the tables of the first frame and answer requests."""
+    """Create the tables of the first message and answer requests."""
     serve_process(ScratchDatabase, classify)

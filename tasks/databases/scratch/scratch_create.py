@@ -23,13 +23,14 @@ savepoint select set table temp temporary then ties to transaction trigger unbou
 using vacuum values view virtual when where window with within without true false
 """
 KEYWORDS = frozenset(WORDS.split())
+"""SQLite's keywords, which must be quoted as names."""
 TYPES = {"integer": "INTEGER", "boolean": "INTEGER", "real": "REAL"}
-"""Generic types as SQLite stores them; every other is TEXT."""
+"""Generic type -> its SQLite type; all other generic types become TEXT."""
 
 
 @dataclass(frozen=True)
 class _Key:
-    """A foreign key: `names` of the table refer to `theirs` of the table `target`."""
+    """A foreign key: the columns `names` of the table refer to the columns `theirs` of the table `target`."""
 
     target: str
     names: tuple[str, ...]
@@ -37,20 +38,22 @@ class _Key:
 
 
 def quote_name(name: str) -> str:
-    """Quote a name, unless SQLite reads it as one without quotes."""
+    """Quote a name if SQLite requires quotes for it."""
     if PLAIN.fullmatch(name) and name.lower() not in KEYWORDS:
         return name
     return '"' + name.replace('"', '""') + '"'
 
 
 def write_create(columns: Sequence[Column], tables: Collection[str]) -> list[str]:
-    """Write a CREATE TABLE statement for each of `tables`; a table comes behind those that it refers to.
+    """Write a CREATE TABLE statement for each of `tables`, after the tables that it refers to.
 
-    columns: of whole tables; a reference to a table or a column that is not among them is left out.
-    The tables are STRICT: a text in a column of integers is an error (SQLite 3.37). A primary key is NOT NULL
-    as in any other engine, but for a single INTEGER, which SQLite numbers by itself. Several columns that
-    refer to all of another table's key are one foreign key; one that refers to a part of it is left out, as
-    SQLite cannot hold it. A column outside of the key that is referred to becomes UNIQUE.
+    `columns`: all columns of these tables. A reference to a table or column that is not among them is
+    dropped.
+
+    The tables are STRICT, so a text in an integer column is an error (SQLite 3.37). A primary key is NOT NULL
+    as on any other engine, except a single INTEGER column, which SQLite numbers by itself. If several columns
+    refer to another table's whole key, they form one foreign key. A reference to only a part of a key is
+    dropped, because SQLite does not support it. A referenced column outside the primary key becomes UNIQUE.
     """
     shapes = {table: [column for column in columns if column.table == table] for table in sorted(tables)}
     shapes = {table: shape for table, shape in shapes.items() if shape}
@@ -91,7 +94,7 @@ def _read_primary(shape: Sequence[Column]) -> tuple[str, ...]:
 
 
 def _order(keys: Mapping[str, Sequence[_Key]]) -> list[str]:
-    """Order tables behind those that they refer to, else by name; of a circle the first comes first."""
+    """Sort tables so that each follows the tables it refers to, otherwise by name; cycles by name, too."""
     left = sorted(keys)
     placed: list[str] = []
     while left:

@@ -1,7 +1,7 @@
-"""Parse the INSERT statements of a model's reply and rewrite them with one row each.
+"""Parse the INSERT statements of a model's reply, and rewrite them with one row per statement.
 
-What the model wrote is never run: its values are taken out and written as literals again. Only what the
-grammar below names is read, token by token, so that nothing has to be known of what SQL can do beside it.
+The model's text is never run: its values are extracted and written as new literals. The parser accepts only
+the grammar below, token by token, so it need not know what else SQL can do.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from tasks.errors import SqlFailed, SqlRefused, SqlTooLarge
 
 TWICE = "an apostrophe in a text is written twice: 'it''s'"
 SHOWN = 80
+"""Maximum number of characters of a statement in a message."""
 FENCE = re.compile(r" {0,3}(?:```+|~~~+)[^`]*")
+"""Matches a line that opens or closes a fenced block."""
 STRAY = re.compile(r"\W*(?:\w+\s+)?insert\s+into\b.*\bvalues\b", re.IGNORECASE)
-"""A line with a statement, perhaps behind a fence and the name of a language."""
+"""Matches a line with an INSERT statement, which may follow a fence and a language name."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 ALLOWED = "allowed: INSERT INTO <table> (<columns>) VALUES (<numbers, 'texts and dates', NULL>), ...;"
 NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
@@ -32,10 +34,10 @@ SIGNS = {TokenType.DASH: "-", TokenType.PLUS: ""}
 
 
 def take_fenced(text: str) -> str:
-    """Return what stands in a reply's fenced blocks, the last perhaps without its end; all if it has none.
+    """Return the content of a reply's fenced blocks, or the whole reply if it has none.
 
-    Raises SqlRefused for an INSERT on a line of its own outside of them, or on the line that opens one: the
-    row would be lost.
+    The last block may lack its end. Raises SqlRefused if an INSERT is on a line outside the blocks or on the
+    line that opens a block, because its rows would be lost.
     """
     lines = text.split("\n")
     if not any(FENCE.fullmatch(line.rstrip()) for line in lines):
@@ -48,7 +50,7 @@ def take_fenced(text: str) -> str:
             )
         if FENCE.fullmatch(line.rstrip()):
             inside = not inside
-            # Blocks are statements of their own, even where the last of a block lacks its semicolon.
+            # A block ends a statement, even if the last statement in the block has no semicolon.
             taken.append(";")
         elif inside:
             taken.append(line)
@@ -56,7 +58,7 @@ def take_fenced(text: str) -> str:
 
 
 def split_statements(sql: str) -> list[list[Token]]:
-    """Split SQL into the tokens of its statements, without comments. Raises SqlRefused if one is cut off."""
+    """Split SQL into the tokens of each statement, without comments. Raises SqlRefused if one is cut off."""
     if "\0" in sql:
         raise SqlRefused("the reply holds a NUL character")
     if SURROGATE.search(sql):
@@ -72,7 +74,7 @@ def split_statements(sql: str) -> list[list[Token]]:
 
 
 def _find_unclosed(sql: str, engine: Dialect) -> str:
-    """Name the first statement that is not a whole by itself."""
+    """Name the first statement with an unclosed quote or comment."""
     pieces = [piece for piece in re.split(r";[ \t\r]*\n", sql) if piece.strip(" \t\r\n;")]
     for number, piece in enumerate(pieces, 1):
         try:
@@ -83,7 +85,7 @@ def _find_unclosed(sql: str, engine: Dialect) -> str:
 
 
 def name_place(number: int, statement: str) -> str:
-    """Name a statement by its number and its first characters."""
+    """Return a statement's number and first characters, for messages."""
     return f"statement {number} ({shorten(statement)})"
 
 
@@ -95,26 +97,28 @@ def shorten(text: str) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """A row to insert; `place`: the statement and the row of it, for messages."""
+    """A row to insert. `place`: its statement and its row number in it, for messages."""
 
     place: str
     table: str
     values: Mapping[str, str]
-    """Literals by column."""
+    """Column -> the value as an SQL literal."""
 
     @property
     def sql(self) -> str:
-        """The row's INSERT statement in canonical form."""
+        """Return the row's INSERT statement in canonical form."""
         names = ", ".join(map(quote_name, self.values))
         literals = ", ".join(self.values.values())
         return f"INSERT INTO {quote_name(self.table)} ({names}) VALUES ({literals})"  # noqa: S608 (quoted names, literals of ours)
 
 
 def read_inserts(text: str, tables: Mapping[str, Sequence[str]], *, rows: int, value: int) -> list[Row]:
-    """Read a reply's rows in its order. tables: the columns of each table; value: bytes of any value.
+    """Read the rows of a reply in order.
 
-    If the reply has fenced blocks, they are read and nothing else of it. Raises SqlRefused for all that is
-    no INSERT of literals, SqlFailed for a name that is not there or a row of another width, SqlTooLarge.
+    `tables`: table -> its columns. `rows`: maximum number of rows. `value`: maximum bytes of one value. If
+    the reply has fenced blocks, only these are read. Raises SqlRefused for anything but an INSERT of
+    literals, SqlFailed for an unknown name or a row with a wrong number of values, and SqlTooLarge if a limit
+    is exceeded.
     """
     sql = take_fenced(text)
     found: list[Row] = []
@@ -127,7 +131,7 @@ def read_inserts(text: str, tables: Mapping[str, Sequence[str]], *, rows: int, v
 
 
 def find_name(name: str, known: Collection[str]) -> str | None:
-    """Find a name as the database spells it; as in SQLite, case does not matter."""
+    """Find a name in the database's spelling; case does not matter, as in SQLite."""
     return (
         name
         if name in known
@@ -136,13 +140,16 @@ def find_name(name: str, known: Collection[str]) -> str | None:
 
 
 class _Statement:
-    """Reads the tokens of one statement from left to right."""
+    """Parses the tokens of one statement from left to right."""
 
     def __init__(self, tokens: Sequence[Token], sql: str, place: str) -> None:
         self.tokens, self.sql, self.place, self.next = tokens, sql, place, 0
 
     def read(self, tables: Mapping[str, Sequence[str]], count: tuple[int, int], size: int) -> list[Row]:
-        """Read `INSERT INTO name [(names)] VALUES (literals), ...`. count: of rows so far, and at most."""
+        """Read `INSERT INTO name [(names)] VALUES (literals), ...`.
+
+        `count`: (rows so far, maximum of rows).
+        """
         self.expect(TokenType.INSERT, "INSERT")
         self.expect(TokenType.INTO, "INTO")
         table = self.take_name(tables, "table")
@@ -163,18 +170,18 @@ class _Statement:
         return rows
 
     def take(self, kind: TokenType) -> Token | None:
-        """Take the next token if it is of a kind."""
+        """Return the next token and move past it if it has a kind; otherwise return None."""
         if self.next == len(self.tokens) or self.tokens[self.next].token_type != kind:
             return None
         self.next += 1
         return self.tokens[self.next - 1]
 
     def expect(self, kind: TokenType, what: str) -> Token:
-        """Take the next token, which must be of a kind."""
+        """Return the next token and move past it; raise SqlRefused if it has another kind."""
         return self.take(kind) or self.refuse(what)
 
     def refuse(self, wanted: str) -> NoReturn:
-        """Say what stands where another thing must stand."""
+        """Raise SqlRefused with the token that was found and the one that was expected."""
         if self.next == len(self.tokens):
             raise SqlRefused(f"{self.place}: it ends where {wanted} must stand; {ALLOWED}")
         found = self.tokens[self.next]
@@ -183,7 +190,7 @@ class _Statement:
         raise SqlRefused(f"{self.place}: {found.text[:40]!r} where {wanted} must stand; {hint}")
 
     def take_name(self, known: Collection[str], what: str) -> str:
-        """Take the name of a table or column that is there. Words such as `year` are names here."""
+        """Read the name of a known table or column. Keywords such as `year` are allowed as names."""
         if self.next == len(self.tokens) or self.tokens[self.next].token_type == TokenType.STRING:
             self.refuse(f"the name of a {what}")
         written = self.tokens[self.next].text
@@ -197,7 +204,7 @@ class _Statement:
         return name
 
     def take_columns(self, table: str, known: Sequence[str]) -> list[str]:
-        """Take the columns in brackets; all of the table's, where there are none."""
+        """Read the column names in brackets; without brackets, return all columns of the table."""
         if not self.take(TokenType.L_PAREN):
             return list(known)
         columns: list[str] = []
@@ -210,7 +217,7 @@ class _Statement:
         return columns
 
     def take_values(self, place: str, size: int) -> list[str]:
-        """Take one row in brackets as literals, each of at most so many bytes."""
+        """Read one row in brackets as literals, each with at most `size` bytes."""
         self.expect(TokenType.L_PAREN, "( and a row of values")
         values: list[str] = []
         while not values or self.take(TokenType.COMMA):
@@ -221,11 +228,11 @@ class _Statement:
         return values
 
     def take_value(self) -> str:
-        """Take a number, a text, NULL, TRUE or FALSE, and write it as SQLite's literal."""
+        """Read a number, a text, NULL, TRUE or FALSE, and return it as a SQLite literal."""
         for kind, constant in CONSTANTS.items():
             if self.take(kind):
                 return constant
-        # In double quotes it is a name, which SQLite takes for a text where there is no such column.
+        # Double quotes mark a name, but SQLite treats it as a text if there is no such column.
         text = self.take(TokenType.STRING) or self._take_double_quoted()
         if text is not None:
             return "'" + text.text.replace("'", "''") + "'"

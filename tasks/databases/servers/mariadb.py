@@ -1,4 +1,4 @@
-"""MariaDB's (and MySQL's) engine of the reading process: read-only transactions, unbuffered results."""
+"""The engine for MariaDB and MySQL in the reading process: read-only transactions, unbuffered results."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ from tasks.databases.messages import ServerSetup
 from tasks.databases.servers.server_engine import AccountMayWrite
 
 STREAM_TIMEOUT_S = 3_600
-"""After how many seconds the server ends a stream whose reader was killed; the reader's alarm is earlier."""
+"""Seconds after which the server ends a stream. The limit matters if the reader was killed; a running
+reader's alarm ends the stream earlier."""
 GRANT_STATEMENT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>\S+) TO ", re.DOTALL)
 READ_RIGHTS = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
+"""Rights that only allow reading."""
 AS_TEXT = (FIELD_TYPE.DATE, FIELD_TYPE.DATETIME, FIELD_TYPE.TIMESTAMP, FIELD_TYPE.TIME)
+"""Types whose values stay in the server's text form."""
 TYPES = {
     FIELD_TYPE.DATE: "date",
     FIELD_TYPE.DATETIME: "datetime",
@@ -28,16 +31,18 @@ TYPES = {
     FIELD_TYPE.TIME: "time",
     FIELD_TYPE.BIT: "bits",
 }
+"""Type number -> name of a type whose values have several texts."""
 BINARY = 63
-"""The character set of bytes."""
+"""The number of MariaDB's character set for bytes."""
 TIMEOUTS = frozenset({1969, 1317, 1205, 1222, 3024})
 REFUSALS = frozenset({1044, 1045, 1142, 1143, 1227, 1290, 1370, 1792})
 TOO_LARGE = frozenset({3, 1038, 1114, 1153, 1301, 4166})
 GONE = frozenset({1053, 1927, 2003, 2006, 2013, 2014, 2055})
+"""Error numbers of MariaDB and MySQL, by kind: a time limit, a refusal, a size limit, a lost connection."""
 
 
 class Mariadb:
-    """A connection to MariaDB."""
+    """A connection to MariaDB or MySQL; see `Engine`."""
 
     def __init__(self, setup: ServerSetup) -> None:
         self.address = setup["connect"]
@@ -50,7 +55,7 @@ class Mariadb:
         self.connection: pymysql.connections.Connection[Any] | None = None
 
     def connect(self) -> None:
-        """Open the connection and set its limits."""
+        """Open the connection and set its limits. Raises AccountMayWrite if it may do more than read."""
         options = {"charset": "utf8mb4", "connect_timeout": 10, "autocommit": True, **self.address}
         converters = {**conversions, **dict.fromkeys(AS_TEXT, str)}
         connection = pymysql.connect(**options, conv=converters, cursorclass=SSCursor)
@@ -62,11 +67,11 @@ class Mariadb:
         settings = {
             "sql_mode": "'STRICT_TRANS_TABLES,NO_ENGINE_SUBSTITUTION'",
             "time_zone": "'+00:00'",
-            "group_concat_max_len": self.bytes,  # what is longer is an error, not a shorter answer
-            "max_sort_length": 65_536,  # bytes of a text that count when rows are sorted
-            "sort_buffer_size": 16 << 20,  # at least fifteen rows of several such texts
+            "group_concat_max_len": self.bytes,  # a longer result is an error, not a truncated answer
+            "max_sort_length": 65_536,  # bytes of a text that are compared when rows are sorted
+            "sort_buffer_size": 16 << 20,  # room for at least fifteen rows of several such texts
             "lock_wait_timeout": 1,
-            "net_write_timeout": STREAM_TIMEOUT_S,  # how long a stream's reader may take between batches
+            "net_write_timeout": STREAM_TIMEOUT_S,  # seconds that a stream's reader may pause between batches
         }
         if self.is_mariadb:
             settings |= {
@@ -77,7 +82,7 @@ class Mariadb:
         self._run("SET " + ", ".join(f"{name} = {value}" for name, value in settings.items()))
 
     def set_clock(self, clock: int | None) -> None:
-        """Set the session's time, which every function reads, and every conversion of a time to a date."""
+        """Set the session's time, which all functions and all conversions of times to dates use."""
         if clock != self.clock or self.connection is None:
             if self.connection is None:
                 self.connect()
@@ -101,19 +106,22 @@ class Mariadb:
         return [column[0] for column in self.cursor.description or ()]
 
     def list_types(self) -> list[str]:
-        """List the types of the current statement's columns: those that have several texts for one value."""
+        """List the columns' types by name; "" for types in which each value has only one text."""
         result = self.cursor._result
         return [_find_type(field.type_code, field.charsetnr) for field in (result.fields if result else ())]
 
     def extend(self, seconds: float) -> None:
-        """Do nothing: the process's alarm limits the time; the server would count the reader's pauses."""
+        """Do nothing, because the process's alarm limits the time.
+
+        A time limit of the server would also count the pauses between batches.
+        """
 
     def fetchmany(self, wanted: int) -> list[tuple[object, ...]]:
-        """Fetch the next rows."""
+        """Fetch the next rows, at most `wanted`."""
         return list(self.cursor.fetchmany(wanted))
 
     def end(self, *, finished: bool) -> None:
-        """Roll back; a result that was not read to its end is dropped with its connection."""
+        """Roll back the transaction; if the result was not read to its end, drop it with the connection."""
         if self.connection is None:
             return
         if finished or not self._is_sending():
@@ -125,12 +133,12 @@ class Mariadb:
         self.connection = None
 
     def cancel(self) -> None:
-        """Kill the statement over a second connection."""
+        """Kill the running statement through a second connection."""
         with contextlib.suppress(Exception):
             self._kill_statement()
 
     def classify_error(self, error: Exception) -> str:
-        """Classify an error by its number."""
+        """Return an error's kind, determined by the server's error number."""
         number = error.args[0] if isinstance(error, pymysql.Error) and error.args else None
         if "max-session-mem-used" in str(error):
             return "large"
@@ -146,7 +154,7 @@ class Mariadb:
             cursor.execute(sql)
 
     def describe(self, error: Exception) -> str:
-        """Return the server's message, in one line."""
+        """Return the server's error message in one line."""
         message = error.args[-1] if isinstance(error, pymysql.Error) and error.args else error
         return " ".join(str(message).split()) or type(error).__name__
 
@@ -166,7 +174,7 @@ def _find_type(code: int, charset: int) -> str:
 
 
 def find_rights(grants: list[str]) -> list[str]:
-    """List what an account may do besides reading, from its grants."""
+    """List the rights that an account has besides reading, from its grants."""
     found = []
     for grant in grants:
         match = GRANT_STATEMENT.match(grant)

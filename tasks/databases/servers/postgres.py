@@ -1,15 +1,18 @@
-"""PostgreSQL engine of the reading process: read-only transactions, server-side cursor.
+"""The engine for PostgreSQL in the reading process: read-only transactions and a server-side cursor.
 
-PostgreSQL may take for a call what does not look like one in a statement.
-`(value).name` and `alias.name` are a column's value; where there is no such column they call the function
-`name`, or cast to the type `name`: `(4711).pg_advisory_lock`, `(title).md5`, `books.row_to_json` and, in
-`FROM abs(0.3) AS x`, `x.pg_sleep`. Only the server knows which. What it prints of a plan does not tell: it
-has called what is immutable by then, and leaves out limits and frames. What it resolved it prints into its
-own log alone. But it can be asked whether there is such a column, since `ORDER BY name` over a UNION names a
-column of the result and nothing else. So a statement with a name behind a dot that is also a function's or
-a type's is first prepared, which resolves it and runs nothing, with the condition
-`EXISTS (SELECT owner.* UNION ALL SELECT owner.* ORDER BY name)` beside each such name. Where that fails, the
-name is not a column, or cannot be shown to be one, and the statement is refused.
+In PostgreSQL, `(value).name` and `alias.name` may be a hidden function call. They are a column's value if
+there is such a column. Otherwise they call the function `name` or cast to the type `name`:
+`(4711).pg_advisory_lock`, `(title).md5`, `books.row_to_json` and, in `FROM abs(0.3) AS x`, `x.pg_sleep`.
+
+Only the server knows which of the two it is. Its query plan does not help, because immutable functions have
+already been called when it is printed, and it omits limits and frames. The resolved statement is only printed
+to the server's own log.
+
+However, the server can be asked whether there is such a column, because `ORDER BY name` over a UNION can only
+refer to a column of the result. If a name after a dot is also the name of a function or type, the statement
+is therefore first prepared, which resolves names and runs nothing. The prepared statement contains the
+condition `EXISTS (SELECT owner.* UNION ALL SELECT owner.* ORDER BY name)` for each such name. If that fails,
+the name is not a column or cannot be shown to be one, and the statement is refused.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from tasks.errors import SqlRefused
 
 DIALECT = "postgres"
 MAX_PROOFS = 100
+"""Maximum number of conditions in a prepared statement."""
 AS_TEXT = (
     "date",
     "time",
@@ -45,7 +49,7 @@ AS_TEXT = (
     "inet",
     "cidr",
 )
-"""Types whose text form from the server is kept."""
+"""Types that are returned in the server's text form."""
 SETTINGS = {
     "default_transaction_read_only": "on",
     "standard_conforming_strings": "on",
@@ -60,6 +64,8 @@ SETTINGS = {
     "lock_timeout": "1s",
     "client_connection_check_interval": "500ms",  # the server ends a statement whose client is gone
 }
+"""Settings of every session: read-only transactions, fixed text formats, no parallel workers, short lock
+waits."""
 PRIVILEGES = """
 SELECT CASE
   WHEN bool_or(r.rolsuper) THEN 'is a superuser'
@@ -81,7 +87,8 @@ SELECT proname::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespac
 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND NOT EXISTS (SELECT FROM pg_depend d
   WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
 """
-"""The functions that neither PostgreSQL nor an extension brought: another `upper` may do anything."""
+"""Functions that come neither with PostgreSQL nor with an extension. A user's function named `upper` may do
+anything."""
 OWN_TYPES = """
 SELECT t.typname::text FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND (t.typtype IN ('e', 'c')
@@ -91,13 +98,13 @@ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND (t.typtype IN ('
   OR EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid
     AND d.deptype = 'e'))
 """
-"""The enums, composite types, domains without a function of their own, and types of extensions."""
+"""Enums, composite types, domains without a function in a constraint, and types of extensions."""
 CALLABLE = """
 SELECT proname::text FROM pg_proc WHERE proname::text = ANY(%s::text[]) AND pronargs > 0
   AND (pronargs - pronargdefaults <= 1 OR provariadic <> 0)
 UNION SELECT typname::text FROM pg_type WHERE typname::text = ANY(%s::text[])
 """
-"""The names that are a function's of one argument, or a type's, to which a value may be cast."""
+"""Names of functions that can be called with one argument, and of types to which a value can be cast."""
 PREPARED = ExecStatus.COMMAND_OK
 KINDS = {
     "57014": "timeout",  # statement_timeout
@@ -110,17 +117,19 @@ KINDS = {
     "54001": "large",  # the server's stack
     "22023": "failed",
 }
+"""SQLSTATE -> kind of error."""
 SHUTDOWN = ("57P", "08")
+"""First characters of the SQLSTATEs for a server that shuts down and for a failed connection."""
 
 
 def list_dotted(sql: str) -> Counter[str]:
-    """Count the names that stand behind a dot, as PostgreSQL reads them."""
+    """Count the names that follow a dot, in the spelling that PostgreSQL uses."""
     pairs = _list_pairs(sql)
     return Counter(_spell(token) for before, token in pairs if before.token_type == TokenType.DOT)
 
 
 def list_called(sql: str) -> Counter[str]:
-    """Count the names that stand before a bracket, as PostgreSQL reads them."""
+    """Count the names that precede a bracket, in the spelling that PostgreSQL uses."""
     pairs = _list_pairs(sql)
     return Counter(_spell(token) for token, after in pairs if after.token_type == TokenType.L_PAREN)
 
@@ -134,10 +143,10 @@ def _spell(token: Token) -> str:
 
 
 def write_proof(root: exp.Query, sql: str, is_callable: Callable[[Iterable[str]], set[str]]) -> str | None:
-    """Write the statement that can be prepared only if every name behind a dot is a column's.
+    """Write a statement that can only be prepared if every suspicious name after a dot is a column.
 
-    is_callable: picks the names that are functions or types, too. Returns None where none is; raises
-    SqlRefused where a name cannot be found in the parse tree or asked for.
+    `is_callable`: returns which of some names are also functions or types. Returns None if there are no such
+    names. Raises SqlRefused if such a name is not found in the parse tree or cannot be tested.
     """
     dotted = list_dotted(sql)
     suspects = is_callable(dotted)
@@ -166,7 +175,7 @@ def write_proof(root: exp.Query, sql: str, is_callable: Callable[[Iterable[str]]
 
 
 def _split(node: exp.Expr) -> tuple[str, str]:
-    """Split a node at its last dot: the name behind it, empty where there is none, and the SQL before it."""
+    """Split a node at its last dot: the name after it, or "" without a dot, and the SQL before it."""
     if isinstance(node, exp.Dot):
         return _read_name(node.expression), f"({node.this.sql(dialect=DIALECT)})"
     if not node.args.get("table" if isinstance(node, exp.Column) else "db"):
@@ -176,7 +185,7 @@ def _split(node: exp.Expr) -> tuple[str, str]:
 
 
 def _is_qualified(node: exp.Expr, part: str) -> bool:
-    """Return whether a schema or table has a dot before it, too."""
+    """Return whether the schema or table in `part` follows a dot itself."""
     before = {"db": "catalog", "table": "db"}[part]
     return node.args.get(part) is not None and node.args.get(before) is not None
 
@@ -186,14 +195,14 @@ def _read_name(node: exp.Expr) -> str:
 
 
 def _read_type(node: exp.DataType) -> str:
-    """Return the name of a type that sqlglot does not know, as PostgreSQL reads it."""
+    """Return the name of a type that sqlglot does not know, in the spelling that PostgreSQL uses."""
     kind = node.args.get("kind")
     name = kind.sql(dialect=DIALECT) if isinstance(kind, exp.Expr) else str(kind or node.sql(dialect=DIALECT))
     return name[1:-1] if name.startswith('"') and name.endswith('"') else name.lower()
 
 
 class Postgres:
-    """A connection to PostgreSQL."""
+    """A connection to PostgreSQL; see `Engine`."""
 
     def __init__(self, setup: ServerSetup) -> None:
         self.address = setup["connect"]
@@ -202,7 +211,7 @@ class Postgres:
         self.any_account = setup["any_account"]
 
     def connect(self) -> None:
-        """Open the connection and set its limits."""
+        """Open the connection and set its limits. Raises AccountMayWrite if it may do more than read."""
         options = {"connect_timeout": 10, "client_encoding": "utf8", **self.address}
         self.connection = psycopg.connect(**options, autocommit=True)
         for name in AS_TEXT:
@@ -214,12 +223,12 @@ class Postgres:
         self.own_types = {name for (name,) in self.connection.execute(OWN_TYPES).fetchall()}
         for name, value in SETTINGS.items():
             self.connection.execute("SELECT set_config(%s, %s, false)", (name, value))
-        self._set("work_mem", f"{max(1, self.memory >> 24)}MB")  # a plan may take several times as much
+        self._set("work_mem", f"{max(1, self.memory >> 24)}MB")  # a plan may use several times this amount
         with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
             self._set("temp_file_limit", f"{max(self.disk, self.memory) >> 10}kB")
 
     def set_clock(self, clock: int | None) -> None:
-        """Do nothing: the server has no other clock."""
+        """Do nothing, because the server's clock cannot be set."""
 
     def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:
         """Declare a cursor for one SELECT; return its column names. The server refuses several statements."""
@@ -236,7 +245,7 @@ class Postgres:
         return [column.name for column in self.cursor.description or ()]
 
     def list_types(self) -> list[str]:
-        """List the types of the current statement's columns."""
+        """List the types of the current statement's columns, with `[]` after array types; "" if unknown."""
         types = self.connection.adapters.types
         found = [(column.type_code, types.get(column.type_code)) for column in self.cursor.description or ()]
         return ["" if info is None else info.name + "[]" * (info.oid != oid) for oid, info in found]
@@ -246,7 +255,7 @@ class Postgres:
         self._set("statement_timeout", f"{max(1, round(seconds * 1000))}ms")
 
     def fetchmany(self, wanted: int) -> list[tuple[object, ...]]:
-        """Fetch the next rows."""
+        """Fetch the next rows, at most `wanted`."""
         return self.cursor.fetchmany(wanted)
 
     def end(self, *, finished: bool) -> None:
@@ -254,12 +263,12 @@ class Postgres:
         self.connection.execute("ROLLBACK")
 
     def cancel(self) -> None:
-        """Ask the server to cancel the statement."""
+        """Ask the server to cancel the running statement."""
         with contextlib.suppress(psycopg.Error):
             self.connection.cancel_safe(timeout=0.3)
 
     def classify_error(self, error: Exception) -> str:
-        """Classify an error by its SQLSTATE."""
+        """Return an error's kind, determined by its SQLSTATE."""
         state = getattr(error, "sqlstate", None) or ""
         if state in KINDS:
             return KINDS[state]
@@ -269,19 +278,22 @@ class Postgres:
         return "gone" if lost or state.startswith(SHUTDOWN) else "failed"
 
     def describe(self, error: Exception) -> str:
-        """Return the server's message, in one line."""
+        """Return the server's error message in one line."""
         if isinstance(error, psycopg.Error) and error.sqlstate is None and self._lacked_memory():
             return "out of memory: a row is larger than the reading process may hold"
         message = error.diag.message_primary if isinstance(error, psycopg.Error) else None
         return " ".join((message or str(error)).split()) or type(error).__name__
 
     def _lacked_memory(self) -> bool:
-        """Return whether the client library gave the connection up since it had no memory for a row."""
+        """Return whether the client library closed the connection because it had no memory for a row."""
         said = self.connection.pgconn.error_message if hasattr(self, "connection") else b""
         return b"allocate memory" in said or b"out of memory" in said
 
     def _check_types(self, tree: exp.Query) -> None:
-        """Raise SqlRefused for a type that is neither sqlglot's nor the user's: some reveal the server."""
+        """Raise SqlRefused for a type that neither sqlglot nor the database defines.
+
+        Some of PostgreSQL's own types reveal information about the server.
+        """
         for node in tree.find_all(exp.DataType):
             if is_own_type(node) and (name := _read_type(node)) not in self.own_types:
                 raise SqlRefused(f"the type {name[:40]} is not allowed")

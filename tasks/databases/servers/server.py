@@ -1,4 +1,4 @@
-"""A database server as the source of `SafeDatabase`: how its reading process connects."""
+"""A database server as a source for `SafeDatabase`, and how its reading process connects."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
 
 GRACE_S = 0.7
+"""Seconds after the time limit until the reading process is killed. Meanwhile it can cancel the statement."""
 DRIVERS = {"postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
-"""The reading process's driver, whatever driver the URL names."""
+"""Dialect -> the driver that the reading process uses, whatever driver the URL names."""
 
 
 class DatabaseServer:
@@ -26,7 +27,7 @@ class DatabaseServer:
 
     @property
     def program(self) -> ReaderProgram:
-        """The program that reads it; the password is sent over a pipe."""
+        """Return the program that reads the server; the password is sent to it through a pipe."""
         url = self.entry.complete_url().set(drivername=DRIVERS[self.entry.dialect])
         self.entry.require_driver(url)
         _, options = url.get_dialect()().create_connect_args(url)
@@ -34,7 +35,7 @@ class DatabaseServer:
         return ReaderProgram(self.entry.label, "tasks.databases.servers.server_child", setup, GRACE_S)
 
     def check(self) -> None:
-        """Do nothing: a server's content is not compared between queries."""
+        """Do nothing, because a server's content is not compared between queries."""
 
     def close(self) -> None:
-        """Do nothing: no resources are held here."""
+        """Do nothing, because the object holds no resources."""

@@ -1,7 +1,7 @@
 """The process that runs model-written SQL on PostgreSQL or MariaDB, in read-only transactions.
 
-Started by tasks.databases.child; address and password come in the first frame, not on the command line.
-An account that may do more than read is refused before any statement.
+tasks.databases.child starts it. Address and password are in the first message, not on the command line. An
+account that may do more than read is refused before any statement is run.
 """
 
 from __future__ import annotations
@@ -28,17 +28,19 @@ from tasks.errors import SqlRefused
 from tasks.limits import limit_cpu
 
 ALARM_S = 0.1
-"""How many seconds after the server's own limit this process ends a statement."""
+"""Seconds after the server's own time limit at which this process ends a statement."""
 LEAST_S = 0.001
+"""Minimum time limit of a statement in seconds, if parsing has used up most of the time."""
 CHUNK = 1_000
+"""Number of rows that are fetched at a time."""
 
 
 class StatementLate(Exception):
-    """The server did not keep the time limit."""
+    """Raised if the server did not end a statement within the time limit."""
 
 
 class ServerReader:
-    """A connection and its current statement."""
+    """A connection to a server and its current statement."""
 
     def __init__(self, engine: Engine, setup: ServerSetup) -> None:
         self.engine = engine
@@ -52,7 +54,7 @@ class ServerReader:
         drop_privileges(setup["memory"])
 
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
-        """Start or continue a statement; yield the pieces of one JSON frame."""
+        """Start or continue a statement; return the pieces of one JSON message."""
         seconds = request["seconds"]
         limit_cpu(seconds)
         signal.setitimer(signal.ITIMER_REAL, seconds + ALARM_S)
@@ -86,7 +88,7 @@ class ServerReader:
             self.engine.end(finished=finished)
 
     def classify_error(self, error: Exception) -> tuple[str, str]:
-        """Return an error's kind, one that the parent knows, and its message."""
+        """Return an error's kind, which must be known to the parent process, and its message."""
         if isinstance(error, StatementLate):
             return "late", "the server did not end the statement in time"
         if isinstance(error, OverflowError):
@@ -107,7 +109,7 @@ def _raise_late(*_: object) -> None:
 
 
 def main() -> None:
-    """Connect to the server of the first frame and answer requests."""
+    """Connect to the server named in the first message and answer requests."""
     setup = cast("ServerSetup | None", receive())
     if setup is None:
         return
@@ -116,7 +118,7 @@ def main() -> None:
         reader = ServerReader(engine, setup)
     except AccountMayWrite as error:
         send_error("privileged", str(error))
-    except Exception as error:  # noqa: BLE001 (drivers have errors of their own; all are reported to the parent)
+    except Exception as error:  # noqa: BLE001 (drivers raise own errors; all are reported to the parent)
         send_error("gone", engine.describe(error))
     else:
         send([b'{"ready":true}'])
@@ -124,7 +126,7 @@ def main() -> None:
 
 
 def load_engine(setup: ServerSetup) -> Engine:
-    """Import the required driver and create its engine."""
+    """Import the driver of the server's dialect and create its engine."""
     engines: dict[str, Callable[[], type]] = {"postgres": _load_postgres, "mysql": _load_mariadb}
     engine: Engine = engines[setup["dialect"]]()(setup)
     return engine

@@ -1,4 +1,4 @@
-"""The interface between the server-reading process and its engines."""
+"""The interface between the process that reads a server and the engines."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlglot import exp
 
 
 class AccountMayWrite(Exception):
-    """The account may do more than read."""
+    """Raised if the account may do more than read."""
 
 
 class Engine(Protocol):
@@ -19,13 +19,13 @@ class Engine(Protocol):
         """Open the connection and set its limits. Raises AccountMayWrite, or the driver's error."""
 
     def set_clock(self, clock: int | None) -> None:
-        """Tell the next statements a time, in seconds since 1970; None is now. PostgreSQL cannot."""
+        """Set the time that later statements see, in seconds since 1970 (None: now); not on PostgreSQL."""
 
     def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:
         """Start one SELECT in its own transaction; return its column names.
 
-        tree: what `sql` was parsed to. whole: it is not streamed. Raises SqlRefused if only the server
-        can tell that the statement does more than read.
+        `tree`: the parse tree of `sql`. `whole`: the result is not streamed. Raises SqlRefused if the server
+        shows that the statement may do more than read.
         """
 
     def list_types(self) -> list[str]:
@@ -35,16 +35,16 @@ class Engine(Protocol):
         """Give the current statement more time, in seconds."""
 
     def fetchmany(self, wanted: int) -> Sequence[Sequence[object]]:
-        """Fetch the next rows."""
+        """Fetch the next rows, at most `wanted`."""
 
     def end(self, *, finished: bool) -> None:
-        """End the transaction."""
+        """End the transaction; `finished`: whether the result was read to its end."""
 
     def cancel(self) -> None:
-        """Make the server end the statement, from outside the connection."""
+        """Make the server end the running statement, from outside the connection."""
 
     def classify_error(self, error: Exception) -> str:
-        """Return an error's kind, one that the parent knows."""
+        """Return an error's kind, which must be known to the parent process."""
 
     def describe(self, error: Exception) -> str:
-        """Return the server's message, in one line."""
+        """Return the server's error message in one line."""

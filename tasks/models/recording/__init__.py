@@ -1,1 +1,1 @@
-"""The ledger of model calls: entries, storage and the process that writes."""
+"""The ledger of model calls: entries, storage and the thread that writes them."""

@@ -1,4 +1,4 @@
-"""Ignore the recorded answers of stages given by `--ask-again`."""
+"""Ask stages again although their answers are recorded (`--ask-again`)."""
 
 from __future__ import annotations
 
@@ -9,38 +9,41 @@ from tasks.models.recording.ledger import Ledger
 
 
 class AskedAgain:
-    """Decides which recorded calls are asked again, and replaces their answers by the new ones.
+    """Decides which recorded calls are asked again, and replaces their answers with the new ones.
 
-    An answer is replaced in the commit that records the new one, so that a killed run loses nothing. The
-    ledger notes what a stage asked again until the stage has finished: a run after a stopped one asks only
-    the rest. Safe for threads.
+    The commit that records a new answer also replaces the old one, so a killed run loses nothing. The ledger
+    stores which calls a stage has asked again until the stage finishes. A run after a stopped one therefore
+    asks only the remaining calls. Thread-safe.
     """
 
     def __init__(self, ledger: Ledger, project: str, stages: Iterable[str] = ()) -> None:
-        """project: its folder. stages: the names of those that ask again."""
+        """Read from the ledger which calls the stages have already asked again.
+
+        `project`: the project's folder. `stages`: the names of the stages to ask again.
+        """
         self._ledger, self._project = ledger, project
         self._done = {stage: frozenset(ledger.list_asked_again(project, stage)) for stage in stages}
         self._waiting: dict[str, str] = {}
         self._renewed: set[str] = set()
 
     def covers(self, stage: str) -> bool:
-        """Return whether a stage asks again."""
+        """Return whether a stage is asked again."""
         return stage in self._done
 
     def meet(self, stage: str, keys: Iterable[str]) -> None:
-        """Note calls that a stage needs: from now on, what is recorded of them waits to be replaced."""
+        """Register calls that a stage needs: their recorded answers are ignored until new ones arrive."""
         for key in keys:
             if key not in self._renewed and key not in self._done[stage]:
                 self._waiting.setdefault(key, stage)
 
     def is_waiting(self, key: str) -> bool:
-        """Return whether the recorded answer to a call is not taken."""
+        """Return whether a call's recorded answer is ignored, because the call is being asked again."""
         return key in self._waiting
 
     async def record(self, entries: Iterable[LedgerEntry]) -> None:
-        """Record answers; they are on disk on return. One that is asked again replaces what was recorded.
+        """Record answers; they are on disk on return. The answer to a repeated call replaces the old one.
 
-        No answer (an endpoint that refused) replaces none.
+        A refusal of the endpoint never replaces a recorded answer.
         """
         given = list(entries)
         new = {entry.key for entry in given if entry.key in self._waiting and not entry.is_unanswered}
@@ -51,5 +54,5 @@ class AskedAgain:
             self._waiting.pop(key, None)
 
     def finish(self, stage: str) -> None:
-        """Say that a stage has finished: when it is to ask again another time, it asks everything."""
+        """Delete a finished stage's list of calls asked again, so that the next time it asks all of them."""
         self._ledger.forget_asked_again(self._project, stage)

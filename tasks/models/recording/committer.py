@@ -1,7 +1,7 @@
 """A writer thread for a ledger with group commit: entries that arrive during a commit share the next one.
 
-A commit waits for the disk. With many calls in flight, one commit per call would limit the throughput
-of the whole layer.
+A commit waits for the disk. With many concurrent calls, one commit per call would limit the throughput of the
+whole model layer.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ Statement = tuple[str, tuple[object, ...]]
 
 
 class Writer(Protocol):
-    """A connection that commits."""
+    """A database connection that commits statements."""
 
     def commit(self, statements: Sequence[Statement]) -> None:
-        """Run statements in one transaction; it is on disk on return."""
+        """Run statements in one transaction; they are on disk when the method returns."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -33,7 +33,7 @@ class _Job:
 
 
 class Committer:
-    """Runs statements in order on a connection of its own; a job's future is done when it is on disk."""
+    """Runs SQL statements in order, in a writer thread with its own database connection."""
 
     def __init__(self, open_writer: Callable[[], Writer]) -> None:
         self._open_writer = open_writer
@@ -42,9 +42,9 @@ class Committer:
         self._lock = threading.Lock()
 
     def submit(self, statements: Sequence[Statement]) -> Future[None]:
-        """Queue statements that are committed together."""
+        """Queue statements to be committed together; the future is done when they are on disk."""
         job = _Job(statements)
-        job.done.set_running_or_notify_cancel()  # writing a paid reply must not be cancelled
+        job.done.set_running_or_notify_cancel()  # a paid reply must be written even if the caller gives up
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="ledger", daemon=True)
@@ -53,12 +53,12 @@ class Committer:
         return job.done
 
     def flush(self) -> None:
-        """Wait until everything queued is on disk."""
+        """Wait until all queued statements are on disk."""
         if self._thread is not None:
             self.submit([]).result()
 
     def close(self) -> None:
-        """Write what is left and end the thread; a later `submit` starts another."""
+        """Write the queued statements and end the thread; a later `submit` starts a new thread."""
         with self._lock:
             thread, self._thread = self._thread, None
             if thread is not None:

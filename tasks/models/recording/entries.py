@@ -1,4 +1,4 @@
-"""The ledger entry: one recorded call."""
+"""The ledger entry: the record of one call and its answer."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 SHIPPED_FIELDS = ("key", "text", "finish_reason", "prompt_tokens", "completion_tokens", "estimated", "extra")
+"""The fields of an entry that are the same in every run; shipped ledgers contain only these."""
 CHECKSUM = "checksum"
 MAX_TOKENS = 100_000_000
-"""More tokens than that no call can have."""
+"""Maximum number of tokens in an entry; larger numbers are errors."""
 DEEPEST = 12
-"""How deep the values of `extra` may be nested."""
+"""Maximum nesting depth of an entry's values, `extra` included."""
 
 
 UNANSWERED = "unanswered"
-"""The finish reason of a call whose endpoint refused it, or never gave a usable reply; its text says why.
-
-It stands in the ledger for replays. A live run asks again.
-"""
+"""The finish reason of a call that the endpoint refused, or for which it never sent a usable reply. The
+entry's text says why. A replay returns this entry; a live run asks again."""
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """A finished call, by its ledger key. Token counts are the provider's, or `estimated` from the texts."""
+    """A finished call. Token counts are the provider's, or estimated from the texts (`estimated`)."""
 
     key: str
     text: str
@@ -38,48 +37,49 @@ class LedgerEntry:
     """Other parts of the reply, such as log probabilities or an embedding."""
     latency_s: float = 0.0
     attempts: int = 1
-    """How often it was sent until a usable reply came."""
+    """How often the call was sent until a usable reply arrived."""
     at: float = 0.0
-    """When it was recorded, in seconds since the Unix epoch. 0 in shipped ledgers."""
+    """Time of recording, in seconds since the Unix epoch; 0 in shipped ledgers."""
     model: str = ""
-    """The model's name in params.yaml. Empty in shipped ledgers: it is part of the key."""
+    """The model's name in params.yaml. Empty in shipped ledgers, because the key is computed from the name,
+    too."""
     batch: bool = False
-    """Whether it came by the Batch API, at that API's share of the price."""
+    """Whether the call used the Batch API, which has a lower price."""
 
     @property
     def is_unanswered(self) -> bool:
-        """Return whether no answer came."""
+        """Return whether the endpoint gave no usable answer."""
         return self.finish_reason == UNANSWERED
 
     @property
     def model_named(self) -> str:
-        """The model that the reply named; empty if it named none, or was recorded by an earlier version."""
+        """Return the model that the reply named, or "" if it named none or an earlier version recorded it."""
         return str(self.extra.get("model", ""))
 
     @property
     def reasoning(self) -> str:
-        """Return the text before the answer that was removed as reasoning."""
+        """Return the reasoning that was separated from the answer, or "" if there was none."""
         return str(self.extra.get("reasoning", ""))
 
     @property
     def checksum(self) -> str:
-        """The checksum of the reproducible fields."""
+        """Return the checksum of the reproducible fields."""
         return compute_checksum(
             self.key, self.text, self.finish_reason, self.prompt_tokens, self.completion_tokens,
             self.estimated, write_extra(self.extra),
         )  # fmt: skip
 
     def to_line(self) -> str:
-        """Write the reproducible fields and their checksum as one JSON line, without empty ones."""
+        """Write the reproducible fields and their checksum as one JSON line, without empty values."""
         values = {name: getattr(self, name) for name in SHIPPED_FIELDS}
         kept = {name: value for name, value in values.items() if value is not False and value != {}}
         return CANONICAL.encode({CHECKSUM: self.checksum, **kept})
 
     @classmethod
     def from_line(cls, line: str) -> LedgerEntry:
-        """Read a line written by `to_line`, or one without a checksum, as earlier versions wrote it.
+        """Read a line written by `to_line`, or a line without a checksum from an earlier version.
 
-        Raises ValueError that says what is wrong with it.
+        Raises ValueError with the reason if the line is not valid.
         """
         try:
             values = json.loads(line)
@@ -108,10 +108,11 @@ class LedgerEntry:
 
 
 CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+"""The JSON encoding of shipped lines and checksums. Another encoding would change both."""
 
 
 def write_extra(extra: Mapping[str, object]) -> str:
-    """Write an entry's `extra` as JSON, always the same for the same values."""
+    """Write an entry's `extra` as canonical JSON: equal values give equal text."""
     return CANONICAL.encode(dict(extra)) if extra else "{}"
 
 
@@ -119,21 +120,21 @@ def compute_checksum(
     key: str, text: str, finish_reason: str, prompt_tokens: int, completion_tokens: int, estimated: bool,
     extra: str,
 ) -> str:  # fmt: skip
-    """Compute the checksum of an entry's reproducible fields: half of a SHA-256. extra: as JSON."""
+    """Compute the checksum of an entry's reproducible fields: half of a SHA-256. `extra`: JSON text."""
     fields = [key, text, finish_reason, prompt_tokens, completion_tokens, bool(estimated), extra]
     return hashlib.sha256(CANONICAL.encode(fields).encode()).hexdigest()[:32]
 
 
 def is_count(value: object) -> TypeGuard[int]:
-    """Return whether a value may be a number of tokens."""
+    """Return whether a value is a possible number of tokens."""
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MAX_TOKENS
 
 
 def check_values(value: object) -> None:
-    """Raise ValueError for what no ledger can hold.
+    """Raise ValueError if a value cannot be stored in a ledger.
 
-    That is text that is not UTF-8, a number that is not finite or has more than 64 bits, and values that
-    are nested too deeply.
+    These values cannot be stored: text that is not valid UTF-8, numbers that are not finite or have more than
+    64 bits, and values nested more than DEEPEST levels deep.
     """
     level = [value]
     for _ in range(DEEPEST):
@@ -143,7 +144,7 @@ def check_values(value: object) -> None:
                 below += member
                 below += member.values()
             elif isinstance(member, list):
-                if set(map(type, member)) == {float}:  # a vector, whose members need not be looked at singly
+                if set(map(type, member)) == {float}:  # an embedding: check its sum, not each member
                     below.append(sum(member))
                 else:
                     below += member
@@ -168,8 +169,9 @@ def _check_value(value: object) -> None:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate a text's tokens as a quarter of its bytes, at least one.
+    """Estimate a text's tokens as a quarter of its UTF-8 bytes, at least 1.
 
-    A quarter of its characters would be far too few for non-Latin scripts, and the budget relies on it.
+    The budget relies on this estimate. A quarter of the characters would be far too few for non-Latin
+    scripts.
     """
     return max(1, len(text.encode("utf-8", "replace")) // 4)

@@ -1,8 +1,8 @@
-"""The ledger: every model call ever made, by the hash of its request.
+"""The ledger: a store of every model call ever made, by the hash of its request.
 
-It has two layers. Shipped ledgers are read-only and looked up first: a replay then gives the project's
-bytes, whatever else was recorded. The live ledger is one SQLite file that all processes of a user share, or a
-PostgreSQL database that several machines share.
+The ledger has two layers. Shipped ledgers are read-only and are looked up first, so that a replay produces
+the project's published bytes, whatever else was recorded. The live ledger is one SQLite file that all
+processes of a user share, or a PostgreSQL database that several machines share.
 """
 
 from __future__ import annotations
@@ -37,17 +37,18 @@ from tasks.models.recording.shipped import iterate_shipped, read_shipped
 from tasks.models.recording.stores import CallLocks, open_store
 
 ROOM = 1 << 20
-"""Bytes that are written and removed before a call is paid, to detect a full disk in time."""
+"""Number of bytes that are written and removed before a call is paid for, to detect a full disk in time."""
 IMPORTED_AT_ONCE, IMPORTED_CHARACTERS = 1_000, 10_000_000
-"""How many entries of a shipped ledger are held in memory, and of how much text."""
+"""Limits of entries, and of characters of text, that an import keeps in memory before it commits them."""
 INSERT_UNFINISHED = "INSERT INTO unfinished VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 NOTED_AT_ONCE = 200
-"""So many calls that were found recorded wait to be noted, since nothing was paid for them now."""
+"""Number of reused calls that are noted in one commit. A crash may lose such notes, but no payment, because
+this run did not pay for the calls."""
 
 
 @dataclass(frozen=True)
 class PossiblyPaid:
-    """A sent call without a usable reply, for which the provider may have charged."""
+    """A call that was sent and got no usable reply, but for which the provider may have charged."""
 
     key: str
     model: str
@@ -59,10 +60,11 @@ class PossiblyPaid:
 
 @dataclass(frozen=True)
 class OpenBatch:
-    """A batch that was submitted, or was about to be (`id` is empty), and is not collected yet."""
+    """A batch that is not collected yet. `id` is empty until the provider has confirmed the batch."""
 
     token: str
-    """A random name in the batch's metadata, to find a batch whose id was lost with its process."""
+    """A random name in the batch's metadata, by which a batch is found if its process ended before it
+    recorded the id."""
     model: str
     id: str
     keys: tuple[str, ...]
@@ -71,7 +73,7 @@ class OpenBatch:
 
 @dataclass(frozen=True)
 class ModelStats:
-    """The live calls of one model, with or without the Batch API; `model` is empty if unknown."""
+    """Counts of one model's live calls, with or without the Batch API; `model` is empty if unknown."""
 
     model: str
     batch: bool
@@ -82,7 +84,10 @@ class ModelStats:
 
 @dataclass(frozen=True)
 class LedgerStats:
-    """The size of a ledger, in calls and tokens. unanswered_calls: those that a live run asks again."""
+    """The size of a ledger in calls, tokens and bytes.
+
+    `unanswered_calls`: calls that a live run asks again.
+    """
 
     path: str
     live_calls: int
@@ -97,12 +102,13 @@ class LedgerStats:
 
 
 class Ledger:
-    """Shipped ledgers over a live one. Safe for threads and for several processes on one live ledger."""
+    """The shipped ledgers and the live ledger of a run. Threads and processes may share a live ledger."""
 
     def __init__(self, live: Address, shipped: Sequence[Path] = ()) -> None:
-        """Open the live ledger (made if missing) and read the shipped ones.
+        """Open the live ledger (created if missing) and read the shipped ledgers.
 
-        Raises BadInput for what is not a ledger, DatabaseGone if the live one's server is not there.
+        Raises BadInput if a file or database is not a ledger, and DatabaseGone if the database server cannot
+        be reached.
         """
         self.address = live
         self._shipped: dict[str, LedgerEntry] = {}
@@ -113,9 +119,9 @@ class Ledger:
         self._replaced = set(self.list_asked_again(ANY, ANY)) if self._shipped else set()
 
     def get(self, key: str) -> LedgerEntry | None:
-        """Look up a call: shipped first, then live. Raises BadInput for one that is damaged.
+        """Look up a call in the shipped ledgers, then in the live one. Raises BadInput for a damaged entry.
 
-        A shipped call gives way to a live one if it has no answer, or was asked again.
+        A live call replaces a shipped call that has no answer or that was asked again.
         """
         shipped = self._shipped.get(key)
         if shipped is not None and not shipped.is_unanswered and key not in self._replaced:
@@ -123,13 +129,13 @@ class Ledger:
         return _read_row(self.address, next(self._store.select(SELECT_CALL, (key,)), None)) or shipped
 
     def require_room(self) -> None:
-        """Write ROOM bytes beside the ledger's file, or into its tables, and remove them.
+        """Write ROOM bytes next to the ledger's file, or into its tables, and remove them.
 
-        Without it, a full disk, or a server that lets us read alone, is found only when a reply has been paid
-        for. Raises BadInput, or DatabaseGone, if they cannot be written.
+        Without this check, a full disk or a read-only database would be found only after a reply has been
+        paid for. Raises BadInput or DatabaseGone if the bytes cannot be written.
         """
         if not isinstance(self.address, Path):
-            # Random, since PostgreSQL packs what repeats.
+            # The data is random because PostgreSQL compresses repeated data.
             row = (f"room-{secrets.token_hex(8)}", "", secrets.token_hex(ROOM // 2), 0, 0, 0.0)
             delete = ("DELETE FROM possibly_paid WHERE key = ?", row[:1])
             self._committer.submit([(INSERT_POSSIBLY_PAID, row), delete]).result()
@@ -145,21 +151,21 @@ class Ledger:
             raise BadInput(self.address, what, hint=hint) from error
 
     def open_locks(self) -> CallLocks:
-        """Open the locks on the live ledger's calls; the caller closes them before the ledger."""
+        """Open the locks on the live ledger's calls; the caller closes the locks before the ledger."""
         return self._store.open_locks()
 
     def put(self, entry: LedgerEntry) -> None:
-        """Record a call; it is on disk on return. A call that is already there stays as it is."""
+        """Record a call; it is on disk on return. An answer that is already recorded is not replaced."""
         self.put_many([entry])
 
     def put_many(self, entries: Iterable[LedgerEntry]) -> None:
-        """Record calls in one commit, which is on disk on return."""
+        """Record calls in one commit; they are on disk on return."""
         self._committer.submit([(INSERT_CALL, _write_row(entry)) for entry in entries]).result()
 
     def import_shipped(self, path: Path) -> int:
-        """Copy a shipped ledger's calls, which may be many; return how many it has.
+        """Copy all calls of a shipped ledger into the live one; return the number of calls in the file.
 
-        Raises BadInput for a file of which any line is bad; then nothing is copied.
+        The file may be larger than memory. Raises BadInput if any line is not valid; then nothing is copied.
         """
         for _ in iterate_shipped(path):
             pass
@@ -178,7 +184,7 @@ class Ledger:
     ) -> None:
         """Record calls without blocking the event loop; they are on disk on return.
 
-        again: project, stage and key of those that are asked again: they replace what is there.
+        `again`: (project, stage, key) of the calls that were asked again; they replace recorded answers.
         """
         replaced = {key for _, _, key in again}
         statements: list[Statement] = [
@@ -196,11 +202,11 @@ class Ledger:
         return [key for (key,) in self.read(query, (project, stage))]
 
     def forget_asked_again(self, project: str, stage: str) -> None:
-        """Forget which calls a stage has asked again: it has finished."""
+        """Delete the list of calls that a stage has asked again, because the stage has finished."""
         self.submit([("DELETE FROM asked_again WHERE project = ? AND stage = ?", (project, stage))])
 
     def record_possibly_paid(self, call: PossiblyPaid) -> None:
-        """Record that a call may have been charged without an answer."""
+        """Record a call that the provider may have charged for although no answer was received."""
         row = (call.key, call.model, call.problem, call.prompt_tokens, call.max_tokens, call.at)
         self._committer.submit([(INSERT_POSSIBLY_PAID, row)])
 
@@ -211,19 +217,19 @@ class Ledger:
         return [PossiblyPaid(*row) for row in rows]
 
     async def book_batch(self, batch: OpenBatch) -> None:
-        """Record an open batch, or its id once it is known; it is on disk on return."""
+        """Record an open batch, or add its id once it is known; it is on disk on return."""
         row = (batch.token, batch.model, batch.id, json.dumps(batch.keys), batch.at)
         future = self._committer.submit([(INSERT_BATCH, row)])
         await asyncio.shield(asyncio.wrap_future(future))
 
     async def close_batch(self, token: str, entries: Iterable[LedgerEntry] = ()) -> None:
-        """Record a batch's answers and that it is collected, in one commit."""
+        """Record a batch's answers and remove it from the open batches, in one commit."""
         inserts = [(INSERT_CALL, _write_row(entry)) for entry in entries]
         future = self._committer.submit([*inserts, ("DELETE FROM batches WHERE token = ?", (token,))])
         await asyncio.shield(asyncio.wrap_future(future))
 
     def list_batches(self) -> list[OpenBatch]:
-        """List the batches that are not collected yet, oldest first."""
+        """List the batches that are not collected yet, oldest first. Raises BadInput if one is damaged."""
         rows = self._store.select("SELECT token, model, id, keys, at FROM batches ORDER BY at, token")
         try:
             return [
@@ -234,31 +240,31 @@ class Ledger:
             raise BadInput(self.address, "an open batch is damaged", hint="restore the ledger") from error
 
     def iterate(self) -> Iterator[LedgerEntry]:
-        """Yield the live entries by key. Raises BadInput for one that is damaged."""
+        """Yield the live entries, sorted by key. Raises BadInput if an entry is damaged."""
         for row in self._store.scan(SELECT_CALLS):
             if (entry := _read_row(self.address, row)) is not None:
                 yield entry
 
     def list_damaged(self) -> list[str]:
-        """List the keys of the live entries that do not have their checksums, sorted."""
+        """List the keys of the live entries that do not match their checksums, sorted."""
         self._committer.flush()
         rows = self._store.scan(SELECT_CALLS)
         return [row[0] for row in rows if not _is_sound(row)]
 
     def delete(self, keys: Iterable[str]) -> None:
-        """Delete live entries."""
-        # By its bytes, since a damaged key may be no text.
+        """Delete live entries by key."""
+        # Keys are compared as bytes, because a damaged key may not be valid text.
         delete = f"DELETE FROM calls WHERE {self._store.key_bytes} = ?"  # noqa: S608 - the engine's own words
         self._committer.submit([(delete, (key.encode("utf-8", "surrogateescape"),)) for key in keys]).result()
 
     def shipped_keys(self) -> frozenset[str]:
-        """Return the keys in the shipped ledgers."""
+        """Return the keys of all calls in the shipped ledgers."""
         return frozenset(self._shipped)
 
     def prune(self, before: float, *, model: str | None = None, dry_run: bool = False) -> list[ModelStats]:
         """Delete live entries recorded before a time (Unix seconds); return their counts by model.
 
-        model: delete only entries of this model.
+        `model`: delete only entries of this model. `dry_run`: only count.
         """
         found = self.count_models(before, model)
         if not dry_run and found:
@@ -281,16 +287,16 @@ class Ledger:
         return [ModelStats(name, bool(batch), *counts) for name, batch, *counts in rows]
 
     def submit(self, statements: Iterable[Statement]) -> None:
-        """Hand over statements that belong together; on disk they come before what is handed over later."""
+        """Queue SQL statements for one commit; they reach the disk before any that are queued later."""
         self._committer.submit(list(statements))
 
     def read(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
-        """Read rows, of what was handed over before too."""
+        """Read rows with a query, including rows written by statements that were queued before."""
         self._committer.flush()
         return list(self._store.select(query, values))
 
     def stats(self) -> LedgerStats:
-        """Count the entries. Tokens are those of the live calls."""
+        """Count the entries. The token counts cover the live calls only."""
         self._committer.flush()
         ((calls, prompt, completion, estimated, unanswered),) = self._store.select(COUNT_CALLS)
         ((possibly_paid,),) = self._store.select("SELECT count(*) FROM possibly_paid")
@@ -321,7 +327,7 @@ class Ledger:
 
 
 def _choose(before: float, model: str | None) -> tuple[str, tuple[object, ...]]:
-    """Write the condition that chooses what was recorded before a time, of one model if it is named."""
+    """Write an SQL condition for calls recorded before a time, and of one model if it is given."""
     return ("at < ?", (before,)) if model is None else ("at < ? AND model = ?", (before, model))
 
 
@@ -332,7 +338,7 @@ def _write_row(entry: LedgerEntry) -> tuple[object, ...]:
 
 
 def _is_sound(row: tuple[Any, ...]) -> bool:
-    """Return whether a row has its checksum; of one that was recorded without, whether it can be read."""
+    """Return whether a row matches its checksum, or can be read if it was recorded without a checksum."""
     extra, checksum = row[6], row[-1]
     try:
         if checksum:
@@ -359,19 +365,26 @@ def _read_row(address: Address, row: tuple[Any, ...] | None) -> LedgerEntry | No
 
 
 class Unfinished:
-    """Notes what one stage of a project asks, until it has finished.
+    """Notes in the live ledger which calls one stage of a project uses, until the stage has finished.
 
-    A finished stage's artifact names its calls. Of one that is still at work, or was stopped, the live ledger
-    alone knows them, by what they asked and not by whom: the table `unfinished` says whose they are.
+    The artifact of a finished stage names its calls. The calls of a stage that is running or was stopped are
+    only in the live ledger, which does not record who asked. The table `unfinished` stores their project and
+    stage.
     """
 
     def __init__(self, ledger: Ledger, project: str, stage: str) -> None:
-        """project: its folder; projects of one user share a ledger, and have stages of the same names."""
+        """Start with no notes.
+
+        `project`: the project's folder; a stage may have this name in other projects.
+        """
         self._ledger, self._project, self._stage = ledger, project, stage
         self._waiting: set[str] = set()
 
     def note(self, keys: Iterable[str], *, asked: bool) -> None:
-        """Note calls that the stage uses. asked: they are about to be asked, so they must not be lost."""
+        """Note calls that the stage uses.
+
+        `asked`: write the notes now, because the calls will be paid for.
+        """
         self._waiting.update(keys)
         if asked or len(self._waiting) >= NOTED_AT_ONCE:
             rows = [(self._project, self._stage, key) for key in sorted(self._waiting)]
@@ -379,16 +392,16 @@ class Unfinished:
             self._ledger.submit((INSERT_UNFINISHED, row) for row in rows)
 
     def forget(self) -> None:
-        """Forget the stage's calls: it has finished."""
+        """Delete the notes on the stage's calls, because the stage has finished."""
         self._waiting.clear()
         chosen = (self._project, self._stage)
         self._ledger.submit([("DELETE FROM unfinished WHERE project = ? AND stage = ?", chosen)])
 
 
 def list_unfinished(ledger: Ledger, project: str, flow: str) -> list[str]:
-    """List the keys that a flow's unfinished stages have used, sorted; a call may not be answered yet."""
+    """List the keys of calls that a flow's unfinished stages use, sorted; some may not be answered yet."""
     rows = ledger.read(
         "SELECT DISTINCT key FROM unfinished WHERE project = ? AND stage >= ? AND stage < ? ORDER BY key",
-        (project, f"{flow}-", f"{flow}."),  # "." comes next after "-": what begins with the flow's name
+        (project, f"{flow}-", f"{flow}."),  # "." follows "-" in ASCII, so this matches the prefix
     )
     return [key for (key,) in rows]

@@ -1,4 +1,4 @@
-"""Find the live ledger: a SQLite file or a PostgreSQL database, whose password is never part of the URL."""
+"""Find the live ledger: a SQLite file, or a PostgreSQL database. Its URL must not contain a password."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ SCHEMES = frozenset({"postgresql", "postgres"})
 PASSWORD_HINT = "put it into PGPASSWORD or ~/.pgpass"  # noqa: S105 - where it belongs
 
 Address = Path | str
-"""A file's path, or the URL of a database."""
+"""The path of a SQLite file, or the URL of a PostgreSQL database."""
 
 
 def find_ledger(setting: str | None = None) -> Address:
     """Return the live ledger's address: BENCHLOOM_LEDGER, else the setting, else in the user's data folder.
 
-    Raises BadInput for an address that no ledger can have.
+    Raises BadInput or ValueError if the address is not valid.
     """
     if named := os.environ.get("BENCHLOOM_LEDGER"):
         try:
@@ -33,7 +33,10 @@ def find_ledger(setting: str | None = None) -> Address:
 
 
 def read_address(text: str) -> Address:
-    """Read an address. Raises ValueError, which never repeats it: it may hold a password."""
+    """Read an address. Raises ValueError if it is not valid.
+
+    The error message never repeats the address, because it may contain a password.
+    """
     if "://" not in text:
         return Path(text).expanduser()
     try:
@@ -43,7 +46,7 @@ def read_address(text: str) -> Address:
         raise ValueError("is not a database URL (postgresql://user@host/database)") from None
     if parts.scheme not in SCHEMES:
         raise ValueError("must be a file's path or postgresql://user@host/database")
-    # passfile names a file; password and sslpassword are secrets.
+    # The option passfile names a file, but password and sslpassword contain secrets.
     if has_password or any("password" in name.lower() for name, _ in parse_qsl(parts.query)):
         raise ValueError(f"holds a password: {PASSWORD_HINT}")
     return text

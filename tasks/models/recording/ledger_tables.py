@@ -36,12 +36,13 @@ REPLACE_CALL = (
     "ON CONFLICT (key) DO UPDATE SET "
     + ", ".join(f"{column} = excluded.{column}" for column in COLUMNS.split(", ")[1:])
 )
-"""A call that is there is replaced: it was asked again on purpose."""
+"""Inserts a call or replaces the recorded one, for calls that are deliberately asked again."""
 INSERT_CALL = f"{REPLACE_CALL} WHERE calls.finish_reason = '{UNANSWERED}'"
-"""A call that is there stays as it is; what had no answer may get one later."""
+"""Inserts a call; a recorded call is replaced only if it has no answer."""
 INSERT_ASKED_AGAIN = "INSERT INTO asked_again VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 ANY = ""
-"""Project and stage of the mark that stays: the call was replaced, so that it comes before a shipped one."""
+"""Project and stage of a permanent mark. It says that the call was asked again, so that the live answer is
+used instead of a shipped one."""
 INSERT_POSSIBLY_PAID = "INSERT INTO possibly_paid VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_BATCH = (
     "INSERT INTO batches VALUES (?, ?, ?, ?, ?) ON CONFLICT (token) DO UPDATE SET "

@@ -1,4 +1,4 @@
-"""A connection to the PostgreSQL database of a ledger that reconnects when it is lost."""
+"""A connection to a ledger's PostgreSQL database that reconnects after it is lost."""
 
 from __future__ import annotations
 
@@ -23,44 +23,48 @@ from tasks.models.incoming import plain
 Connection = psycopg.Connection[tuple[Any, ...]]
 Result = TypeVar("Result")
 BYTEA = 17
+"""The object id of PostgreSQL's type for bytes."""
 OPTIONS = {
     "application_name": "benchloom", "connect_timeout": 10,
-    # A server that went without a word is noticed within half a minute.
+    # A server that disappears silently is detected within half a minute.
     "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 25_000,
 }  # fmt: skip
-"""Options of every connection, unless the address has others."""
+"""Default options of every connection; the ledger's address can override them."""
 PATIENCE_S = 10.0
-"""So long a server may be away, as when it is restarted."""
+"""How long a lost connection is retried, in seconds; a server's restart should take less."""
 RETRY_S = 0.3
+"""Seconds between two attempts to reconnect."""
 SILENT_S = 60.0
-"""So long a statement may go without an answer: keepalives do not see a proxy that passes nothing on."""
+"""Maximum time in seconds without an answer to a statement. Keepalives do not detect a proxy that forwards
+nothing."""
 SERVER_OPTIONS = {
     "tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
     "tcp_user_timeout": "25000",
 }  # fmt: skip
-"""Settings of every session: a process whose machine is gone must not hold its calls for hours."""
-# What it warns of, a connection that was lost within a transaction, is raised as well.
+"""Settings of every session, so that the server detects a client whose machine is gone. Its locks on calls
+would otherwise last for hours."""
+# Psycopg logs a warning about a connection lost in a transaction, but raises the same error, too.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 
 class TextDumper(Dumper):
-    """Writes text as bytes: a column of PostgreSQL's text could hold no NUL and no half surrogate pair."""
+    """Writes text as bytes, because a text column of PostgreSQL cannot store NUL or half a surrogate pair."""
 
     format = pq.Format.BINARY
     oid = BYTEA
 
     def dump(self, obj: str) -> bytes:
-        """Encode a text."""
+        """Encode a text as UTF-8 bytes."""
         return obj.encode("utf-8", "surrogatepass")
 
 
 class TextLoader(Loader):
-    """Reads text that was written as bytes. Bytes that are no text make an entry damaged, as in a file."""
+    """Reads text that was stored as bytes. Bytes that are not valid UTF-8 make their entry damaged."""
 
     format = pq.Format.BINARY
 
     def load(self, data: Buffer) -> str:
-        """Decode a text."""
+        """Decode UTF-8 bytes; invalid bytes become surrogates."""
         raw = bytes(data)
         try:
             return raw.decode("utf-8", "surrogatepass")
@@ -69,7 +73,7 @@ class TextLoader(Loader):
 
 
 class PostgresSession:
-    """A connection of a process. Safe for threads."""
+    """A process's connection to the database, opened on first use. Thread-safe."""
 
     def __init__(
         self,
@@ -78,23 +82,29 @@ class PostgresSession:
         patience_s: float = PATIENCE_S,
         on_loss: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """greet: called with every new connection. patience_s: how long a lost one is tried for."""
+        """Store the settings; the first `run` opens the connection.
+
+        `greet`: called with every new connection. `patience_s`: how long to retry a lost connection, in
+        seconds. `on_loss`: called with a description if the connection is lost.
+        """
         self._address, self._greet, self._patience_s, self._on_loss = address, greet, patience_s, on_loss
         self._mutex = threading.Lock()
         self._connection: Connection | None = None
         self._watched: Connection | None = None
-        """The one that is open, or just being greeted."""
+        """The connection that is open or being greeted, for the watcher thread."""
         self._since: float | None = None
-        """When the statement under way began, on our clock."""
+        """Start of the running statement, in seconds of the monotonic clock; None if no statement is
+        running."""
         self._closed = threading.Event()
         self._watcher: threading.Thread | None = None
         self._gone = True
-        """No server was there at the last try: whoever comes next tries once, and does not wait."""
+        """Whether the last attempt found no server. The next statement then tries to connect only once."""
 
     def run(self, work: Callable[[Connection], Result]) -> Result:
-        """Do a piece of work that may be done twice: again where the connection is lost under it.
+        """Run a function with the connection; run it again if the connection is lost meanwhile.
 
-        Raises DatabaseGone if no server is there, BadInput for what it refuses.
+        The function must be safe to run twice. Raises DatabaseGone if the server cannot be reached, and
+        BadInput if the server refuses a statement.
         """
         with self._mutex, reporting(self._address):
             ends = time.monotonic() + (0.0 if self._gone else self._patience_s)
@@ -103,7 +113,7 @@ class PostgresSession:
                     self._since = time.monotonic()
                     return work(self._open())
                 except (errors.DeadlockDetected, errors.SerializationFailure):
-                    continue  # the server has undone it, so that another process could go on
+                    continue  # the server has rolled it back in favour of another process
                 except psycopg.Error as error:
                     if self._connection is not None and not self._connection.closed:
                         raise
@@ -118,7 +128,7 @@ class PostgresSession:
                 time.sleep(RETRY_S)
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection and end the watcher thread."""
         with self._mutex:
             if self._connection is not None:
                 self._connection.close()
@@ -142,7 +152,7 @@ class PostgresSession:
         return self._connection
 
     def _end_silence(self) -> None:
-        """Shut a connection under which nothing was heard for `SILENT_S`: the statement then raises."""
+        """Shut down a connection that was silent for `SILENT_S`, so that its statement raises an error."""
         while not self._closed.wait(SILENT_S / 10):
             since, watched = self._since, self._watched
             if since is not None and watched is not None and time.monotonic() - since > SILENT_S:
@@ -150,7 +160,7 @@ class PostgresSession:
 
 
 def connect(address: str) -> Connection:
-    """Open a connection whose statements are committed one by one. Raises psycopg.Error."""
+    """Open a connection in autocommit mode. Raises psycopg.Error."""
     options = {**OPTIONS, **conninfo.conninfo_to_dict(address)}
     connection = psycopg.connect(**options, autocommit=True)  # type: ignore[arg-type] # options by their names
     connection.adapters.register_dumper(str, TextDumper)
@@ -159,20 +169,20 @@ def connect(address: str) -> Connection:
 
 
 def set_keepalives(connection: Connection) -> None:
-    """Let the server notice, too, that the other side has gone without a word."""
-    with suppress(errors.InvalidParameterValue, errors.InsufficientPrivilege):  # not every platform has them
+    """Set options so that the server detects a client that disappears silently."""
+    with suppress(errors.InvalidParameterValue, errors.InsufficientPrivilege):  # not on every platform
         for name, value in SERVER_OPTIONS.items():
             connection.execute(f"SELECT set_config('{name}', '{value}', false)".encode())
 
 
 def shut(connection: Connection) -> None:
-    """Shut a connection's socket, whatever another thread waits for on it."""
+    """Shut down a connection's socket, even while another thread waits on the connection."""
     with suppress(OSError, psycopg.Error), socket.socket(fileno=os.dup(connection.fileno())) as handle:
         handle.shutdown(socket.SHUT_RDWR)
 
 
 def make_durable(connection: Connection) -> None:
-    """Let what is committed be on the server's disk, whatever the server is set to."""
+    """Make commits wait for the server's disk, even if the server's default is not to wait."""
     connection.execute(
         "SELECT set_config('synchronous_commit', 'on', false) "
         "WHERE current_setting('synchronous_commit') = 'off'"
@@ -181,7 +191,7 @@ def make_durable(connection: Connection) -> None:
 
 @contextmanager
 def reporting(address: str) -> Iterator[None]:
-    """Raise psycopg's errors as ours, in one line."""
+    """Convert psycopg's errors inside the `with` block to the project's own errors, in one line."""
     try:
         yield
     except psycopg.Error as error:
@@ -189,7 +199,7 @@ def reporting(address: str) -> Iterator[None]:
 
 
 def wrap(address: str, error: psycopg.Error) -> BenchloomError:
-    """Make our error of psycopg's: a server that cannot be reached, or what it refuses."""
+    """Convert a psycopg error: to DatabaseGone if the server cannot be reached, otherwise to BadInput."""
     state = error.sqlstate or ""
     lost = isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
     if lost and (not state or state.startswith(("08", "57P"))):
@@ -201,11 +211,11 @@ def wrap(address: str, error: psycopg.Error) -> BenchloomError:
 
 
 def describe(error: psycopg.Error) -> str:
-    """Write an error's message as a part of one line."""
+    """Return an error's message as printable text in one line."""
     return plain(error.diag.message_primary or str(error)) or type(error).__name__
 
 
 @cache
 def translate(query: str) -> bytes:
-    """Write a statement with psycopg's marks of values."""
+    """Replace the placeholders `?` of a statement with psycopg's `%s`."""
     return query.replace("?", "%s").encode()

@@ -1,4 +1,4 @@
-"""The live layer of a ledger as a PostgreSQL database, for the processes of several machines."""
+"""The live layer of a ledger as a PostgreSQL database, shared by processes on several machines."""
 
 from __future__ import annotations
 
@@ -23,43 +23,46 @@ from tasks.models.recording.postgres_session import (
 )
 
 TYPES = {"TEXT": "BYTEA", "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", " WITHOUT ROWID": ""}
-"""Words of the schema -> PostgreSQL's."""
+"""Words of the SQLite schema -> words for PostgreSQL."""
 TABLES = "unnest(ARRAY['calls', 'possibly_paid', 'batches', 'unfinished', 'asked_again', 'claims']) AS name"
 PREPARING = 4_711_000_004_711
-"""The lock of whoever makes the tables: `IF NOT EXISTS` fails where two make one at a time."""
+"""The number of the advisory lock for creating the tables. `CREATE TABLE IF NOT EXISTS` fails if two
+processes create the same table at once."""
 FETCHED_AT_ONCE = 500
+"""Number of rows that a server-side cursor fetches at a time."""
 WRITING_PATIENCE_S = 60.0
-"""A paid reply is worth a longer wait for the server."""
+"""Seconds to wait for the server when writing: longer than for reads, so that a paid reply is not lost."""
 CLAIMS = """
 CREATE TABLE IF NOT EXISTS claims (
     key BYTEA PRIMARY KEY, holder BIGINT NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 """
 DEAD = "pg_try_advisory_xact_lock(holder)"
-"""Whether no connection of the holder is left."""
+"""SQL condition: the process that holds the claim has no connection left."""
 AT_LEISURE = "set_config('synchronous_commit', 'off', true) = 'off'"
-"""Lets one statement's commit wait for no disk: a release that a crash undid is made good on reconnecting."""
+"""SQL condition, always true, that lets a statement commit without waiting for the disk. If a crash undoes a
+release, the process repeats the release when it reconnects."""
 GRACE_S = 5.0
-"""So long a holder must have been without a connection, in seconds, before its calls are taken over."""
+"""Seconds that a holder must have been without a connection before its calls are taken over."""
 WATCH_S = 1.0
-"""How often a process looks whether its connection is still there, in seconds."""
+"""Interval in seconds at which a process checks that its connection still works."""
 log = logging.getLogger(__name__)
 
 
 class PostgresStore:
-    """A database; all threads of a process read by one connection and commit by another."""
+    """A PostgreSQL database. A process reads through one connection and commits through another."""
 
     key_bytes = "key"
 
     def __init__(self, address: str) -> None:
-        """Open the database. Raises BadInput if it cannot hold a ledger, DatabaseGone without a server."""
+        """Open the database. Raises BadInput if it is not usable, DatabaseGone if it is not reachable."""
         self._address = address
         self._holder = secrets.randbits(62)
         self._reader = PostgresSession(address, self._greet)
         self._reader.run(_prepare)
 
     def select(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
-        """Return rows; see `Store`."""
+        """Return the rows of a query; see `Store`."""
         return iter(
             self._reader.run(
                 lambda connection: connection.execute(translate(query), values, binary=True).fetchall()
@@ -67,7 +70,7 @@ class PostgresStore:
         )
 
     def scan(self, query: str) -> Iterator[tuple[Any, ...]]:
-        """Yield rows from a cursor on the server, in a connection of its own; see `Store`."""
+        """Yield rows from a server-side cursor on a separate connection; see `Store`."""
         with (
             reporting(self._address),
             connect(self._address) as connection,
@@ -78,29 +81,29 @@ class PostgresStore:
             yield from cursor.execute(translate(query))
 
     def open_writer(self) -> PostgresWriter:
-        """Open a connection that commits."""
+        """Open the connection that commits."""
         return PostgresWriter(PostgresSession(self._address, self._greet_writer, WRITING_PATIENCE_S))
 
     def open_locks(self) -> PostgresLocks:
-        """Open the locks on calls, which are rows of the database."""
+        """Open the locks on calls; each lock is a row in the database."""
         return PostgresLocks(self._address, self._holder)
 
     def compact(self) -> None:
-        """Delete old claims of processes that have ended; the server reuses the room of rows by itself."""
+        """Delete old claims of ended processes. The server reuses the space of deleted rows by itself."""
         self._reader.run(delete_old_claims)
 
     def measure(self) -> int:
-        """Measure the bytes of the tables and their indexes."""
+        """Return the size of the tables and their indexes in bytes."""
         query = f"SELECT CAST(sum(pg_total_relation_size(to_regclass(name))) AS BIGINT) FROM {TABLES}"  # noqa: S608 - constant names
         ((size,),) = self.select(query)
         return int(size)
 
     def close(self) -> None:
-        """Close the connection that reads."""
+        """Close the connection for reading."""
         self._reader.close()
 
     def _greet(self, connection: Connection) -> None:
-        """Show by every connection that the process lives, so that losing one of them gives no call away."""
+        """Lock the process's number on every connection, so that losing one of them releases no call."""
         connection.execute("SELECT pg_advisory_lock_shared(%s)", (self._holder,))
 
     def _greet_writer(self, connection: Connection) -> None:
@@ -109,15 +112,15 @@ class PostgresStore:
 
 
 class PostgresWriter:
-    """The connection that commits."""
+    """The connection through which a process commits."""
 
     def __init__(self, session: PostgresSession) -> None:
         self._session = session
 
     def commit(self, statements: Sequence[Statement]) -> None:
         """Run statements in one transaction; it is on the server's disk on return."""
-        # Lost at its very end, a commit is made twice: calls stay as they are, and a possibly paid one may
-        # be booked a second time.
+        # If the connection is lost at the very end, the transaction runs twice. Calls are not changed by
+        # that, but a possibly paid call may be recorded twice.
         if statements:
             self._session.run(lambda connection: _commit(connection, statements))
 
@@ -133,7 +136,7 @@ def _commit(connection: Connection, statements: Sequence[Statement]) -> None:
 
 
 def _prepare(connection: Connection) -> None:
-    """Make the tables where one is missing: an account that may not make any can use those there are."""
+    """Create the tables if one is missing; an account without that right can use existing tables."""
     missing = connection.execute(f"SELECT name FROM {TABLES} WHERE to_regclass(name) IS NULL".encode())  # noqa: S608 - constant names
     if not missing.fetchall():
         return
@@ -146,20 +149,25 @@ def _prepare(connection: Connection) -> None:
 
 
 class PostgresLocks:
-    """The locks that one process holds on calls. Safe for threads.
+    """The locks that one process holds on calls. Thread-safe.
 
-    A lock is a row that names its holder: a number that a process drew, on which each of its connections has
-    an advisory lock. The server drops those when the process ends, however that ends, and then another may
-    take the row. Were the lock on the call itself an advisory lock, a process that loses its connection while
-    its call is under way would lose the call to another one, which would pay for it again.
+    A lock is a row that contains the number of its holder. Each process draws a random number, and each of
+    its connections holds an advisory lock on that number. When the process ends for any reason, the server
+    drops the advisory locks, and another process may then take over the row.
+
+    The calls themselves have no advisory locks: a process that loses its connection during a call would lose
+    the lock, and another process would pay for the call again.
     """
 
     def __init__(self, address: str, holder: int) -> None:
-        """holder: the process's number, on which its other connections have their locks."""
+        """Store the settings; the first lock opens the connection.
+
+        `holder`: the random number of this process; its other connections hold advisory locks on it, too.
+        """
         self._address, self._holder = address, holder
         self._held: set[str] = set()
         self._missed: dict[int, tuple[float, float]] = {}
-        """When holders were first and last seen without a connection, on our clock."""
+        """Holder -> when it was first and last seen without a connection, on our monotonic clock."""
         self._dead: set[int] = set()
         self._session = PostgresSession(address, self._greet, on_loss=self._tell_loss)
         self._lost = False
@@ -167,18 +175,18 @@ class PostgresLocks:
         self._watcher: threading.Thread | None = None
 
     def acquire(self, key: str) -> bool:
-        """Lock a call; return False if another process holds it; see `CallLocks`. Raises DatabaseGone."""
+        """Lock a call; return False if another process holds it (see `CallLocks`). Raises DatabaseGone."""
         if self._watcher is None:
             self._watcher = threading.Thread(target=self._watch, name="locks", daemon=True)
             self._watcher.start()
         return self._session.run(lambda connection: self._claim(connection, key))
 
     def release(self, key: str) -> None:
-        """Release a lock, if it is held."""
+        """Release a lock if this process holds it."""
         if key not in self._held:
             return
         self._held.discard(key)
-        with suppress(BenchloomError):  # without a connection it is released by the next one
+        with suppress(BenchloomError):  # if the connection is lost, the next one releases the lock
             self._session.run(
                 lambda connection: connection.execute(
                     f"DELETE FROM claims WHERE key = %s AND holder = %s AND {AT_LEISURE}",  # noqa: S608 - constant words
@@ -187,12 +195,12 @@ class PostgresLocks:
             )
 
     def close(self) -> None:
-        """Release all locks."""
+        """Release all locks and end the watcher thread."""
         self._stopping.set()
         if self._watcher is not None:
             self._watcher.join()
             self._held.clear()
-            with suppress(BenchloomError):  # the server drops what its holder does not hold
+            with suppress(BenchloomError):  # the locks end with the connection in any case
                 self._session.run(self._release_others)
         self._session.close()
 
@@ -206,13 +214,13 @@ class PostgresLocks:
         return False
 
     def _is_ours(self, connection: Connection, key: str) -> bool:
-        """Return whether a call that is locked is locked by this process, or can be taken from a dead one."""
+        """Return whether this process holds a locked call, or has taken it over from an ended process."""
         row = connection.execute(
             f"SELECT holder, CASE WHEN holder <> %s THEN {DEAD} END FROM claims WHERE key = %s",  # noqa: S608 - constant words
             (self._holder, key),
         ).fetchone()
         if row is None:
-            return False  # released meanwhile: whoever asks again will get it
+            return False  # released meanwhile: the next attempt will get it
         holder, dead = row
         if holder == self._holder:
             return True
@@ -228,10 +236,10 @@ class PostgresLocks:
         return taken.rowcount == 1
 
     def _has_ended(self, holder: int) -> bool:
-        """Return whether a holder without a connection has had the time to come back."""
+        """Return whether a holder has been without a connection for longer than the grace period."""
         now = time.monotonic()
         first, last = self._missed.get(holder, (now, now))
-        if now - last > GRACE_S / 2:  # who knows what was between
+        if now - last > GRACE_S / 2:  # the holder may have had a connection in between
             first = now
         self._missed[holder] = first, now
         if now - first >= GRACE_S:
@@ -239,13 +247,13 @@ class PostgresLocks:
         return holder in self._dead
 
     def _watch(self) -> None:
-        """Open a lost connection again at once, also while this process waits for nothing but replies."""
+        """Check the connection regularly, so that it is reopened even while the process waits for replies."""
         while not self._stopping.wait(WATCH_S):
             with suppress(BenchloomError):
                 self._session.run(lambda connection: connection.execute("SELECT 1"))
 
     def _greet(self, connection: Connection) -> None:
-        make_durable(connection)  # a claim that a crash of the server undid would be another's for the asking
+        make_durable(connection)  # if a crash undid a claim, another process could take the call
         connection.execute("SELECT pg_advisory_lock_shared(%s)", (self._holder,))
         if not self._lost:
             return
@@ -276,5 +284,5 @@ class PostgresLocks:
 
 
 def delete_old_claims(connection: Connection) -> None:
-    """Delete what processes left that ended long ago without releasing it."""
+    """Delete the claims that processes left behind when they ended over a day ago."""
     connection.execute(f"DELETE FROM claims WHERE at < now() - interval '1 day' AND {DEAD}")  # noqa: S608 - constant words

@@ -1,4 +1,4 @@
-"""Ledgers that ship with a project: `data/ledger/<flow>.jsonl.gz`, read-only, one entry per line."""
+"""Ledgers that ship with a project: read-only files `data/ledger/<flow>.jsonl.gz`, one entry per line."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from tasks.files import write_beside
 from tasks.models.recording.entries import LedgerEntry
 
 MAX_LINE = 40_000_000
-"""In bytes: no entry is longer."""
+"""Maximum length of a line in bytes."""
 MAX_RATIO, FREE_BYTES = 100, 1 << 22
-"""How much larger a ledger may be unpacked: keys are random, so no true one comes near."""
+"""A ledger may decompress to at most MAX_RATIO times its size plus FREE_BYTES. Its keys are random, so a
+genuine file never comes close to this ratio."""
 
 
 def read_shipped(path: Path) -> dict[str, LedgerEntry]:
-    """Read a shipped ledger as {key: entry}. Raises BadInput that names file and line."""
+    """Read a shipped ledger as {key: entry}. Raises BadInput with the file and the line."""
     return {entry.key: entry for entry in iterate_shipped(path)}
 
 
 def iterate_shipped(path: Path) -> Iterator[LedgerEntry]:
-    """Yield the entries of a shipped ledger, one in memory at a time. Raises BadInput that names the line."""
+    """Yield the entries of a shipped ledger one by one. Raises BadInput with the file and the line."""
     number = 0
     try:
         with path.open("rb") as raw, gzip.GzipFile(fileobj=raw) as file:
@@ -52,12 +53,12 @@ def _read_line(path: Path, number: int, line: bytes) -> LedgerEntry:
 
 
 def write_shipped(path: Path, entries: Iterable[LedgerEntry]) -> int:
-    """Write entries sorted by key; return how many. The same entries give the same bytes."""
+    """Write entries sorted by key; return their number. Equal entries give equal bytes."""
     ordered = sorted({entry.key: entry for entry in entries}.values(), key=lambda entry: entry.key)
     with (
         write_beside(path) as draft,
         draft.open("wb") as raw,
-        # No time and no file name in the gzip header.
+        # The gzip header contains no time and no file name, so that the bytes do not depend on them.
         gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=9) as packed,
         io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file,
     ):

@@ -1,4 +1,4 @@
-"""The live layer of a ledger as one SQLite file, for all processes of a user."""
+"""The live layer of a ledger as one SQLite file, shared by all processes of a user."""
 
 from __future__ import annotations
 
@@ -23,19 +23,21 @@ ADDED = {
     "batch": "INTEGER NOT NULL DEFAULT 0",
     "checksum": "TEXT NOT NULL DEFAULT ''",
 }
-"""Columns that ledgers of earlier versions lack."""
+"""Columns that ledgers of earlier versions lack, and their SQL definitions."""
 BUSY_S = 60
+"""Seconds that a statement waits for another process's transaction."""
 BESIDE = ("", "-wal", "-shm", "-claims")
-"""The endings of the files of a ledger, itself and its locks."""
+"""File name endings of a ledger's files: the database, its log and index, and the locks."""
 
 
 class FileLocks:
-    """The locks on calls of a ledger that is a file.
+    """Locks on the calls of a ledger that is a SQLite file.
 
-    A lock is a lock on one byte of a file beside the ledger, at an offset computed from the call's key. The
-    kernel releases it when its process ends, however that ends, so it is never stale.
+    A lock covers one byte of a file next to the ledger, at an offset computed from the call's key. The kernel
+    releases it when its process ends for any reason, so a lock is never stale.
 
-    Use one object per process and file: closing any descriptor of a file drops all its locks.
+    Use one object per process and file: closing any descriptor of a file drops all of the process's locks on
+    it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -53,7 +55,7 @@ class FileLocks:
         return True
 
     def release(self, key: str) -> None:
-        """Release a lock, if it is held."""
+        """Release a lock if this process holds it."""
         if self._file is not None:
             fcntl.lockf(self._file, fcntl.LOCK_UN, 1, find_offset(key))
 
@@ -65,12 +67,12 @@ class FileLocks:
 
 
 def find_offset(key: str) -> int:
-    """Return a key's byte offset, its first 60 bits. Keys that collide only wait for each other."""
+    """Return a key's byte offset: its first 60 bits. Calls whose offsets are equal wait for each other."""
     return int(key[:15], 16)
 
 
 class SqliteStore:
-    """A file, created if missing; each thread reads by a connection of its own."""
+    """A SQLite file, created if missing; each thread reads through its own connection."""
 
     key_bytes = "CAST(key AS BLOB)"
 
@@ -94,9 +96,10 @@ class SqliteStore:
             ) from error
 
     def select(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
-        """Yield rows; see `Store`."""
+        """Yield the rows of a query; see `Store`."""
         try:
-            # Row by row: to delegate would close the cursor with the generator, perhaps after its connection.
+            # A loop, because `yield from` would close the cursor with the generator, perhaps after its
+            # connection.
             for row in self._connection().execute(query, values):  # noqa: UP028
                 yield row
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -105,27 +108,27 @@ class SqliteStore:
             ) from error
 
     def scan(self, query: str) -> Iterator[tuple[Any, ...]]:
-        """Yield rows, which SQLite never holds all in memory."""
+        """Yield rows of a query; SQLite never loads all of them into memory."""
         return self.select(query)
 
     def open_writer(self) -> SqliteWriter:
-        """Open a connection that commits."""
+        """Open the connection that commits."""
         return SqliteWriter(self._connect())
 
     def open_locks(self) -> FileLocks:
-        """Open the locks on calls, in a file beside the ledger."""
+        """Open the locks on calls, in a file next to the ledger."""
         return FileLocks(self._path.with_name(self._path.name + "-claims"))
 
     def compact(self) -> None:
-        """Give back the room of what was deleted."""
+        """Free the disk space of deleted rows."""
         self._connection().execute("VACUUM")
 
     def measure(self) -> int:
-        """Measure the file's bytes."""
+        """Return the file's size in bytes."""
         return self._path.stat().st_size
 
     def close(self) -> None:
-        """Close the connections that read."""
+        """Close the connections for reading."""
         with self._lock:
             for connection in self._opened:
                 connection.close()
@@ -136,11 +139,11 @@ class SqliteStore:
         connection = sqlite3.connect(
             self._path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
         )
-        # Bytes that are no text make an entry damaged, not the file unreadable.
+        # Bytes that are not valid UTF-8 damage one entry; they must not make the whole file unreadable.
         connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         connection.execute("PRAGMA journal_mode = WAL")
-        # A paid call must survive a power cut, not only a killed process. Commits are grouped, so that
-        # the disk is waited for once per group.
+        # A paid call must survive a power cut, not only a killed process. Commits are grouped, so the disk is
+        # synchronised only once per group.
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
@@ -178,7 +181,7 @@ class SqliteWriter:
 
 
 def _add_columns(connection: sqlite3.Connection) -> None:
-    """Migrate the table of an earlier version; another process may be doing the same."""
+    """Add missing columns to an earlier version's table; another process may do the same at once."""
     there = {row[1] for row in connection.execute("PRAGMA table_info(calls)")}
     for name in ADDED.keys() - there:
         try:
@@ -189,10 +192,10 @@ def _add_columns(connection: sqlite3.Connection) -> None:
 
 
 def _keep_private(path: Path) -> None:
-    """Let nobody else read a ledger, nor what lies beside it; SQLite gives those files its modes."""
+    """Restrict a ledger and the files next to it to their owner; SQLite copies the mode to its own files."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     for ending in BESIDE:
-        with contextlib.suppress(FileNotFoundError, PermissionError):  # another user's, who shares it with us
+        with contextlib.suppress(FileNotFoundError, PermissionError):  # another user's file, which is shared
             file = path.with_name(path.name + ending)
             if file.stat().st_mode & 0o077:
                 file.chmod(0o600)

@@ -15,53 +15,54 @@ Row = tuple[Any, ...]
 
 
 class CallLocks(Protocol):
-    """The locks that one process holds on calls of one ledger.
+    """The locks that one process holds on the calls of a ledger.
 
-    They keep two processes from paying for the same call.
+    The locks prevent two processes from paying for the same call.
     """
 
     def acquire(self, key: str) -> bool:
         """Lock a call; return False if another process holds it. Locking again in this process succeeds."""
 
     def release(self, key: str) -> None:
-        """Release a lock, if it is held."""
+        """Release a lock if this process holds it."""
 
     def close(self) -> None:
         """Release all locks."""
 
 
 class Store(Protocol):
-    """The live layer of a ledger: its tables, and the locks beside them. Safe for threads and processes."""
+    """The live layer of a ledger: its tables and its locks on calls. Safe for threads and processes."""
 
     key_bytes: str
-    """SQL for a call's key as bytes: a damaged key may be no text."""
+    """SQL expression for a call's key as bytes, because a damaged key may not be valid text."""
 
     def select(self, query: str, values: Sequence[object] = ()) -> Iterator[Row]:
-        """Yield rows. Raises BadInput if they cannot be read."""
+        """Yield the rows of a query. Raises BadInput if they cannot be read."""
 
     def scan(self, query: str) -> Iterator[Row]:
-        """Yield rows that may be too many for memory. Raises BadInput if they cannot be read."""
+        """Yield rows that may not fit into memory. Raises BadInput if they cannot be read."""
 
     def open_writer(self) -> Writer:
-        """Open a connection that commits."""
+        """Open the connection that commits."""
 
     def open_locks(self) -> CallLocks:
         """Open the locks on calls; the caller closes them."""
 
     def compact(self) -> None:
-        """Give back the room of what was deleted."""
+        """Free the disk space of deleted rows."""
 
     def measure(self) -> int:
-        """Measure its bytes."""
+        """Return the size of the store in bytes."""
 
     def close(self) -> None:
-        """Close the connections that read."""
+        """Close the connections for reading."""
 
 
 def open_store(address: Address) -> Store:
-    """Open the live layer at an address, with its tables.
+    """Open the live layer at an address; create its tables if they are missing.
 
-    Raises BadInput if it is not a ledger or its driver is missing; DatabaseGone if its server is not there.
+    Raises BadInput if the address is not a ledger or its driver is missing, and DatabaseGone if its server
+    cannot be reached.
     """
     if isinstance(address, Path):
         return SqliteStore(address)

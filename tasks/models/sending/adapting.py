@@ -1,4 +1,4 @@
-"""Adapt requests to an endpoint that refuses a parameter by its name, so that only `model:` has to change."""
+"""Adapt requests to an endpoint that refuses a parameter by name, so that users need not change settings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from tasks.models.sending.failures import Failure
 
 @dataclass(frozen=True)
 class Adaptation:
-    """A parameter that an endpoint may refuse. spelt: its name in errors; said: the replacement, in words.
+    """A parameter that an endpoint may refuse, and what is sent instead.
 
-    left_out: the parameters of the body that are not sent any more.
+    `spelt`: pattern of the parameter's name in error messages. `said`: a description of the replacement, for
+    reports. `left_out`: parameters that are removed from the body of later requests.
     """
 
     spelt: re.Pattern[str]
@@ -44,20 +45,26 @@ ADAPTATIONS = {
         ("tools", "tool_choice"),
     ),
 }
-"""By the name of a constraint of requests, or of the limit of their replies."""
+"""Name of a constraint, or of the token limit -> how to adapt when an endpoint refuses it."""
 
 
 class Adapter:
-    """The parameters that an endpoint has refused, and the adapted requests without them."""
+    """Remembers which parameters an endpoint has refused, and removes them from later requests."""
 
     def __init__(self, token_limit: str) -> None:
-        """token_limit: the endpoint's name for the limit; one that the user has set is not changed."""
+        """Start with no refused parameters.
+
+        `token_limit`: the endpoint's name for the token limit; a name set by the user is not changed.
+        """
         self._names_limit = token_limit != MAX_TOKENS
         self.refused: frozenset[str] = frozenset()
-        """Names of ADAPTATIONS."""
+        """Keys of ADAPTATIONS that the endpoint has refused."""
 
     def learn(self, failure: Failure, sent_without: frozenset[str], requests: Iterable[Request]) -> bool:
-        """Learn from a refusal. sent_without: what the request left out. Returns whether to send it again."""
+        """Learn a refused parameter from a failure; return whether to send the requests again.
+
+        `sent_without`: the parameters that the failed request already left out.
+        """
         if failure.retry or failure.paid or failure.kind != "refused":
             return False
         carried = {name for request in requests for name in request.constraint}
@@ -69,7 +76,7 @@ class Adapter:
         return False
 
     def adapt(self, body: dict[str, object]) -> None:
-        """Change a body in place to what the endpoint takes."""
+        """Remove or rename the refused parameters in a request's body, in place."""
         if MAX_TOKENS in self.refused and MAX_TOKENS in body:
             body[MAX_COMPLETION_TOKENS] = body.pop(MAX_TOKENS)
         for name in self.refused:
@@ -77,5 +84,5 @@ class Adapter:
                 body.pop(parameter, None)
 
     def list_notes(self) -> list[str]:
-        """Say what is sent in another form than the roles say."""
+        """Describe which parameters are sent in another form than the roles request."""
         return [ADAPTATIONS[name].said for name in sorted(self.refused)]

@@ -1,4 +1,4 @@
-"""The files of the Batch API: write calls, read results."""
+"""The files of the Batch API: write the file of calls, and read the files of results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BatchOutcome = LedgerEntry | Failure
 
 
 def write_calls(calls: Mapping[str, Request], path: str, endpoint: Endpoint) -> bytes:
-    """Write requests, by ledger key, as JSON Lines."""
+    """Write requests, given by ledger key, as the JSON Lines of a batch."""
     lines = []
     for key, request in calls.items():
         _, body = build_post([request], endpoint)
@@ -47,12 +47,13 @@ def read_results(
     strips_reasoning: bool = True,
     skips_broken: bool = False,
 ) -> dict[str, BatchOutcome]:
-    """Read a finished batch's files: an entry or a failure for every key.
+    """Read a finished batch's files; return an entry or a failure for every key.
 
-    requests: those that are known; for an answer to another one the prompt's tokens cannot be
-    estimated if the provider did not count them. Of several lines for a call the first answer counts.
-    Raises UnusableReply if a line cannot be read, as where a file is truncated. skips_broken: such lines are
-    passed over instead, and calls without another line count as possibly paid.
+    `requests`: the known requests by key. Without the request, prompt tokens cannot be estimated if the
+    provider did not count them. If several lines belong to a call, the first answer counts.
+
+    Raises UnusableReply if a line cannot be read, for example because a file is truncated. `skips_broken`:
+    skip such lines instead; calls without another line then count as possibly paid.
     """
     known: dict[str, BatchOutcome | None] = dict.fromkeys(keys)
     broken = False
@@ -72,7 +73,7 @@ def read_results(
 
 
 def _read_line(line: bytes) -> tuple[str, Mapping[str, Any]]:
-    """Read a line of results: its call's key, and all of it. Raises UnusableReply."""
+    """Read a line of results; return its call's ledger key and the whole object. Raises UnusableReply."""
     row = read_body(line)
     if not isinstance(row, dict) or not isinstance(key := row.get("custom_id"), str):
         raise UnusableReply("sent a batch's result that is no JSON Lines")
@@ -91,7 +92,7 @@ def _read_result(
             return Failure(problem, retry=True, paid=False)
         return replace(judge_code(status, read_error(said), {}), paid=False)
     if request is None and _has_calls(body):
-        # Its text depends on the tools that were offered, and no one knows them any more.
+        # The text depends on the tools that were offered, and without the request these are unknown.
         return Failure("answered by a tool call that cannot be read any more", retry=True, paid=True)
     embeds = isinstance(body, dict) and "data" in body
     known = request or Request("", ({"role": INPUT if embeds else "user", "content": ""},))
@@ -110,13 +111,13 @@ def _has_calls(body: object) -> bool:
 
 
 def _read_object(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return an object within another; an empty one where there is none."""
+    """Return the object under a key of another object, or {} if there is none."""
     found = row.get(name)
     return found if isinstance(found, dict) else {}
 
 
 def _explain(batch: Batch) -> Failure:
-    """Describe why a batch has no line for a call."""
+    """Explain why a batch's results have no line for a call."""
     if batch.status == "failed":
         errors = (batch.errors.data if batch.errors else None) or []
         said = "; ".join(error.message or "" for error in errors) or "no word"

@@ -1,8 +1,9 @@
-"""Send calls by the Batch API: gather, submit as a file, poll, collect; a killed process loses none.
+"""Send calls through the Batch API: gather them, submit them as a file, poll, and collect the answers.
 
-A batch is recorded in the ledger before it is created and removed in the commit that records its
-answers. A later process finds the open batches of a killed one there, also one whose id never
-arrived: a token of ours is in the batch's metadata. A lock on the token tells living owners from dead.
+A killed process loses no batch. A batch is recorded in the ledger before it is created, and removed in the
+commit that records its answers. A later process finds the open batches of a killed process in the ledger. It
+also finds a batch whose id never arrived, by a random token in the batch's metadata. A lock on the token
+shows whether the process that submitted the batch is still running.
 """
 
 from __future__ import annotations
@@ -36,10 +37,14 @@ from tasks.models.sending.results import CallResult
 from tasks.models.settings import BatchMode
 
 TOKEN = "benchloom"  # noqa: S105 - the name of a metadata field
+"""The field of a batch's metadata that contains our token."""
 FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
+"""Statuses of a batch that has ended."""
 MAX_CLOCK_SKEW_S = 3600.0
-"""Allowed difference between our clock and the provider's, when a submitted batch is searched for."""
+"""Allowed difference in seconds between our clock and the provider's, when searching for a submitted
+batch."""
 MAX_LISTED = 10_000
+"""Maximum number of batches that are searched for a batch whose id was lost."""
 
 
 @dataclass
@@ -53,7 +58,7 @@ class PendingCall:
 
 @dataclass
 class PendingBatch:
-    """The calls to one endpoint and path that wait for the next batch."""
+    """The calls for one endpoint and URL path that wait for the next batch."""
 
     endpoint: EndpointClient
     path: str
@@ -63,7 +68,7 @@ class PendingBatch:
 
 
 class Batcher:
-    """Sends calls in batches shared by all stages. Belongs to one event loop."""
+    """Sends calls in batches that all stages share. Must be used from a single event loop."""
 
     def __init__(
         self, client: ModelClient, ledger: Ledger, budget: Budget, mode: BatchMode, locks: CallLocks
@@ -73,7 +78,7 @@ class Batcher:
         self._pending: dict[tuple[str, str], PendingBatch] = {}
         self._open: dict[str, OpenBatch] = {}
         self._waiting: dict[str, list[PendingCall]] = {}
-        """Calls whose answers are in an open batch, by key."""
+        """Key -> the calls that wait for its answer from an open batch."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def send(
@@ -81,7 +86,7 @@ class Batcher:
     ) -> dict[str, CallResult]:
         """Send requests in the next batch; see `ModelClient.send`. Answers are in the ledger on return.
 
-        Raises ModelFailed, BudgetSpent, and BadInput if the endpoint has no Batch API.
+        Raises ModelFailed, BudgetSpent, or BadInput if the endpoint has no Batch API.
         """
         results = await asyncio.gather(
             *(self._send(key, request, admit) for key, request in requests.items())
@@ -89,7 +94,7 @@ class Batcher:
         return {key: result for key, result in zip(requests, results, strict=True) if result is not None}
 
     async def close(self) -> None:
-        """Stop waiting; open batches stay in the ledger for the next run."""
+        """Stop waiting for open batches; they stay in the ledger for the next run."""
         for pending in self._pending.values():
             if pending.timer is not None:
                 pending.timer.cancel()
@@ -111,7 +116,7 @@ class Batcher:
             try:
                 outcome = await self._queue(endpoint, key, request)
             except BaseException:
-                # An open batch is charged to the run that collects it.
+                # The run that collects an open batch is charged for it, not this run.
                 self._budget.release(reservation)
                 raise
             if isinstance(outcome, LedgerEntry):
@@ -151,7 +156,7 @@ class Batcher:
         return await call.outcome
 
     def _gather(self, pending: PendingBatch, calls: Sequence[PendingCall], wait_s: float) -> None:
-        """Let calls join the next batch, which is submitted once none has joined it for so long."""
+        """Add calls to the next batch, and submit the batch once no call was added for `wait_s` seconds."""
         pending.calls += calls
         if pending.timer is not None:
             pending.timer.cancel()
@@ -164,7 +169,7 @@ class Batcher:
         task.add_done_callback(self._tasks.discard)
 
     async def _flush(self, pending: PendingBatch) -> None:
-        """Submit the gathered calls, except those in an open batch that a killed process left."""
+        """Submit the gathered calls, except calls that are already in an open batch."""
         async with pending.flush_lock:
             calls, pending.calls = [call for call in pending.calls if not call.outcome.done()], []
             try:
@@ -176,16 +181,16 @@ class Batcher:
                     self._gather(pending, late, self._mode.poll_s)
                 for start in range(0, len(new), self._mode.calls):
                     await self._submit(pending, api, new[start : start + self._mode.calls])
-            except Exception as error:  # noqa: BLE001 - the waiting calls must be failed
+            except Exception as error:  # noqa: BLE001 - report the error to the waiting calls
                 fail(calls, describe(error))
 
     async def _connect(self, endpoint: EndpointClient) -> AsyncOpenAI:
         api = endpoint.open(await self._client.find_url(endpoint))
-        # Reading and uploading cost nothing, so the library may retry these by itself.
+        # Reads and uploads are free, so the openai library may retry them by itself.
         return api.with_options(max_retries=endpoint.settings.retries)
 
     def _is_under_way(self, call: PendingCall) -> bool:
-        """Answer a call from the ledger or attach it to an open batch, if either has it."""
+        """Answer a call from the ledger, or attach it to an open batch; return whether one was possible."""
         if (entry := self._ledger.get(call.key)) is not None and not entry.is_unanswered:
             call.outcome.set_result(entry)
             return True
@@ -195,7 +200,7 @@ class Batcher:
         return False
 
     async def _adopt_open_batches(self, endpoint: EndpointClient, api: AsyncOpenAI) -> set[str]:
-        """Follow the open batches whose process has ended; return the calls in those of another process."""
+        """Follow open batches whose process has ended; return the keys in batches of running processes."""
         followed: set[str] = set()
         for batch in self._ledger.list_batches():
             if batch.model != endpoint.name or batch.token in self._open:
@@ -203,7 +208,8 @@ class Batcher:
             if not self._locks.acquire(batch.token):
                 followed.update(batch.keys)
                 continue
-            # Since the list was read, its owner may have recorded its id, or collected it and ended.
+            # Since the list was read, the batch's process may have recorded its id, or collected it and
+            # ended.
             current = next(
                 (open_ for open_ in self._ledger.list_batches() if open_.token == batch.token), None
             )
@@ -243,7 +249,7 @@ class Batcher:
         self._follow(pending.endpoint, api, batch)
 
     async def _create(self, pending: PendingBatch, api: AsyncOpenAI, batch: OpenBatch, file: str) -> Batch:
-        """Create a batch exactly once: after a lost reply, look whether it was created."""
+        """Create a batch exactly once: if the reply is lost, check whether the batch was created."""
         for tries in range(1, pending.endpoint.settings.retries + 2):
             try:
                 return await api.with_options(max_retries=0).batches.create(
@@ -276,7 +282,7 @@ class Batcher:
             }
             entries = [outcome for outcome in outcomes.values() if isinstance(outcome, LedgerEntry)]
             await self._ledger.close_batch(batch.token, entries)
-        except Exception as error:  # noqa: BLE001 - the waiting calls must be failed; the batch stays open
+        except Exception as error:  # noqa: BLE001 - report the error to the calls; the batch stays open
             outcomes = dict.fromkeys(batch.keys, describe(error))
         del self._open[batch.token]
         self._locks.release(batch.token)
@@ -303,7 +309,8 @@ class Batcher:
                         requests,
                         state,
                         strips_reasoning=endpoint.settings.reasoning == "strip",
-                        # What was read of a file that stays broken is paid for, too.
+                        # After the last retry, skip unreadable lines: the readable answers of the file are
+                        # paid for.
                         skips_broken=tries > endpoint.settings.retries,
                     )
                 except UnusableReply:
@@ -312,7 +319,7 @@ class Batcher:
 
 
 async def find_batch(api: AsyncOpenAI, batch: OpenBatch) -> Batch | None:
-    """Find a batch whose id never arrived by its token, newest first, among the last MAX_LISTED."""
+    """Find a batch by its token among the provider's MAX_LISTED newest batches, if its id never arrived."""
     seen = 0
     async for listed in api.batches.list(limit=100):
         seen += 1
@@ -324,7 +331,7 @@ async def find_batch(api: AsyncOpenAI, batch: OpenBatch) -> Batch | None:
 
 
 def describe(error: Exception) -> Failure:
-    """Describe why a batch could not be followed to its end; running the command again continues it."""
+    """Describe why a batch could not be followed; running the same command again continues the batch."""
     problem = (
         classify_failure(error).problem
         if isinstance(error, SENDING_ERRORS)
@@ -334,7 +341,7 @@ def describe(error: Exception) -> Failure:
 
 
 def fail(calls: Sequence[PendingCall], failure: Failure) -> None:
-    """Fail the calls that still wait."""
+    """Set a failure as the outcome of all calls that still wait."""
     for call in calls:
         if not call.outcome.done():
             call.outcome.set_result(failure)

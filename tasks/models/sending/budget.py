@@ -1,4 +1,4 @@
-"""The budget of a run, kept by reservations: spent plus reserved never exceeds the limit."""
+"""A run's budget, enforced by reservations: spent plus reserved amounts never exceed the limit."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tasks.errors import BadInput, BudgetSpent
 from tasks.models.settings import BudgetLimits, Price
 
 SLACK_USD = 1e-12
-"""Tolerance for comparing sums of floats; a token costs more."""
+"""Tolerance in dollars when sums of floats are compared; it is less than the price of one token."""
 
 
 @dataclass(frozen=True)
 class Amount:
-    """Dollars and tokens."""
+    """An amount of dollars and tokens."""
 
     usd: float = 0.0
     tokens: int = 0
@@ -34,18 +34,22 @@ NOTHING = Amount()
 
 @dataclass(frozen=True)
 class Reservation:
-    """The most that one attempt may cost."""
+    """A reservation of the maximum cost of one attempt."""
 
     model: str
     prompt_tokens: int
     max_tokens: int
     amount: Amount
     batch: bool = False
-    """By the Batch API, at its share of the price."""
+    """Whether the call uses the Batch API, which has a lower price."""
 
 
 class Budget:
-    """Reserve before each attempt, then settle, release, or record as possibly paid. Thread-safe."""
+    """Tracks the cost of a run's calls against its limits. Thread-safe.
+
+    Reserve the maximum cost before each attempt. Afterwards settle or release the reservation, or record it
+    as possibly paid.
+    """
 
     def __init__(self, limits: BudgetLimits | None = None, prices: Mapping[str, Price] | None = None) -> None:
         self.limits = limits or BudgetLimits()
@@ -55,12 +59,12 @@ class Budget:
         self.spent = Amount()
         self.reserved = Amount()
         self.possibly_paid = Amount()
-        """The part of `spent` that was sent but brought no usable reply."""
+        """The part of `spent` for requests that were sent but got no usable reply."""
 
     def price(self, model: str, prompt_tokens: int, completion_tokens: int, *, batch: bool = False) -> Amount:
-        """Price a call. Raises BadInput if dollars are limited and the model has no price.
+        """Return the price of a call. Raises BadInput if dollars are limited and the model has no price.
 
-        A call without tokens is one to a system under test, whose cost is unknown.
+        A call without tokens is a call to a system under test, whose cost is unknown and counts as zero.
         """
         if not prompt_tokens and not completion_tokens:
             return NOTHING
@@ -78,9 +82,9 @@ class Budget:
     async def reserve(
         self, model: str, prompt_tokens: int, max_tokens: int, *, batch: bool = False
     ) -> Reservation:
-        """Reserve the most that an attempt may cost; wait if reservations in flight may still free it.
+        """Reserve the maximum cost of an attempt; wait if reservations of other calls may still be freed.
 
-        Raises BudgetSpent if it would not fit even if all calls in flight turned out free.
+        Raises BudgetSpent if the attempt would not fit even if all calls in flight turned out to be free.
         """
         amount = self.price(model, prompt_tokens, max_tokens, batch=batch)
         reservation = Reservation(model, prompt_tokens, max_tokens, amount, batch)
@@ -95,13 +99,13 @@ class Budget:
         return cost
 
     def release(self, reservation: Reservation) -> None:
-        """Release a reservation: the endpoint refused, so nothing was charged."""
+        """Release a reservation, because the endpoint refused the request and charged nothing."""
         self._finish(reservation, Amount())
 
     def record_possibly_paid(self, reservation: Reservation, times: int = 1) -> None:
-        """Count a reservation as spent: the reply was lost, and the provider may have charged for it.
+        """Count a reservation as spent, because the reply was lost and may have been charged for.
 
-        times: how often the request went out, with the redirects that repeat it.
+        `times`: how often the request was sent; each redirect repeats it.
         """
         amount = sum([reservation.amount] * times, NOTHING)
         with self._lock:
@@ -123,7 +127,7 @@ class Budget:
         with self._lock:
             self.reserved -= reservation.amount
             if self.reserved.tokens == 0:
-                self.reserved = Amount()  # drop the rounding error of the dollars
+                self.reserved = Amount()  # removes the rounding errors of the dollars
             self.spent += cost
             waiting, self._waiting = self._waiting, []
         for turn in waiting:

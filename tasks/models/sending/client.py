@@ -1,8 +1,8 @@
-"""Send requests to model endpoints: rate limit, budget, retries, one deadline per call.
+"""Send requests to model endpoints, with rate limits, a budget, retries and a deadline per call.
 
-Uses the official `openai` client over its aiohttp transport and takes raw responses: building typed
-ones costs a fifth of the calls per second. The client's own retries are off, since they neither
-record what a lost reply may have cost nor end at one deadline.
+The module uses the official `openai` client over its aiohttp transport. It takes raw responses, because
+building typed responses would cost a fifth of the calls per second. The client's own retries are off: they
+neither record what a lost reply may have cost nor respect a deadline for the whole call.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import httpx  # noqa: F401 - at each call openai takes it from sys.modules, where another thread's may be half there
+import httpx  # noqa: F401 - openai reads it from sys.modules, where another thread's may be half imported
 import httpx2
 from openai import AsyncOpenAI
 
@@ -48,26 +48,29 @@ from tasks.models.sending.results import CallResult, RecordEntries
 from tasks.models.settings import Endpoint, read_secret
 
 REFUSED_ALIKE = 10
-"""So many items that are refused in the same words, with none answered, mean that all will be."""
+"""Number of items refused with the same message, before any is answered, after which the endpoint counts as
+refusing all requests."""
 KEY_HEADER = "X-Benchloom-Key"
+"""Header with the ledger keys of a request. It is sent only to loopback servers, such as the ledger
+server."""
 MAX_KEYS_IN_HEADER = 100
-"""How many ledger keys fit into one header line."""
+"""Maximum number of ledger keys in the header, so that they fit into one header line."""
 
 LocateServer = Callable[[str], Awaitable[str]]
 """Model name -> base URL of its embedded server, which is started if it is not running."""
 
 
 class EndpointClient:
-    """An endpoint: its settings, rate limiter and connections."""
+    """An endpoint with its settings, rate limiter and connections."""
 
     def __init__(self, name: str, settings: Endpoint) -> None:
         self.name, self.settings = name, settings
         self.limiter = RateLimiter(name, settings)
         self.adapter = Adapter(settings.token_limit)
         self.refusals: Counter[str] = Counter()
-        """How many items it refused before it answered any, by its words."""
+        """Error message -> number of items that the endpoint refused with it before it answered any."""
         self.refuses: Failure | None = None
-        """How it refuses all, once that is known."""
+        """The failure of every request, once it is known that the endpoint refuses all of them."""
         place = f"params.yaml: run.endpoints.{name}"
         self._headers = {
             header: read_secret(f"{place}.headers.{header}", variable)
@@ -85,7 +88,7 @@ class EndpointClient:
             hooks = IncomingHooks(url, self._secret, self.settings)
             http = OneReplyClient(
                 timeout=timeout_s,
-                # A proxy named in the environment is not meant for loopback ports.
+                # A proxy configured in the environment is not meant for loopback addresses.
                 trust_env=not is_loopback(url),
                 max_redirects=MAX_REDIRECTS,
                 event_hooks={"request": [hooks.check_request], "response": [hooks.read_response]},
@@ -102,12 +105,12 @@ class EndpointClient:
         return self._clients[url]
 
     def require_willing(self) -> None:
-        """Raise ModelRefused once the endpoint is known to refuse every request."""
+        """Raise ModelRefused if the endpoint is known to refuse every request."""
         if self.refuses is not None:
             raise ModelRefused(f"{self.name}: the endpoint {self.refuses.problem}")
 
     def build_post(self, requests: Sequence[Request]) -> tuple[str, dict[str, object]]:
-        """Return path and body of a POST, in the parameters that the endpoint has not refused."""
+        """Return path and body of a POST request, without the parameters that the endpoint has refused."""
         path, body = build_post(requests, self.settings)
         if path == CHAT:
             body["stream"] = False
@@ -125,7 +128,7 @@ class EndpointClient:
 
 @dataclass
 class SendState:
-    """The state of one `ModelClient.send`: what is to be sent, attempts and seconds used so far."""
+    """The state of one `ModelClient.send`: its requests, and the attempts and seconds used so far."""
 
     endpoint: EndpointClient
     requests: Mapping[str, Request]
@@ -133,26 +136,28 @@ class SendState:
     record_entries: RecordEntries | None
     attempts: int = 0
     used_s: float = 0.0
-    """Time spent by the endpoint and waiting between attempts."""
+    """Seconds spent in exchanges with the endpoint and waiting between attempts."""
     url: str = ""
-    """Where the last attempt went."""
+    """The base URL of the last attempt."""
     sent_without: frozenset[str] = frozenset()
-    """What the last attempt left out, since the endpoint had refused it (`Adapter.refused`)."""
+    """Parameters that the last attempt left out, because the endpoint had refused them
+    (`Adapter.refused`)."""
     answered_before: int = 0
-    """How many calls the endpoint had answered before the first attempt."""
+    """Number of calls that the endpoint had answered before the first attempt."""
 
 
 def describe_problem(state: SendState, failure: Failure) -> str:
-    """Say how the last attempt failed, and where it went if nobody answered there."""
+    """Describe how the last attempt failed, with the URL if the endpoint could not be reached."""
     unreached = failure.kind == "broken" and not failure.paid
     return f"{state.url} {failure.problem}" if unreached else failure.problem
 
 
 def is_of_item(state: SendState, failure: Failure) -> bool:
-    """Return whether a final failure is the request's own, so that the others may go on.
+    """Return whether a final failure concerns this request only, so that other requests may continue.
 
-    A refusal is, unless an endpoint that has answered nothing refuses REFUSED_ALIKE items in the same words.
-    A reply that stays broken is, if the endpoint has answered other requests since the first attempt.
+    A refusal concerns only its request, unless the endpoint has answered nothing and refuses REFUSED_ALIKE
+    items with the same message. A reply that stays broken concerns only its request if the endpoint has
+    answered other requests since the first attempt. A failed embedding always concerns the endpoint.
     """
     endpoint = state.endpoint
     if any(is_embedding(request) for request in state.requests.values()):
@@ -171,18 +176,18 @@ def is_of_item(state: SendState, failure: Failure) -> bool:
 
 
 def make_unanswered(key: str, model: str, failure: Failure, attempts: int) -> LedgerEntry:
-    """Make the entry of a call that has no answer."""
+    """Build the ledger entry of a call without an answer."""
     text = f"the endpoint {failure.problem}"
     return LedgerEntry(key, text, UNANSWERED, 0, 0, attempts=attempts, at=time.time(), model=model)
 
 
 def without_model(extra: Mapping[str, object]) -> dict[str, object]:
-    """Leave out the model that an embedded server names: a file of this machine."""
+    """Remove the model that an embedded server reports, because it is a file name on this machine."""
     return {name: value for name, value in extra.items() if name != "model"}
 
 
 def advise(failure: Failure) -> str:
-    """Name the setting that an endpoint's refusal of a parameter calls for."""
+    """Return a hint on the settings to change if the endpoint refused a parameter, otherwise ""."""
     if failure.words & {"unknown_parameter", "unsupported_parameter", "unsupported_value"}:
         return (
             " (of its entry in run.endpoints, `token_limit` names the limit, `omit` leaves a parameter out)"
@@ -191,7 +196,7 @@ def advise(failure: Failure) -> str:
 
 
 class ModelClient:
-    """All endpoints of a run, in one event loop; see `tasks.models.sending.dispatcher` for threads."""
+    """Sends requests to all endpoints of a run, in one event loop; the dispatcher makes it thread-safe."""
 
     def __init__(
         self,
@@ -211,14 +216,17 @@ class ModelClient:
         admit: Callable[[str], bool] = lambda _: True,
         record_entries: RecordEntries | None = None,
     ) -> dict[str, CallResult]:
-        """Send requests of one model until a usable reply comes: one question, or texts to embed.
+        """Send requests of one model until a usable reply arrives: one question, or several texts to embed.
 
-        requests: by ledger key. admit: asked for each key right before each attempt; refused keys are
-        not sent and missing from the result. record_entries: records the replies; the call counts as
-        in flight until it returns.
+        `requests`: the requests by ledger key. `admit`: called for each key right before each attempt. A key
+        for which it returns False is not sent and is missing from the result. `record_entries`: records the
+        replies; the call counts as in flight until this function returns.
+
         A request gets an entry without an answer (UNANSWERED) if the endpoint refuses it, or sends no usable
-        reply to it while it answers others. Raises ModelFailed if the endpoint fails altogether, after the
-        last retry or the deadline, or refuses all requests; BudgetSpent; BadInput if it is not set up.
+        reply to it while answering others.
+
+        Raises ModelFailed if the endpoint still fails after the last retry or the deadline, ModelRefused if
+        it refuses all requests, BudgetSpent, and BadInput if the model has no endpoint.
         """
         endpoint = self.find_endpoint(next(iter(requests.values())).model)
         state, limit = SendState(endpoint, requests, admit, record_entries), endpoint.settings
@@ -237,7 +245,7 @@ class ModelClient:
             state.used_s += wait_s
 
     async def _give_up(self, state: SendState, failure: Failure) -> dict[str, CallResult]:
-        """Record that a request has no answer. Raises ModelFailed if the endpoint is at fault."""
+        """Record requests as unanswered. Raises ModelFailed or ModelRefused if the endpoint is at fault."""
         endpoint = state.endpoint
         if not is_of_item(state, failure):
             told = f"the endpoint {describe_problem(state, failure)}"
@@ -257,19 +265,19 @@ class ModelClient:
             await endpoint.close()
 
     def list_failing(self) -> list[str]:
-        """Describe the endpoints whose last calls all failed, a line each."""
+        """Describe each endpoint whose last calls all failed, one line per endpoint."""
         reports = [endpoint.limiter.failure_report for endpoint in list(self._endpoints.values())]
         return [report for report in reports if report]
 
     def list_notes(self) -> list[str]:
-        """List what is sent in another form than the roles say, a line each."""
+        """Describe each parameter that is sent in another form than the roles request, one line each."""
         endpoints = list(self._endpoints.values())
         return [
             f"{endpoint.name}: {note}" for endpoint in endpoints for note in endpoint.adapter.list_notes()
         ]
 
     def find_endpoint(self, model: str) -> EndpointClient:
-        """Find a model's endpoint. Raises BadInput if none is set up."""
+        """Return the client of a model's endpoint. Raises BadInput if none is configured."""
         if model not in self._endpoints:
             settings = self._settings.get(model)
             if settings is None:
@@ -294,7 +302,7 @@ class ModelClient:
         if not chosen:
             self._release_unsent(endpoint, permit, reservation)
             return {}
-        # Time in the queue does not count against the deadline.
+        # The deadline starts now: time spent waiting for the rate limiter and the budget does not count.
         started = time.monotonic()
         state.attempts += 1
         state.sent_without = endpoint.adapter.refused
@@ -344,7 +352,7 @@ class ModelClient:
             for key, reply in zip(chosen, replies, strict=True)
         ]
         try:
-            # The permit is released once the reply is on disk: a kill then loses only calls in flight.
+            # The permit is released only after the reply is on disk, so a kill loses only calls in flight.
             if state.record_entries is not None:
                 await state.record_entries(entries)
         finally:
@@ -364,7 +372,7 @@ class ModelClient:
         return self._budget.price(endpoint.name, entry.prompt_tokens, entry.completion_tokens)
 
     async def find_url(self, endpoint: EndpointClient) -> str:
-        """Find an endpoint's base URL; an embedded model's server is started if necessary."""
+        """Return an endpoint's base URL; start the server of an embedded model if necessary."""
         if endpoint.settings.url is not None:
             return endpoint.settings.url
         if self._locate is None:

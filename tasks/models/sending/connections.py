@@ -1,9 +1,9 @@
-"""Connections that carry one request and one reply, so that no reply can be taken for another's.
+"""Connections for one request and one reply each, so that no reply is assigned to a wrong request.
 
-A server, or a proxy before it, may send a reply twice, or late. On a connection that is used again, a client
-reads these bytes as the reply to the next request, and the ledger replays them under the wrong question.
-HTTP/1.1 has nothing that tells them apart, so a connection is closed after its first reply. A handshake costs
-little beside a model's answer.
+A server or a proxy may send a reply twice, or late. On a reused connection, a client would read these bytes
+as the reply to the next request, and the ledger would replay them for the wrong question. HTTP/1.1 replies do
+not identify their request, so a connection is closed after its first reply. The extra handshake is cheap
+compared with a model's answer.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from aiohttp.client_proto import ResponseHandler
 from openai import DefaultAioHttpClient
 
 GRACE_S = 0.002
-"""Seconds after connecting in which a server that sends before it is asked shows itself."""
+"""Seconds to wait after connecting, to detect a server that sends data before it gets a request."""
 EARLY = "a reply came before its request"
 
 
 class OneReplyProtocol(ResponseHandler):
-    """Reads the reply to one request; one that began before the request is none."""
+    """Reads the reply to one request; rejects a reply that began before the request was sent."""
 
     def set_response_params(self, **params: Any) -> None:
-        """Begin to read a reply. Raises ClientConnectionError if the server has sent anything before."""
+        """Start to read a reply. Raises ClientConnectionError if the server has already sent data."""
         if self.should_close:
             raise aiohttp.ClientConnectionError(EARLY)
         super().set_response_params(**params)
@@ -38,7 +38,7 @@ class OneReplyConnector(aiohttp.TCPConnector):
     """Opens a connection for every request, and closes it after the reply."""
 
     async def connect(self, *request: Any, **settings: Any) -> Any:
-        """Connect, and give a server that sends before it is asked the time to show it."""
+        """Connect and wait GRACE_S, so that data which the server sends before the request is detected."""
         connection = await super().connect(*request, **settings)
         try:
             await asyncio.sleep(GRACE_S)
@@ -48,13 +48,13 @@ class OneReplyConnector(aiohttp.TCPConnector):
         return connection
 
     def __init__(self, ssl: SSLContext | bool = True) -> None:
-        # How many requests are under way is the rate limiter's to say.
+        # The rate limiter limits the number of concurrent requests, so the connector must not.
         super().__init__(ssl=ssl, limit=0, force_close=True)
         self._factory = partial(OneReplyProtocol, loop=self._loop)  # type: ignore[assignment] # of its type
 
 
 class OneReplyClient(DefaultAioHttpClient):
-    """The openai library's client over aiohttp, with a connection for every request."""
+    """The openai library's aiohttp client, with a new connection for every request."""
 
     def _init_transport(self, *args: Any, **settings: Any) -> Any:
         return _set_connector(super()._init_transport(*args, **settings))
@@ -64,7 +64,7 @@ class OneReplyClient(DefaultAioHttpClient):
 
 
 def _set_connector(transport: Any) -> Any:
-    """Make the transport open its session with our connector, when its event loop runs."""
+    """Make the transport open its session with our connector once its event loop is running."""
     transport.client = partial(_open_session, transport.ssl_context)
     return transport
 
@@ -74,7 +74,7 @@ def _open_session(ssl: SSLContext) -> aiohttp.ClientSession:
 
 
 class OneReplyHttpx(httpx.AsyncClient):
-    """The same for httpx, which providers' libraries use."""
+    """An httpx client with a new connection for every request; providers' libraries use httpx."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(limits=httpx.Limits(max_keepalive_connections=0), **settings)
@@ -87,16 +87,16 @@ class OneReplyHttpx(httpx.AsyncClient):
 
 
 class _GuardedNetwork(httpcore.AsyncNetworkBackend):
-    """Opens connections, and gives a server that sends before it is asked the time to show it.
+    """Opens connections, and waits to detect a server that sends data before it gets a request.
 
-    What comes before a handshake of TLS shows there.
+    Data that a server sends before a TLS handshake is detected here.
     """
 
     def __init__(self, network: httpcore.AsyncNetworkBackend) -> None:
         self._network = network
 
     async def connect_tcp(self, *place: Any, **settings: Any) -> httpcore.AsyncNetworkStream:
-        """Open a connection. Raises ConnectError if the server has sent anything."""
+        """Open a connection. Raises ConnectError if the server has already sent data."""
         stream = await self._network.connect_tcp(*place, **settings)
         await self.sleep(GRACE_S)
         if stream.get_extra_info("is_readable"):
@@ -105,7 +105,7 @@ class _GuardedNetwork(httpcore.AsyncNetworkBackend):
         return stream
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
+        """Wait for some seconds."""
         await self._network.sleep(seconds)
 
 

@@ -1,7 +1,7 @@
-"""Get requests answered: from the ledger, or by the endpoint, recorded in the ledger.
+"""Get requests answered: from the ledger, or by the endpoint, whose answers are recorded in the ledger.
 
-All model traffic of a process runs in one event loop in a thread of its own, so that stages in
-several threads share rate limits, the budget, and calls in flight.
+All model traffic of a process runs in one event loop in a separate thread. Stages in several threads
+therefore share the rate limits, the budget and the calls in flight.
 """
 
 from __future__ import annotations
@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 GRACE_S = 30.0
-"""How long a stopping run waits for calls in flight, in seconds: they are paid for, so they are recorded."""
+"""Seconds that a stopping run waits for calls in flight. These calls are paid for, so their replies must be
+recorded."""
 FIRST_POLL_S, MAX_POLL_S = 0.05, 1.0
-"""First and longest interval at which the ledger is polled for another process's answer, in seconds."""
+"""First and maximum interval, in seconds, at which the ledger is polled for another process's answer."""
 
 
 @dataclass
 class CallInFlight:
-    """A call under way (several may share one task), and how many wait for its answer."""
+    """A call in flight, whose task several calls may share, and the number of callers that wait for it."""
 
     task: asyncio.Task[dict[str, CallResult]]
     batch: bool
@@ -54,15 +55,18 @@ class Dispatcher:
         batch: BatchMode | None = None,
         systems: SystemClient | None = None,
     ) -> None:
-        """client, systems: None under `--replay`, so that nothing can open a connection."""
+        """Prepare to answer requests; the event loop starts with the first request.
+
+        `client`, `systems`: None under `--replay`, so that no connection can be opened.
+        """
         self.ledger, self.budget = ledger, budget or Budget()
         self.batch = batch or BatchMode()
         self.counter = CallCounter()
         self.require_needs: Callable[[], None] = lambda: None
-        """Called once, before the first call that no ledger answers. It raises what keeps calls from being
+        """Called once, before the first call that no ledger answers. It raises an error if calls cannot be
         sent."""
         self.again: AskedAgain | None = None
-        """Which recorded calls are asked all the same; None: none is."""
+        """The recorded calls that are asked again; None if there are none."""
         self._client, self._systems = client, systems
         self._locks = ledger.open_locks()
         self._batcher: Batcher | None = None
@@ -72,9 +76,9 @@ class Dispatcher:
             self._batcher = Batcher(client, ledger, self.budget, self.batch, self._locks)
         self._in_flight: dict[str, CallInFlight] = {}
         self._room: asyncio.Task[None] | None = None
-        """Tries once whether the ledger can be written to."""
+        """The task that checks, once per run, whether calls can be sent and the ledger can be written."""
         self._unanswered: dict[str, LedgerEntry] = {}
-        """The calls that this run got no answer to."""
+        """Calls to which this run got no answer, by key."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -85,7 +89,7 @@ class Dispatcher:
         return self._client is None
 
     def read_progress(self) -> Progress:
-        """Read how many calls are answered, failed and waiting, and which endpoints fail."""
+        """Return the numbers of answered, failed and waiting calls, and which endpoints fail."""
         clients = [client for client in (self._client, self._systems) if client is not None]
         failing = tuple(report for client in clients for report in client.list_failing())
         limits = self.budget.limits
@@ -94,14 +98,14 @@ class Dispatcher:
         )
 
     def list_notes(self) -> list[str]:
-        """List what endpoints are sent in another form than roles say, a line each."""
+        """Describe the parameters that endpoints get in another form than roles request, one line each."""
         return self._client.list_notes() if self._client is not None else []
 
     def find_recorded(self, key: str) -> LedgerEntry | None:
-        """Look a call up in the ledger; None if it is not recorded.
+        """Look up a call in the ledger; return None if it is not recorded.
 
-        A call that an earlier run got no answer to is one only for a replay. What is to be asked again is not
-        recorded until it was.
+        An entry without an answer from an earlier run is returned only in a replay, because a live run asks
+        again. If a recorded call must be asked again, it counts as not recorded until the new answer arrives.
         """
         if self.again is not None and self.again.is_waiting(key):
             return self._unanswered.get(key)
@@ -111,17 +115,18 @@ class Dispatcher:
         return self._unanswered.get(key)
 
     def choose(self, stage: str, variants: Sequence[Request]) -> Request:
-        """Choose the variant of a request that a stage uses: today's to ask it again, else a recorded one."""
+        """Choose the variant of a request: the current one if the stage asks again, else a recorded one."""
         if self.again is None or not self.again.covers(stage):
             return self.choose_recorded(variants)
         self.again.meet(stage, [variants[0].key()])
         return variants[0]
 
     def choose_recorded(self, variants: Sequence[Request]) -> Request:
-        """Choose the variant of a request whose answer is recorded; today's, the first, if none is.
+        """Return the variant of a request whose answer is recorded, or else the first (current) variant.
 
-        The last variant names no served model: its entry was recorded before one was named, or for another
-        model. It counts if its reply names no model, or the one that is asked now.
+        The last variant names no served model: its answer was recorded before a served model was configured,
+        or by another model. The answer is used if its reply names no model, or names the model that is asked
+        now.
         """
         today, *earlier = variants
         if not earlier or self.find_recorded(today.key()) is not None:
@@ -136,34 +141,34 @@ class Dispatcher:
         return today
 
     def texts_per_call(self, model: str) -> int:
-        """Return how many texts one embeddings call to a model carries."""
+        """Return how many texts one embeddings call to a model may contain."""
         assert self._client is not None, "a replay asks nobody"  # noqa: S101
         return self._client.find_endpoint(model).settings.texts_per_call
 
     async def ask(self, request: Request) -> CallResult:
-        """Ask one request; see `ask_all`."""
+        """Get one request answered; see `ask_all`."""
         key = request.key()
         return (await self.ask_all({key: request}))[key]
 
     async def ask_all(self, requests: Mapping[str, Request], *, batch: bool = False) -> dict[str, CallResult]:
-        """Ask requests of one model, by key: one question, or texts that are embedded in one call.
+        """Get requests of one model answered, by key: one question, or texts to embed in one call.
 
-        Equal requests in flight are sent once. batch: by the Batch API, together with others asked at
-        about the same time. Raises what `ModelClient.send` raises. On return the answers are committed
-        to the ledger.
+        Equal requests in flight are sent once. `batch`: use the Batch API, together with other calls that are
+        made at about the same time. Raises the errors of `ModelClient.send`. On return the answers are
+        committed to the ledger.
         """
         return await asyncio.wrap_future(self._submit(self._share(requests, batch, None)))
 
     async def ask_system(self, request: Request, send: Send) -> CallResult:
-        """Send one request to a system under test; see `ask_all`. Raises what `SystemClient.put` raises."""
+        """Send one request to a system under test; see `ask_all`. Raises the errors of `SystemClient.put`."""
         key = request.key()
         answers = await asyncio.wrap_future(self._submit(self._share({key: request}, False, send)))
         return answers[key]
 
     def close(self, grace_s: float = GRACE_S) -> None:
-        """Wait for calls in flight and record them (within `grace_s` seconds); drop queued ones.
+        """Wait up to `grace_s` seconds for calls in flight and record them; cancel queued calls.
 
-        Open batches are not waited for: the next run that needs them does.
+        Open batches are not waited for; the next run that needs them collects them.
         """
         with self._lock:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
@@ -195,7 +200,8 @@ class Dispatcher:
         answers: dict[str, CallResult] = {}
         try:
             for key, call in calls.items():
-                # Shielded: when one stage stops, another's call must go on and a paid reply be recorded.
+                # Shielded: if one stage stops, the shared call must continue and its paid reply must be
+                # recorded.
                 sent = (await asyncio.shield(call.task))[key]
                 answers[key] = sent if key in new else CallResult(sent.entry, live=False)
         finally:
@@ -226,7 +232,7 @@ class Dispatcher:
     async def _complete_once(
         self, requests: Mapping[str, Request], batch: bool, send: Send | None
     ) -> dict[str, CallResult]:
-        """Answer what is recorded meanwhile or can be locked; leave out what another process is asking."""
+        """Answer the requests that are recorded by now or can be locked; skip those of another process."""
         assert self._client is not None, "a replay asks nobody"  # noqa: S101
         assert self._batcher is not None  # noqa: S101
         answers: dict[str, CallResult] = {}
@@ -234,7 +240,7 @@ class Dispatcher:
 
         def admit(key: str) -> bool:
             if not any(self._in_flight[requested].waiting for requested in requests):
-                raise asyncio.CancelledError  # nothing waits for the answers any more
+                raise asyncio.CancelledError  # nobody waits for the answers any more
             if not self._locks.acquire(key):
                 return False
             locked.add(key)
@@ -260,7 +266,7 @@ class Dispatcher:
         return self.ledger.put_async if self.again is None else self.again.record
 
     async def _require_room(self) -> None:
-        """Wait until it was found out once that calls can be sent and recorded. Raises BadInput."""
+        """Check once per run that calls can be sent and recorded; wait for the result. Raises BadInput."""
         if self._room is None:
             self._room = asyncio.create_task(asyncio.to_thread(self._prepare))
             self._room.add_done_callback(_take_error)
@@ -305,6 +311,6 @@ class Dispatcher:
 
 
 def _take_error(task: asyncio.Task[Any]) -> None:
-    """Take a call's error where nobody waits any more: asyncio would print it with a traceback."""
+    """Retrieve the error of a task that nobody awaits; otherwise asyncio prints it with a traceback."""
     if not task.cancelled():
         task.exception()

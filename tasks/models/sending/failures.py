@@ -1,4 +1,4 @@
-"""Classify failed attempts: whether to retry, whether it may have been paid, how long to wait."""
+"""Classify failed attempts: whether to retry, whether it may have been paid, and how long to wait."""
 
 from __future__ import annotations
 
@@ -20,11 +20,15 @@ from tasks.models.incoming import RefusedReply, plain
 from tasks.models.sending.replies import ErrorReply, UnusableReply, find_error
 
 MAX_REDIRECTS = 3
-"""Of one attempt: a redirect that keeps the body sends, and may bill, the request once more."""
+"""Maximum number of redirects per attempt. A redirect that keeps the body sends, and may bill, the request
+again."""
 THROTTLED = 429
+"""The status of a rate limit."""
 RETRIED = frozenset({408, 409, 425, THROTTLED})
+"""Statuses below 500 after which a request is sent again."""
 FOR_ALL = frozenset({401, 402, 403, 404, 405, 407, 410})
-"""Statuses that refuse every request: the key, the account, the model or the address is wrong."""
+"""Statuses that mean that every request will be refused, because the key, the account, the model or the
+address is wrong."""
 WORDS_FOR_ALL = frozenset({
     "account_deactivated", "authentication_error", "billing_hard_limit_reached", "billing_not_active",
     "insufficient_quota", "invalid_api_key", "model_not_found", "deploymentnotfound", "permission_denied",
@@ -34,7 +38,8 @@ WORDS_FOR_ITEM = frozenset({
     "content_filter", "content_policy_violation", "context_length_exceeded", "invalid_prompt", "moderation",
     "responsibleaipolicyviolation", "string_above_max_length",
 })  # fmt: skip
-"""The words of an error's code or type, in lower case, that say more than its status does."""
+"""Error codes and types, in lower case, that override the HTTP status: WORDS_FOR_ALL for errors that concern
+every request, WORDS_FOR_ITEM for errors that concern a single request."""
 STATUS_OF_WORD = {
     "api_error": 500, "authentication_error": 401, "deadline_exceeded": 504, "insufficient_quota": 402,
     "internal": 500, "invalid_api_key": 401, "invalid_argument": 400, "invalid_request_error": 400,
@@ -44,36 +49,38 @@ STATUS_OF_WORD = {
     "rate_limit_exceeded": THROTTLED, "resource_exhausted": THROTTLED, "server_error": 500, "timeout": 504,
     "unauthenticated": 401, "unavailable": 503, **dict.fromkeys(WORDS_FOR_ITEM, 400),
 }  # fmt: skip
-"""The status that an error without one stands for."""
+"""The HTTP status that corresponds to an error code or type, for errors without a status."""
 FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 30.0
+"""First and maximum wait between two attempts, in seconds. The wait doubles with each attempt."""
 JITTER = random.SystemRandom()
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed attempt. `paid`: the provider may have charged for it."""
+    """A failed attempt. `paid`: whether the provider may have charged for it."""
 
     problem: str
     retry: bool
     paid: bool
     wait_s: float | None = None
-    """The wait that the endpoint asked for, in seconds."""
+    """The wait in seconds that the endpoint asked for; None if it asked for none."""
     kind: Literal["broken", "throttled", "refused"] = "broken"
-    """The endpoint is faulty, overloaded, or healthy and refuses this request."""
+    """The kind of failure: the endpoint is faulty, is overloaded, or is healthy and refuses this request."""
     item: bool = False
-    """Whether it concerns this request alone: once it is final, the item fails and the rest goes on."""
+    """Whether the failure concerns this request only. If so, the item fails after the last attempt and other
+    requests continue."""
     words: frozenset[str] = frozenset()
-    """What the error calls itself and the parameter that it is about, in lower case."""
+    """The error's code and type, and the parameter that it names, in lower case."""
     times: int = 1
-    """How often the request went out in this attempt."""
+    """How often the request was sent in this attempt."""
 
 
 class ProviderFailed(Exception):
-    """A provider's library gave no reply; the cause is what it raised.
+    """Raised if a provider's library returned no reply; the cause is the library's exception.
 
-    status: of the provider's answer, None where there was none that says what failed. sent: False where the
-    library took the request for none. headers: of that answer.
+    `status`: the HTTP status of the provider's answer, or None if there was no error status. `sent`: False if
+    the library rejected the request without sending it. `headers`: the headers of the provider's answer.
     """
 
     def __init__(
@@ -106,17 +113,21 @@ NEVER_CONNECTED = (
     httpx.ConnectError,
     httpx.ConnectTimeout,
 )
-"""aiohttp's own exceptions: the transport above it reports a refused connection as a timeout."""
+"""Exceptions of aiohttp and httpx for failed connections. The transport above aiohttp reports a refused
+connection as a timeout, so the causes of its exception are searched for these."""
 TOO_LATE = (TimeoutError, httpx.TimeoutException)
+"""Exceptions for a reply that did not arrive in time."""
 LOST = (httpx.TransportError, aiohttp.ClientError, OSError)
+"""Exceptions for a connection that was lost."""
 
 
 def classify_failure(error: BaseException) -> Failure:
-    """Classify the exception of a failed attempt."""
+    """Classify the exception of a failed attempt as a Failure."""
     if isinstance(error, openai.APIStatusError):
         return _judge_status(error)
     if isinstance(error, UnusableReply):
-        # A healthy endpoint answered, so a reply that no retry changes does not count against it.
+        # The endpoint is healthy, so a reply that would stay the same after a retry does not count against
+        # it.
         kind: Literal["broken", "refused"] = "broken" if error.again else "refused"
         return Failure(str(error), error.again, paid=True, kind=kind, item=not error.for_all)
     if isinstance(error, ErrorReply):
@@ -143,10 +154,10 @@ def classify_failure(error: BaseException) -> Failure:
 
 
 def refuse_connection(error: BaseException) -> Failure:
-    """Make the failure of an attempt that reached nobody, with the system's word for why."""
+    """Return the failure of an attempt that could not connect, with the operating system's reason."""
     cause = getattr(error, "os_error", None)
     code = getattr(cause, "errno", None) or 0
-    # aiohttp writes its own words over those of a known number; of a name without an address there is none.
+    # aiohttp replaces the message of a known error number; an unknown host name has no error number.
     why = os.strerror(code) if code > 0 else plain(getattr(cause, "strerror", None) or "")
     return Failure(f"cannot be connected to{f' ({why.lower()})' if why else ''}", retry=True, paid=False)
 
@@ -160,9 +171,10 @@ def _walk_causes(error: BaseException) -> Iterator[BaseException]:
 
 @dataclass(frozen=True)
 class ErrorBody:
-    """The fields of an error: message, and in lower case code, type and parameter.
+    """The fields of an error: its message; and its code, type and parameter in lower case (`words`).
 
-    status: the one that its body names, if any. flagged: whether a moderation names this request's input.
+    `status`: the HTTP status in the error's body, if any. `flagged`: whether a content moderation flagged the
+    input of this request.
     """
 
     message: str
@@ -172,7 +184,7 @@ class ErrorBody:
 
 
 def read_error(error: object) -> ErrorBody:
-    """Read an error object of any provider, or its text."""
+    """Read the error object of any provider, or a plain error text."""
     if isinstance(error, dict) and (inner := find_error(error)) is not None and inner is not error:
         return read_error(inner)
     if not isinstance(error, dict):
@@ -190,7 +202,10 @@ def read_error(error: object) -> ErrorBody:
 
 
 def judge_reply(reply: ErrorReply) -> Failure:
-    """Judge an error object that came with status 200: by its own code, else as a broken reply."""
+    """Classify an error object in a response with status 200: by the error's own code if it has one.
+
+    An error without a known code counts as a broken reply, which is retried and may have been paid.
+    """
     error = read_error(reply.body)
     named = (STATUS_OF_WORD[word] for word in sorted(error.words & STATUS_OF_WORD.keys()))
     status = error.status or next(named, None)
@@ -206,9 +221,9 @@ def _judge_status(error: openai.APIStatusError) -> Failure:
 
 
 def judge_code(code: int, error: ErrorBody, headers: Mapping[str, str], sent: str = "answered") -> Failure:
-    """Judge an error by its status and its words. sent: how it came.
+    """Classify an error by its status, code and type. `sent`: text that says how the error arrived.
 
-    A provider may have charged for what it then failed to answer (5xx), for nothing that it refused.
+    A provider may have charged for a request that failed with a 5xx status, but not for a refused one.
     """
     for_all = bool(error.words & WORDS_FOR_ALL) or (
         code in FOR_ALL and not (error.flagged or error.words & WORDS_FOR_ITEM)
@@ -225,7 +240,7 @@ def judge_code(code: int, error: ErrorBody, headers: Mapping[str, str], sent: st
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Read a Retry-After header, a number or a date, as seconds to wait; None if there is none."""
+    """Read a Retry-After header (a number or a date) as seconds to wait; None if absent or not valid."""
     value = headers.get("Retry-After")
     if value is None:
         return None
@@ -240,7 +255,7 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def choose_wait(attempts: int, failure: Failure) -> float:
-    """Choose the wait before the next attempt, in seconds: as asked for, else doubling, with jitter."""
+    """Choose the wait in seconds before the next attempt: as the endpoint asked, or doubling with jitter."""
     if failure.wait_s is not None:
         return failure.wait_s + JITTER.uniform(0, 0.25)
     ceiling = min(MAX_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1))

@@ -1,4 +1,4 @@
-"""The guards around every exchange with an endpoint, as hooks of the HTTP library."""
+"""Safety checks on every exchange with an endpoint, as hooks of the HTTP library."""
 
 from __future__ import annotations
 
@@ -14,24 +14,27 @@ from tasks.models.settings import Endpoint
 
 
 class IncomingHooks:
-    """Hooks that the HTTP library calls around every exchange, also after a redirect."""
+    """Hooks that the HTTP library calls for every exchange, including those after a redirect."""
 
     def __init__(self, url: str, secret: Secret, settings: Endpoint, library: ModuleType = httpx2) -> None:
-        """url: the endpoint's base URL, whose host alone is asked. library: httpx2, or httpx, its like."""
+        """Store the endpoint's settings.
+
+        `url`: the endpoint's base URL; other hosts are refused. `library`: httpx2, or the similar httpx.
+        """
         self._origin, self._secret, self._settings = find_origin(url), secret, settings
         self._library = library
 
     async def check_request(self, request: httpx2.Request | httpx.Request) -> None:
-        """Raise RefusedReply where a redirect led to another host; ask for a body that is not packed."""
+        """Raise RefusedReply if a redirect led to another host; request an uncompressed body."""
         if find_origin(str(request.url)) != self._origin:
             raise RefusedReply("redirects to another host")
         request.headers["Accept-Encoding"] = "identity"
         if self._settings.headers and self._settings.key_env is None:
-            # The key has a header of its own; the library would send a word in its place.
+            # The key is in a custom header, and the library would add a placeholder as Authorization.
             request.headers.pop("Authorization", None)
 
     async def read_response(self, response: httpx2.Response | httpx.Response) -> None:
-        """Read the body, bounded in size and time, and remove our key. Raises RefusedReply."""
+        """Read the body, limited in size and time, and remove our key. Raises RefusedReply."""
         stream: Any = response.stream
         is_file = response.request.url.path.endswith("/content")
         limit = self._settings.max_file_bytes if is_file else self._settings.max_bytes
@@ -42,5 +45,6 @@ class IncomingHooks:
         finally:
             await stream.aclose()
         response.stream = self._library.ByteStream(self._secret.remove_from_body(body))
-        # Our readers decode the body themselves; a charset of its own could hide the key from us.
+        # Our readers decode the body themselves. A declared charset could hide the key from the removal
+        # above.
         response.headers["Content-Type"] = "application/json"

@@ -1,4 +1,4 @@
-"""The progress of a run's live calls: counts, rate, cost, time left."""
+"""The progress of a run's live calls: counts, rate, cost and time left."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from tasks.models.sending.results import CallResult
 
 WINDOW = 512
-"""The rate is over this many last calls: over all it would hide a stall, over few it would jump."""
+"""Number of most recent calls that the rate is computed from. With all calls the rate would hide a stall;
+with a few it would jump."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A snapshot of a run's calls. `waiting`: begun and not answered."""
+    """A snapshot of a run's calls. `waiting`: calls that were started and are not answered."""
 
     answered: int
     failed: int
@@ -29,23 +30,24 @@ class Progress:
     usd: float
     tokens: int
     failing: tuple[str, ...] = ()
-    """A line per endpoint whose last calls all failed."""
+    """One line per endpoint whose last calls all failed."""
     to_come: int | None = None
-    """Calls of the whole run that are not begun, as far as earlier runs tell; None where they do not."""
+    """Number of the run's calls that have not started, estimated from earlier runs; None without earlier
+    runs."""
     limit_usd: float | None = None
     limit_tokens: int | None = None
-    """The budget of the run; None where there is no limit."""
+    """Limits of the run's budget; None if there is no limit."""
 
     @property
     def left_s(self) -> float | None:
         """Estimate the seconds until the run's calls are answered; None before the first answer.
 
-        Where it is not known what is to come, of the waiting calls alone.
+        If the number of calls to come is unknown, the estimate covers the waiting calls only.
         """
         return (self.waiting + (self.to_come or 0)) / self.per_second if self.per_second else None
 
     def describe(self) -> str:
-        """Format it as one line for people."""
+        """Format the progress as one line for people."""
         left = "unknown" if self.left_s is None else f"about {format_time(self.left_s)}"
         of = "for these" if self.to_come is None else f"with {self.to_come} to come"
         failed = f", {self.failed} failed" if self.failed else ""
@@ -61,7 +63,7 @@ class Progress:
 
 @dataclass
 class CallCounter:
-    """Counts live calls as they begin and end. Written in the model layer's event loop, read anywhere."""
+    """Counts live calls when they start and end. Only the model layer's event loop writes the counts."""
 
     answered: int = 0
     failed: int = 0
@@ -72,15 +74,15 @@ class CallCounter:
     ends: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     def begin(self, count: int) -> None:
-        """Count calls that begin."""
+        """Count calls that start."""
         if not self.waiting:
-            # Idle time must not lower the rate.
+            # Restart the measurement, because idle time must not lower the rate.
             self.begun_at = time.monotonic()
             self.ends.clear()
         self.waiting += count
 
     def end(self, count: int, answers: Collection[CallResult]) -> None:
-        """Count calls that ended; those without an answer failed or were cancelled."""
+        """Count calls that ended; calls without an answer failed or were cancelled."""
         now = time.monotonic()
         self.waiting -= count
         self.failed += count - len(answers)
@@ -92,7 +94,7 @@ class CallCounter:
             self.ends.append(now)
 
     def read_progress(self) -> Progress:
-        """Return a snapshot."""
+        """Return a snapshot of the progress."""
         since = self.ends[0] if len(self.ends) == WINDOW else self.begun_at
         seconds = time.monotonic() - since
         rate = len(self.ends) / seconds if self.ends and seconds > 0 else 0.0

@@ -1,7 +1,7 @@
-"""Call a provider through its own library by way of any-llm, with chat completions in and out.
+"""Call a provider through its own library, using any-llm, with chat completions in and out.
 
-The bodies that go in and come out are those of the OpenAI protocol, so that what is before (request, budget)
-and behind (reply, ledger) knows of no other. Retries are the client's: what is here sends once.
+Requests and replies have the format of the OpenAI protocol, so the budget and the ledger need not know other
+protocols. This module sends each request once; `ModelClient` makes the retries.
 """
 
 from __future__ import annotations
@@ -28,29 +28,30 @@ if TYPE_CHECKING:
     from any_llm import AnyLLM
 
 NO_FIELD = frozenset({"grammar"})
-"""Fields of a body that are ours, and that no provider's protocol has."""
+"""Fields of a request body that only this project uses; no provider's protocol has them."""
 
 
 @dataclass
 class Sending:
-    """Whether a call has gone out: what its library raises before that has cost nothing."""
+    """Whether a call was sent. An error that the provider's library raises before that has cost nothing."""
 
     begun: bool = False
 
 
 SENDING: ContextVar[Sending] = ContextVar("SENDING")
+"""The Sending of the current call, which a hook of the HTTP library updates."""
 
 
 async def note_sending(request: httpx.Request) -> None:
-    """Note that the call of this context goes out."""
+    """Record that the request of the current context is being sent."""
     SENDING.get().begun = True
 
 
 class ProviderClient:
-    """An endpoint of kind `provider`. Belongs to one event loop."""
+    """An endpoint of kind `provider`. Must be used from a single event loop."""
 
     def __init__(self, name: str, settings: Endpoint, secret: Secret) -> None:
-        """Make nothing yet: the library takes a second to import. Raises BadInput if it is missing."""
+        """Open nothing yet, since the library takes a second to import. Raises BadInput if it is missing."""
         self._name, self._settings, self._secret = name, settings, secret
         self._api: AnyLLM | None = None
         self._http: httpx.AsyncClient | None = None
@@ -59,9 +60,9 @@ class ProviderClient:
             raise BadInput(self._place, what, hint="pip install 'benchloom[providers]'")
 
     async def complete(self, request: Request) -> bytes:
-        """Ask once; return the reply as the body of a chat completion.
+        """Send a request once; return the reply as the body of a chat completion.
 
-        Raises ProviderFailed for what the provider's library raises, BadInput for a request to embed.
+        Raises ProviderFailed for errors of the provider's library, and BadInput for a request to embed.
         """
         if is_embedding(request):
             raise BadInput(
@@ -84,9 +85,7 @@ class ProviderClient:
             raise self._describe(error, sent=sending.begun) from error.original_exception
         except NotImplementedError as error:
             raise ProviderFailed(self._clean(str(error)), sent=False) from error
-        except (
-            ValueError
-        ) as error:  # pydantic's, of a reply whose fields have other types, or no text in UTF-8
+        except ValueError as error:  # pydantic raises it if a field has another type or text is not UTF-8
             raise ProviderFailed(type(error).__name__, sent=sending.begun) from error
         return text.encode()
 
@@ -108,7 +107,7 @@ class ProviderClient:
         hooks = IncomingHooks(url, self._secret, self._settings, httpx)
         self._http = OneReplyHttpx(
             timeout=self._settings.timeout_s + 5,
-            # A proxy named in the environment is not meant for loopback ports.
+            # A proxy configured in the environment is not meant for loopback addresses.
             trust_env=not is_loopback(url),
             follow_redirects=True,
             max_redirects=MAX_REDIRECTS,
@@ -140,7 +139,7 @@ class ProviderClient:
 
 
 def read_message(error: Any, cause: Any) -> str:
-    """Read what the provider says of an error: its own words where its body has any."""
+    """Return the message of a provider's error: the one in the response body if there is one."""
     body = getattr(cause, "body", None)
     for part in (body.get("error"), body) if isinstance(body, dict) else ():
         if isinstance(part, dict) and isinstance(part.get("message"), str):

@@ -1,9 +1,9 @@
-"""Rate limiter of one endpoint: a queue, token buckets, adaptive concurrency and a circuit breaker.
+"""Rate limiter for one endpoint: a queue, token buckets, adaptive concurrency and a circuit breaker.
 
-First come, first served; a system's retried question comes before new ones. An attempt is admitted
-when fewer are under way than allowed, both buckets of the minute hold enough, and the circuit is
-closed. The allowed concurrency halves with a 429 and grows by one per round of answers, up to the
-endpoint's `in_flight`.
+Attempts are admitted in the order in which they were queued, except that retries of a system's calls go
+first. An attempt is admitted if fewer attempts than allowed are in flight, both per-minute buckets contain
+enough units, and the circuit is closed. The allowed concurrency halves after a 429 and grows by one per round
+of answers, up to the endpoint's `in_flight`.
 """
 
 from __future__ import annotations
@@ -19,23 +19,26 @@ from tasks.models.sending.failures import Failure
 from tasks.models.settings import ConnectionSettings
 
 MAX_COOLDOWN_S = 60.0
+"""Maximum pause in seconds after repeated failures."""
 EPSILON = 1e-9
+"""Number of units that counts as zero, because rounding may leave such a remainder."""
 MINUTE_S = 60.001
-"""Slightly more than a minute, so that rounding never puts one attempt too many into a minute."""
+"""Slightly more than a minute, so that rounding never admits one attempt too many in a minute."""
 
 
 @dataclass
 class Permit:
-    """An attempt under way: when it was admitted (monotonic seconds) and the tokens it may use."""
+    """An admitted attempt: when it was admitted (monotonic seconds) and how many tokens it may use."""
 
     at: float
     tokens: int
 
 
 class TokenBucket:
-    """At most `per_minute` units in any window of a minute; None: no limit.
+    """A token bucket that admits at most `per_minute` units in any minute; None means no limit.
 
-    The capacity is a second's worth. The initial fill counts too, so the rate is lower by that much.
+    The capacity is the number of units per second. A full bucket at the start would exceed the limit by that
+    much, so the refill rate is lower by the same amount.
     """
 
     def __init__(self, per_minute: int | None, now: float) -> None:
@@ -44,19 +47,19 @@ class TokenBucket:
         self._level, self._at = self._size, now
 
     def find_wait(self, amount: float, now: float) -> float:
-        """Return the seconds until an amount may be taken; one above the capacity needs a full bucket."""
+        """Return the seconds until an amount can be taken; more than the capacity needs a full bucket."""
         self._fill(now)
         missing = min(amount, self._size) - self._level
-        # Rounding may leave a tiny remainder missing for ever.
+        # Rounding may leave a tiny amount missing that is never refilled.
         return missing / self._rate if missing > EPSILON else 0.0
 
     def take(self, amount: float, now: float) -> None:
-        """Take an amount; the level may become negative, and later attempts wait for it to recover."""
+        """Take an amount; the level may become negative, so that later attempts wait for its recovery."""
         self._fill(now)
         self._level -= amount
 
     def refund(self, amount: float) -> None:
-        """Return what was taken and not used, or take what was used beyond it, a minute's units at most."""
+        """Return an unused amount; a negative amount takes more, down to a debt of one minute's units."""
         self._level = min(self._size, max(-MINUTE_S * self._size, self._level + amount))
 
     def _fill(self, now: float) -> None:
@@ -65,7 +68,7 @@ class TokenBucket:
 
 
 class RateLimiter:
-    """Admits attempts to one endpoint. Belongs to one event loop."""
+    """Admits attempts to one endpoint. Must be used from a single event loop."""
 
     def __init__(self, name: str, endpoint: ConnectionSettings) -> None:
         self._name, self._endpoint = name, endpoint
@@ -79,21 +82,21 @@ class RateLimiter:
         self._failures, self._failing_since, self._cooldown_s = 0, 0.0, endpoint.breaker_s
         self._paused_until, self._last_problem = 0.0, ""
         self.answers = 0
-        """How many attempts were answered."""
+        """Number of attempts that were answered."""
 
     @property
     def allowed(self) -> int:
-        """Return the allowed number of concurrent attempts: one while an open circuit is being probed."""
+        """Return the allowed number of concurrent attempts: 1 while a failing endpoint is probed."""
         return 1 if self.is_broken else int(self._allowed)
 
     @property
     def is_broken(self) -> bool:
-        """Return whether so many attempts in a row failed that the endpoint is taken for down."""
+        """Return whether so many attempts in a row failed that the endpoint counts as down."""
         return self._failures >= self._endpoint.breaker
 
     @property
     def failure_report(self) -> str:
-        """A line on the endpoint's failures in a row, and since when; "" after fewer than two."""
+        """Describe the endpoint's failures in a row and their duration; "" for fewer than two failures."""
         if self._failures < 2:
             return ""
         seconds = time.monotonic() - self._failing_since
@@ -102,9 +105,11 @@ class RateLimiter:
         )
 
     async def acquire(self, tokens: int, *, again: bool = False) -> Permit:
-        """Wait until an attempt is admitted. tokens: the most it may use. again: go before new ones.
+        """Wait until an attempt is admitted.
 
-        Raises ModelFailed if the endpoint has only failed for its whole deadline.
+        `tokens`: the maximum that it uses. `again`: put it first in line.
+
+        Raises ModelFailed if the endpoint has failed without a success for longer than its deadline.
         """
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if again:
@@ -123,12 +128,12 @@ class RateLimiter:
         return permit
 
     def release_unsent(self, permit: Permit) -> None:
-        """Release a permit whose attempt was not sent."""
+        """Release the permit of an attempt that was not sent."""
         self._requests.refund(1)
         self._release(permit, 0)
 
     def release_answered(self, permit: Permit, tokens: int) -> None:
-        """Release the permit of an answered attempt. tokens: what it really used."""
+        """Release the permit of an answered attempt. `tokens`: the number that it used."""
         self._failures = self._throttled = 0
         self.answers += 1
         self._cooldown_s = self._endpoint.breaker_s
@@ -136,7 +141,7 @@ class RateLimiter:
         self._release(permit, tokens)
 
     def release_failed(self, permit: Permit, failure: Failure, wait_s: float) -> None:
-        """Release the permit of a failed attempt. wait_s: how long its call now waits, in seconds."""
+        """Release the permit of a failed attempt. `wait_s`: the seconds that its call now waits."""
         if failure.kind == "throttled":
             self._slow_down(permit, wait_s)
         elif failure.kind == "broken":
@@ -150,12 +155,13 @@ class RateLimiter:
         now = time.monotonic()
         self._failures = 0
         self._throttled += 1
-        # Attempts that were under way at the last reduction carry no new information.
+        # Attempts admitted before the last reduction say nothing about the reduced concurrency.
         if permit.at >= self._reduced_at:
             self._allowed, self._reduced_at = max(1.0, self._allowed / 2), now
-            # One throttled call waits alone; two without an answer in between pause the endpoint.
+            # A single throttled call waits by itself. Two without an answer in between pause the whole
+            # endpoint.
             if self._throttled > 1:
-                # No call waits longer than its deadline, so neither does the endpoint's queue.
+                # A call never waits longer than its deadline, so the endpoint's queue must not either.
                 wait_s = min(wait_s, self._endpoint.deadline_s)
                 self._paused_until = max(self._paused_until, now + wait_s)
 
@@ -166,7 +172,8 @@ class RateLimiter:
         self._failures += 1
         if self._failures < self._endpoint.breaker or now < self._paused_until:
             return
-        # Its last call is tried when the deadline ends: whoever waits must not wait longer than that.
+        # The pause never extends past the deadline, counted from the first failure, so that waiting calls
+        # fail in time.
         ends = self._failing_since + self._endpoint.deadline_s
         self._paused_until = min(now + self._cooldown_s, max(ends, now))
         self._cooldown_s = min(MAX_COOLDOWN_S, 2 * self._cooldown_s)
@@ -186,7 +193,7 @@ class RateLimiter:
                 )
 
     def _describe_last(self) -> str:
-        """Describe the last failure: where, and what."""
+        """Describe the last failure: the endpoint's URL and the problem."""
         return ": ".join(filter(None, (self._endpoint.url, self._last_problem[:120])))
 
     def _release(self, permit: Permit, used: int) -> None:

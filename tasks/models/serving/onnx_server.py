@@ -1,7 +1,7 @@
-"""The server process of an embedding model: `POST /v1/embeddings` on loopback, by onnxruntime.
+"""The server process of an embedding model: `POST /v1/embeddings` on loopback, using onnxruntime.
 
-Run as `python -m tasks.models.serving.onnx_server --state FILE --model MODEL.onnx TOKENIZER.json ...`. Each
-text is computed alone: with int8 weights, other texts in its batch would change its vector.
+Run it as `python -m tasks.models.serving.onnx_server --state FILE --model MODEL.onnx TOKENIZER.json ...`.
+Each text is computed separately: with int8 weights, other texts in a batch would change its vector.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ from tasks.models.serving.embedded_server import make_path, read_options, wait_u
 from tasks.models.serving.local_only import make_runner, refuse_foreign
 
 DIGITS = 6
-"""Decimal places that vectors are rounded to."""
+"""Number of decimal places that vectors are rounded to."""
 MAX_BODY_BYTES = 64 << 20
+"""Maximum size of a request's body in bytes."""
 
 
 class Embedder:
-    """A sentence embedder: mean pooling of the model's last layer, normalised to unit length."""
+    """A sentence embedder that averages the model's last layer over all tokens; vectors have unit length."""
 
     def __init__(self, model: Path, tokenizer: Path, context: int, threads: int) -> None:
         import onnxruntime
@@ -58,7 +59,7 @@ class Embedder:
 
 
 def build_application(embedder: Embedder, name: str, path: str = "") -> web.Application:
-    """Build the aiohttp application: the protocol's embeddings route below a path, one call at a time."""
+    """Build the aiohttp application with the embeddings route below a path; it runs one call at a time."""
     turn = asyncio.Lock()
 
     async def answer(request: web.Request) -> web.Response:
@@ -89,7 +90,7 @@ def build_application(embedder: Embedder, name: str, path: str = "") -> web.Appl
 
 
 async def serve(options: argparse.Namespace, stopping: threading.Event) -> None:
-    """Serve until stopped or idle."""
+    """Serve the model until the process is stopped or idle."""
     model, tokenizer = options.model
     embedder = Embedder(model, tokenizer, options.context, options.threads)
     path = make_path()
@@ -104,7 +105,7 @@ async def serve(options: argparse.Namespace, stopping: threading.Event) -> None:
 
 
 def main() -> None:
-    """Serve a model on loopback until stopped or idle."""
+    """Serve an embedding model on loopback until the process is stopped or idle."""
     options = read_options(__doc__)
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

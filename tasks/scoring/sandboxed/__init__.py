@@ -1,4 +1,5 @@
-"""Code that runs inside the sandbox: a process for the program, one for the verdict, and their messages.
+"""Code that runs inside the sandbox: one process for the program, one for the verdict, their messages.
 
-The standard library, and numpy, pandas, scipy and matplotlib where a test program brings them.
+The code uses the standard library, and numpy, pandas, scipy and matplotlib if the environment of a test
+program has them.
 """

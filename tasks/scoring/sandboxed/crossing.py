@@ -1,8 +1,9 @@
 """Serialize values of an untrusted program as JSON: `pack` in the sandbox, `unpack` outside.
 
 A node is a JSON scalar, or a list of a kind and its parts: `["tuple", 1, 2]`, `["array", "<i8", [2], "..."]`.
-Only values of exactly the types below cross: an instance of a subclass may answer every question as it likes.
-No pickle and no code crosses; `unpack` checks each part, and builds nothing that a node only announces.
+Only values whose type is exactly one of the types below can be serialized, because an instance of a subclass
+may behave in any way. Neither pickles nor code are transferred. `unpack` checks each part, and allocates
+nothing on the basis of a size that a node only claims.
 """
 
 from __future__ import annotations
@@ -22,15 +23,19 @@ from typing import Any
 from tasks.scoring.sandboxed.process import BadMessage
 
 UNSHOWN = "unshown"
-"""The kind of a node that only gives the reason why a value cannot cross."""
+"""The kind of a node that only contains the reason why a value cannot be serialized."""
 MAX_DEPTH = 60
 MAX_VALUES = 1_000_000
 MAX_DIMENSIONS = 32
+"""Limits of untrusted values: nesting depth, number of values, and dimensions of an array."""
 DTYPE = re.compile(
     r"[<>|=](?:b1|[iu][1248]|f(?:2|4|8|16)|c(?:8|16|32)|[SU]\d{1,6}|[mM]8(?:\[\w{1,9}\])?)", re.A
 )
+"""Matches numpy types that can be serialized."""
 ZONE = re.compile(r"[A-Za-z0-9_+-]{1,40}(?:/[A-Za-z0-9_+-]{1,40}){0,2}(?::\d\d)?", re.A)
+"""Matches names of time zones."""
 EXTENSIONS = re.compile(r"U?Int(?:8|16|32|64)|Float(?:32|64)|boolean|string|str", re.A)
+"""Matches pandas extension types that can be serialized."""
 SPARSE = {
     f"{name}_{kind}"
     for name in ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
@@ -49,16 +54,16 @@ CLOSED = {"left", "right", "both", "neither"}
 
 
 class CannotCross(Exception):
-    """A value of a type that has no form here."""
+    """Raised for a value whose type cannot be serialized here."""
 
 
 def load(name: str) -> Any:
-    """Import a library, in whichever version the test programs' environment has."""
+    """Import a library, in the version that the test programs' environment has."""
     return importlib.import_module(name)
 
 
 def pack(value: object, depth: int = 0) -> Any:
-    """Give a value as a node. Raises CannotCross."""
+    """Serialize a value as a node. Raises CannotCross if that is not possible."""
     kind = type(value)
     if depth > MAX_DEPTH:
         raise CannotCross("a value too deep")
@@ -72,10 +77,10 @@ def pack(value: object, depth: int = 0) -> Any:
 
 
 def unpack(node: Any) -> Any:
-    """Build the value of a node. Raises BadMessage, whatever the node is."""
+    """Build the value of a node. Raises BadMessage for any node that is not valid."""
     try:
         return _Reader().read(node)
-    except Exception as error:  # noqa: BLE001 (any that a hostile node can bring numpy or pandas to raise)
+    except Exception as error:  # noqa: BLE001 (a hostile node may make numpy or pandas raise anything)
         raise BadMessage(f"{type(error).__name__} in what crossed") from None
 
 
@@ -191,7 +196,7 @@ _OTHER = ({"scipy", "torch", "tensorflow"}, _pack_other)
 
 
 class _Reader:
-    """Builds values; each method takes the parts of one kind of node."""
+    """Builds values from nodes; each `_read_` method takes the parts of one kind of node."""
 
     def __init__(self) -> None:
         self.values = 0
@@ -384,13 +389,13 @@ class _Reader:
 
 
 def check(holds: bool) -> None:
-    """Raise ValueError unless it holds."""
+    """Raise ValueError if a condition does not hold."""
     if not holds:
         raise ValueError("no value that an honest process sends")
 
 
 def is_shape(shape: object) -> bool:
-    """Return whether this can be an array's shape."""
+    """Return whether a value can be the shape of an array."""
     return (
         isinstance(shape, list)
         and len(shape) <= MAX_DIMENSIONS

@@ -12,23 +12,23 @@ import sys
 from typing import Any
 
 MAX_MESSAGE = 32 << 20
-"""In bytes."""
+"""Maximum length of a message in bytes."""
 HEAD = 8
-"""Bytes of a message's length, before it."""
+"""Number of bytes before a message that contain its length."""
 REASON = 300
-"""The most characters of a reason."""
+"""Maximum number of characters of a reason."""
 
 
 class BadMessage(Exception):
-    """The other process sent something that is not a valid message."""
+    """Raised if the other process sent something that is not a valid message."""
 
 
 class Ended(Exception):
-    """The other process has ended."""
+    """Raised if the other process has ended."""
 
 
 def silence() -> tuple[int, int]:
-    """Redirect stdin, stdout and stderr to the null device; return what the first two were."""
+    """Redirect stdin, stdout and stderr to the null device; return copies of the first two."""
     kept = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -37,7 +37,7 @@ def silence() -> tuple[int, int]:
 
 
 def drop_privileges(limits: dict[str, int], user: int | None) -> None:
-    """Set the kernel's limits and stop being root, for which the process limit does not hold."""
+    """Set the kernel's limits and stop being root, because root is exempt from the process limit."""
     for name in ("AS", "NPROC", "FSIZE", "NOFILE", "CORE"):
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limits[name], limits[name]))
     if user is not None:
@@ -47,19 +47,19 @@ def drop_privileges(limits: dict[str, int], user: int | None) -> None:
 
 
 def load_libraries(names: list[str]) -> str:
-    """Import the test program's modules; return a message if one is missing, else ""."""
+    """Import the test program's modules; return a message if one is missing, otherwise ""."""
     for name in names:
         try:
             importlib.import_module(name)
         except ModuleNotFoundError as error:
             return f"there is no module {error.name or name}"
-        except Exception:  # noqa: BLE001, S112 (the test program meets the same error and reports it)
+        except Exception:  # noqa: BLE001, S112 (the test program gets the same error and reports it)
             continue
     return ""
 
 
 def begin(seconds: float) -> None:
-    """Limit the CPU time to come, and draw the same random numbers as the other process."""
+    """Limit the CPU time from now on, and seed random numbers as in the other process."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = math.ceil(used.ru_utime + used.ru_stime + seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
@@ -69,7 +69,7 @@ def begin(seconds: float) -> None:
 
 
 def send(descriptor: int, message: Any) -> None:
-    """Send a message. Raises Ended if nobody reads it, ValueError if it is too long."""
+    """Send a message. Raises Ended if no process reads it, and ValueError if it is too long."""
     content = json.dumps(message).encode()
     if len(content) > MAX_MESSAGE:
         raise ValueError(f"longer than {MAX_MESSAGE >> 20} MiB")
@@ -82,7 +82,7 @@ def send(descriptor: int, message: Any) -> None:
 
 
 def receive(descriptor: int) -> Any:
-    """Receive a message. Raises Ended or BadMessage, whatever comes."""
+    """Receive a message. Raises Ended, or BadMessage for any message that is not valid."""
     size = int.from_bytes(_read(descriptor, HEAD), "big")
     if size > MAX_MESSAGE:
         raise BadMessage(f"a message of {size} bytes")
@@ -104,7 +104,7 @@ def _read(descriptor: int, size: int) -> bytes:
 
 
 def describe(error: BaseException) -> str:
-    """Return an error's type and message, shortened."""
+    """Return an error's type and message, shortened to REASON characters."""
     try:
         text = f"{type(error).__name__}: {error}"
     except BaseException:  # noqa: BLE001 (a program's own error may raise another)

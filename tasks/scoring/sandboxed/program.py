@@ -1,6 +1,6 @@
 """The process that runs an untrusted program on given inputs and returns named values as data.
 
-Nothing that it sends is trusted: the program may have changed everything here.
+The receiver trusts nothing that this process sends, because the program may have changed everything here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tasks.scoring.sandboxed.process import (
 
 
 def main() -> None:
-    """Take what the verdict's process sends until it ends."""
+    """Answer the requests of the verdict's process until that process ends."""
     requests, replies = silence()
     with contextlib.suppress(Ended):
         setting = receive(requests)
@@ -43,15 +43,15 @@ def main() -> None:
 
 
 def answer(replies: int, request: dict[str, Any]) -> None:
-    """Run code once, and send its values: raised, values, or refused if its input does not arrive."""
+    """Run code once and send the result: raised, values, or refused if the input cannot be read."""
     try:
         environment = {name: _take(value) for name, value in request["environment"].items()}
-    except Exception as error:  # noqa: BLE001 (any that a class of the input raises)
+    except Exception as error:  # noqa: BLE001 (classes of the input may raise anything)
         send(replies, ["refused", describe(error)])
         return
     try:
         exec(compile(request["code"], "<program>", "exec"), environment)  # noqa: S102 (the purpose)
-    except BaseException as error:  # noqa: BLE001 (SystemExit too: a program that exits has passed no test)
+    except BaseException as error:  # noqa: BLE001 (SystemExit, too: a program that exits has passed no test)
         send(replies, ["raised", isinstance(error, AssertionError), describe(error)])
         return
     values = {name: _pack(environment[name]) for name in request["names"] if name in environment}
@@ -66,7 +66,7 @@ def _take(value: list[str]) -> Any:
     kind, content = value
     if kind == "module":
         return importlib.import_module(content)
-    return pickle.loads(base64.b64decode(content))  # noqa: S301 (from the test program, never the other way)
+    return pickle.loads(base64.b64decode(content))  # noqa: S301 (only from the test program, not towards it)
 
 
 def _pack(value: object) -> Any:
@@ -74,15 +74,15 @@ def _pack(value: object) -> Any:
         return crossing.pack(value)
     except crossing.CannotCross as error:
         return [crossing.UNSHOWN, str(error)]
-    except Exception as error:  # noqa: BLE001 (any that the program's own classes raise)
+    except Exception as error:  # noqa: BLE001 (the program's own classes may raise anything)
         return [crossing.UNSHOWN, describe(error)]
 
 
 def _pack_file(name: str) -> Any:
-    """Pack a picture as its pixels; of anything else only whether it is a folder."""
+    """Pack a picture as its pixels; for any other path, return whether it is a folder."""
     if not name.endswith(".png"):
         return Path(name).is_dir()
     try:
         return crossing.pack(crossing.load("numpy").array(crossing.load("PIL.Image").open(name)))
-    except Exception:  # noqa: BLE001 (any that an image reader raises)
+    except Exception:  # noqa: BLE001 (an image reader may raise anything)
         return False

@@ -1,6 +1,6 @@
 """The process that runs the test program and decides pass or fail; `exec` runs in another process.
 
-The predicted code is only text here. What comes back from it is read by `crossing.unpack` alone.
+The predicted code is only text in this process. Its results are read with `crossing.unpack` only.
 """
 
 from __future__ import annotations
@@ -32,19 +32,23 @@ from tasks.scoring.sandboxed.process import (
 )
 
 FILE_NAME = re.compile(r"\w[\w-]*(?:[./][\w-]+){0,4}", re.ASCII)
+"""Matches constants of a test program that may be file names."""
 Say = Callable[[str, str], None]
 
 
 class ProgramRaised(Exception):
-    """The program raised an error."""
+    """Raised in the test program if the predicted code raised an error."""
 
 
 class Decided(BaseException):
-    """The outcome is known, whatever the test program makes of this."""
+    """Raised to leave the test program as soon as the outcome is certain.
+
+    The class derives from BaseException, so that `except Exception` in the test program does not catch it.
+    """
 
 
 class RemoteExecution:
-    """Stands where the test program calls `exec`; `outcome` is set once it can only be that."""
+    """Replaces `exec` for the test program; `outcome` is set as soon as it is certain."""
 
     def __init__(self, requests: int, replies: int, test: str) -> None:
         self.requests, self.replies = requests, replies
@@ -55,7 +59,7 @@ class RemoteExecution:
     def execute(
         self, code: object, environment: dict[str, Any] | None = None, _local: object = None, /
     ) -> None:
-        """Run code in the other process, and put its values into its environment."""
+        """Run code in the other process, and copy the resulting values into its environment."""
         if type(code) is not str or environment is None:
             self.decide("not-shown", "the test program runs the code among its own names")
         reply = self.ask(
@@ -79,7 +83,7 @@ class RemoteExecution:
                 self.decide("error", "the program wrote where it must not")
 
     def evaluate(self, *_: object) -> NoReturn:
-        """Refuse `eval`, which would run the code here."""
+        """Refuse `eval`, because it would run the code in this process."""
         self.decide("not-shown", "the test program evaluates an expression")
 
     def ask(self, message: object) -> Any:
@@ -95,21 +99,21 @@ class RemoteExecution:
             self.decide("not-shown", f"its input cannot cross: {error}")
 
     def decide(self, kind: str, text: str) -> NoReturn:
-        """Fix the outcome and leave the test program."""
+        """Set the outcome and leave the test program."""
         self.outcome = self.outcome or (kind, text)
         raise Decided
 
     def pack(self, name: str, value: object) -> list[str]:
-        """Pack an input for the other process; this way, from the test program, a pickle may go."""
+        """Pack an input for the other process; a pickle is safe in this direction, from the test program."""
         if isinstance(value, ModuleType):
             return ["module", value.__name__]
         try:
             return ["pickle", base64.b64encode(pickle.dumps(value)).decode()]
-        except Exception as error:  # noqa: BLE001 (any that a class of the input raises)
+        except Exception as error:  # noqa: BLE001 (classes of the input may raise anything)
             self.decide("not-shown", f"its input {name} cannot cross: {describe(error)}")
 
     def unpack(self, name: str, node: object) -> Any:
-        """Unpack a value that came from the program."""
+        """Unpack a value that the untrusted program returned."""
         match node:
             case [crossing.UNSHOWN, str(reason)]:
                 self.decide("not-shown", f"{name} cannot cross: {reason}")
@@ -119,7 +123,7 @@ class RemoteExecution:
             self.decide("error", "the program wrote where it must not")
 
     def place_files(self, files: dict[str, Any]) -> None:
-        """Put pictures that the program wrote where the test looks, and names that cannot be read."""
+        """Write the program's pictures where the test looks for them; create other files by name only."""
         for name in files.keys() & set(self.files):
             path = Path(name)
             if path.exists() and path.absolute().as_posix() not in self.unreadable_paths:
@@ -132,7 +136,7 @@ class RemoteExecution:
                 self.unreadable_paths.add(path.absolute().as_posix())
 
     def place_picture(self, path: Path, node: object) -> None:
-        """Write pixels as a picture."""
+        """Write pixels as a picture file."""
         pixels = self.unpack(path.name, node)
         try:
             crossing.load("PIL.Image").fromarray(pixels).save(path)
@@ -140,14 +144,14 @@ class RemoteExecution:
             self.decide("error", "the program wrote where it must not")
 
     def watch(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Refuse to read a file of which only the name has crossed."""
+        """Audit hook: refuse to read a file of which only the name was transferred."""
         if event in {"open", "os.listdir", "os.scandir"} and self.unreadable_paths:
             path = arguments[0]
             if isinstance(path, str) and os.path.abspath(path) in self.unreadable_paths:  # noqa: PTH100
                 self.decide("not-shown", f"the file {Path(path).name} cannot cross")
 
     def hide_figures(self) -> None:
-        """Refuse questions about the program's figures, which are in the other process."""
+        """Refuse access to the program's figures, because they are in the other process."""
 
         def refuse(*_: object, **__: object) -> NoReturn:
             self.decide("not-shown", "a figure cannot cross")
@@ -160,7 +164,7 @@ class RemoteExecution:
 
 
 def list_constants(test: str) -> tuple[list[str], list[str]]:
-    """List the texts by which a test program takes values from a mapping, and those that may be files."""
+    """List the names that a test program may read from a mapping, and the texts that may be file names."""
     try:
         tree = ast.parse(test)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -196,7 +200,7 @@ def run(remote: RemoteExecution, test: str, code: str) -> tuple[str, str]:
         outcome = "wrong", describe(error)
     except ProgramRaised as error:
         outcome = "error", str(error)
-    except BaseException as error:  # noqa: BLE001 (SystemExit too: a test that exits has passed nothing)
+    except BaseException as error:  # noqa: BLE001 (SystemExit, too: a test that exits has passed nothing)
         outcome = "error", describe(error)
     else:
         outcome = "correct", ""
@@ -204,7 +208,7 @@ def run(remote: RemoteExecution, test: str, code: str) -> tuple[str, str]:
 
 
 def main() -> None:
-    """Carry out one request."""
+    """Handle one request, and write the verdict to stdout."""
     request_place, verdict_place = silence()
     with os.fdopen(request_place, "rb") as file:
         request = json.loads(file.read())
@@ -220,7 +224,7 @@ def main() -> None:
 
 
 def form_verdict(request: dict[str, Any], say: Say) -> tuple[str, str]:
-    """Begin in both processes, then run the test program."""
+    """Prepare both processes, then run the test program; return the outcome's kind and a message."""
     test, code, seconds = request["test"], request["code"], request["seconds"]
     remote = RemoteExecution(request["requests"], request["replies"], test)
     setting = {name: request[name] for name in ("limits", "libraries", "seconds")}
