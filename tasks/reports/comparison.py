@@ -17,7 +17,7 @@ from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
 ITEMS = 200
-"""Maximum changed items of one strand on a page, half from either end; the page says how many it omits."""
+"""Maximum changed items of one pair of systems on a page, half from either end of the changes."""
 TEXT = 4_000
 """Maximum characters of one text."""
 WORDS = 400
@@ -44,7 +44,7 @@ class ShownCase:
 
 @dataclass(frozen=True)
 class ShownStrand:
-    """The comparison of one strand. reach: end of the axis of differences."""
+    """The comparison of one pair of systems. reach: end of the axis of differences."""
 
     strand: StrandComparison
     name: str

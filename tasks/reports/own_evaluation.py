@@ -61,7 +61,7 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How a flow evaluates a system on a user's dataset."""
+    """The way in which a flow evaluates a system on a user's dataset."""
 
     read: ReadOwn
     measure: MeasureRows | None = None
