@@ -63,7 +63,9 @@ def import_apart(words: Sequence[str]) -> int:
     """
     with TemporaryDirectory(prefix="benchloom-import-") as scratch:
         environment = lead_child({INSIDE: str(os.getpid()), "TMPDIR": scratch})
-        process = subprocess.Popen([sys.executable, "-P", "-m", "flows.cli", *words], env=environment)  # noqa: S603 (our own module, no shell)
+        process = subprocess.Popen(  # noqa: S603 - our own module, no shell
+            [sys.executable, "-P", "-m", "flows.cli", *words], env=environment
+        )
         try:
             code = process.wait()
         except KeyboardInterrupt:
