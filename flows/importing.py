@@ -30,7 +30,7 @@ LIMITS = QueryLimits(timeout_s=60, bytes=100_000_000)
 
 
 def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = None) -> Imported:
-    """Run an importer: write its files and set its parameters. Raises BadInput, with nothing changed.
+    """Run an importer: write its files and set its parameters. On BadInput, nothing has changed.
 
     engine: where steps run; None lets the importer's options choose.
     """
@@ -38,7 +38,7 @@ def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = No
         try:
             done = importer.bring_in(open_project(root, stack, engine))
         except (BenchloomError, OSError, ModuleNotFoundError):
-            raise  # a full disk, or an extra that is missing, is said by the command line
+            raise  # the command line reports a full disk or a missing extra
         except MemoryError as error:
             what = "needs more memory than it may have"
             raise BadInput(importer.where, what, hint=ADVICE.format("memory_mb")) from error
@@ -70,7 +70,7 @@ def open_project(root: Path, stack: ExitStack, engine: ShardEngine | None = None
 
 
 def look_at(file: Path | None) -> tuple[str, str]:
-    """Return a database's problem ('' if none) and its size. Opens it in the sandbox for untrusted SQL."""
+    """Return a database's problem ('' if none) and its size; opened in the sandbox for untrusted SQL."""
     if file is None:
         return "its SQLite file is missing", ""
     entry = DatabaseEntry(name=file.stem, file=file)
@@ -78,7 +78,10 @@ def look_at(file: Path | None) -> tuple[str, str]:
         tables = sorted({column.table for column in reflect(entry)})
         with SafeDatabase(entry, LIMITS) as safe:
             quoted = [table.replace('"', '""') for table in tables]
-            counts = [safe.query(f'SELECT COUNT(*) FROM "{table}"').rows[0][0] for table in quoted]  # noqa: S608
+            counts = [
+                safe.query(f'SELECT COUNT(*) FROM "{table}"').rows[0][0]  # noqa: S608 - names are quoted
+                for table in quoted
+            ]
     except BenchloomError as error:
         return " ".join(str(error).split()), ""
     rows = sum(int(str(count)) for count in counts)
@@ -88,7 +91,7 @@ def look_at(file: Path | None) -> tuple[str, str]:
 
 
 def keep(root: Path, path: Path) -> None:
-    """Move a person's file to the folder where runs keep replaced files."""
+    """Move a file written by a person to the folder where runs store replaced files."""
     kept = name_kept(root / KEPT / path)
     kept.parent.mkdir(parents=True, exist_ok=True)
     (root / path).rename(kept)
