@@ -312,7 +312,7 @@ def add(make: Callable[[Path, Parameters], Addition], *, as_json: bool) -> None:
 
 
 def describe_addition(addition: Addition, lines: dict[str, int]) -> dict[str, object]:
-    """Return an addition as the document that `--json` prints."""
+    """Convert an addition to the document that `--json` prints."""
     return {
         "kind": addition.kind,
         "name": addition.name,

@@ -1,4 +1,4 @@
-"""What a system's answers cost: tokens of their calls, dollars by `run.prices`, seconds by the ledger."""
+"""The cost of a system's answers: tokens per answer, dollars by `run.prices`, seconds by the ledger."""
 
 from __future__ import annotations
 
@@ -28,7 +28,11 @@ COLUMNS = ["id", "row", "model", "prompt_tokens", "completion_tokens"]
 
 @contextmanager
 def open_costs(root: Path) -> Iterator[Callable[[Strand], AnswerCost]]:
-    """Open what reads a strand's cost, by the prices and the ledger of a project, if `root` is one."""
+    """Yield a function that computes the cost of a strand's answers.
+
+    A strand contains the scored answers of one system. If `root` is a project, its prices and its ledger are
+    used.
+    """
     if not (root / PARAMS).is_file():
         yield lambda strand: read_cost(strand, {}, lambda key: None)
         return
@@ -48,7 +52,7 @@ def open_costs(root: Path) -> Iterator[Callable[[Strand], AnswerCost]]:
 
 
 def read_cost(strand: Strand, prices: Mapping[str, Price], find_seconds: FindSeconds) -> AnswerCost:
-    """Read what the calls beside a strand's answers took, per answer."""
+    """Compute the mean cost per answer from the calls recorded beside a strand's answers."""
     calls = [call for path in strand.calls for call in pq.read_table(path, columns=COLUMNS).to_pylist()]
     n = len({answered.id for _, answered in strand.answers})
     tokens = sum(call["prompt_tokens"] + call["completion_tokens"] for call in calls)
@@ -68,9 +72,9 @@ def read_cost(strand: Strand, prices: Mapping[str, Price], find_seconds: FindSec
 
 
 def find_latency(rows: Mapping[str, str], find_seconds: FindSeconds) -> float | None:
-    """Find the median over rows of the seconds of their calls; None if one of these is not recorded.
+    """Return the median over rows of the seconds of their calls; None if a call's latency is unknown.
 
-    rows: a call's key -> the row that it is for.
+    rows: a call's key -> the row that the call belongs to.
     """
     by_row = defaultdict[str, list[float]](list)
     for key, row in rows.items():
