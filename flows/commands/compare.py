@@ -50,7 +50,7 @@ class CompareOutput:
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """How to compare. only: entries or systems, all if empty. metrics: by name, all if empty.
+    """Options of a comparison. only: entries or systems, all if empty. metrics: by name, all if empty.
 
     items: number of items in the table. distance: the difference for which the number of required pairs is
     estimated.

@@ -28,10 +28,10 @@ COLUMNS = ["id", "row", "model", "prompt_tokens", "completion_tokens"]
 
 @contextmanager
 def open_costs(root: Path) -> Iterator[Callable[[Strand], AnswerCost]]:
-    """Yield a function that computes the cost of a strand's answers.
+    """Yield a function that computes the cost per answer of an answer set.
 
-    A strand contains the scored answers of one system. If `root` is a project, its prices and its ledger are
-    used.
+    An answer set (class Strand) contains the scored answers of one system. If `root` is a project, its prices
+    and its ledger are used.
     """
     if not (root / PARAMS).is_file():
         yield lambda strand: read_cost(strand, {}, lambda key: None)
@@ -52,7 +52,7 @@ def open_costs(root: Path) -> Iterator[Callable[[Strand], AnswerCost]]:
 
 
 def read_cost(strand: Strand, prices: Mapping[str, Price], find_seconds: FindSeconds) -> AnswerCost:
-    """Compute the mean cost per answer from the calls recorded beside a strand's answers."""
+    """Compute the mean cost per answer from the calls recorded beside a system's answers."""
     calls = [call for path in strand.calls for call in pq.read_table(path, columns=COLUMNS).to_pylist()]
     n = len({answered.id for _, answered in strand.answers})
     tokens = sum(call["prompt_tokens"] + call["completion_tokens"] for call in calls)

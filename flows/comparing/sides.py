@@ -1,6 +1,7 @@
 """Resolve the name of each side: an entry, a system, a night, a run of `benchloom evaluate`, or a revision.
 
-The strands of every two sides are then paired; a strand contains the scored answers of one system.
+The answer sets of every two sides are then paired. An answer set (class Strand) contains the scored answers
+of one system in one entry.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ WAYS: tuple[Callable[[Strand], object], ...] = (
     lambda strand: (strand.section, strand.entry),
     lambda strand: strand.section,
 )
-"""Keys for pairing strands, tried in order: a key is used where it matches one strand of each side."""
+"""Keys for pairing answer sets, tried in order: a key must match exactly one answer set of each side."""
 
 
 @dataclass(frozen=True)
@@ -176,10 +177,10 @@ def join_names(names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Paired:
-    """Strands in pairs, and the strands without a counterpart.
+    """Answer sets in pairs, and the answer sets without a counterpart.
 
-    letters: for each pair, the sides of its two strands. alone: side's letter -> names of its strands without
-    a counterpart.
+    letters: for each pair, the sides of its two answer sets. alone: side's letter -> names of its answer sets
+    without a counterpart.
     """
 
     pairs: Sequence[Pair]
@@ -188,7 +189,7 @@ class Paired:
 
 
 def pair_sides(sides: Sequence[Side]) -> Paired:
-    """Pair the strands of every two sides. Raises the errors of `pair_strands`."""
+    """Pair the answer sets of every two sides. Raises the errors of `pair_strands`."""
     named = dict(zip(ascii_uppercase, sides, strict=False))
     pairs: list[Pair] = []
     letters: list[tuple[str, str]] = []
@@ -203,11 +204,11 @@ def pair_sides(sides: Sequence[Side]) -> Paired:
 
 
 def pair_strands(a: Side, b: Side) -> tuple[list[Pair], list[Strand], list[Strand]]:
-    """Pair the strands of two sides, and return the pairs and each side's strands without a counterpart.
+    """Return the pairs of two sides' answer sets, and each side's answer sets without a counterpart.
 
-    Strands are paired by entry and system, then by system, then by entry, then by common cases. Each key
-    pairs the strands that it identifies uniquely, and the next key pairs the rest. Raises BadInput if several
-    strands match, and BenchloomError if no strands match.
+    Answer sets are paired by entry and system, then by system, then by entry, then by common cases. Each key
+    pairs the answer sets that it identifies uniquely, and the next key pairs the rest. Raises BadInput if
+    several answer sets match, and BenchloomError if none match.
     """
     left, right, pairs = list(a.strands), list(b.strands), list[Pair]()
     if a.place == b.place and left and right:
@@ -239,26 +240,26 @@ def pair_strands(a: Side, b: Side) -> tuple[list[Pair], list[Strand], list[Stran
 
 
 def drop_same(strands: Sequence[Strand], others: Sequence[Strand]) -> list[Strand]:
-    """Return the strands that the other side does not contain."""
+    """Return the answer sets that the other side does not contain."""
     same = {WAYS[0](strand) for strand in others}
     return [strand for strand in strands if WAYS[0](strand) not in same]
 
 
 def find_alike(one: Strand, strands: Sequence[Strand], way: Callable[[Strand], object]) -> list[Strand]:
-    """Return the strands with the same key as `one` that have at least one case in common with it."""
+    """Return the answer sets with the same key as `one` that have at least one case in common with it."""
     return [strand for strand in strands if way(strand) == way(one) and strand.cases & one.cases]
 
 
 def describe_side(side: Side) -> str:
-    """Return a text that lists the strands of a side."""
+    """Return a text that lists the answer sets of a side."""
     return f"{side.label} has {list_names(side.strands) or 'no scored answers'}"
 
 
 def list_names(strands: Sequence[Strand]) -> str:
-    """List strands by their full names."""
+    """List answer sets by their full names."""
     return join_names([name_whole(strand) for strand in strands])
 
 
 def name_whole(strand: Strand) -> str:
-    """Return a strand's full name: section, entry and system."""
+    """Return an answer set's full name: section, entry and system."""
     return f"{strand.section}.{strand.name}"

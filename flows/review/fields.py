@@ -15,7 +15,7 @@ from tasks.scoring.items import BadItem, describe_type
 MAX_NAME, MAX_NOTE, MAX_TEXT = 60, 2_000, 200_000
 """Maximum characters of names, notes and texts."""
 AHEAD = timedelta(days=1)
-"""How far a time may be in the future, to tolerate wrong clocks and time zones."""
+"""Maximum distance of a time in the future, to tolerate wrong clocks and time zones."""
 
 
 def make_decision(
