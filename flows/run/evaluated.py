@@ -1,4 +1,4 @@
-"""Read the scored answers of a scope, by the functions of the module that it declares."""
+"""Read the scored answers of a scope, by the functions of its evaluated stage's module."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import Strand
 
 Find = Callable[[str], Path]
-"""Finds the file of an artifact by the name of an argument. Raises BadInput."""
+"""Returns the file of an artifact, given the name of an argument. Raises BadInput."""
 
 
 def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) -> list[Strand]:
-    """Read an entry's scored answers, one strand a system.
+    """Read an entry's scored answers, one answer set per system.
 
-    system: that the entry names, empty if rows name theirs. label: of the place, for errors. Raises BadInput
-    if an artifact is missing, or was written with other columns than this code's.
+    system: named by the entry; empty if the rows name their systems. label: of the place, for errors. Raises
+    BadInput if an artifact is missing, or was written by code with other columns.
     """
     name = scope.evaluates
     module, function = locate_module(name), name.rpartition(".")[2]
@@ -45,15 +45,15 @@ def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) ->
     for score in scored:
         answer = answers[score.id]
         by_system[answer.system or system].append((score, answer))
-    # Calls say for which row they are, and not for which system.
+    # Calls record their row but not their system.
     calls = list_calls(find, written, arguments) if len(by_system) == 1 else []
     return [Strand(scope.over, key, name, answered, calls) for name, answered in sorted(by_system.items())]
 
 
 def list_calls(find: Find, scores: str, arguments: Iterable[str]) -> list[Path]:
-    """List the files of the calls that answers were made by.
+    """List the files with the calls that produced the answers.
 
-    They lie beside the scores; the calls that made the scores are not among them, nor those of the dataset.
+    They are in the folder of the scores; calls that produced the scores or the dataset are excluded.
     """
     folder = find(scores).parent
     paths = [find(name) for name in arguments if name != scores]
@@ -62,7 +62,7 @@ def list_calls(find: Find, scores: str, arguments: Iterable[str]) -> list[Path]:
 
 
 def list_arguments(stage: str) -> list[str]:
-    """List the artifacts that `read_strands` reads for an evaluated stage: that of its scores first."""
+    """List the artifacts that `read_strands` reads for an evaluated stage, the one with the scores first."""
     written, function = name_written(stage), stage.rpartition(".")[2]
     list_answered = load_function(locate_module(stage), LIST_ANSWERED)
     names = [written if name == function else name for name in inspect.signature(list_answered).parameters]
@@ -70,7 +70,7 @@ def list_arguments(stage: str) -> list[str]:
 
 
 def find_evaluating(stage: str) -> Scope:
-    """Find the scope that a stage stands in, which evaluates. Raises BadInput if it evaluates nothing."""
+    """Return the evaluating scope that contains a stage. Raises BadInput if it evaluates nothing."""
     found = find_stage(stage)
     scopes = [scope for scope in list_evaluating() if found is not None and scope == found.scope]
     if not scopes:
@@ -79,13 +79,13 @@ def find_evaluating(stage: str) -> Scope:
 
 
 def name_written(stage: str) -> str:
-    """Name the artifact that a stage writes, as an argument."""
+    """Return the name of the artifact that a stage writes, as used for arguments."""
     found = find_stage(stage)
     return (found.artifact or found.function) if found else stage.rpartition(".")[2]
 
 
 def read_artifact(find: Find, name: str, where: str, hint: Any) -> list[Any]:
-    """Read an artifact's rows. where: the entry and its place. hint: `list[Row]`. Raises BadInput."""
+    """Read an artifact's rows. where: entry and place, for errors. hint: `list[Row]`. Raises BadInput."""
     path = find(name)
     try:
         return read_rows(path, get_args(hint)[0])

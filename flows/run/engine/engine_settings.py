@@ -1,4 +1,4 @@
-"""Settings `run.engine` of params.yaml: where shards of stages run."""
+"""The settings `run.engine` of params.yaml: where shards of stages run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Cluster(Settings):
     """A running cluster, or processes on this machine."""
 
     address: str | None = None
-    """The address of a running cluster; null starts one on this machine for the run."""
+    """The address of a running cluster; null starts a cluster on this machine for the run."""
     workers: int | None = Field(default=None, gt=0)
     """Number of processes to start; null starts one per core."""
 
 
 class EngineSettings(Settings):
-    """`run.engine`."""
+    """The settings `run.engine`."""
 
     name: EngineName = "threads"
     """Where shards run without `--engine`: threads, dask or ray."""
