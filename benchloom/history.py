@@ -89,7 +89,7 @@ class History:
     def add_template(self, folder: Path, own: Iterable[str], base: str | None, version: str) -> str | None:
         """Commit a folder as the template's next state; None if the base commit has the same content.
 
-        own: paths that belong to the project; their content is taken from the base commit, or from HEAD
+        `own`: paths that belong to the project; their content is taken from the base commit, or from HEAD
         without a base.
         """
         kept = self.git("ls-tree", "-r", "-z", base or "HEAD", "--", *own)

@@ -29,10 +29,10 @@ class Unreadable(ValueError):
 def samples(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> Any:
     """Read the questions of a dataset, one row per question.
 
-    place: a project, a folder of a published dataset, or a single file of rows. name: in a project, an entry
-    of params.yaml (`films`, `longform.sets.sample`) or the path of an artifact; in a dataset's folder, one of
-    the card's configurations (by default the card's default). form: `pandas` for a pandas.DataFrame, `arrow`
-    for a pyarrow.Table.
+    `place`: a project, a folder of a published dataset, or a single file of rows. `name`: in a project, an
+    entry of params.yaml (`films`, `longform.sets.sample`) or the path of an artifact; in a dataset's folder,
+    one of the card's configurations (by default the card's default). `form`: `pandas` for a pandas.DataFrame,
+    `arrow` for a pyarrow.Table.
 
     The columns are described on the dataset's card. All datasets have `id` and `origin`, which lists the kind
     and reference of everything that the row was made from. GRAMMAR's datasets have `group` (questions with
@@ -54,14 +54,14 @@ def samples(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -
 def calls(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> Any:
     """Read the model calls behind artifacts, one row per call.
 
-    place: a project, a folder of artifacts, or a single file of calls. name: in a project, an entry of
+    `place`: a project, a folder of artifacts, or a single file of calls. `name`: in a project, an entry of
     params.yaml or a folder below data/ (`grammar/films`); by default all calls are read.
 
-    The columns are `artifact` (the path of the calls file), `id` (the ledger key), `stage`, `row`, `role`,
-    `model`, `identity`, `prompt` (its name), `prompt_digest`, `sample`, `attempt`, `epoch`, `messages`,
-    `decoding` and `constraint` (JSON), `text` (the reply), `finish_reason`, `prompt_tokens` and
-    `completion_tokens` (in tokens; `estimated` is true if the provider did not count them), `parsed`, and
-    `problem`. Raises Unreadable.
+    Columns that identify a call: `artifact` (path of the calls file), `id` (ledger key), `stage`, `row`,
+    `role`, `model`, `identity`, `sample`, `attempt`, `epoch`. Columns of the request: `prompt` (its name),
+    `prompt_digest`, and as JSON `messages`, `decoding` and `constraint`. Columns of the reply: `text`,
+    `finish_reason`, `parsed`, `problem`, `prompt_tokens` and `completion_tokens`. `estimated` is true if the
+    provider did not count the tokens. Raises Unreadable.
     """
     pa = import_arrow()
     path = Path(place)
@@ -84,12 +84,12 @@ def calls(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> 
 def figures(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> Any:
     """Read the figures that reports show, one row per figure.
 
-    place: a project, or a folder of reports. name: text that the path of a report must contain, such as
+    `place`: a project, or a folder of reports. `name`: text that the path of a report must contain, such as
     `films-good`.
 
-    The columns are `report` (path of its report.json), `pointer` (the figure's JSON pointer in that file;
-    pass `report#pointer` to `lineage`), `flow`, `name` (of the entry), `label`, `note` (an interval, if there
-    is one), `value` (null if there is none), and `measure` (how the value is computed). Raises Unreadable.
+    Columns: `report` (path of its report.json), `pointer` (the figure's JSON pointer in that file), `flow`,
+    `name` (of the entry), `label`, `note` (an interval, if there is one), `value` (null if there is none),
+    `measure` (how the value is computed). `lineage` accepts `report#pointer` as a target. Raises Unreadable.
     """
     pa = import_arrow()
     path = Path(place)
@@ -107,13 +107,13 @@ def figures(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -
 def lineage(target: str, row: str = "", *, place: str | Path = ".", form: Form = "pandas") -> Any:
     """Trace a figure, an artifact or one of its rows back to its sources, one row per node.
 
-    target: as in `benchloom lineage`: the path of an artifact in the project, or `report.json#/pointer` for a
-    figure. row: the id of a row. place: a project, or the folder of a published dataset. For a dataset,
+    `target`: as in `benchloom lineage`: the path of an artifact in the project, or `report.json#/pointer` for
+    a figure. `row`: the id of a row. `place`: a project, or the folder of a published dataset. For a dataset,
     `target` is one of its configurations (`balanced`), and the trace covers only the files in the folder.
 
-    The columns are `kind` (figure, row, call, prompt, source, raw, evidence, stage, file, gap), `reference`
-    (identifies the node among those of its kind), `made_from` (the references of the nodes it was made from),
-    and `summary` (its details, JSON). Raises Unreadable.
+    Columns: `kind` (figure, row, call, prompt, source, raw, evidence, stage, file, gap), `reference`
+    (identifies the node among those of its kind), `made_from` (references of its parents), `summary` (details
+    as JSON). Raises Unreadable.
     """
     pa = import_arrow()
     path = Path(place)

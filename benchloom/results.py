@@ -61,8 +61,8 @@ class Span:
 class PlanResult(Outcome):
     """The estimate for a run. recorded: number of calls in the ledger. usd: in US dollars.
 
-    seconds: None if not known. The table has one row per stage, with the columns `stage`, `why`, and the ends
-    `_low` and `_high` for each of `calls`, `tokens`, `usd` and `seconds`.
+    `seconds`: None if not known. The table has one row per stage, with the columns `stage`, `why`, and the
+    ends `_low` and `_high` for each of `calls`, `tokens`, `usd` and `seconds`.
     """
 
     stages: tuple[Row, ...]
@@ -87,9 +87,9 @@ class PlanResult(Outcome):
 class ScoreResult(Outcome):
     """Figures of predictions. All counts are numbers of items.
 
-    figures: name -> value, a fraction from 0 to 1 unless the metric has another scale; if there are several
-    rules, the names begin with `<rule>.`. intervals: name -> (low, high), 95%, if the option `ci` was given.
-    Columns: `figure`, `value`, `low`, `high`.
+    `figures`: name -> value, a fraction from 0 to 1 unless the metric has another scale; if there are several
+    rules, the names begin with `<rule>.`. `intervals`: name -> (low, high), 95%, if the option `ci` was
+    given. Columns: `figure`, `value`, `low`, `high`.
     """
 
     metric: str
@@ -139,8 +139,8 @@ class Change:
 class ComparisonResult(Outcome):
     """Sides compared in pairs over the same items. Columns: the fields of `Change`, one row per change.
 
-    sides: their labels. alpha: the significance level of the tests, after Holm's correction. cautions:
-    warnings to read before the figures. markdown: the report of `to_markdown`.
+    `sides`: their labels. `alpha`: the significance level of the tests, after Holm's correction. `cautions`:
+    warnings to read before the figures. `markdown`: the report of `to_markdown`.
     """
 
     sides: tuple[str, ...]
@@ -160,7 +160,7 @@ class ComparisonResult(Outcome):
     def list_regressions(self, drop: float = 0.0, metrics: Iterable[str] = ()) -> list[Change]:
         """List the metrics whose mean dropped significantly, and by more than `drop`.
 
-        metrics: names of the metrics to check, by default all. A drop is significant if its p value after
+        `metrics`: names of the metrics to check, by default all. A drop is significant if its p value after
         Holm's correction is below `alpha`.
         """
         chosen = set(metrics)
@@ -179,9 +179,9 @@ class ComparisonResult(Outcome):
 class EvaluationResult(Outcome):
     """The evaluated systems with their figures.
 
-    figures: system -> its figures.json. folders: system -> its output folder. comparison: of the systems, if
-    there are several. Columns: `system`, `pointer` (place of the value in figures.json, for lineage),
-    `value`.
+    `figures`: system -> its figures.json. `folders`: system -> its output folder. `comparison`: of the
+    systems, if there are several. Columns: `system`, `pointer` (place of the value in figures.json, for
+    lineage), `value`.
     """
 
     figures: Mapping[str, Mapping[str, Any]]

@@ -36,9 +36,9 @@ COUNTS = ("n_scored", "n_failed", "n_skipped", "n_unreadable")
 def run(*targets: str, place: str | Path = ".", plain: bool = True, **options: Any) -> RunResult:
     """Bring artifacts up to date, as `benchloom run` does.
 
-    targets: flows, stages or entries; by default everything. plain: run without Prefect, so that your Prefect
-    settings are not used. Raises CommandFailed if the command is refused or ends early. If a stage fails, the
-    result is incomplete.
+    `targets`: flows, stages or entries; by default everything. `plain`: run without Prefect, so that your
+    Prefect settings are not used. Raises CommandFailed if the command is refused or ends early. If a stage
+    fails, the result is incomplete.
     """
     code, _, said = call(("run", *targets), place, {"plain": plain, **options})
     _, stages, _ = call(("status", *targets), place, {"all": True, "json": True})
@@ -61,7 +61,7 @@ def plan(*targets: str, place: str | Path = ".", **options: Any) -> PlanResult:
 def score(metric: str, predictions: Any, *, place: str | Path = ".", **options: Any) -> ScoreResult:
     """Score your own predictions, as `benchloom score` does; no project is needed.
 
-    predictions: a path (.jsonl, .csv, .tsv, .parquet), a pandas.DataFrame, or an iterable of mappings, one
+    `predictions`: a path (.jsonl, .csv, .tsv, .parquet), a pandas.DataFrame, or an iterable of mappings, one
     per item. Raises CommandFailed if nothing is readable. If items failed, the result is incomplete.
     """
     if isinstance(predictions, str | os.PathLike):

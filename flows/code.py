@@ -55,9 +55,9 @@ class Code:
     ) -> CodeSlice:
         """Find the definitions that determine what functions write.
 
-        starts: modules and names of the functions. files: the data that they read and write. folders: code
-        folders in which the functions find plug-ins by name. The slice includes what the plug-in modules use,
-        but not the modules themselves, since the folder is a dependency as a whole: a new file changes the
+        `starts`: modules and names of the functions. `files`: the data that they read and write. `folders`:
+        code folders in which the functions find plug-ins by name. The slice includes what the plug-in modules
+        use, but not the modules themselves. The folder is a dependency as a whole, so a new file changes the
         folder, not the declaration.
         """
         files = tuple(files)
@@ -99,7 +99,7 @@ def list_pins(modules: Iterable[str]) -> list[str]:
 def find_module(stage: str, root: Path, others: Iterable[str] = ()) -> str:
     """Find a stage's module: for `grammar.schema`, the only module named `schema` below tasks/grammar.
 
-    If the paper has no such module, the stage may be a shared one (`SHARED_STAGES`). others: names of all
+    If the paper has no such module, the stage may be a shared one (`SHARED_STAGES`). `others`: names of all
     stages; a module whose full name is the name of another stage belongs to that stage. Raises BadInput
     unless there is exactly one module.
     """

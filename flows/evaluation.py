@@ -133,7 +133,7 @@ def prepare(
     """Check the options, and read the user's dataset, without calling a model.
 
     Options that the flow does not accept are errors, and so is a system that retrieves documents if the flow
-    has no documents. place: see `EvaluationRun`. Raises BadInput with one line.
+    has no documents. `place`: see `EvaluationRun`. Raises BadInput with one line.
     """
     declared = find_evaluation(flow, root)
     if place is not None:

@@ -32,7 +32,7 @@ LIMITS = QueryLimits(timeout_s=60, bytes=100_000_000)
 def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = None) -> Imported:
     """Run an importer: write its files and set its parameters. On BadInput, nothing has changed.
 
-    engine: where steps run; None lets the importer's options choose.
+    `engine`: where steps run; None lets the importer's options choose.
     """
     with ExitStack() as stack:
         try:
@@ -121,7 +121,7 @@ def say(line: str) -> None:
 def make_importer(kind: type[BaseImporter], where: str, options: Mapping[str, Any]) -> BaseImporter:
     """Return an importer with its options set. Raises BadInput for a class with missing attributes.
 
-    where: the importer's file or package, for error messages.
+    `where`: the importer's file or package, for error messages.
     """
     if issubclass(kind, Importer):
         check_dataset(kind, where)

@@ -69,7 +69,7 @@ class Nightly(Settings):
     """The time zone of the schedule, by its IANA name: `Europe/Berlin`."""
     alarm: AlarmRule = AlarmRule()
     subset: NightSubset | None = None
-    """How nights select a part of the items; null asks all items every night."""
+    """The selection of a part of the items for each night; null asks all items every night."""
     webhook: Webhook = Webhook()
 
 

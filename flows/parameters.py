@@ -43,7 +43,7 @@ BOUNDS = {
 class Parameters(dict[str, Any]):
     """The parameters, with the file that they were read from, and the file's bytes.
 
-    written: the content of the file without values filled in from presets; by default all of the content.
+    `written`: the content of the file without values filled in from presets; by default all of the content.
     """
 
     def __init__(

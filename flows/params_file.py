@@ -32,7 +32,7 @@ def parse_params(
 ) -> dict[str, object]:
     """Parse params.yaml into nested mappings.
 
-    named: dotted names of the sections whose keys are entries for which stages run. sections: names of
+    `named`: dotted names of the sections whose keys are entries for which stages run. `sections`: names of
     Benchloom's own sections. Raises BadInput, with the line if known, in these cases:
     - the file is not a YAML mapping with text keys
     - aliases expand beyond the limit
@@ -152,9 +152,9 @@ def describe_tag(node: yaml.Node) -> str:
 def write_value(text: str, keys: Sequence[str], written: str) -> str:
     """Replace the value under the keys of a mapping, or add it as a new last key; return the new text.
 
-    written: the value as YAML. It is inserted unchanged if possible, else in flow style on one line. Missing
-    parent keys are created. Raises BadInput if the value is shared by an alias or a merge, so that the text
-    cannot express the edit.
+    `written`: the value as YAML. The text is inserted unchanged if possible, else in flow style on one line.
+    Missing parent keys are created. Raises BadInput if the value is shared by an alias or a merge, so that
+    the text cannot express the edit.
     """
     value = yaml.safe_load(written)
     wanted = put_value(yaml.safe_load(text), keys, value)

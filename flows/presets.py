@@ -127,8 +127,8 @@ def find_preset(params: Mapping[str, Any], flow: str) -> str:
 def fill_presets(params: Mapping[str, Any], flows: Iterable[str] = ()) -> dict[str, Any]:
     """Return the parameters with the presets' values for everything that params.yaml does not set.
 
-    flows: names of all flows, to report a flow without presets. A value is filled in only if params.yaml has
-    the mapping that contains it. Raises BadInput for an unknown preset, for a preset of a flow without
+    `flows`: names of all flows, to report a flow without presets. A value is filled in only if params.yaml
+    has the mapping that contains it. Raises BadInput for an unknown preset, for a preset of a flow without
     presets, and for a preset outside of a flow's section.
     """
     known = list_preset_flows()
@@ -163,7 +163,7 @@ def _fill(part: Any, keys: tuple[str, ...], value: Any) -> Any:
 def list_chosen(params: Mapping[str, Any], flows: Iterable[str]) -> list[ChosenPreset]:
     """Return the flows' presets other than the default, with the values that params.yaml overrides.
 
-    params: the content of params.yaml, before the presets' values were filled in.
+    `params`: the content of params.yaml, before the presets' values were filled in.
     """
     chosen = []
     for flow in list_preset_flows():
@@ -198,7 +198,7 @@ def _find_written(
 def list_cells(params: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Return the table cells that a stage depends on, as DVC names them.
 
-    names: sections of params.yaml that the stage reads, such as `longform.sets.${key}`. If params.yaml sets
+    `names`: sections of params.yaml that the stage reads, such as `longform.sets.${key}`. If params.yaml sets
     the preset, the cell's name refers to that setting, so that DVC itself selects the cell.
     """
     read = [tuple(TEMPLATE.sub(EACH, name).split(".")) for name in names]

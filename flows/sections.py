@@ -93,7 +93,7 @@ HOUSE: Mapping[str, object] = {
 def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) -> dict[str, Any]:
     """Return the annotation that validates each section, by dotted name, read from the stages' signatures.
 
-    stages: names of the only stages to import, along with stages whose parameters they read; None imports
+    `stages`: names of the only stages to import, along with stages whose parameters they read; None imports
     all. Raises BadInput if a stage cannot be imported, or reads a section without a known model.
     """
     sections = {**HOUSE, **dict.fromkeys(_list_preset_keys(graph), PresetName)}

@@ -1,8 +1,8 @@
 """Declare a flow: the section that it fans out over, the folder of its artifacts, and its stages in order.
 
-A declaration contains only facts that cannot be derived. A stage's arguments and outputs follow from its
-function's signature, its code from imports, its pages from names in its code, and its parameters from
-`params` and `entry`. flows/graph.py generates dvc.yaml from all of these.
+A declaration contains only facts that cannot be derived. The signature of a stage's function determines
+arguments and outputs; imports determine its code, names in the code its pages, and `params` and `entry` its
+parameters. flows/graph.py generates dvc.yaml from all of these.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class Scope:
 class Stage:
     """A stage: a function in tasks/, found by its name.
 
-    name: such as `grammar.fill_in`. Its last part names the function and the only module of that name below
+    `name`: such as `grammar.fill_in`. Its last part names the function and the only module of that name below
     tasks/grammar. The whole name is the section of params.yaml for the argument `params`.
     """
 
@@ -129,7 +129,7 @@ class Stage:
     reads: tuple[str, ...] = ()
     """Further dependencies: paths, which may contain `${item.field}`, or names of artifacts of the scope.
 
-    They include files for arguments that no scope provides.
+    Files for arguments that no scope provides are listed here, too.
     """
     covered: tuple[str, ...] = ()
     """Folders that are passed as arguments but are not dependencies.
@@ -145,8 +145,8 @@ class Stage:
     asks_once: bool = False
     """In a scope that evaluates, whether the stage's calls only serve comparisons, like those of baselines.
 
-    Such calls belong to the night `baselines.as_of`, which a night changes only if `nightly.baselines` is
-    set. So they are not repeated for the same answer.
+    Calls of such a stage belong to the night `baselines.as_of`, which a night changes only if
+    `nightly.baselines` is set. So these calls are not repeated for the same answer.
     """
     may_be_empty: bool = False
     """Whether an empty result is valid; the run ends if any other stage produces no rows."""
@@ -202,13 +202,13 @@ class Flow:
     released: str = ""
     """The function that writes items in the format of the paper's release.
 
-    It is named as `tasks.trial.released:write_released`. `publish` calls it with the file of items, the file
-    of predictions or None, the option `--prediction-key`, and a folder.
+    Named by module and function: `tasks.trial.released:write_released`. `publish` calls the function with the
+    file of items, the file of predictions or None, the option `--prediction-key`, and a folder.
     """
     preview: str = ""
     """The function that scales the parameters for `run --limit N`, such as `tasks.trial.previewing:shrink`.
 
-    It is called with all parameters and N, and returns the parameters of the preview.
+    The function receives all parameters and N, and returns the parameters of the preview.
     """
     usual: Mapping[str, Usual] = field(default_factory=dict)
     """Calls of stages in the sample, from which `plan` estimates stages that have not run in the project."""

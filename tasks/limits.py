@@ -24,7 +24,7 @@ def limit_cpu(seconds: float) -> None:
 def limit_import(memory: int, seconds: float) -> None:
     """Limit the memory and CPU time of this process and its children.
 
-    memory: limit in bytes, including loaded libraries. seconds: CPU seconds until the first `go_on`.
+    `memory`: limit in bytes, including loaded libraries. `seconds`: CPU seconds until the first `go_on`.
     """
     # RLIMIT_DATA does not cover the memory pages of libraries, so their size is measured and subtracted.
     _set_soft(resource.RLIMIT_DATA, max(memory - _measure_libraries(), memory // 2))

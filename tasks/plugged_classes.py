@@ -22,8 +22,9 @@ NAMED = re.compile(r'^    name(?:: ClassVar\[str\])? = "([\w-]+)"$', re.MULTILIN
 class PluggedClasses(Generic[Base]):
     """Finds the plug-in classes of one kind by their attribute `name`.
 
-    base: class that they must inherit from. group: entry point group, without `benchloom.`. package: Python
-    package of the folder. noun, page: words for error messages, such as `method` and `docs/plugs.md`.
+    `base`: class that they must inherit from. `group`: entry point group, without `benchloom.`. `package`:
+    Python package of the folder. `noun`, `page`: words for error messages, such as `method` and
+    `docs/plugs.md`.
     """
 
     base: type[Any]

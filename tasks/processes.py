@@ -26,7 +26,7 @@ def read_start(pid: int) -> float:
 def is_running(pid: int, started: float) -> bool:
     """Return whether a process is still running, and its id has not been reused.
 
-    started: the value that `read_start` returned for the process.
+    `started`: the value that `read_start` returned for the process.
     """
     try:
         process = psutil.Process(pid)

@@ -44,7 +44,7 @@ class Settings(BaseModel):
 def read_section(settings: Mapping[str, object], name: str, model: type[Section]) -> Section:
     """Read the section `name` as a model; missing keys have the model's defaults.
 
-    settings: full dotted name -> value. Raises pydantic.ValidationError.
+    `settings`: full dotted name -> value. Raises pydantic.ValidationError.
     """
     return model.model_validate(read_nested(settings, name))
 

@@ -69,7 +69,7 @@ def add_model(params: Parameters, name: str, options: ModelOptions) -> Addition:
 def add_judge(params: Parameters, name: str, options: ModelOptions, role: str = JUDGE) -> Addition:
     """Make a model a judge: one of `run.endpoints`, or a new endpoint. Raises BadInput.
 
-    role: `judge`, or a new role for an additional judge.
+    `role`: `judge`, or a new role for an additional judge.
     """
     require_model_name(name)
     keys = ("run", "endpoints", name)
@@ -220,7 +220,7 @@ def set_role(
 def writes_freely(params: Parameters, changed: Mapping[str, object]) -> bool:
     """Return whether a generator writes SQL without a grammar or a JSON schema.
 
-    changed: the new settings of its role. Returns False in a project without GRAMMAR's sections.
+    `changed`: the new settings of its role. Returns False in a project without GRAMMAR's sections.
     """
     constrain = {**params["roles"][GENERATOR], **changed}.get("constrain", "none")
     return constrain in FREE and all(

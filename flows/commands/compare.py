@@ -35,9 +35,9 @@ ALARM = 5
 class CompareOutput:
     """The outputs of the command besides its tables.
 
-    html: write a page to `out` or below .benchloom/compare. markdown: the file for a report for pull
-    requests; `-` prints the report on stdout instead of the tables. links: (text, address) at the end of the
-    report. alarm: exit with 5 if a metric dropped significantly.
+    `html`: write a page to `out` or below .benchloom/compare. `markdown`: the file for a report for pull
+    requests; `-` prints the report on stdout instead of the tables. `links`: (text, address) at the end of
+    the report. `alarm`: exit with 5 if a metric dropped significantly.
     """
 
     as_json: bool = False
@@ -52,8 +52,8 @@ class CompareOutput:
 class CompareOptions:
     """Options of a comparison. only: entries or systems, all if empty. metrics: by name, all if empty.
 
-    items: number of items in the table. distance: the difference for which the number of required pairs is
-    estimated.
+    `items`: number of items in the table. `distance`: the difference for which the number of required pairs
+    is estimated.
     """
 
     only: Sequence[str] = ()

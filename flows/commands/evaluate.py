@@ -74,7 +74,7 @@ def evaluate_command(
 ) -> int:
     """Carry out `benchloom evaluate` for one system after the other; returns the exit code.
 
-    several: the options of each system; all are checked before the first system is called. If there are
+    `several`: the options of each system; all are checked before the first system is called. If there are
     several systems, they are then compared.
     """
     root, place = find_root(name)

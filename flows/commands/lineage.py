@@ -67,8 +67,8 @@ def lineage_command(
 def trace_target(target: str, row: str | None, root: Path, *, every: bool = False) -> LineageResult:
     """Trace a target back to its sources. Raises BadInput if the target or the row is unknown.
 
-    target: an artifact's path in the project, `report.json#/pointer`, or `dvc.lock` for everything that is
-    recorded. every: trace all rows of an artifact or a figure.
+    `target`: an artifact's path in the project, `report.json#/pointer`, or `dvc.lock` for everything that is
+    recorded. `every`: trace all rows of an artifact or a figure.
     """
     root = root.resolve()
     name, mark, pointer = target.partition("#")

@@ -33,8 +33,8 @@ FOLDER = ".benchloom/published"
 class PublishOptions:
     """The destination of a publication, and what it may contain.
 
-    to: a folder. hub: OWNER/NAME. public: make the repository public. private: allow sources that may not be
-    redistributed. prediction_key: the field of a released record for a predicted table.
+    `to`: a folder. `hub`: OWNER/NAME. `public`: make the repository public. `private`: allow sources that may
+    not be redistributed. `prediction_key`: the field of a released record for a predicted table.
     """
 
     to: Path | None = None
@@ -49,7 +49,7 @@ class PublishOptions:
 class Publication:
     """A prepared publication. root: the folder that the choice's paths are relative to.
 
-    entries: the ledger entries of its calls.
+    `entries`: the ledger entries of its calls.
     """
 
     root: Path

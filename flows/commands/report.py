@@ -69,7 +69,7 @@ def report_command(*, open_it: bool) -> int:
 def list_graph(root: Path, out: Path) -> list[GraphEntry]:
     """List all stages by flow and entry, as `benchloom status` does, with their cost.
 
-    out: the page's file, to which links to artifacts are relative.
+    `out`: the page's file, to which links to artifacts are relative.
     """
     recorder = open_recorder(root)
     try:

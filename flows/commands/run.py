@@ -106,8 +106,8 @@ def bring_up_stages(
 ) -> int:
     """Bring stages up to date, under Prefect unless `plain`; return the exit code.
 
-    title: shown in Prefect. engine: runs shards, overriding params.yaml. Raises BadInput, before any stage
-    runs, for an invalid parameter that a stale stage reads.
+    `title`: shown in Prefect. `engine`: runs shards, overriding params.yaml. Raises BadInput, before any
+    stage runs, for an invalid parameter that a stale stage reads.
     """
     from flows.sections import check_refused, check_stale
 

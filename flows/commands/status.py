@@ -164,7 +164,7 @@ def print_standings(
 ) -> None:
     """Print a line per entry, then the stages that are not fresh, and the command that makes them fresh.
 
-    every: also print fresh stages.
+    `every`: also print fresh stages.
     """
     console = CleanConsole()
     groups = defaultdict[StageGroup, list[Standing]](list)

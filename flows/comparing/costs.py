@@ -30,8 +30,8 @@ COLUMNS = ["id", "row", "model", "prompt_tokens", "completion_tokens"]
 def open_costs(root: Path) -> Iterator[Callable[[Strand], AnswerCost]]:
     """Yield a function that computes the cost per answer of an answer set.
 
-    An answer set (class Strand) contains the scored answers of one system. If `root` is a project, its prices
-    and its ledger are used.
+    An answer set contains the scored answers of one system. If `root` is a project, its prices and its ledger
+    are used.
     """
     if not (root / PARAMS).is_file():
         yield lambda strand: read_cost(strand, {}, lambda key: None)
@@ -74,7 +74,7 @@ def read_cost(strand: Strand, prices: Mapping[str, Price], find_seconds: FindSec
 def find_latency(rows: Mapping[str, str], find_seconds: FindSeconds) -> float | None:
     """Return the median over rows of the seconds of their calls; None if a call's latency is unknown.
 
-    rows: a call's key -> the row that the call belongs to.
+    `rows`: a call's key -> the row that the call belongs to.
     """
     by_row = defaultdict[str, list[float]](list)
     for key, row in rows.items():

@@ -35,7 +35,7 @@ from tasks.lineage.records import FileRecord, StageRecord
 class EvaluatedStage:
     """The stage of an entry whose artifact contains the scores. system: named by the entry, if any.
 
-    find: returns the path of an artifact by name. find_canaries: returns the artifact with the judges'
+    `find`: returns the path of an artifact by name. `find_canaries`: returns the artifact with the judges'
     canaries; None if no stage recorded one.
     """
 
@@ -82,8 +82,8 @@ def read_workspace(root: Path) -> Place:
 def read_revision(root: Path, revision: str, name: str = "") -> Place | None:
     """Read the evaluated stages in `dvc.lock` at a Git revision, with artifacts from DVC's cache.
 
-    Returns None if there is no such revision. name: shown to readers instead of the revision. Raises BadInput
-    if the commit has no `dvc.lock`.
+    Returns None if there is no such revision. `name`: shown to readers instead of the revision. Raises
+    BadInput if the commit has no `dvc.lock`.
     """
     git = Git(root)
     commit = git.find_commit(revision)

@@ -1,7 +1,7 @@
 """Resolve the name of each side: an entry, a system, a night, a run of `benchloom evaluate`, or a revision.
 
-The answer sets of every two sides are then paired. An answer set (class Strand) contains the scored answers
-of one system in one entry.
+The answer sets of every two sides are then paired. An answer set contains the scored answers of one system in
+one entry.
 """
 
 from __future__ import annotations
@@ -179,8 +179,8 @@ def join_names(names: Sequence[str]) -> str:
 class Paired:
     """Answer sets in pairs, and the answer sets without a counterpart.
 
-    letters: for each pair, the sides of its two answer sets. alone: side's letter -> names of its answer sets
-    without a counterpart.
+    `letters`: for each pair, the sides of its two answer sets. `alone`: side's letter -> names of its answer
+    sets without a counterpart.
     """
 
     pairs: Sequence[Pair]

@@ -22,7 +22,7 @@ VERSIONS = 100
 class Archive:
     """The files of a project (implements `tasks.lineage.records.FileHistory`); each file is hashed once.
 
-    installed: the folder that contains the running code, if the code is not in the project.
+    `installed`: the folder that contains the running code, if the code is not in the project.
     """
 
     root: Path

@@ -43,7 +43,7 @@ def write_record(
 ) -> None:
     """Write the record of the files that an evaluation read, ran and wrote.
 
-    root: the folder that contains the code. params: with the evaluation's own entries. place: for an
+    `root`: the folder that contains the code. `params`: with the evaluation's own entries. `place`: for an
     evaluation outside of a project, the folder that paths are relative to. In that case the code belongs to
     the installed version, and code paths are written as in a project.
     """
@@ -90,7 +90,7 @@ def is_recorded(file: Path) -> bool:
 def add_evaluation(graph: Graph, root: Path, folder: str) -> Graph:
     """Add the stage that wrote an evaluation's folder to the graph, or return the graph unchanged.
 
-    folder: a path in the project, or an absolute path. The graph is unchanged if the folder contains no
+    `folder`: a path in the project, or an absolute path. The graph is unchanged if the folder contains no
     record of an evaluation. Raises BadInput if the record is malformed.
     """
     path = root / folder / RECORD

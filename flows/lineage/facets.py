@@ -43,7 +43,7 @@ HOW = {"copied": ("IDENTITY", "the same in every row"), "names": ("TRANSFORMATIO
 class BenchloomCallsRunFacet(RunFacet):
     """The model calls that a run's outputs contain; the schema is docs/openlineage.calls.json.
 
-    dollars: None if one of the models has no configured price.
+    `dollars`: None if one of the models has no configured price.
     """
 
     calls: int
@@ -84,8 +84,8 @@ class FacetMaker:
     ) -> dict[str, DatasetFacet]:
         """Return a facet that maps columns of an output to columns of its stage's inputs, where known.
 
-        name: returns the name of a path in events. Rows that come from an artifact of an earlier stage, which
-        this stage did not read, are omitted; `benchloom lineage` traces these.
+        `name`: returns the name of a path in events. Rows that come from an artifact of an earlier stage,
+        which this stage did not read, are omitted; `benchloom lineage` traces these.
         """
         if not self._is_artifact(file):
             return {}

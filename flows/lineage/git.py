@@ -99,7 +99,7 @@ class Git:
     def list_versions(self, path: str, most: int) -> Iterator[tuple[str, dict[str, bytes]]]:
         """Yield the commits that changed a file or folder, newest first, with the contents of its files.
 
-        Names are relative to `path`; the content of a single file has the name ''. most: maximum number of
+        Names are relative to `path`; the content of a single file has the name ''. `most`: maximum number of
         commits.
         """
         words = ("log", "--full-history", "--format=%H", f"--max-count={most}")

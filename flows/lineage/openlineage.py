@@ -102,7 +102,7 @@ def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
 def emit_run(root: Path, seconds: Mapping[str, float], failed: Sequence[FailedStage] = ()) -> None:
     """Emit a START event and a COMPLETE or FAIL event for each stage of a run, upstream first.
 
-    seconds: stage that was brought up to date -> its duration. The events are appended to `RUNS_FILE`, or
+    `seconds`: stage that was brought up to date -> its duration. The events are appended to `RUNS_FILE`, or
     sent to the configured server. Raises BadInput if `run.openlineage` is invalid, and NotSent if the server
     refuses the events.
     """
@@ -235,7 +235,7 @@ def make_events(
 ) -> Iterator[Any]:
     """Make a COMPLETE event for each recorded stage.
 
-    emitted: when the run ended, which is part of the event's run id, since a later run may have the same
+    `emitted`: when the run ended, which is part of the event's run id, since a later run may have the same
     record. If it is None, the run id depends on the record alone, so emitting a lineage again repeats the
     same ids.
     """

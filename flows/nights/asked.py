@@ -28,7 +28,7 @@ PARQUET = ".parquet"
 class AskedPart:
     """The part of the items that a night asked.
 
-    calls: artifacts of calls -> number of rows. whole_calls: the same for the last whole night `against`.
+    `calls`: artifacts of calls -> number of rows. `whole_calls`: the same for the last whole night `against`.
     """
 
     plan: NightPlan
@@ -54,7 +54,7 @@ class AskedPart:
     ) -> dict[str, Derivation]:
         """Return the rows behind the part's figures, by the figures' JSON pointers in the night's record.
 
-        rows: the artifacts with the entries' scores. Forecasts also use past nights; only their number is
+        `rows`: the artifacts with the entries' scores. Forecasts also use past nights; only their number is
         recorded, not their rows.
         """
         scored = tuple(rows[plan.entry].select(rows[plan.entry].values) for plan in self.plan.entries)

@@ -30,7 +30,7 @@ Ids = Sequence[str]
 class ScoredArtifact:
     """An artifact with the rows that scores refer to. artifact: its path without `.parquet`.
 
-    column: the column with the ids by which the scores refer to rows. values: all values of that column.
+    `column`: the column with the ids by which the scores refer to rows. `values`: all values of that column.
     """
 
     artifact: str
@@ -46,7 +46,7 @@ class ScoredArtifact:
 def find_rows(path: Path, artifact: str, ids: Iterable[str]) -> ScoredArtifact | None:
     """Find the column of an artifact that contains all of the ids, preferring `id`; None if there is none.
 
-    path: the artifact's file. artifact: its name in selections.
+    `path`: the artifact's file. `artifact`: its name in selections.
     """
     wanted = set(ids)
     schema = pq.read_schema(path)
@@ -71,8 +71,8 @@ def derive_series(
 ) -> dict[str, Derivation]:
     """Return the derivations of a metric's figures. place: JSON pointer of the metric.
 
-    now: the metric's answers and the artifact with their rows. before: the same for the accepted night, if it
-    has the metric.
+    `now`: the metric's answers and the artifact with their rows. `before`: the same for the accepted night,
+    if it has the metric.
     """
     strand, rows = now
     scores = _read_scores(strand, series.metric)

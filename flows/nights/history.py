@@ -62,7 +62,7 @@ def write_night(
 ) -> str:
     """Write a night into the history, its page and its folder; return its summary in Markdown.
 
-    bases: the rows behind its figures, by JSON pointers in its record; None keeps the existing ones.
+    `bases`: the rows behind its figures, by JSON pointers in its record; None keeps the existing ones.
     """
     history = read_history(home)
     labels = [earlier.label for earlier in history]

@@ -210,8 +210,8 @@ def stop_with_parent(run: Run) -> None:
 class GoldProof:
     """The results of the gold queries on the databases in the user's project.
 
-    n: number of queries that were run. digests: of answers that are stored nowhere else, by entry. rows: the
-    items that have a gold query.
+    `n`: number of queries that were run. `digests`: of answers that are stored nowhere else, by entry.
+    `rows`: the items that have a gold query.
     """
 
     n: int
@@ -241,8 +241,8 @@ def prove_gold(
 ) -> GoldProof:
     """Run the gold queries of the entries' datasets, once per dataset.
 
-    home: the project with the databases. root: the project with the datasets. against: the last accepted
-    night. Raises BadInput if an artifact is missing.
+    `home`: the project with the databases. `root`: the project with the datasets. `against`: the last
+    accepted night. Raises BadInput if an artifact is missing.
     """
     graph, seen = DeclaredGraph(root), set[tuple[str, ...]]()
     before = read_digests(home, against)

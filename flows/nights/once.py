@@ -47,8 +47,9 @@ LOOK_AGAIN_S = 0.2
 def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callable[[str], None]) -> int:
     """Run a night, or continue the unfinished one; return its exit code.
 
-    as_of: label of the night; by default that of the unfinished night, else the current minute. options: for
-    `nightly inside`. Raises LockHeld while another night runs, and BadInput if nothing committed can be run.
+    `as_of`: label of the night; by default that of the unfinished night, else the current minute. `options`:
+    for `nightly inside`. Raises LockHeld while another night runs, and BadInput if nothing committed can be
+    run.
     """
     with hold_lock(home) as lock:
         commit = require_commit(home)
@@ -104,7 +105,7 @@ def keep_night(tree: NightTree) -> None:
 def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
     """Run a night's work in its worktree, with the worktree's code; return its exit code.
 
-    lock: handle of the lock, which the child process holds, too. The child stops if this process ends,
+    `lock`: handle of the lock, which the child process holds, too. The child stops if this process ends,
     because it then reads the end of its standard input.
     """
     before = signal.signal(signal.SIGTERM, interrupt)

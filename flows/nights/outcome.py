@@ -42,7 +42,8 @@ Entry = tuple[str, str]
 class NightScores:
     """The scored answers of a night's entries, and its judges' canaries.
 
-    rows, canary_rows: the artifacts that contain their rows, with the paths that the figures of `label` use.
+    `rows`, `canary_rows`: the artifacts that contain their rows, with the paths that the figures of `label`
+    use.
     """
 
     strands: Sequence[Strand]
@@ -54,7 +55,7 @@ class NightScores:
 def read_before(home: Path, evaluations: Iterable[EvaluatedEntry], against: str | None) -> NightScores:
     """Read the scores of the accepted night to compare with; empty scores if there is no such night.
 
-    against: label of the accepted night. Raises BadInput if its branch or artifacts are missing.
+    `against`: label of the accepted night. Raises BadInput if its branch or artifacts are missing.
     """
     if against is None:
         return NightScores((), {})
@@ -79,8 +80,8 @@ def compare_night(
 ) -> tuple[Night, Comparison, dict[str, Derivation]]:
     """Compare the night in a worktree with an accepted night; return night, comparison and derivations.
 
-    against: label of the accepted night; None for the first night. before: its scores from `read_before`.
-    part: the asked part of the items; None for all items. The derivations name the rows behind the night's
+    `against`: label of the accepted night; None for the first night. `before`: its scores from `read_before`.
+    `part`: the asked part of the items; None for all items. The derivations name the rows behind the night's
     figures, by JSON pointer.
     """
     entries = list_entries(evaluations)

@@ -34,7 +34,7 @@ def write_params(
 ) -> None:
     """Write the night's label, and the sections that a night copies, into the worktree's params.yaml.
 
-    items: ids of the only items to ask, by the entry's full name.
+    `items`: ids of the only items to ask, by the entry's full name.
     """
     given, there = load_params(home), load_params(root)
     values: dict[tuple[str, ...], object] = {
@@ -65,9 +65,9 @@ def share_cache(home: Path, root: Path) -> None:
 def bring_ground(home: Path, recorder: Recorder, chosen: Sequence[str], say: Callable[[str], None]) -> None:
     """Fetch the artifacts that chosen stages depend on, directly or indirectly, into the worktree.
 
-    Artifacts come from DVC's remote and cache. Files that no stage writes and no commit contains come from
-    the user's working tree in their current state, so that a night that stopped at such a file can continue
-    once the file is fixed. `check_ground` reports everything that is missing.
+    Artifacts come from DVC's remote and cache. Files that no stage writes and no commit contains are copied
+    from the user's working tree. So a night that stopped at such a file can continue once the file is fixed.
+    `check_ground` reports everything that is missing.
     """
     nodes = recorder.nodes
     ground = list_ground(nodes, chosen)
@@ -142,7 +142,7 @@ def read_remote(repo: Repo) -> str | None:
 def link_data(home: Path, root: Path, path: str, kept: Collection[str]) -> None:
     """Hard-link a file, or the files of a folder, into a worktree; copy files that cannot be linked.
 
-    kept: files and folders that are not replaced if they exist in the worktree, since a commit or a stage's
+    `kept`: files and folders that are not replaced if they exist in the worktree, since a commit or a stage's
     record determines their content.
     """
     source = home / path

@@ -77,8 +77,8 @@ def _require_branch(home: Path, label: str) -> None:
 def _read_earlier(home: Path, folder: Path, label: str, later: Graph, record: str) -> tuple[StageRecord, ...]:
     """Return the stages of an earlier night whose outputs differ from the later night's, with moved paths.
 
-    record: text of the later night's record. Outputs that the record refers to are also moved if both nights
-    have the same ones.
+    `record`: text of the later night's record. Outputs that the record refers to are also moved if both
+    nights have the same ones.
     """
     _require_branch(home, label)
     (folder / LOCK).write_bytes(Git(home).read_file(_name_branch(label), LOCK) or b"")

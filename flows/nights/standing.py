@@ -131,7 +131,7 @@ def make_keys(path: Path, names: list[str]) -> None:
 def list_keys(params: Any, *place: str) -> Iterator[str]:
     """Yield the environment variables that parameters name: `*_env`, and `headers` of endpoints.
 
-    place: the keys that lead to these parameters. Raises BadInput if a value is not a valid variable name.
+    `place`: the keys that lead to these parameters. Raises BadInput if a value is not a valid variable name.
     """
     if not isinstance(params, Mapping):
         return
@@ -194,8 +194,8 @@ def escape_for_compose(value: Any) -> Any:
 def keep_worker(root: Path, pool: str, own: bool) -> None:
     """Run a worker of a work pool until Ctrl-C or SIGTERM. Raises BenchloomError if it cannot continue.
 
-    own: whether the server is the project's own. The worker must not outlive it, since the worker would send
-    the password to any program that listens on that port next.
+    `own`: whether the server is the project's own. The worker must not outlive it, since the worker would
+    send the password to any program that listens on that port next.
     """
     signal.signal(signal.SIGTERM, interrupt)
     command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--type", "process"]

@@ -50,9 +50,9 @@ from tasks.scoring.metric import FloatArray, IntArray
 class EntryPlan:
     """An entry of which a night asks a part.
 
-    entry: its section and key. asks: the argument with the items. file: the items of the last whole night.
-    ids: of all items. order: from `order_items`. series: system and metric of each row of `past`. past:
-    scores, shape (series, nights, items).
+    `entry`: its section and key. `asks`: the argument with the items. `file`: the items of the last whole
+    night. `ids`: of all items. `order`: from `order_items`. `series`: system and metric of each row of
+    `past`. `past`: scores, shape (series, nights, items).
     """
 
     entry: tuple[str, str]
@@ -195,7 +195,7 @@ def plan_night(
 ) -> NightPlan | WholeNight:
     """Plan a night from the nights before it, oldest first; the same history gives the same plan.
 
-    parts: number of parts to ask. The night asks all items if the history has fewer than `subset.nights`
+    `parts`: number of parts to ask. The night asks all items if the history has fewer than `subset.nights`
     whole nights over the same items. Nights before the last one that a person accepted despite its alarms do
     not count.
     """

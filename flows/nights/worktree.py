@@ -133,7 +133,7 @@ def describe_left_out(root: Path) -> str:
 def require_committed(root: Path, names: Iterable[str]) -> None:
     """Raise BadInput if the committed params.yaml lacks an entry that a night evaluates.
 
-    names: from `nightly.assessments`, which is read from the working tree and may name uncommitted entries.
+    `names`: from `nightly.assessments`, which is read from the working tree and may name uncommitted entries.
     """
     from flows.comparing.places import parse_yaml
 

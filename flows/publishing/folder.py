@@ -105,7 +105,7 @@ def write_folder(
 ) -> int:
     """Write the folder as a draft, rename it, and return the number of its files.
 
-    entries: of the ledger. texts: name of a file -> its text. write_more: writes further files into the
+    `entries`: of the ledger. `texts`: name of a file -> its text. `write_more`: writes further files into the
     folder. Raises BadInput for a row that JSON cannot represent.
     """
     with draft_folder(out) as draft:

@@ -133,8 +133,8 @@ def describe_database(params: Mapping[str, Any], name: str) -> DatasetSource:
 def read_told(root: Path, path: str, names: set[str], *, made: bool) -> Iterator[DatasetSource]:
     """Yield the descriptions in a file's folder, or in a folder and its subfolders in `names`.
 
-    made: whether a stage wrote the path; if so, articles have the licences of the folder from which they were
-    copied.
+    `made`: whether a stage wrote the path; if so, articles have the licences of the folder from which they
+    were copied.
     """
     place = root / path
     if not place.is_dir():

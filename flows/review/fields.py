@@ -27,7 +27,7 @@ def make_decision(
 ) -> Decision:
     """Make a decision from the fields reviewer, decision, rating, note and at.
 
-    edited: new texts by column. An empty `at` stays empty; a rating without a decision is allowed. Raises
+    `edited`: new texts by column. An empty `at` stays empty; a rating without a decision is allowed. Raises
     BadItem for an invalid field.
     """
     choice = read_text(fields, "decision").strip().lower()

@@ -53,7 +53,7 @@ class ReviewedArtifact:
 def read_artifact(root: Path, path: Path, beside: Sequence[Path] = ()) -> ReviewedArtifact:
     """Read an artifact below the project's data/ as items to review.
 
-    beside: further artifacts; an item also shows the row of each that has the item's id, or an id in one of
+    `beside`: further artifacts; an item also shows the row of each that has the item's id, or an id in one of
     the item's columns. Raises BadInput for a file elsewhere, and for a file without ids or without texts.
     """
     place = locate_artifact(root, path)

@@ -132,8 +132,8 @@ def bind(
 ) -> Bound:
     """Find a stage's function and its arguments.
 
-    split: leave the rows over which the stage splits in their artifact, to be read in blocks. Raises BadInput
-    if dvc.yaml, params.yaml and the function's signature disagree.
+    `split`: leave the rows over which the stage splits in their artifact, to be read in blocks. Raises
+    BadInput if dvc.yaml, params.yaml and the function's signature disagree.
     """
     module, function = find_function(node)
     splitting = find_splitting(function) if split else None

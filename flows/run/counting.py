@@ -33,8 +33,8 @@ from tasks.models.planning import CallPlan
 class Counted:
     """The calls of a stage. recorded: calls that a ledger answers.
 
-    exact: first attempts that no ledger answers; None if their number is unknown. weight: estimate for the
-    new calls.
+    `exact`: first attempts that no ledger answers; None if their number is unknown. `weight`: estimate for
+    the new calls.
     """
 
     recorded: int
@@ -111,8 +111,8 @@ class StageCounter:
 def weigh_freely(plan: CallPlan, ended: bool, most: Weight) -> Weight:
     """Estimate calls that depend on future answers when no similar calls were recorded.
 
-    most: the estimate if no answer is right. ended: whether the stage reached its end. The lower ends cover
-    only the calls that are certain.
+    `most`: the estimate if no answer is right. `ended`: whether the stage reached its end. The lower ends
+    cover only the calls that are certain.
     """
     share = plan.sure_calls / len(plan.new) if plan.new else 0
     unknown = 0.0 if ended else math.inf

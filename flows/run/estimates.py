@@ -12,7 +12,7 @@ ENOUGH = 10
 WIDEST = 1.7
 """Factor between an estimate and each end of its narrow range.
 
-It is the largest number with one decimal whose square is below 3, so each end differs from any value in the
+1.7 is the largest number with one decimal whose square is below 3. So each end differs from any value in the
 range by a factor of less than 3.
 """
 SLACK = 0.2
@@ -27,7 +27,7 @@ GROWTH = 2.0
 class Range:
     """A range from at least `low` to at most `high`, where `high` is infinite if unknown.
 
-    exact: the inputs exist, so only retries can add to the count.
+    `exact`: the inputs exist, so only retries can add to the count.
     """
 
     low: float = 0
@@ -64,8 +64,8 @@ def widen_freely(estimate: float) -> Range:
 def predict_mean(values: Sequence[float], further: int) -> tuple[float, float]:
     """Return the bounds of the mean of `further` values, predicted from at least two observed values.
 
-    The standard error of the difference of both means is s * sqrt(1/n + 1/m), with s the standard deviation,
-    n the number of observed values and m the number of further values.
+    The standard error of the difference of both means is s * sqrt(1/n + 1/m). Here s is the standard
+    deviation, n the number of observed values, and m the number of further values.
     """
     mean = fmean(values)
     error = stdev(values) * math.sqrt(1 / len(values) + 1 / further)

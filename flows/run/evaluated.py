@@ -23,8 +23,8 @@ Find = Callable[[str], Path]
 def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) -> list[Strand]:
     """Read an entry's scored answers, one answer set per system.
 
-    system: named by the entry; empty if the rows name their systems. label: of the place, for errors. Raises
-    BadInput if an artifact is missing, or was written by code with other columns.
+    `system`: named by the entry; empty if the rows name their systems. `label`: of the place, for errors.
+    Raises BadInput if an artifact is missing, or was written by code with other columns.
     """
     name = scope.evaluates
     module, function = locate_module(name), name.rpartition(".")[2]
@@ -53,7 +53,7 @@ def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) ->
 def list_calls(find: Find, scores: str, arguments: Iterable[str]) -> list[Path]:
     """List the files with the calls that produced the answers.
 
-    They are in the folder of the scores; calls that produced the scores or the dataset are excluded.
+    These files are in the folder of the scores. Calls that produced the scores or the dataset are excluded.
     """
     folder = find(scores).parent
     paths = [find(name) for name in arguments if name != scores]

@@ -49,7 +49,7 @@ class SeenCall:
 class SeenRun:
     """One earlier run of a stage: the number of rows of its first input and of its artifact, and its calls.
 
-    rows_in: None for a stage that reads no rows.
+    `rows_in`: None for a stage that reads no rows.
     """
 
     rows_in: int | None

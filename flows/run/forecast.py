@@ -34,7 +34,7 @@ class Forecast:
     def count_to_come(self, waiting: int) -> int | None:
         """Count the calls that have not begun; None if nothing is known about a remaining stage.
 
-        waiting: number of calls that have begun and have no answer yet.
+        `waiting`: number of calls that have begun and have no answer yet.
         """
         with self._mutex:
             if self._ahead is None:

@@ -35,7 +35,7 @@ def require_rows(
 ) -> None:
     """Raise StageFailed if a stage that must have rows has none.
 
-    nodes: the graph, in which the first stage that lost the rows is searched. find: returns the file of a
+    `nodes`: the graph, in which the first stage that lost the rows is searched. `find`: returns the file of a
     path, if it is not below `root`.
     """
     if work.rows_out != 0 or may_be_empty(node):

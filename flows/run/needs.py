@@ -61,8 +61,8 @@ class Used:
 def require_needs(root: Path, params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]) -> None:
     """Check that everything exists that stages need for calls of models and systems.
 
-    made: paths that other stages write. Prints a line for each missing thing except the last. Raises BadInput
-    for the last one.
+    `made`: paths that other stages write. Prints a line for each missing thing except the last. Raises
+    BadInput for the last one.
     """
     missing = [found for found in examine_needs(root, params, nodes, made) if found.state == "missing"]
     if not missing:

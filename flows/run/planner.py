@@ -30,7 +30,7 @@ ASKED_AGAIN = "recorded calls are asked again"
 class StagePlan:
     """The plan of one stage. calls: new calls. recorded: calls that a ledger answers.
 
-    restored: its outputs would be restored from DVC's run cache, so the stage would not run.
+    `restored`: its outputs would be restored from DVC's run cache, so the stage would not run.
     """
 
     stage: str
@@ -61,7 +61,7 @@ class StaleStage:
 def find_stale(recorder: Recorder, names: Sequence[str], again: Collection[str] = ()) -> list[StaleStage]:
     """Find the stages that a run of `names` (in order, with their upstream) would run or restore.
 
-    again: stages that run in any case, since their calls are repeated.
+    `again`: stages that run in any case, since their calls are repeated.
     """
     found: dict[str, StaleStage] = {}
     for name in names:

@@ -51,7 +51,7 @@ def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False)
     """Make this process use a Prefect server, and start the project's own if there is none.
 
     Yields the server's URL, or None if the server does not start; a line says so, and a run continues without
-    Prefect. needed: raise BenchloomError instead. Call this before Prefect is imported, since Prefect reads
+    Prefect. `needed`: raise BenchloomError instead. Call this before Prefect is imported, since Prefect reads
     its settings on import.
     """
     folder = server_folder(root)
@@ -190,8 +190,8 @@ def start_server(root: Path) -> Server:
 def read_auth(root: Path) -> str:
     """Return the credentials of the project's own server, which are created on first use.
 
-    They are required because anyone who can give the server work runs code as this user, with the keys in the
-    environment.
+    The server requires credentials because anyone who can give it work runs code as this user, with the keys
+    in the environment.
     """
     file = server_folder(root) / AUTH_FILE
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -56,9 +56,9 @@ class RunHooks(Protocol):
 class Run:
     """The state that the stages of a run share.
 
-    open_session: opens the models' session when the first stage needs it, so that a run without stale stages
-    does not import the model code. computing: runs the stages that call no model; if None, they run in this
-    process, too.
+    `open_session`: opens the models' session when the first stage needs it, so that a run without stale
+    stages does not import the model code. `computing`: runs the stages that call no model; if None, they run
+    in this process, too.
     """
 
     root: Path
@@ -299,7 +299,7 @@ def schedule(
 ) -> None:
     """Submit stages in the order of names, each after its upstream stages, at most `workers` at once.
 
-    submit: receives a stage, and a function to call with the stage's name once it has ended, in any thread.
+    `submit`: receives a stage, and a function to call with the stage's name once it has ended, in any thread.
     """
     place = {name: number for number, name in enumerate(names)}
     sorter: TopologicalSorter[str] = TopologicalSorter(

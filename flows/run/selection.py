@@ -68,7 +68,7 @@ def select_matches(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[st
 def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Sequence[str]) -> frozenset[str]:
     """Return the stages of a run that repeat their calls. Raises BadInput for stages outside the run.
 
-    names: the run's stages. targets: see `select_matches`; stages that call no model are ignored if the
+    `names`: the run's stages. `targets`: see `select_matches`; stages that call no model are ignored if the
     target includes others.
     """
     found: set[str] = set()

@@ -80,9 +80,9 @@ def ensure_server(
 ) -> Server:
     """Find a server or start it, and wait until it answers at `path`.
 
-    command: `{port}` is replaced by `port`, or by a free port. If several processes call this at once, one of
-    them starts the server. Raises BadInput if the port is not free, and BenchloomError if the server does not
-    start.
+    `command`: `{port}` is replaced by `port`, or by a free port. If several processes call this at once, one
+    of them starts the server. Raises BadInput if the port is not free, and BenchloomError if the server does
+    not start.
     """
     folder.mkdir(parents=True, exist_ok=True)
     import portalocker  # it brings the client of Redis along, which takes half a second to import

@@ -97,7 +97,7 @@ def open_session(
 ) -> Session:
     """Open the models of a run from params.yaml. Raises BadInput that names the parameter.
 
-    again: names of the stages that repeat their recorded calls.
+    `again`: names of the stages that repeat their recorded calls.
     """
     run, models = read_models(params)
     limits = {"usd": budget_usd, "tokens": budget_tokens}

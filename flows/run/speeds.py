@@ -42,8 +42,8 @@ class TimedCall:
 class Speed:
     """The speed of a model. call_s: seconds per call, with concurrent calls.
 
-    prompt_per_s, output_per_s: tokens read and written per second for one call at a time; None for a remote
-    model, which answers many calls at once.
+    `prompt_per_s`, `output_per_s`: tokens read and written per second for one call at a time; None for a
+    remote model, which answers many calls at once.
     """
 
     call_s: float

@@ -62,8 +62,9 @@ def derive_rest(
 ) -> dict[str, Derivation]:
     """Complete the derivations of a record's figures: name the rows of each figure without a derivation.
 
-    rows: prefix of a pointer -> the rows from which the figures below it were computed. The first matching
-    prefix is used, and the rest of the pointer becomes the measure. known: existing derivations, by pointer.
+    `rows`: prefix of a pointer -> the rows from which the figures below it were computed. The first matching
+    prefix is used, and the rest of the pointer becomes the measure. `known`: existing derivations, by
+    pointer.
     """
     derived = dict(known)
     for figure in list_figures(figures):

@@ -18,8 +18,8 @@ MOST_ROWS = 20_000
 class ColumnSource:
     """A column, and the column of another artifact that it comes from.
 
-    artifact: path of the other artifact. field: its column. how: `names` if the column contains ids of the
-    other artifact's rows, `copied` if its value equals that of the origin row in all rows.
+    `artifact`: path of the other artifact. `field`: its column. `how`: `names` if the column contains ids of
+    the other artifact's rows, `copied` if its value equals that of the origin row in all rows.
     """
 
     column: str
@@ -33,7 +33,7 @@ def find_columns(
 ) -> list[ColumnSource]:
     """Find the sources of an artifact's columns by the origins of its rows, sorted; empty without origins.
 
-    find_artifact: returns the path of an artifact that a row of `path` names, or None. Columns that are
+    `find_artifact`: returns the path of an artifact that a row of `path` names, or None. Columns that are
     computed in any other way are not found. In an artifact with more than 20,000 rows, only the column
     `origin` is reported.
     """

@@ -18,13 +18,13 @@ Number = int | float
 class Derivation:
     """The computation of a figure from rows; stored in a report's record under the key `basis`.
 
-    measure: one of these words; any other word names a computation that is not repeated here:
+    `measure`: one of these words; any other word names a computation that is not repeated here:
     - `count`: number of rows
     - `distinct`: number of distinct values of the column
     - `sum`, `mean`: of the column's values, without nulls
     - `share`: share of the values that equal `hit`, or for list values contain it
 
-    column: an expression as in Selection. once: rows with the same id in several artifacts count once.
+    `column`: an expression as in Selection. `once`: rows with the same id in several artifacts count once.
     """
 
     measure: str

@@ -27,7 +27,7 @@ class ArtifactLocator:
     def find_artifact(self, stem: str, path: str) -> str | None:
         """Find the artifact that a row or figure of `path` names; None if it is missing or ambiguous.
 
-        stem: a name in the folder of `path`, a path, or the end of a path. An end is searched among the
+        `stem`: a name in the folder of `path`, a path, or the end of a path. An end is searched among the
         dependencies of the stage that wrote `path`, then among the dependencies of those stages, and so on.
         """
         if leads_outside(stem):

@@ -22,7 +22,7 @@ class FigureRows(TypedDict):
 class CodeFile(TypedDict):
     """An entry of `code` in a stage's summary: a file as recorded when the stage ran.
 
-    now: the file's current state, see FileHistory.check.
+    `now`: the file's current state, see FileHistory.check.
     """
 
     path: str
@@ -35,10 +35,11 @@ class CodeFile(TypedDict):
 class LineageNode:
     """A node of a lineage: one object, and the nodes that it was made from.
 
-    kind: `figure`, `row` of an artifact, `call` of a model, `prompt`, `source` (a row of a database), `raw`
-    (a row of the file that the database was made from), `evidence`, `stage`, `file` or `gap`. reference:
+    `kind`: `figure`, `row`, `call`, `prompt`, `source`, `raw`, `evidence`, `stage`, `file` or `gap`. A
+    `source` is a row of a database; `raw` is a row of the file that the database was made from. `reference`:
     identifies the node among those of its kind, with paths relative to the project (docs/lineage.md).
-    summary: details of the node, in JSON types. parents: the nodes that it was made from; empty for a source.
+    `summary`: details of the node, in JSON types. `parents`: the nodes that it was made from; empty for a
+    source.
     """
 
     kind: str
@@ -68,7 +69,7 @@ class Gap:
 class TracedSource:
     """A source outside the artifacts, found by a tracer, which becomes a node.
 
-    parents: sources that this source was made from. files: project files that contain the source. gaps:
+    `parents`: sources that this source was made from. `files`: project files that contain the source. `gaps`:
     descriptions of missing parents.
     """
 

@@ -22,9 +22,10 @@ SYSTEM = "system"
 class Provenance:
     """Builds the nodes of files, stages, prompts and calls, each of them once.
 
-    graph: if None, nodes of files have no parents. history: if None, files are `unchecked`. report: called
-    for each gap with the node, the problem and, optionally, a hint. describe: returns further details of a
-    file, such as its package. installed: the folder that contains the code, if the code is not in `root`.
+    `graph`: if None, nodes of files have no parents. `history`: if None, files are `unchecked`. `report`:
+    called for each gap with the node, the problem and, optionally, a hint. `describe`: returns further
+    details of a file, such as its package. `installed`: the folder that contains the code, if the code is not
+    in `root`.
     """
 
     root: Path

@@ -58,8 +58,9 @@ class StageRecord:
 class Graph:
     """All recorded stages, and the state of git's working tree.
 
-    commit: of the working tree, None without git. dirty: whether the tree has uncommitted changes.
-    uncommitted: the paths of these changes. recorded_in: the commit in which `dvc.lock` was last committed.
+    `commit`: of the working tree, None without git. `dirty`: whether the tree has uncommitted changes.
+    `uncommitted`: the paths of these changes. `recorded_in`: the commit in which `dvc.lock` was last
+    committed.
     """
 
     stages: tuple[StageRecord, ...]

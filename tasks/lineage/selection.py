@@ -29,14 +29,14 @@ FUNCTIONS: Mapping[str, Callable[[Values], CellValue]] = {
 class Selection:
     """Rows of one artifact that meet every condition; all rows if there are no conditions.
 
-    artifact: its path without `.parquet`, or an end of the path that is unambiguous among the dependencies of
-    the report's stage: `balanced`, `films/balanced`. where: expression -> its value, or a tuple of allowed
-    values. An expression is one of these:
+    `artifact`: its path without `.parquet`, or an end of the path that is unambiguous among the dependencies
+    of the report's stage: `balanced`, `films/balanced`. `where`: expression -> its value, or a tuple of
+    allowed values. An expression is one of these:
     - a column
     - a part of a column, such as `mean.value`; for a list, the part of every element, of which one must match
     - a function of such values: `count(turns)`, `distinct(skills.name)`, `sum(rows.filter_pass)`
 
-    through: column -> rows of another artifact; the column's value must be the id of one of them.
+    `through`: column -> rows of another artifact; the column's value must be the id of one of them.
     """
 
     artifact: str
@@ -56,7 +56,7 @@ class Selection:
 class SelectedRows:
     """The rows that a selection matches.
 
-    values: the values of the derivation's expression, empty without an expression; for a list column, each
+    `values`: the values of the derivation's expression, empty without an expression; for a list column, each
     value is a tuple of the elements' values.
     """
 
@@ -71,8 +71,8 @@ def select_rows(
 ) -> SelectedRows:
     """Read the ids of the selected rows, and the values of `expression` if it is not empty.
 
-    joined: for each column of `selection.through`, the allowed ids. Raises BadInput if the artifact cannot be
-    read or lacks a column.
+    `joined`: for each column of `selection.through`, the allowed ids. Raises BadInput if the artifact cannot
+    be read or lacks a column.
     """
     joined = joined or {}
     asked = [*selection.where, *([expression] if expression else [])]

@@ -26,10 +26,10 @@ Tracer = Callable[[StageRecord, Record], Sequence[TracedSource]]
 class Lineage:
     """Traces rows, figures and files of a project; each node is built once.
 
-    root: the folder that paths are relative to. graph: the contents of `dvc.lock`; without it, traces end at
-    rows and calls. history: the state of recorded files. tracers: stage -> its tracer. describe: returns
-    further details of a file, such as its package. gaps: references that could not be resolved. installed:
-    the folder that contains the code, if the code is not in `root`.
+    `root`: the folder that paths are relative to. `graph`: the contents of `dvc.lock`; without it, traces end
+    at rows and calls. `history`: the state of recorded files. `tracers`: stage -> its tracer. `describe`:
+    returns further details of a file, such as its package. `gaps`: references that could not be resolved.
+    `installed`: the folder that contains the code, if the code is not in `root`.
     """
 
     root: Path = field(default_factory=Path)
@@ -64,7 +64,7 @@ class Lineage:
     ) -> LineageNode:
         """Trace a figure of a report to the rows it was computed from, and some of these rows further.
 
-        pointer: the figure's JSON pointer. row: id of the only row to trace further; if None, the first
+        `pointer`: the figure's JSON pointer. `row`: id of the only row to trace further; if None, the first
         `first` rows are traced, or all rows if `first` is None. The figure is recomputed from its rows if its
         measure is known; a different value is a gap. Raises BadInput if there is no such figure, or if `row`
         is not one of its rows.

@@ -32,8 +32,8 @@ def rows(row_ids: Iterable[str], style: str = "siblings") -> Block:
 def text(value: str, style: str = "", lang: str = "") -> Block:
     """Show a text with its line breaks.
 
-    style: `question`, `reply`, `said`, `dim`, `error`, or a class of the paper's style sheet. lang: language
-    code of the text.
+    `style`: `question`, `reply`, `said`, `dim`, `error`, or a class of the paper's style sheet. `lang`:
+    language code of the text.
     """
     return ("text", value, style, lang)
 

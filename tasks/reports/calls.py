@@ -17,7 +17,7 @@ from tasks.lineage.selection import Selection
 class ShownCall:
     """A model call; its fields are the keys that pages/core.js reads.
 
-    The fields are columns of a calls artifact, with `messages` decoded to role and content. id: the ledger
+    The fields are columns of a calls artifact, with `messages` decoded to role and content. `id`: the ledger
     key.
     """
 

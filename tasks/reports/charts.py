@@ -41,8 +41,8 @@ class Point:
 class Series:
     """Points of one kind.
 
-    place: index of the series' colour. end: a value shown in the legend, empty for none. line: whether the
-    points are joined by a line; unjoined points are not shifted within a category.
+    `place`: index of the series' colour. `end`: a value shown in the legend, empty for none. `line`: whether
+    the points are joined by a line; unjoined points are not shifted within a category.
     """
 
     name: str
@@ -56,7 +56,8 @@ class Series:
 class Axis:
     """A chart's axis.
 
-    bottom, top: ends of the axis; None derives them from the values. form: `share` labels ticks in percent.
+    `bottom`, `top`: ends of the axis; None derives them from the values. `form`: `share` labels ticks in
+    percent.
     """
 
     label: str = ""
@@ -94,8 +95,8 @@ class PlacedSeries:
 class Plot:
     """Lines or points over an axis, in SVG units.
 
-    marks: whether points and their intervals (as whiskers) are drawn. x_ticks: (place, label, full name),
-    where the label of a category may be shortened. y_ticks: (place, label).
+    `marks`: whether points and their intervals (as whiskers) are drawn. `x_ticks`: (place, label, full name),
+    where the label of a category may be shortened. `y_ticks`: (place, label).
     """
 
     title: str
@@ -142,7 +143,8 @@ class Bar:
 class Bars:
     """Horizontal bars with the same steps and scale. tones: step -> `warn` or `s1`, for its colour.
 
-    record: JSON pointer to the chart's bars in the page's record; empty if the record does not contain them.
+    `record`: JSON pointer to the chart's bars in the page's record; empty if the record does not contain
+    them.
     """
 
     title: str
@@ -175,7 +177,7 @@ def draw_lines(
 ) -> Plot:
     """Draw series over an axis of numbers, or of categories if `x` has categories.
 
-    size: width and height in SVG units. Intervals are drawn as whiskers if `marks` is true, otherwise as a
+    `size`: width and height in SVG units. Intervals are drawn as whiskers if `marks` is true, otherwise as a
     band around the line. A series without points is left out.
     """
     drawn = [line for line in series if line.points]

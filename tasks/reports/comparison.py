@@ -67,7 +67,7 @@ class ShownCost:
 class ComparisonPage:
     """The content of the page. sides: letter -> label. alone: letter -> items that only that side has.
 
-    costs: for each metric, the systems with the cost of their answers.
+    `costs`: for each metric, the systems with the cost of their answers.
     """
 
     comparison: Comparison

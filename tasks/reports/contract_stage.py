@@ -64,9 +64,10 @@ def check_artifacts(
 ) -> list[ContractFinding]:
     """Check artifacts with their `*.dropped` and `*.calls` files; write the findings and a page.
 
-    artifacts: file -> its row type. declare: returns the rules of each artifact beyond its keys, given the
-    rule on origins; it is called only if all columns exist with their types, so that it may read the rows
-    (cells may be NULL). folder: the output folder. sources: further artifacts that origins may refer to.
+    `artifacts`: file -> its row type. `declare`: returns the rules of each artifact beyond its keys, given
+    the rule on origins. This function is called only if all columns exist with their types, so it may read
+    the rows; cells may be NULL. `folder`: the output folder. `sources`: further artifacts that origins may
+    refer to.
     """
     dropped, calls = (
         [path for path in (name_beside(artifact, kind) for artifact in artifacts) if path.is_file()]

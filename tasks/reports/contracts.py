@@ -58,7 +58,7 @@ class ContractResults:
 def open_contracts(folder: Path, order: Iterable[str], page: Path) -> ContractResults:
     """Read the findings in the folder of a validation stage.
 
-    order: names of artifacts in the order of the page. page: the page's folder, to which the link is
+    `order`: names of artifacts in the order of the page. `page`: the page's folder, to which the link is
     relative.
     """
     link = Path(os.path.relpath(folder / "index.html", page)).as_posix()

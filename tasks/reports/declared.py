@@ -21,9 +21,9 @@ Where = Mapping[str, CellValue | tuple[CellValue, ...]]
 class Slice(Generic[Outcome]):
     """A named filter over outcomes.
 
-    name: the head of a column, or the label of a line. has: whether an outcome belongs to the slice; None
-    accepts all outcomes. where: the same filter as conditions on rows, for lineage. why: the reason why the
-    slice's cells are empty, such as `not run`; nothing is measured in that case.
+    `name`: the head of a column, or the label of a line. `has`: whether an outcome belongs to the slice; None
+    accepts all outcomes. `where`: the same filter as conditions on rows, for lineage. `why`: the reason why
+    the slice's cells are empty, such as `not run`; nothing is measured in that case.
     """
 
     name: str | tuple[str, ...]
@@ -45,8 +45,8 @@ class Slice(Generic[Outcome]):
 class Measure(Generic[Outcome]):
     """A figure over outcomes, with its own denominator.
 
-    fill: makes the cell from outcomes and the conditions of the cell's row and column, which become its
-    basis. empty: makes the cell of a slice that has a reason to be empty. form: see `FigureTable.forms`.
+    `fill`: makes the cell from outcomes and the conditions of the cell's row and column, which become its
+    basis. `empty`: makes the cell of a slice that has a reason to be empty. `form`: see `FigureTable.forms`.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Measure(Generic[Outcome]):
 class Table(Generic[Outcome]):
     """A table of a paper: a line for each slice of `rows`, a cell for each column slice and measure.
 
-    columns: a single slice with an empty name makes the measures the columns. With several columns and
+    `columns`: a single slice with an empty name makes the measures the columns. With several columns and
     several measures, a column is named `column: measure`.
     """
 
@@ -131,8 +131,8 @@ def tabulate(
 ) -> FigureTable:
     """Make a table without a number from figures that are computed elsewhere.
 
-    rows: (label of the line, object with the line's figures). columns: name -> function that makes a line's
-    cell from that object.
+    `rows`: (label of the line, object with the line's figures). `columns`: name -> function that makes a
+    line's cell from that object.
     """
     lines = tuple(
         Line((label,) if isinstance(label, str) else label, tuple(read(row) for read in columns.values()))

@@ -12,7 +12,7 @@ UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "
 def encode_json(data: object) -> str:
     """Encode data as JSON that is also valid JavaScript and safe inside HTML.
 
-    data: JSON types and dataclasses, whose fields become keys. Raises ValueError for NaN and infinities.
+    `data`: JSON types and dataclasses, whose fields become keys. Raises ValueError for NaN and infinities.
     """
     text = json.dumps(
         data, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=encode_dataclass

@@ -37,8 +37,8 @@ def render_alone(
 ) -> str:
     """Render a single-file page with inline styles and scripts; its security policy allows only these.
 
-    template: name of a shared template. content: a dataclass, named `content` in the template. home: link to
-    the front page, empty if there is none. styles, scripts: names of shared files.
+    `template`: name of a shared template. `content`: a dataclass, named `content` in the template. `home`:
+    link to the front page, empty if there is none. `styles`, `scripts`: names of shared files.
     """
     style = "\n".join(_read_part(name) for name in styles)
     texts = [_read_part(name) for name in scripts]

@@ -43,7 +43,7 @@ class LineagePage:
 class ShownNode:
     """A node in the form that pages/lineage.js reads.
 
-    parents: indexes of the parents that are on the page. cut: number of parents that are not on the page.
+    `parents`: indexes of the parents that are on the page. `cut`: number of parents that are not on the page.
     """
 
     kind: str

@@ -52,7 +52,7 @@ def write_markdown(
 ) -> str:
     """Write the report: a verdict, the systems, the pairs, cautions and links.
 
-    alone: side's letter -> names of what only that side has. links: (text, address); only https and http
+    `alone`: side's letter -> names of what only that side has. `links`: (text, address); only https and http
     addresses are included.
     """
     parts = [

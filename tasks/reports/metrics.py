@@ -64,8 +64,8 @@ def choose_column(
 ) -> MetricGroup:
     """Make metrics from a column of a table in the report; cells without a value are left out.
 
-    labels: indexes of the label parts that name a metric; None uses all parts. where: index of a label part
-    -> its text, to choose lines. Raises ValueError if the table has no such column.
+    `labels`: indexes of the label parts that name a metric; None uses all parts. `where`: index of a label
+    part -> its text, to choose lines. Raises ValueError if the table has no such column.
     """
     if column not in table.columns:
         raise ValueError(f"no such column: {column}")

@@ -52,7 +52,7 @@ class NightRow:
 class SeriesNights:
     """The nights of one metric. rows: newest first. reach: end of the axis of differences.
 
-    anchor: the HTML id of the metric's section. is_open: whether the section is open at first.
+    `anchor`: the HTML id of the metric's section. `is_open`: whether the section is open at first.
     """
 
     name: str

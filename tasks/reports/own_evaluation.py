@@ -27,8 +27,8 @@ class Measured:
     """The figures of an evaluation for figures.json. failures: one line for each row without a score.
 
     A number may be given as its derivation, and is then computed from the rows that the derivation selects.
-    bases: JSON pointer of another number -> its derivation. rest: prefix of a pointer -> the rows behind all
-    numbers below it that have no other basis.
+    `bases`: JSON pointer of another number -> its derivation. `rest`: prefix of a pointer -> the rows behind
+    all numbers below it that have no other basis.
     """
 
     figures: Mapping[str, object]
@@ -82,7 +82,7 @@ class Evaluation:
 def resolve_figures(value: object, folder: Path, bases: dict[str, Derivation], pointer: str = "") -> object:
     """Compute the numbers of a record that are given as derivations; add these derivations to `bases`.
 
-    folder: the folder of the artifacts that the derivations select rows from.
+    `folder`: the folder of the artifacts that the derivations select rows from.
     """
     if isinstance(value, Derivation):
         bases[pointer] = value

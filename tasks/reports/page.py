@@ -39,8 +39,8 @@ GLANCE = 140
 class Headline:
     """A figure at the top of a page. value: a count, a rate or a word; None if undefined.
 
-    derivation: the rows behind the figure, for lineage. interval: 95% interval of a rate. symbol: the paper's
-    symbol, which names the figure's file for DVC.
+    `derivation`: the rows behind the figure, for lineage. `interval`: 95% interval of a rate. `symbol`: the
+    paper's symbol, which names the figure's file for DVC.
     """
 
     label: str
@@ -55,9 +55,9 @@ class Headline:
 class SystemFigure:
     """The result of one system by one measure, for the front page's table of all systems.
 
-    dataset: what the system was asked. measure: in words. symbol: the paper's symbol. n: number of items
-    behind the value. of: noun for these items. failed: number of items without a value. bottom, top: ends of
-    the measure's scale.
+    `dataset`: what the system was asked. `measure`: in words. `symbol`: the paper's symbol. `n`: number of
+    items behind the value. `of`: noun for these items. `failed`: number of items without a value. `bottom`,
+    `top`: ends of the measure's scale.
     """
 
     system: str
@@ -116,10 +116,10 @@ def count_of(n: int, noun: str) -> str:
 class Page:
     """The head of a page, which its record and the front page also show. Templates escape all texts.
 
-    name: the flow's entry that the page is about. finding: the result in words, empty if there is none.
-    systems: the results of each system, the most important measure first. counts: the label of the headline
-    with a dataset's number of questions; empty for other pages. The first sentence of a warning must say what
-    is wrong, since the front page shows only this sentence.
+    `name`: the flow's entry that the page is about. `finding`: the result in words, empty if there is none.
+    `systems`: the results of each system, the most important measure first. `counts`: the label of the
+    headline with a dataset's number of questions; empty for other pages. The first sentence of a warning must
+    say what is wrong, since the front page shows only this sentence.
     """
 
     section: Section

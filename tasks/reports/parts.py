@@ -37,10 +37,10 @@ class Head:
 class TableBlock:
     """Tables by key. The key is part of the address (`#table-KEY`) and of the page's record.
 
-    folded: whether each table is in a collapsible box with its number and title. closed: keys of the boxes
-    that are closed at first. pointers: key -> JSON pointers of the cells by line and column, for figures that
-    are elsewhere in the record. narrows: key -> viewer filters that the cells link to, by line and column, as
-    `name=value&...`, empty for no link; for tables that are not in the record.
+    `folded`: whether each table is in a collapsible box with its number and title. `closed`: keys of the
+    boxes that are closed at first. `pointers`: key -> JSON pointers of the cells by line and column, for
+    figures that are elsewhere in the record. `narrows`: key -> viewer filters that the cells link to, by line
+    and column, as `name=value&...`, empty for no link; for tables that are not in the record.
     """
 
     tables: Mapping[str, FigureTable]
@@ -96,8 +96,8 @@ class Facts:
 class Yields:
     """The rows that passed and left each stage.
 
-    through: whether each stage's rows are a subset of the previous stage's. most: maximum dropped rows listed
-    per reason.
+    `through`: whether each stage's rows are a subset of the previous stage's. `most`: maximum dropped rows
+    listed per reason.
     """
 
     stages: Sequence[StageYield]
@@ -135,8 +135,8 @@ PartBlock = (
 class PagePart:
     """A part of a page; a part without blocks is left out.
 
-    anchor: in the page's address. link: name in the page's navigation. symbol: the paper's symbol for what
-    the part shows.
+    `anchor`: in the page's address. `link`: name in the page's navigation. `symbol`: the paper's symbol for
+    what the part shows.
     """
 
     anchor: str

@@ -19,9 +19,9 @@ NARROW, WIDE = 20, 40
 class PrintedColumn:
     """A column of a printed table.
 
-    at: path of the figure below the line's object; empty for the object itself. A path that starts with `/`
-    is a pointer from the record's root, in which `{0}` is the first key that `*` matched. between: path of
-    the interval, if the figure does not contain it. scale: factor for values. digits: number of decimals.
+    `at`: path of the figure below the line's object; empty for the object itself. A path that starts with `/`
+    is a pointer from the record's root, in which `{0}` is the first key that `*` matched. `between`: path of
+    the interval, if the figure does not contain it. `scale`: factor for values. `digits`: number of decimals.
     """
 
     head: str
@@ -35,7 +35,7 @@ class PrintedColumn:
 class Rows:
     """The lines of a printed table: one for each object that matches a pointer with `*`.
 
-    label: the texts of the label columns, in which `{0}` is the first key that `*` matched.
+    `label`: the texts of the label columns, in which `{0}` is the first key that `*` matched.
     """
 
     at: str

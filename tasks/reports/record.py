@@ -57,7 +57,7 @@ class RecordedSystem:
 class PageRecord:
     """The head of a page, read from its record.
 
-    section: None if `part` is one of `FRAME_SECTIONS`. counts: the label of the figure with a dataset's
+    `section`: None if `part` is one of `FRAME_SECTIONS`. `counts`: the label of the figure with a dataset's
     number of questions; empty if there is none.
     """
 
@@ -84,7 +84,7 @@ class PageRecord:
 def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
     """Write a page's record: its head, the numeric headlines, and further `figures`.
 
-    figures: key of the record -> value, of JSON types and dataclasses. Raises ValueError for NaN and
+    `figures`: key of the record -> value, of JSON types and dataclasses. Raises ValueError for NaN and
     infinities.
     """
     numbers = [

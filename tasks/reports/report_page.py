@@ -52,11 +52,12 @@ def write_page(
 
     The folder contains no external references, so it can be moved.
 
-    calls: by ledger key; the page loads them when the first call is opened. metrics: folder for the headline
-    figures and for `groups`. bars: folder for the plots of groups and of further `charts`. figures: further
-    entries of the record; if they have the key `tables`, a mapping, it replaces the tables of the parts.
-    tables: the record's tables in order, if the record has more tables than the parts show. assets: styles
-    and scripts of a paper. package: the paper's package, whose templates are in its folder `pages`.
+    `calls`: by ledger key; the page loads them when the first call is opened. `metrics`: folder for the
+    headline figures and for `groups`. `bars`: folder for the plots of groups and of further `charts`.
+    `figures`: further entries of the record; if they have the key `tables`, a mapping, it replaces the tables
+    of the parts. `tables`: the record's tables in order, if the record has more tables than the parts show.
+    `assets`: styles and scripts of a paper. `package`: the paper's package, whose templates are in its folder
+    `pages`.
     """
     viewer = find_viewer(parts)
     page = replace(page, warnings=(*page.warnings, *describe_replies(calls.values())))

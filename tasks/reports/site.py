@@ -81,7 +81,7 @@ class SiteHistory:
 def follow_site(path: Path, records: Mapping[str, PageRecord], made: str) -> SiteChanges:
     """Compare the site with its previous different state, and store the states in the file `path`.
 
-    records: by the links of the pages. made: the current time, in words. An unreadable file is treated as
+    `records`: by the links of the pages. `made`: the current time, in words. An unreadable file is treated as
     missing.
     """
     now = SiteState(made, {link: _describe(record) for link, record in sorted(records.items())})
@@ -170,9 +170,9 @@ class SiteLink:
 class FrontPage:
     """The content of the front page.
 
-    questions: total of all datasets. datasets: number of datasets with questions. result: for the headline;
-    None without systems. systems: sorted so that results by one measure on one dataset are adjacent.
-    warnings: first sentence of each warning, with the pages that have it.
+    `questions`: total of all datasets. `datasets`: number of datasets with questions. `result`: for the
+    headline; None without systems. `systems`: sorted so that results by one measure on one dataset are
+    adjacent. `warnings`: first sentence of each warning, with the pages that have it.
     """
 
     questions: int
@@ -198,9 +198,9 @@ def write_index(
 ) -> None:
     """Write the front page to the file `out`. reports: page folders, whose records name their sections.
 
-    history: file with the site's states, so that the page can list changes. made: the current time, in words.
-    links: further pages. find_beaten: tests the best system against others, for the headline. Raises BadInput
-    if a folder has no record, or if its page cannot be assigned to a section.
+    `history`: file with the site's states, so that the page can list changes. `made`: the current time, in
+    words. `links`: further pages. `find_beaten`: tests the best system against others, for the headline.
+    Raises BadInput if a folder has no record, or if its page cannot be assigned to a section.
     """
     cards: dict[Section, list[Card]] = {}
     for folder in reports:

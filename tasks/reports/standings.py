@@ -85,8 +85,8 @@ class DatasetStanding:
 class MainResult:
     """The result in the headline: the best system of a standing, and the systems it is compared with.
 
-    beaten: systems that the best one significantly outperforms in a paired test after Holm's correction.
-    alike: systems without a significant difference. untested: systems without a test.
+    `beaten`: systems that the best one significantly outperforms in a paired test after Holm's correction.
+    `alike`: systems without a significant difference. `untested`: systems without a test.
     """
 
     standing: DatasetStanding
@@ -144,7 +144,7 @@ def choose_result(
 ) -> MainResult | None:
     """Compare the best system of the first standing with the others; return None without standings.
 
-    find_beaten: tests two assessments in pairs. Without it, nothing is tested, nor are systems within one
+    `find_beaten`: tests two assessments in pairs. Without it, nothing is tested, nor are systems within one
     assessment.
     """
     if not standings:

@@ -17,9 +17,9 @@ FilterValue = str | Sequence[str] | Mapping[str, str]
 class Filter:
     """A select box above the list. name: in the page's address. label: text above the box.
 
-    options: (value, label) in order; by default the values that occur. value: selected at first, empty for
-    any. varies: names of choices on which a row's value depends; the row's value is then a mapping from the
-    chosen values, joined by `|`.
+    `options`: (value, label) in order; by default the values that occur. `value`: selected at first, empty
+    for any. `varies`: names of choices on which a row's value depends; the row's value is then a mapping from
+    the chosen values, joined by `|`.
     """
 
     name: str
@@ -71,11 +71,11 @@ class ViewedRow:
 class Viewer:
     """The content of the viewer.
 
-    noun, nouns: word for a row; the noun is the key in the address (`#question=<id>`). placeholder: text in
-    the search box. empty: text shown before a row is opened. shared: blocks that rows refer to, by key.
-    files: data files beside the page, name -> key -> blocks, which rows refer to by `stored`. artifact: the
-    file that contains the rows, for lineage. walk: whether buttons and the keys J and K open the next and
-    previous row.
+    `noun`, `nouns`: word for a row; the noun is the key in the address (`#question=<id>`). `placeholder`:
+    text in the search box. `empty`: text shown before a row is opened. `shared`: blocks that rows refer to,
+    by key. `files`: data files beside the page, name -> key -> blocks, which rows refer to by `stored`.
+    `artifact`: the file that contains the rows, for lineage. `walk`: whether buttons and the keys J and K
+    open the next and previous row.
     """
 
     noun: str

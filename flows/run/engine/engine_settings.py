@@ -24,6 +24,6 @@ class EngineSettings(Settings):
     """The settings `run.engine`."""
 
     name: EngineName = "threads"
-    """Where shards run without `--engine`: threads, dask or ray."""
+    """The engine without the option `--engine`: threads, dask or ray."""
     dask: Cluster = Cluster()
     ray: Cluster = Cluster()

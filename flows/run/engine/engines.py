@@ -85,7 +85,7 @@ def open_engine(
 ) -> Iterator[ShardEngine | None]:
     """Yield an engine for shards outside of a run; None if this process should run the shards itself.
 
-    workers: number of processes on this machine, by default one per core.
+    `workers`: number of processes on this machine, by default one per core.
     """
     require_engine(name)
     processes = Processes(workers or count_cores(), say=say)
@@ -108,7 +108,7 @@ def open_engine(
 class ClusterEngine:
     """Runs shards on a cluster as Prefect tasks, or on local processes if the cluster is lost.
 
-    name: `dask` or `ray`. stopping: set when the run should end.
+    `name`: `dask` or `ray`. `stopping`: set when the run should end.
     """
 
     def __init__(

@@ -138,8 +138,8 @@ def run_shards(
 ) -> list[Shard]:
     """Run shards by a task runner; return those whose process was killed too often.
 
-    workers: number of processes that share the shards; if None, each shard is a separate task. Raises errors
-    of shards, and any error of Prefect or the cluster if the connection is lost.
+    `workers`: number of processes that share the shards; if None, each shard is a separate task. Raises
+    errors of shards, and any error of Prefect or the cluster if the connection is lost.
     """
     at_once = 1 if workers is None else max(1, len(shards) // (workers * TASKS))
 

@@ -24,7 +24,7 @@ TRIES = 2
 class Shard:
     """A unit of work. name: for people. work: a function of a module, called with the arguments.
 
-    part: the file or folder that the shard writes. root: the project that contains the code.
+    `part`: the file or folder that the shard writes. `root`: the project that contains the code.
     """
 
     name: str

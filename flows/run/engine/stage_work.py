@@ -1,7 +1,7 @@
 """The work of a stage without model calls in a process: the whole stage, a shard, or joining the parts.
 
 A stage that splits (`tasks/artifacts/splitting.py`) is divided only by its rows, on any engine. Its parts are
-Parquet files sorted by id. They are merged to the same bytes as those of an undivided run.
+Parquet files sorted by id. Merging the parts gives the same bytes as an undivided run.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ ROWS = "rows.parquet"
 class StageRun:
     """The current run of a stage.
 
-    code: path -> SHA-256 of the modules that the stage depends on. inputs: hash of everything that the stage
-    depends on; if empty, the stage is not split. marks: path -> mark of its data from `mark_inputs`, which
-    changes with the data.
+    `code`: path -> SHA-256 of the modules that the stage depends on. `inputs`: hash of everything that the
+    stage depends on; if empty, the stage is not split. `marks`: path -> mark of its data from `mark_inputs`,
+    which changes with the data.
     """
 
     node: Node

@@ -61,7 +61,7 @@ dvc.rwlock._edit_rwlock = edit_whole
 class PathLocks:
     """Holds path locks for several stages at once.
 
-    DVC identifies a holder by process and command line, so two stages of one process that read the same path
+    DVC identifies a holder by process and command line. So two stages of one process that read the same path
     are one holder, and the first to end would release the path of the other. So this class counts the holders
     of each path, and calls DVC only for the first and the last holder.
     """

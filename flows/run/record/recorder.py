@@ -49,8 +49,8 @@ LOOK_AGAIN_S = 0.2
 class Begun:
     """The state of a stage at its start.
 
-    hashes: of its dependencies. expected: the output hashes in dvc.lock, if that entry was made from the same
-    dependencies; otherwise empty.
+    `hashes`: of its dependencies. `expected`: the output hashes in dvc.lock, if that entry was made from the
+    same dependencies; otherwise empty.
     """
 
     hashes: dict[str, str]
@@ -158,7 +158,7 @@ class Recorder:
         """Restore a stage's outputs from the run cache, if it ran with these inputs before.
 
         Returns the inputs' hashes for `adopt`, or None. Must be called before `begin`: if hashes were saved
-        first, DVC would consider the old outputs correct. cached: False only removes the existing outputs.
+        first, DVC would consider the old outputs correct. `cached`: False only removes the existing outputs.
         """
         with self._touch(name):
             self._require_deps(name)
@@ -226,7 +226,7 @@ class Recorder:
     def finish(self, name: str, begun: Begun, *, must_match: bool = False) -> None:
         """Record a stage that ran. Raises an error, and records nothing, if a dependency has changed.
 
-        must_match: require outputs with the hashes in dvc.lock for the same dependencies.
+        `must_match`: require outputs with the hashes in dvc.lock for the same dependencies.
         """
         with self._touch(name, RECORD_PATIENCE_S):
             stage = self._find_stage(name)
