@@ -101,7 +101,10 @@ def init_command(folder: Path) -> int:
 
 
 def make_project(folder: Path) -> str:
-    """Create a project in a new or empty folder; return Benchloom's version. Raises BadInput."""
+    """Create a project in a new or empty folder; return Benchloom's version.
+
+    Raises BadInput if the folder is not empty.
+    """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadInput(folder, "is not empty", hint="choose a new folder")
     template = find_template()

@@ -37,7 +37,7 @@ def samples(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -
     The columns are described on the dataset's card. All datasets have `id` and `origin`, which lists the kind
     and reference of everything that the row was made from. GRAMMAR's datasets have `group` (questions with
     the same answer), `criterion`, `question`, `answer`, `sql`, `sql_template`, `text_template` and
-    `answer_rows` (JSON). Raises Unreadable.
+    `answer_rows` (JSON). Raises Unreadable if there is no such dataset.
     """
     path = Path(place)
     if path.is_file():
@@ -61,7 +61,7 @@ def calls(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> 
     `role`, `model`, `identity`, `sample`, `attempt`, `epoch`. Columns of the request: `prompt` (its name),
     `prompt_digest`, and as JSON `messages`, `decoding` and `constraint`. Columns of the reply: `text`,
     `finish_reason`, `parsed`, `problem`, `prompt_tokens` and `completion_tokens`. `estimated` is true if the
-    provider did not count the tokens. Raises Unreadable.
+    provider did not count the tokens. Raises Unreadable if there are no calls.
     """
     pa = import_arrow()
     path = Path(place)
@@ -89,7 +89,8 @@ def figures(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -
 
     Columns: `report` (path of its report.json), `pointer` (the figure's JSON pointer in that file), `flow`,
     `name` (of the entry), `label`, `note` (an interval, if there is one), `value` (null if there is none),
-    `measure` (how the value is computed). `lineage` accepts `report#pointer` as a target. Raises Unreadable.
+    `measure` (how the value is computed). `lineage` accepts `report#pointer` as a target. Raises Unreadable
+    if there are no reports.
     """
     pa = import_arrow()
     path = Path(place)
@@ -113,7 +114,7 @@ def lineage(target: str, row: str = "", *, place: str | Path = ".", form: Form =
 
     Columns: `kind` (figure, row, call, prompt, source, raw, evidence, stage, file, gap), `reference`
     (identifies the node among those of its kind), `made_from` (references of its parents), `summary` (details
-    as JSON). Raises Unreadable.
+    as JSON). Raises Unreadable if the target is unknown.
     """
     pa = import_arrow()
     path = Path(place)

@@ -179,9 +179,9 @@ class ComparisonResult(Outcome):
 class EvaluationResult(Outcome):
     """The evaluated systems with their figures.
 
-    `figures`: system -> its figures.json. `folders`: system -> its output folder. `comparison`: of the
-    systems, if there are several. Columns: `system`, `pointer` (place of the value in figures.json, for
-    lineage), `value`.
+    `figures`: system -> its figures.json. `folders`: system -> its output folder. `comparison`: the
+    comparison of the systems, if there are several. Columns: `system`, `pointer` (place of the value in
+    figures.json, for lineage), `value`.
     """
 
     figures: Mapping[str, Mapping[str, Any]]

@@ -48,7 +48,7 @@ def run(*targets: str, place: str | Path = ".", plain: bool = True, **options: A
 def plan(*targets: str, place: str | Path = ".", **options: Any) -> PlanResult:
     """Estimate the work and cost of `run`, as `benchloom plan` does, without calling a model.
 
-    Raises CommandFailed.
+    Raises CommandFailed if the command is refused.
     """
     code, text, said = call(("plan", *targets), place, {"json": True, **options})
     found = json.loads(text)

@@ -70,7 +70,10 @@ class FlatPlaces(Places):
 
 
 def find_evaluation(flow: str, root: Path) -> Evaluation:
-    """Import a flow's declaration: `EVALUATION` in `evaluation.py` below tasks/<flow>. Raises BadInput."""
+    """Import a flow's declaration `EVALUATION` from `evaluation.py` below tasks/<flow>.
+
+    Raises BadInput if the flow does not evaluate systems, or its declaration is missing.
+    """
     flows = [found.name for found in list_flows() if any(scope.evaluates for scope in found.list_scopes())]
     if flow not in flows:
         raise BadInput(
@@ -195,7 +198,7 @@ def make_nodes(run: EvaluationRun) -> list[Node]:
 
 
 def require_evaluation_needs(run: EvaluationRun) -> None:
-    """Check that everything that an evaluation's stages need exists. Raises BadInput."""
+    """Raise BadInput if something that an evaluation's stages need does not exist."""
     nodes = make_nodes(run)
     # Artifacts are the user's dataset, which has been read, or outputs of these stages: see `FlatPlaces`.
     artifacts = {dep for node in nodes for dep in node.deps if dep.startswith(DATA)}
@@ -203,7 +206,10 @@ def require_evaluation_needs(run: EvaluationRun) -> None:
 
 
 def read_system(params: Mapping[str, object], options: EvaluationOptions) -> SystemEntry:
-    """Return the system's entry; check the label of the evaluation (`--as-of`). Raises BadInput."""
+    """Return the system's entry, and check the label of the evaluation (`--as-of`).
+
+    Raises BadInput for an unknown system or an invalid label.
+    """
     if options.as_of and not LABEL.fullmatch(options.as_of):
         raise BadInput(
             f"--as-of {options.as_of}", "is not a label: letters, digits, dots, dashes, 64 at most"
@@ -251,7 +257,7 @@ def make_reader(params: Mapping[str, object]) -> ReadSection:
 
 
 def prepare_out(out: Path) -> None:
-    """Create the output folder before any model is called. Raises BadInput."""
+    """Create the output folder before any model is called. Raises BadInput if this fails."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

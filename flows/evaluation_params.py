@@ -17,10 +17,7 @@ from tasks.systems.replayed import digest_answers
 
 
 def check_outside(options: EvaluationOptions) -> None:
-    """Check that the options are complete outside of a project: the answers or model, judge and endpoint.
-
-    Raises BadInput.
-    """
+    """Raise BadInput if options lack what a project provides: answers or a model, the judge, endpoints."""
     if options.answers is None and not options.by_model:
         raise BadInput(
             f"--system {options.system}",
@@ -43,7 +40,10 @@ def check_outside(options: EvaluationOptions) -> None:
 
 
 def add_answers(root: Path, params: Mapping[str, object], name: str, file: Path) -> Mapping[str, object]:
-    """Return the parameters with a system that replays the answers of a file. Raises BadInput."""
+    """Return the parameters with a system that replays the answers of a file.
+
+    Raises BadInput if params.yaml already has a system of this name.
+    """
     place = file.relative_to(root) if file.is_relative_to(root) else file
     entry = ReplayEntry(kind="replay", version=digest_answers(file), file=str(place))
     return {**params, "systems": _add_system(params, name, entry, "--answers")}
@@ -52,7 +52,7 @@ def add_answers(root: Path, params: Mapping[str, object], name: str, file: Path)
 def add_model(params: Mapping[str, object], name: str) -> Mapping[str, object]:
     """Return the parameters with a system that is only a model, with the decoding of the role `answerer`.
 
-    Raises BadInput.
+    Raises BadInput if params.yaml already has a system of this name.
     """
     role = f"model-{name}"
     entry = OpenAiEntry(kind="openai", role=role)

@@ -34,7 +34,10 @@ CLOSED = "additionalProperties"
 
 
 def compare_schema(root: Path) -> tuple[str, str]:
-    """Return the current text of params.schema.json and the required text. Raises BadInput."""
+    """Return the current and the required text of params.schema.json.
+
+    Raises BadInput if a stage cannot be imported.
+    """
     path = root / SCHEMA
     before = path.read_text(encoding="utf-8") if path.is_file() else ""
     schema = make_schema(DeclaredGraph(root))

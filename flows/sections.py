@@ -150,9 +150,10 @@ def check_params(params: Mapping[str, object], sections: Mapping[str, object]) -
 
 
 def check_refused(root: Path, params: Mapping[str, object], nodes: Sequence[Node]) -> None:
-    """Validate the values that nodes read and that params.schema.json rejects. Raises BadInput.
+    """Validate the values that nodes read and that params.schema.json rejects.
 
     This finds most errors before the stale stages are determined, and imports only the stages concerned.
+    Raises BadInput for an invalid value.
     """
     refused = list_refused(root, params) if is_declaring(root) else []
     first = [node for node in nodes if any(_is_read(value, node.params) for value in refused)]
@@ -161,9 +162,9 @@ def check_refused(root: Path, params: Mapping[str, object], nodes: Sequence[Node
 
 
 def check_stale(root: Path, params: Mapping[str, object], nodes: Sequence[Node]) -> None:
-    """Validate the parameters of stale stages before the first of them runs. Raises BadInput.
+    """Validate the parameters of stale stages before the first of them runs.
 
-    Does nothing in a folder without its own flows. See `check_read`.
+    Does nothing in a folder without its own flows. Raises BadInput for an invalid parameter.
     """
     if nodes and is_declaring(root):
         check_read(DeclaredGraph(root), params, nodes)

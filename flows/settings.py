@@ -157,7 +157,7 @@ def edit_params(root: Path, values: Mapping[tuple[str, ...], object]) -> Paramet
 
 
 def _parse_assignment(data: Mapping[str, Any], assignment: str) -> tuple[list[str], str]:
-    """Split `KEY=VALUE` and check that params.yaml accepts the key. Raises BadInput."""
+    """Split `KEY=VALUE`. Raises BadInput if params.yaml has no such key, or the value is not YAML."""
     key, equals, value = assignment.partition("=")
     if not equals:
         raise BadInput(f"--set {assignment}", "is not KEY=VALUE")

@@ -60,7 +60,10 @@ class PluggedClasses(Generic[Base]):
         return self._check(plug.load(), str(plug), name)
 
     def find(self, name: str, folder: Path) -> type[Base]:
-        """Find and import a class by its name, from the folder or an installed package. Raises BadInput."""
+        """Find and import a class by its name, from the folder or an installed package.
+
+        Raises BadInput if the name is unknown or ambiguous, or if the class cannot be imported.
+        """
         return self.load(name, self.choose(name, folder))
 
     def _import_own(self, name: str) -> type[Base]:

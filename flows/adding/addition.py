@@ -95,7 +95,10 @@ def trying(params: Parameters, keys: Sequence[str]) -> Iterator[None]:
 
 
 def copy_database(source: Path, target: Path) -> None:
-    """Copy a consistent state of a SQLite file, including its write-ahead log. Raises BadInput."""
+    """Copy a consistent state of a SQLite file, including its write-ahead log.
+
+    Raises BadInput if SQLite cannot read or write one of the files.
+    """
     try:
         with (
             write_beside(target) as draft,

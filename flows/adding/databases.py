@@ -92,7 +92,10 @@ def locate(root: Path, name: str, options: DatabaseOptions) -> tuple[dict[str, s
 
 
 def try_database(entry: DatabaseEntry) -> dict[str, object]:
-    """Read ten rows of each table, and list what cannot be read. Raises BadInput and DatabaseGone."""
+    """Read ten rows of each table, and list what cannot be read.
+
+    Raises BadInput if no row can be read, and DatabaseGone if a server does not answer.
+    """
     columns = Counter(column.table for column in reflect(entry))
     if not columns:
         raise BadInput(entry.label, "has no table")

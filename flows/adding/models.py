@@ -58,7 +58,10 @@ class ModelOptions:
 
 
 def add_model(params: Parameters, name: str, options: ModelOptions) -> Addition:
-    """Test a model and return its entry under `run.endpoints` with its roles. Raises BadInput."""
+    """Test a model and return its entry under `run.endpoints` with its roles.
+
+    Raises BadInput if the name is invalid or taken, or if the test fails.
+    """
     require_model_name(name)
     keys = ("run", "endpoints", name)
     require_new(params, keys, replace=options.replace)
@@ -67,9 +70,10 @@ def add_model(params: Parameters, name: str, options: ModelOptions) -> Addition:
 
 
 def add_judge(params: Parameters, name: str, options: ModelOptions, role: str = JUDGE) -> Addition:
-    """Make a model a judge: one of `run.endpoints`, or a new endpoint. Raises BadInput.
+    """Make a model a judge: one of `run.endpoints`, or a new endpoint.
 
-    `role`: `judge`, or a new role for an additional judge.
+    `role`: `judge`, or a new role for an additional judge. Raises BadInput if the options do not fit, or if
+    the test fails.
     """
     require_model_name(name)
     keys = ("run", "endpoints", name)
@@ -189,7 +193,7 @@ def try_model(
 ) -> tuple[Endpoint, Abilities]:
     """Call an endpoint; return the endpoint with adjusted settings, and the model's abilities.
 
-    Raises ModelFailed and BadInput.
+    Raises ModelFailed if the endpoint gives no usable reply, and BadInput for invalid settings.
     """
     run, models = read_models(params)
 

@@ -146,7 +146,7 @@ def evaluate_all(
 
 
 def require_all_needs(runs: Sequence[EvaluationRun]) -> None:
-    """Check before the first call that everything the evaluations need exists. Raises BadInput."""
+    """Raise BadInput, before the first call, if something that the evaluations need does not exist."""
     for run in runs:
         require_evaluation_needs(run)
 

@@ -33,7 +33,7 @@ class ImportGroup(TyperGroup):
 
     @cached_property
     def commands(self) -> dict[str, Any]:  # type: ignore[override] # an attribute in typer
-        """Importer name -> command. Does not import the importers' modules."""
+        """The commands of the importers by name; the importers' modules are not imported."""
         from flows.importers import list_importers
 
         return {

@@ -101,7 +101,8 @@ def open_record(path: str, root: Path) -> Iterator[tuple[Path, Graph]]:
     """Yield the root of a file's records and the graph of recorded stages.
 
     The graph is read from `dvc.lock`. For a file in an evaluation's folder, the evaluation is added. For a
-    night's record, the root is a temporary worktree of the night's branch. Raises BadInput.
+    night's record, the root is a temporary worktree of the night's branch. Raises BadInput if a record is
+    missing.
     """
     from flows.nights.recorded import name_night, open_recorded
 

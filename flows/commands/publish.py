@@ -101,7 +101,7 @@ def publish_command(name: str, options: PublishOptions, *, as_json: bool) -> int
 
 
 def prepare_entry(root: Path, name: str, options: PublishOptions, to: Path | None) -> Publication:
-    """Prepare an entry of params.yaml for publication. Raises BadInput."""
+    """Prepare an entry of params.yaml for publication. Raises BadInput if it may not be published."""
     params = load_params(root)
     recorder = open_recorder(root)
     try:
@@ -123,7 +123,10 @@ def prepare_entry(root: Path, name: str, options: PublishOptions, to: Path | Non
 
 
 def prepare_folder(folder: ItemsFolder, options: PublishOptions, to: Path | None) -> Publication:
-    """Prepare a folder of items, from an import or an evaluation, for publication. Raises BadInput."""
+    """Prepare a folder of items, from an import or an evaluation, for publication.
+
+    Raises BadInput if the folder may not be published.
+    """
     choice, sources = folder.choice, folder.list_sources()
     check_private(choice, sources, allowed=options.private)
     check_own(to or find_project() / FOLDER / choice.entry, choice.entry)

@@ -139,7 +139,7 @@ def bring_up_stages(
 
 
 def require_run_needs(run: Run, names: Sequence[str]) -> None:
-    """Check that everything that a run's remaining stages need exists. Raises BadInput."""
+    """Raise BadInput if something that a run's remaining stages need does not exist."""
     from flows.run.needs import require_needs
 
     nodes = run.recorder.nodes

@@ -34,7 +34,7 @@ OWN = "own"
 
 @dataclass(frozen=True)
 class Standing:
-    """The state of one stage. rows: of its main artifact, None unless that is Parquet."""
+    """The state of one stage. rows: number of rows of its main artifact; None if that is not Parquet."""
 
     stage: str
     state: str

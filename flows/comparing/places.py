@@ -51,7 +51,7 @@ class EvaluatedStage:
         return f"{self.scope.over}.{self.key}"
 
     def read_strands(self, label: str) -> list[Strand]:
-        """Read the entry's scored answers; see `read_strands`. label: name of the place, for errors."""
+        """Read the entry's scored answers; see `read_strands`. label: name of the place in error messages."""
         return read_strands(self.scope, self.key, self.system, self.find, label)
 
 
@@ -123,7 +123,10 @@ def is_evaluation(folder: Path) -> bool:
 
 
 def read_evaluation(folder: Path, label: str) -> Place | None:
-    """Read a folder that `benchloom evaluate` wrote; None for any other folder. Raises BadInput."""
+    """Read a folder that `benchloom evaluate` wrote; return None for any other folder.
+
+    Raises BadInput if the folder's figures.json is not a record of an evaluation.
+    """
     if not is_evaluation(folder):
         return None
     try:
@@ -212,7 +215,7 @@ def _read_records(text: str, where: str) -> list[StageRecord]:
 
 
 def parse_yaml(text: str, where: str) -> dict[str, Any]:
-    """Parse YAML text that must be a mapping. Raises BadInput."""
+    """Parse YAML text. Raises BadInput if the text is not a YAML mapping."""
     try:
         found = YAML(typ="safe").load(text) or {}
     except YAMLError as error:

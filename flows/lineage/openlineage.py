@@ -205,7 +205,10 @@ def read_destination(params: Mapping[str, object]) -> Destination:
 
 
 def read_prices(params: Mapping[str, object]) -> dict[str, tuple[float, float]]:
-    """Read `run.prices`: model -> dollars per million input and output tokens. Raises BadInput."""
+    """Read `run.prices`: model -> dollars per million input and output tokens.
+
+    Raises BadInput for an invalid price.
+    """
     run = params.get("run")
     given = run.get("prices") if isinstance(run, Mapping) else None
     try:

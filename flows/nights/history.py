@@ -85,7 +85,10 @@ def write_night(
 
 
 def accept_night(home: Path, label: str) -> Night:
-    """Accept a night with an alarm: later nights are compared with it. Raises BadInput."""
+    """Accept a night with an alarm: later nights are compared with it.
+
+    Raises BadInput if there is no finished night with this label.
+    """
     history = read_history(home)
     night = find_night(history, label)
     if night is None or night.state == "unfinished":

@@ -51,7 +51,7 @@ DIGESTS = "gold.json"
 
 @dataclass(frozen=True)
 class NightWork:
-    """A night in its worktree. home: the user's project. run: of the worktree. show: prints the night."""
+    """A night in its worktree. home: the user's project. run: the worktree's run. show: prints the night."""
 
     home: Path
     label: str
@@ -210,8 +210,8 @@ def stop_with_parent(run: Run) -> None:
 class GoldProof:
     """The results of the gold queries on the databases in the user's project.
 
-    `n`: number of queries that were run. `digests`: of answers that are stored nowhere else, by entry.
-    `rows`: the items that have a gold query.
+    `n`: number of queries that were run. `digests`: entry -> item -> digest, for answers that are stored
+    nowhere else. `rows`: the items that have a gold query.
     """
 
     n: int

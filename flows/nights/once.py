@@ -144,7 +144,7 @@ def place_ledger(home: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class NightLock:
-    """A lock that is held. handle: of its file; a process that inherits the handle holds the lock, too."""
+    """A lock that is held. handle: the lock file's descriptor; a process that inherits it shares the lock."""
 
     path: Path
     handle: int
@@ -185,7 +185,10 @@ def hold_lock(root: Path) -> Iterator[NightLock]:
 
 
 def take_lock(path: Path, handle: int) -> None:
-    """Lock a file, waiting for processes that a killed night left behind. Raises LockHeld."""
+    """Lock a file, waiting for processes that a killed night left behind.
+
+    Raises LockHeld if another night is running.
+    """
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:

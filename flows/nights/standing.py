@@ -90,7 +90,10 @@ class StandingFiles:
 
 
 def write_files(root: Path, pool: str, params: Mapping[str, Any]) -> StandingFiles:
-    """Write the unit, the compose file and, if there is none, an empty file for keys. Raises BadInput."""
+    """Write the unit, the compose file and, if there is none, an empty file for keys.
+
+    Raises BadInput if a path or the name of a variable cannot be written to these files.
+    """
     folder = root / FOLDER
     slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-") or "project"
     files = StandingFiles(folder / f"nights-{slug}.service", folder / "compose.yaml", folder / "keys.env")

@@ -51,8 +51,8 @@ class EntryPlan:
     """An entry of which a night asks a part.
 
     `entry`: its section and key. `asks`: the argument with the items. `file`: the items of the last whole
-    night. `ids`: of all items. `order`: from `order_items`. `series`: system and metric of each row of
-    `past`. `past`: scores, shape (series, nights, items).
+    night. `ids`: the ids of all items. `order`: the result of `order_items`. `series`: system and metric of
+    each row of `past`. `past`: scores, shape (series, nights, items).
     """
 
     entry: tuple[str, str]

@@ -33,7 +33,7 @@ NAMED = 5
 
 @dataclass(frozen=True)
 class NightTree:
-    """A night's worktree. home: the user's project. label: of the night."""
+    """A night's worktree. home: the user's project. label: the night's label."""
 
     home: Path
     label: str

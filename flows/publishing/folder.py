@@ -105,8 +105,8 @@ def write_folder(
 ) -> int:
     """Write the folder as a draft, rename it, and return the number of its files.
 
-    `entries`: of the ledger. `texts`: name of a file -> its text. `write_more`: writes further files into the
-    folder. Raises BadInput for a row that JSON cannot represent.
+    `entries`: the ledger entries to include. `texts`: name of a file -> its text. `write_more`: writes
+    further files into the folder. Raises BadInput for a row that JSON cannot represent.
     """
     with draft_folder(out) as draft:
         (draft / "data").mkdir()

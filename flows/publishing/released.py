@@ -75,7 +75,7 @@ class ItemsFolder:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object that a command wrote. Raises BadInput."""
+    """Read a JSON object that a command wrote. Raises BadInput if the file contains anything else."""
     try:
         read = json.loads(path.read_bytes())
     except ValueError as error:

@@ -53,7 +53,7 @@ def make_decision(
 
 
 def read_text(fields: Mapping[str, object], name: str, most: int = MAX_TEXT) -> str:
-    """Return a field's text with Unix line ends; "" if it is missing or null. Raises BadItem."""
+    """Return a field's text with Unix line ends; "" if it is missing or null. Raises BadItem for non-text."""
     value = fields.get(name)
     if value is None:
         return ""
@@ -68,7 +68,10 @@ def read_text(fields: Mapping[str, object], name: str, most: int = MAX_TEXT) -> 
 
 
 def read_name(fields: Mapping[str, object]) -> str:
-    """Return the reviewer's name with normalised white space and accents. Raises BadItem."""
+    """Return the reviewer's name with normalised white space and accents.
+
+    Raises BadItem for a name that is missing, too long, or contains unprintable characters.
+    """
     name = " ".join(unicodedata.normalize("NFC", read_text(fields, "reviewer")).split())
     if not name:
         raise BadItem("has no reviewer (fill in the column `reviewer`, or give --reviewer)")
@@ -80,7 +83,10 @@ def read_name(fields: Mapping[str, object]) -> str:
 
 
 def read_rating(fields: Mapping[str, object]) -> int | None:
-    """Return a rating of 1 to 5, from a number or its digit; None if it is empty. Raises BadItem."""
+    """Return a rating of 1 to 5, from a number or its digit; None if it is empty.
+
+    Raises BadItem for any other value.
+    """
     value = fields.get("rating")
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
@@ -91,7 +97,10 @@ def read_rating(fields: Mapping[str, object]) -> int | None:
 
 
 def read_time(fields: Mapping[str, object], now: datetime) -> str:
-    """Return a time in the format of decisions; "" if the field is empty. Raises BadItem."""
+    """Return a time in the format of decisions; "" if the field is empty.
+
+    Raises BadItem for an invalid time, or a time in the future.
+    """
     text = read_text(fields, "at").strip()
     if not text:
         return ""

@@ -81,7 +81,7 @@ def format_time(moment: datetime) -> str:
 
 
 def parse_time(text: str) -> datetime:
-    """Parse a time in ISO 8601, in UTC if it has no time zone. Raises ValueError."""
+    """Parse a time in ISO 8601, in UTC if it has no time zone. Raises ValueError for other texts."""
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 

@@ -200,7 +200,10 @@ def name_files(node: Node, params: Mapping[str, Any]) -> dict[str, str]:
 def read_evaluated(
     node: Node, params: Mapping[str, Any], places: Places, files: Mapping[str, str]
 ) -> EvaluatedRows:
-    """Read the scored answers of a stage's scope, one answer set per system. Raises BadInput."""
+    """Read the scored answers of a stage's scope, one answer set per system.
+
+    Raises BadInput if dvc.yaml lacks a dependency, or an artifact cannot be read.
+    """
     scope = find_evaluating(node.stage)
     entry = get_section(params, f"{scope.over}.{node.key}")
     system = str(entry.get("system") or "") if isinstance(entry, dict) else ""
@@ -243,7 +246,7 @@ def check_asked(node: Node, root: Path, calls: Iterable[Call]) -> None:
 
 
 def find_function(node: Node) -> tuple[ModuleType, Callable[..., Any]]:
-    """Import a stage's module; return module and function. `schema` is the function of `grammar.schema`."""
+    """Import a stage's module; return the module, and its function: `schema` for `grammar.schema`."""
     function = load_function(locate_module(node.stage), node.stage.rpartition(".")[2])
     return sys.modules[function.__module__], function
 

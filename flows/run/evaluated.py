@@ -17,14 +17,15 @@ from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import Strand
 
 Find = Callable[[str], Path]
-"""Returns the file of an artifact, given the name of an argument. Raises BadInput."""
+"""Returns the file of an artifact, given the name of an argument. Raises BadInput if there is none."""
 
 
 def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) -> list[Strand]:
     """Read an entry's scored answers, one answer set per system.
 
-    `system`: named by the entry; empty if the rows name their systems. `label`: of the place, for errors.
-    Raises BadInput if an artifact is missing, or was written by code with other columns.
+    `system`: the system that the entry names; empty if the rows name their systems. `label`: name of the
+    place in error messages. Raises BadInput if an artifact is missing, or was written by code with other
+    columns.
     """
     name = scope.evaluates
     module, function = locate_module(name), name.rpartition(".")[2]
@@ -85,7 +86,11 @@ def name_written(stage: str) -> str:
 
 
 def read_artifact(find: Find, name: str, where: str, hint: Any) -> list[Any]:
-    """Read an artifact's rows. where: entry and place, for errors. hint: `list[Row]`. Raises BadInput."""
+    """Read an artifact's rows.
+
+    `where`: entry and place for error messages. `hint`: the annotation `list[Row]`. Raises BadInput if the
+    artifact cannot be read as such rows.
+    """
     path = find(name)
     try:
         return read_rows(path, get_args(hint)[0])

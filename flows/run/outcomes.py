@@ -22,8 +22,8 @@ DONE: frozenset[State] = frozenset({"ran", "restored", "fresh"})
 class StageOutcome:
     """The outcome of a stage, and its work.
 
-    `prompt_tokens`, `completion_tokens`, `usd`: of all calls behind its artifact. `paid_tokens`, `paid_usd`:
-    of the calls made in this run.
+    `prompt_tokens`, `completion_tokens` and `usd` cover all calls behind the artifact; `paid_tokens` and
+    `paid_usd` only the calls made in this run.
     """
 
     stage: str

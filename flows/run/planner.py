@@ -97,7 +97,7 @@ def plan_stages(
     session: Session,
     speeds: Speeds | None = None,
 ) -> list[StagePlan]:
-    """Plan stages that a run would run or restore. speeds: of models; by default from the ledger only."""
+    """Plan stages that a run would run or restore. speeds: models' speeds, by default from the ledger."""
     planner = Planner(
         recorder, params, session, speeds or Speeds(session.dispatcher.ledger, session.identities)
     )

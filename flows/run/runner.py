@@ -223,7 +223,7 @@ class Run:
 
 
 def require_same_params(root: Path, params: Mapping[str, Any], node: Node) -> None:
-    """Check that params.yaml still has the values a stage runs with. Raises ChangedWhileRunning."""
+    """Raise ChangedWhileRunning if params.yaml no longer has the values that a stage runs with."""
     if not node.stage or not node.params:
         return
     if isinstance(params, Parameters) and params.path == root / "params.yaml" and params.is_current():

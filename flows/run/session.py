@@ -36,7 +36,7 @@ class Session:
         identities: Mapping[str, str],
         endpoints: Mapping[str, Endpoint],
     ) -> None:
-        """Set up the session. identities: of the embedded models."""
+        """Set up the session. identities: embedded model -> its identity."""
         self.dispatcher, self.roles, self.identities = dispatcher, roles, identities
         self._all_identities, self._earlier = dict(identities), {}
         for name, endpoint in endpoints.items():

@@ -115,7 +115,7 @@ class Speeds:
     def __init__(
         self, ledger: Ledger, identities: Mapping[str, str], measure: Measure = lambda model: None
     ) -> None:
-        """Set up the lookup. identities: of the embedded models."""
+        """Set up the lookup. identities: embedded model -> its identity."""
         self._ledger, self._identities, self._measure = ledger, identities, measure
         self._found: dict[str, Speed | None] = {}
 

@@ -58,7 +58,7 @@ class StageRecord:
 class Graph:
     """All recorded stages, and the state of git's working tree.
 
-    `commit`: of the working tree, None without git. `dirty`: whether the tree has uncommitted changes.
+    `commit`: the working tree's commit, None without git. `dirty`: whether the tree has uncommitted changes.
     `uncommitted`: the paths of these changes. `recorded_in`: the commit in which `dvc.lock` was last
     committed.
     """

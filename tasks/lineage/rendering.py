@@ -103,7 +103,7 @@ def _refer_to(node: LineageNode) -> dict[str, str]:
 def _draw_tree(
     node: LineageNode, lead: str, indent: str, drawn: set[tuple[str, str]], left_out: Iterable[str]
 ) -> Iterator[str]:
-    """Draw a node and its ancestors. lead: prefix of the node's line. indent: of the parents' lines."""
+    """Draw a node and its ancestors. lead: prefix of the node's line. indent: prefix for its parents."""
     parents = [parent for parent in node.parents if parent.kind not in left_out]
     if node.key in drawn and parents:
         yield f"{lead}{name_node(node)} (as above)"

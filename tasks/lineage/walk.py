@@ -235,7 +235,10 @@ class Lineage:
 def _choose_rows(
     parts: Sequence[SelectedRows], row: str | None, first: int | None, name: str
 ) -> list[tuple[Path, str]]:
-    """Choose the first rows of a figure, or those whose id begins with `row`. Raises BadInput."""
+    """Choose the first rows of a figure, or the row whose id begins with `row`.
+
+    Raises BadInput unless `row` matches exactly one id.
+    """
     rows = [(part.path, row_id) for part in parts for row_id in part.ids]
     if row is None:
         return rows[:first]

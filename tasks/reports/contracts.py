@@ -17,7 +17,7 @@ STATES = ("broken", "unchecked", "held")
 
 @dataclass(frozen=True)
 class ArtifactContracts:
-    """The contracts of one artifact, failures first. path: of the artifact, empty if it is not known."""
+    """The contracts of one artifact, failures first. path: the artifact's path, empty if it is not known."""
 
     name: str
     path: str

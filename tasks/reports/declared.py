@@ -144,7 +144,7 @@ def tabulate(
 def by(
     read: Callable[[Outcome], CellValue], groups: Mapping[CellValue, str], expression: str = ""
 ) -> tuple[Slice[Outcome], ...]:
-    """Make a slice per group. groups: value -> name of the slice. expression: of the rows, for lineage."""
+    """Make a slice per group. groups: value -> slice's name. expression: on the rows, for lineage."""
 
     def make(value: CellValue, name: str) -> Slice[Outcome]:
         return Slice(name, lambda outcome: read(outcome) == value, {expression: value} if expression else {})

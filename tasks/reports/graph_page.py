@@ -18,11 +18,11 @@ class GraphStage:
     """A stage on the page of the graph.
 
     `name`: DVC's name of the stage. `stage`: the name without the entry. `state`: as shown by `benchloom
-    status`. `why`: why the stage is not fresh. `artifact`: path of the main output. `link`: from the page to
-    the artifact, empty if it does not exist. `rows`: None if the artifact is not a Parquet file. `tokens`,
-    `usd`: of all calls that the artifact depends on; None if the stage has not run here. `seconds`: duration
-    of the last run. `upstream`: the stages whose outputs this stage reads. `again`: the command that makes
-    the stage fresh.
+    status`. `why`: why the stage is not fresh. `artifact`: path of the main output. `link`: relative link to
+    the artifact, empty if the artifact does not exist. `rows`: None if the artifact is not a Parquet file.
+    `tokens`, `usd`: totals of all calls behind the artifact; None if the stage has not run here. `seconds`:
+    duration of the last run. `upstream`: the stages whose outputs this stage reads. `again`: the command that
+    makes the stage fresh.
     """
 
     name: str

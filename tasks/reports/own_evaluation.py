@@ -96,7 +96,7 @@ def resolve_figures(value: object, folder: Path, bases: dict[str, Derivation], p
 
 
 def compute_figure(derivation: Derivation, folder: Path) -> Number | None:
-    """Compute a number from the rows of its derivation. folder: contains their artifacts."""
+    """Compute a number from the rows of its derivation. folder: the folder with the rows' artifacts."""
     return measure_rows(
         derivation, [_select(folder, selection, derivation.column) for selection in derivation.rows]
     )
@@ -118,7 +118,7 @@ def list_unread(rows: Iterable[CanaryRow]) -> list[str]:
 
 
 def measure_strands(strands: Iterable[Strand], artifact: str) -> Measured:
-    """Compute the mean of each metric, with an interval over groups. artifact: of the scored rows."""
+    """Compute the mean of each metric, with an interval over groups. artifact: the one with the scores."""
     outcomes = [
         ScoredAnswer(strand.system, scored, answered)
         for strand in strands

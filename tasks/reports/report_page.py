@@ -26,7 +26,7 @@ TEMPLATE = "page.html"
 
 @dataclass(frozen=True)
 class Form:
-    """A CSV form for people to fill in. name: of its file."""
+    """A CSV form for people to fill in. name: the file's name. text: the file's content."""
 
     name: str
     text: str

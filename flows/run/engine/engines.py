@@ -55,7 +55,7 @@ PATIENCE_S = 20.0
 
 
 def require_engine(name: str) -> None:
-    """Check that an engine is known and its packages are installed. Raises BadInput."""
+    """Raise BadInput for an unknown engine, or for an engine whose packages are not installed."""
     if name not in NAMES:
         raise BadInput("--engine", f"unknown engine {name!r}", hint=f"one of {', '.join(NAMES)}")
     package = PACKAGES.get(name)
@@ -68,7 +68,7 @@ def require_engine(name: str) -> None:
 
 
 def read_settings(params: Mapping[str, Any]) -> EngineSettings:
-    """Read `run.engine` of params.yaml. Raises BadInput."""
+    """Read `run.engine` of params.yaml. Raises BadInput if a setting is invalid."""
     given = get_section(params, "run").get("engine", {})
     settings: EngineSettings = validate(EngineSettings, given, ["run", "engine"], params)
     return settings

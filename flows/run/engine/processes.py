@@ -64,9 +64,9 @@ class Processes:
     ) -> Result:
         """Call a function of a module in a process, after waiting for a free one.
 
-        `name`: for errors. `begun`: called with the process's id when the call begins. Errors of the function
-        are raised. Raises ProcessEnded if the process was killed, and Interrupted if the run was stopped
-        before the call.
+        `name`: name of the work in error messages. `begun`: called with the process's id when the call
+        begins. Errors of the function are raised. Raises ProcessEnded if the process was killed, and
+        Interrupted if the run was stopped before the call.
         """
         process = self._free.get()
         try:

@@ -66,7 +66,7 @@ def do_shard(shard: Shard) -> None:
 
 
 def require_project(root: Path) -> None:
-    """Check that this process can access a project, and runs its code. Raises BadInput."""
+    """Raise BadInput if this process has no access to a project, or runs code of another project."""
     if not root.is_dir():
         raise BadInput(
             root,

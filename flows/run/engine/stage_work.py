@@ -60,13 +60,13 @@ class StageRun:
         return self.store / f"{number:06d}"
 
     def require_code(self) -> None:
-        """Check that this process ran the code that the run hashed. Raises ChangedWhileRunning."""
+        """Raise ChangedWhileRunning if this process ran code other than the code that the run hashed."""
         for path, digest in self.code.items():
             if is_loaded_otherwise(self.root / path, digest):
                 raise ChangedWhileRunning(self.node.name, path)
 
     def require_inputs(self) -> None:
-        """Check that the data have not changed since they were hashed. Raises ChangedWhileRunning."""
+        """Raise ChangedWhileRunning if the data have changed since they were hashed."""
         for path, mark in self.marks.items():
             if digest_mark(self.root / path) != mark:
                 raise ChangedWhileRunning(self.node.name, path)

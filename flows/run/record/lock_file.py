@@ -96,7 +96,7 @@ class LockFile:
             raise BadInput(self.path, "is not UTF-8", hint=HINT) from error
 
     def _parse(self, text: str) -> dict[str, Any]:
-        """Parse YAML 1.2 with the library that DVC uses. Raises BadInput."""
+        """Parse YAML 1.2 with the library that DVC uses. Raises BadInput for anything but a mapping."""
         try:
             data = YAML(typ="safe").load(text)
         except YAMLError as error:
@@ -107,7 +107,7 @@ class LockFile:
         return data or {}
 
     def _require_entries(self, stages: Mapping[str, Any]) -> dict[str, Entry]:
-        """Check that entries have the structure of a lock file. Raises BadInput."""
+        """Return the entries of stages. Raises BadInput if an entry lacks the structure of a lock file."""
         for name, entry in stages.items():
             parts = (entry.get("deps"), entry.get("outs")) if isinstance(entry, dict) else ([None],)
             items = [item for part in parts for item in part or ()]

@@ -49,8 +49,8 @@ LOOK_AGAIN_S = 0.2
 class Begun:
     """The state of a stage at its start.
 
-    `hashes`: of its dependencies. `expected`: the output hashes in dvc.lock, if that entry was made from the
-    same dependencies; otherwise empty.
+    `hashes`: dependency -> hash. `expected`: output -> hash in dvc.lock, if that entry was made from the same
+    dependencies; otherwise empty.
     """
 
     hashes: dict[str, str]
@@ -241,7 +241,7 @@ class Recorder:
         self._enqueue(stage)
 
     def adopt(self, name: str, hashes: dict[str, str]) -> None:
-        """Record a stage whose outputs were restored from the run cache. hashes: of its inputs."""
+        """Record a stage whose outputs were restored from the run cache. hashes: dependency -> hash."""
         with self._touch(name, RECORD_PATIENCE_S):
             stage = self._find_stage(name)
             stage.save()
@@ -356,7 +356,7 @@ class Recorder:
             return self._dep_hashes(stage)
 
     def require_unchanged(self, name: str, hashes: dict[str, str]) -> None:
-        """Check that a stage's code and inputs have not changed. Raises ChangedWhileRunning."""
+        """Raise ChangedWhileRunning if a stage's code or inputs have changed. hashes: the earlier hashes."""
         with self._touch(name, RECORD_PATIENCE_S):
             self._find_stage(name).save_deps()
             self._check_inputs(name, hashes)
