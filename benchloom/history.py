@@ -6,8 +6,8 @@ commit; the upgrade merges the new one. So git can distinguish changes of the te
 user, including moved files.
 
 Each template commit names its own tree. After a rebase that mixes a template commit with a user's edits, the
-name no longer matches the tree. Such a commit is not used as a template commit, since a merge with that base
-would undo the edits.
+name no longer matches the tree. A commit with another tree is not used as a template commit, since a merge
+with that base would undo the edits.
 """
 
 from __future__ import annotations

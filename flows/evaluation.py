@@ -286,7 +286,7 @@ def measure(run: EvaluationRun, rows: Artifacts) -> Measured:
 
 
 def write_figures(run: EvaluationRun, measured: Measured, calls: Sequence[Call]) -> dict[str, Any]:
-    """Write figures.json beside the rows from which the numbers are computed; return its content.
+    """Write figures.json into the folder of the rows that it is computed from; return its content.
 
     The file contains no absolute paths.
     """

@@ -1,7 +1,7 @@
 """Record the source of each loaded module of `tasks`, so that a fingerprint describes the code that ran.
 
-Python uses a cached compiled module if the size and modification time (in whole seconds) match the source,
-which can miss a quick edit. This loader always compiles the source that it reads, and stores its hash.
+Python uses a cached compiled module if the size and modification time (in whole seconds) match the source, so
+it can miss a quick edit. This loader always compiles the source that it reads, and stores its hash.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LOADED: dict[str, str] = {}
 
 
 class HashingLoader(SourceFileLoader):
-    """Loads modules always from source, and stores the hash of the source."""
+    """Always loads modules from source, and stores the hash of the source."""
 
     def get_code(self, fullname: str) -> CodeType:
         """Compile a module's source and store its hash."""

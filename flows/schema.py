@@ -1,7 +1,7 @@
 """Generate params.schema.json, a JSON Schema of params.yaml for editors, from the models that validate it.
 
-The schema uses draft 7, which editors support best. It does not include checks by the models' validators, for
-example that a database needs a file or a URL.
+The schema uses draft 7, which editors support best. The schema does not include checks by the models'
+validators, for example that a database needs a file or a URL.
 """
 
 from __future__ import annotations

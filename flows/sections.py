@@ -152,7 +152,7 @@ def check_params(params: Mapping[str, object], sections: Mapping[str, object]) -
 def check_refused(root: Path, params: Mapping[str, object], nodes: Sequence[Node]) -> None:
     """Validate the values that nodes read and that params.schema.json rejects.
 
-    This finds most errors before the stale stages are determined, and imports only the stages concerned.
+    The check finds most errors before the stale stages are determined, and imports only the stages concerned.
     Raises BadInput for an invalid value.
     """
     refused = list_refused(root, params) if is_declaring(root) else []

@@ -1,8 +1,8 @@
 """Declare a flow: the section that it fans out over, the folder of its artifacts, and its stages in order.
 
-A declaration contains only facts that cannot be derived. The signature of a stage's function determines
-arguments and outputs; imports determine its code, names in the code its pages, and `params` and `entry` its
-parameters. flows/graph.py generates dvc.yaml from all of these.
+A declaration contains only facts that cannot be derived. flows/graph.py derives the rest, and generates
+dvc.yaml: arguments and outputs from the signature of the stage's function, code from imports, pages from
+names in the code, parameters from `params` and `entry`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Scope:
     evaluates: str = ""
     """In a scope that evaluates systems, the stage whose artifact contains the items' scores.
 
-    Nights compare the scores, which the function `list_scored` of the stage's module returns. Stages of such
-    a scope that call models run again every night.
+    Nights compare the scores, which the function `list_scored` of the stage's module returns. Stages of an
+    evaluating scope that call models run again every night.
     """
     canaries: str = ""
     """In a scope with a judge, the stage in which the judge rates test cases with known verdicts.
@@ -58,7 +58,7 @@ class Scope:
     """In a scope whose dataset has gold queries, a function that runs these queries again.
 
     The function is named like a stage, takes artifacts and the database, and returns a list of `GoldAnswer`.
-    Nights call it.
+    Nights call the function.
     """
     asks: str = ""
     """In a scope that evaluates systems, the argument with the items to ask, one row per item with an `id`.
@@ -109,8 +109,9 @@ class Scope:
 class Stage:
     """A stage: a function in tasks/, found by its name.
 
-    `name`: such as `grammar.fill_in`. Its last part names the function and the only module of that name below
-    tasks/grammar. The whole name is the section of params.yaml for the argument `params`.
+    `name`: for example `grammar.fill_in`. The last part of the name is the name of the function, and of the
+    only such module below tasks/grammar. The whole name is the section of params.yaml for the argument
+    `params`.
     """
 
     name: str
@@ -143,7 +144,7 @@ class Stage:
     drops: bool = True
     """Whether the stage can drop rows; otherwise it writes no `.dropped` file."""
     asks_once: bool = False
-    """In a scope that evaluates, whether the stage's calls only serve comparisons, like those of baselines.
+    """In a scope that evaluates, whether the stage's calls only serve comparisons, like calls of baselines.
 
     Calls of such a stage belong to the night `baselines.as_of`, which a night changes only if
     `nightly.baselines` is set. So these calls are not repeated for the same answer.
@@ -202,8 +203,8 @@ class Flow:
     released: str = ""
     """The function that writes items in the format of the paper's release.
 
-    Named by module and function: `tasks.trial.released:write_released`. `publish` calls the function with the
-    file of items, the file of predictions or None, the option `--prediction-key`, and a folder.
+    The value is module and function: `tasks.trial.released:write_released`. `publish` calls the function with
+    the file of items, the file of predictions or None, the option `--prediction-key`, and a folder.
     """
     preview: str = ""
     """The function that scales the parameters for `run --limit N`, such as `tasks.trial.previewing:shrink`.

@@ -11,7 +11,7 @@ import resource
 from pathlib import Path
 
 STEP_S = 10.0
-"""CPU seconds that an import may use between two records that it keeps."""
+"""CPU seconds that an import may use between two kept records."""
 MARGIN_S = 2
 UNLIMITED = resource.RLIM_INFINITY
 

@@ -177,7 +177,7 @@ def compare_runs(root: Path, done: Sequence[Evaluated]) -> tuple[Comparison, Alo
 
 
 def cut_lines(lines: Sequence[str]) -> list[str]:
-    """Return the first 50 lines, and a line with the count of the others."""
+    """Return the first 50 lines, and a line with the number of further lines."""
     rest = len(lines) - NAMED
     return [*lines[:NAMED], *([f"and {rest} more: figures.json has all"] if rest > 0 else [])]
 

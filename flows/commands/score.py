@@ -24,7 +24,7 @@ COUNTS = ("_groups", "not_in_label_set")
 
 @dataclass
 class Complaints:
-    """Reports unreadable lines on stderr: the first ones with a reason, the others by number at the end."""
+    """Reports unreadable lines on stderr: the first 50 with a reason, further ones by number at the end."""
 
     source: str
     said: int = 0

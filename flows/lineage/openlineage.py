@@ -239,8 +239,8 @@ def make_events(
     """Make a COMPLETE event for each recorded stage.
 
     `emitted`: when the run ended, which is part of the event's run id, since a later run may have the same
-    record. If it is None, the run id depends on the record alone, so emitting a lineage again repeats the
-    same ids.
+    record. If `emitted` is None, the run id depends on the record alone, so emitting a lineage again gives
+    the same ids.
     """
     from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
     from openlineage.client.facet_v2 import execution_parameters_run

@@ -135,7 +135,7 @@ def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
 
 
 def place_ledger(home: Path) -> dict[str, str]:
-    """Return the variable for the live ledger's path, if params.yaml gives a path within the project."""
+    """Return an environment with the live ledger's path, if params.yaml gives a path in the project."""
     named = (load_params(home).get("run") or {}).get("ledger")
     if not named or os.environ.get("BENCHLOOM_LEDGER") or "://" in str(named):
         return {}
@@ -150,7 +150,7 @@ class NightLock:
     handle: int
 
     def note(self, label: str) -> None:
-        """Write into the lock's file who holds it, for processes that find it locked."""
+        """Write the holder's details into the lock's file, for processes that find it locked."""
         since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
         text = json.dumps({"pid": os.getpid(), "label": label, "since": since})
         os.ftruncate(self.handle, 0)

@@ -192,7 +192,7 @@ def place_before(now: NightScores, before: NightScores, label: str) -> NightScor
 def find_name_judge(section: str) -> Callable[[CanaryRow], str]:
     """Return the function that names the judge of a canary row in a section.
 
-    This is `name_judge` of the module of the canaries' stage if it exists, else `name_by_id`.
+    The function is `name_judge` in the module of the canaries' stage if it exists, else `name_by_id`.
     """
     canaries = next(scope.canaries for scope in list_evaluating() if scope.over == section)
     stage = importlib.import_module(locate_module(canaries))

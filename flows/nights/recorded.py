@@ -33,8 +33,8 @@ def name_night(path: str) -> str:
 def open_recorded(home: Path, label: str) -> Iterator[tuple[Path, Graph]]:
     """Open a night as a separate project while the block runs: yield its root and its recorded stages.
 
-    Artifacts are links into DVC's cache. The artifacts of the night compared with are placed beside them.
-    Raises BadInput if a night's branch, or an artifact, is missing.
+    Artifacts are links into DVC's cache. The artifacts of the earlier night in the comparison are placed in
+    another folder. Raises BadInput if a night's branch, or an artifact, is missing.
     """
     _require_branch(home, label)
     record = home / FOLDER / label / NIGHT

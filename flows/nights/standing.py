@@ -1,7 +1,7 @@
 """Write the files that keep a deployment of nights running: a systemd unit and a compose file.
 
-Both start server and worker, and neither contains a secret. The server's password is read from the server's
-own file. Keys come from the environment, or from a file of mode 0600 beside the unit.
+Both files start server and worker, and neither file contains a secret. The server's password is read from the
+server's own file. Keys come from the environment, or from a file of mode 0600 beside the unit.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class NightTree:
         return Git(self.home).find_commit(f"refs/heads/{self.branch}") is not None
 
     def open(self, *, anew: bool) -> None:
-        """Create the worktree, or keep the existing one. anew: start its branch at HEAD again."""
+        """Create the worktree, or keep the existing one. anew: whether its branch starts at HEAD again."""
         if not anew and self._is_open():
             return
         self.close()

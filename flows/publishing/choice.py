@@ -23,8 +23,9 @@ ROWS = ".parquet"
 class Choice:
     """The artifacts of an entry to publish.
 
-    `entry`: such as `databases.films`. `lead`: the stage with the dataset's main rows. `stages`: the stages
-    whose artifacts are published, upstream first. `left_out`: artifact -> why it is not published.
+    `entry`: full name, for example `databases.films`. `lead`: the stage with the dataset's main rows.
+    `stages`: the stages whose artifacts are published, upstream first. `left_out`: artifact -> why it is not
+    published.
     """
 
     entry: str

@@ -90,7 +90,7 @@ def walk_upstream(nodes: Mapping[str, Node], lead: Node, params: Mapping[str, An
     """Yield a stage and all stages upstream of it.
 
     A stage may read a folder with all entries of a section. If the stage's own entry names some of them
-    (`databases: [films]`), the other entries are not sources and are skipped.
+    (`databases: [films]`), other entries are not sources and are skipped.
     """
     seen, todo = {lead.name}, [lead]
     while todo:
@@ -151,7 +151,7 @@ def read_told(root: Path, path: str, names: set[str], *, made: bool) -> Iterator
 
 
 def describe_folder(about: Path) -> Iterator[DatasetSource]:
-    """Describe an imported folder; one made from a database yields nothing, since that is a source."""
+    """Describe an imported folder; yields nothing for one made from a database, a separate source."""
     try:
         told = json.loads(about.read_bytes())
         own = {key: str(told.get(key) or "") for key in ("title", "name", "licence", "source", "attribution")}

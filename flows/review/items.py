@@ -53,8 +53,9 @@ class ReviewedArtifact:
 def read_artifact(root: Path, path: Path, beside: Sequence[Path] = ()) -> ReviewedArtifact:
     """Read an artifact below the project's data/ as items to review.
 
-    `beside`: further artifacts; an item also shows the row of each that has the item's id, or an id in one of
-    the item's columns. Raises BadInput for a file elsewhere, and for a file without ids or without texts.
+    `beside`: further artifacts. From each of these artifacts, an item also shows the row with the item's id,
+    or with an id in one of the item's columns. Raises BadInput for a file elsewhere, and for a file without
+    ids or without texts.
     """
     place = locate_artifact(root, path)
     schema, records = _read_records(root / place, place)

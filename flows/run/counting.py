@@ -73,7 +73,7 @@ class StageCounter:
         return Counted(len(plan.known), None, weight)
 
     def _expect(self, node: Node, plan: CallPlan, runs: Sequence[SeenRun]) -> float | None:
-        """Estimate the number of new calls; None without any basis for an estimate."""
+        """Estimate the number of new calls; return None if nothing is known about the stage."""
         worst, ended = self._follow(node, self.session.make_blind_plan)
         by_share = expect_by_share(plan, worst) if ended else None
         expected = by_share if by_share is not None else expect_by_rows(plan)

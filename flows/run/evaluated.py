@@ -17,7 +17,7 @@ from tasks.judging.answered import Answered, Scored
 from tasks.judging.comparison import Strand
 
 Find = Callable[[str], Path]
-"""Returns the file of an artifact, given the name of an argument. Raises BadInput if there is none."""
+"""Returns the file of an artifact, given the name of an argument. Raises BadInput if it is missing."""
 
 
 def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) -> list[Strand]:

@@ -71,7 +71,7 @@ def is_stale(recorder: Recorder, name: str) -> bool:
 
 
 def expect_calls(recorder: Recorder, node: Node) -> int | None:
-    """Estimate the number of a stage's calls; None without any basis.
+    """Estimate the number of a stage's calls; return None if nothing is known about the stage.
 
     Uses the stage's last outcome, else the mean of the outcomes for other entries, else the flow's
     declaration.

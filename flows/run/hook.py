@@ -59,8 +59,8 @@ class StageEnd:
     figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Figures of a page, as in `dvc metrics show`: name -> numbers.
 
-    A name is such as `grammar/films-good/r`. The numbers are `value` and, if known, `low` and `high` (of the
-    95% interval), `n` and `failed`.
+    An example of a name is `grammar/films-good/r`. The numbers are `value` and, if known, `low` and `high`
+    (of the 95% interval), `n` and `failed`.
     """
     outputs: tuple[Output, ...] = ()
     """Files and folders that the stage wrote; empty if it failed or was skipped."""

@@ -214,7 +214,7 @@ def find_languages(entries: Iterable[object]) -> set[str]:
 
 
 def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedModel]) -> Finding:
-    """Check an endpoint's keys and library, or an embedded model's files. A replay needs none of them."""
+    """Check an endpoint's keys and library, or an embedded model's files. A replay needs nothing."""
     what = f"model {name}"
     if endpoint.kind != "embedded":
         if endpoint.kind == "provider" and find_spec("any_llm") is None:

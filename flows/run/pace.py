@@ -33,7 +33,7 @@ class Pace:
         return widen(last.seconds) if last is not None and last.state == "ran" else None
 
     def time(self, node: Node, weight: Weight) -> Range | None:
-        """Estimate the time of a stage's calls in seconds; None without any basis."""
+        """Estimate the time of a stage's calls in seconds; return None if nothing is known about it."""
         if weight.calls.high == 0:
             return NOTHING
         if math.isinf(weight.calls.high):

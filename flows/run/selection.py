@@ -129,6 +129,6 @@ def _suggest(nodes: Mapping[str, Node], target: str, entries: Sequence[str]) -> 
 
 
 def _cut(names: Sequence[str]) -> str:
-    """Join the first names, and count the others."""
+    """Join the first 12 names, and append the number of further names."""
     rest = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {rest} more" if rest > 0 else "")

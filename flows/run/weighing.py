@@ -137,8 +137,8 @@ def weigh_expected(plan: CallPlan, kinds: dict[Kind, SeenKind], expected: float,
 def expect_by_share(plan: CallPlan, worst: CallPlan) -> float | None:
     """Estimate the new calls of a plan from recorded calls; None if too few are recorded.
 
-    A plan counts the calls if no answer is right. This is too many if a stage asks until it has enough
-    answers, and too few if it asks further questions after an answer. `worst` is the plan without a ledger;
+    A plan counts the calls if no answer is right. The count is too high if a stage asks until it has enough
+    answers, and too low if it asks further questions after an answer. `worst` is the plan without a ledger;
     the share is the number of recorded calls divided by the number of calls that they replaced in `worst`.
     The share is computed for calls and for questions, since several questions may be one call while answers
     are missing. The share closer to 1 is used.

@@ -12,7 +12,7 @@ from tasks.lineage.nodes import CodeFile, LineageNode
 from tasks.lineage.records import FileHistory, FileRecord, Graph, StageRecord
 
 JSON_COLUMNS = ("messages", "decoding", "constraint")
-"""Columns of a calls artifact that hold JSON."""
+"""Columns of a calls artifact that contain JSON."""
 
 SYSTEM = "system"
 """Role of the calls to a system under test; the column `model` then contains the system's name."""
@@ -44,7 +44,7 @@ class Provenance:
         """Trace a file through the stage that wrote it.
 
         A path inside a folder that a stage wrote becomes the node of that folder, unless a stage read the
-        path itself: only such paths have their own recorded hash.
+        path itself. Only paths that stages read have a recorded hash.
         """
         record = (self.graph.find_file(path) if self.graph else None) or FileRecord(path)
         key = ("file", record.path)

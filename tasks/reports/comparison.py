@@ -27,7 +27,7 @@ STYLES = ("report.css", "comparison.css")
 
 @dataclass(frozen=True)
 class AnswerPiece:
-    """A part of an answer. own: whether the other answer lacks this part."""
+    """A part of an answer. own: whether only this answer contains the part."""
 
     text: str
     own: bool

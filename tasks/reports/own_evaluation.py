@@ -70,7 +70,7 @@ class Evaluation:
     notes: Callable[[Mapping[str, Any]], Iterator[str]] = lambda figures: iter(())
     """Yields the lines below the tables, given the figures."""
     takes: frozenset[str] = frozenset()
-    """Options that the flow accepts besides those of all flows.
+    """Options that this flow accepts in addition to the options of all flows.
 
     Possible options: `documents`, `turns`, `language`, `columns`, `score`, `judge`. A system that retrieves
     from documents is an error if the flow does not accept `documents`.

@@ -55,9 +55,9 @@ class Headline:
 class SystemFigure:
     """The result of one system by one measure, for the front page's table of all systems.
 
-    `dataset`: what the system was asked. `measure`: in words. `symbol`: the paper's symbol. `n`: number of
-    items behind the value. `of`: noun for these items. `failed`: number of items without a value. `bottom`,
-    `top`: ends of the measure's scale.
+    `dataset`: what the system was asked. `measure`: the measure's name in words. `symbol`: the paper's
+    symbol. `n`: number of items behind the value. `of`: noun for these items. `failed`: number of items
+    without a value. `bottom`, `top`: ends of the measure's scale.
     """
 
     system: str

@@ -73,9 +73,9 @@ class Viewer:
 
     `noun`, `nouns`: word for a row; the noun is the key in the address (`#question=<id>`). `placeholder`:
     text in the search box. `empty`: text shown before a row is opened. `shared`: blocks that rows refer to,
-    by key. `files`: data files beside the page, name -> key -> blocks, which rows refer to by `stored`.
-    `artifact`: the file that contains the rows, for lineage. `walk`: whether buttons and the keys J and K
-    open the next and previous row.
+    by key. `files`: data files beside the page, name -> key -> blocks; rows refer to these blocks by
+    `stored`. `artifact`: the file that contains the rows, for lineage. `walk`: whether buttons and the keys J
+    and K open the next and previous row.
     """
 
     noun: str

@@ -167,7 +167,7 @@ def wait_for(future: Any, stopping: threading.Event) -> None:
 
 @contextmanager
 def try_once_more() -> Iterator[None]:
-    """Make Ray restart a task whose process was killed once, instead of three times."""
+    """Make Ray retry a task whose process was killed only once; Ray's default is three times."""
     try:
         from prefect_ray.context import remote_options
     except ModuleNotFoundError:

@@ -40,7 +40,7 @@ class ProcessEnded(StageFailed):
 class Processes:
     """At most `count` processes, each started on demand, and each with one task at a time.
 
-    These are the engine `threads`: one thread of the run waits for each process.
+    The class implements the engine `threads`: one thread of the run waits for each process.
     """
 
     def __init__(

@@ -37,7 +37,7 @@ HINT = "bring it back from git, or remove it: what has run comes back from the r
 
 
 class LockFile:
-    """A dvc.lock. kept: file with the cache of parsed entries; None = parse all entries on each read."""
+    """A dvc.lock file. kept: file with the cache of parsed entries; None = parse all entries on each read."""
 
     def __init__(self, path: Path, kept: Path | None = None) -> None:
         self.path, self.kept = path, kept
@@ -159,8 +159,8 @@ def hash_text(text: str) -> str:
 def dump(data: Mapping[str, Any]) -> str:
     """Write YAML 1.2 in block style with the given order of keys, byte for byte like DVC.
 
-    The fast writer breaks long lines differently, and writes null explicitly. Such entries are written by
-    DVC's own writer.
+    The fast writer breaks long lines differently, and writes null explicitly. DVC's own writer is used for
+    entries with long lines or null.
     """
     plain = json_like(data)
     for yaml in (YAML(typ="safe"), YAML()):
