@@ -82,7 +82,7 @@ def import_apart(words: Sequence[str]) -> int:
 
 def remove_left(pid: int) -> None:
     """Remove the drafts of a process that was killed."""
-    with suppress(BadInput):  # not within a project
+    with suppress(BadInput):  # not in a project
         remove_drafts(find_project() / "data", pid)
 
 

@@ -132,7 +132,7 @@ def make_importer(kind: type[BaseImporter], where: str, options: Mapping[str, An
 
 def check_dataset(kind: type[Importer], where: str) -> None:
     """Raise BadInput for an importer class that does not describe its dataset."""
-    from tasks.streambench.environments.finding import list_kinds  # other importers do without the flow
+    from tasks.streambench.environments.finding import list_kinds  # only these importers need the flow
 
     for name in TEXTS:
         if not isinstance(getattr(kind, name, None), str) or not getattr(kind, name):

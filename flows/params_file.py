@@ -256,7 +256,7 @@ def list_parts(node: yaml.CollectionNode) -> Iterator[yaml.Node]:
 
 def dump_flow(value: object) -> str:
     """Return a value as YAML on one line that is also valid inside braces."""
-    # Dump as the only item of a list: outside of one, a text with a comma would not be quoted.
+    # Dump the value as the only item of a list: a bare text with a comma would not be quoted.
     text = yaml.safe_dump(
         [value], default_flow_style=True, width=float("inf"), sort_keys=False, allow_unicode=True
     )

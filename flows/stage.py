@@ -1,8 +1,8 @@
 """Declare a flow: the section that it fans out over, the folder of its artifacts, and its stages in order.
 
-A declaration contains only facts that cannot be derived. flows/graph.py derives the rest, and generates
-dvc.yaml: arguments and outputs from the signature of the stage's function, code from imports, pages from
-names in the code, parameters from `params` and `entry`.
+A declaration contains only facts that cannot be derived. The module flows/graph.py derives everything else,
+and generates dvc.yaml. Arguments and outputs come from the signature of the stage's function, code from
+imports, pages from names in the code, and parameters from `params` and `entry`.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ def run_command(
         again=again,
     )
     if limit is None:
-        run.hooks = open_hooks(run)  # before a server is contacted, since a hook may lack something
+        run.hooks = open_hooks(run)  # before a server is contacted: a hook may be unusable
     refresh_records(servers, (recorder.nodes[name].key for name in names), run.say)
     if limit is not None:
         return run_preview(run, names, limit)

@@ -71,7 +71,7 @@ class NightWork:
         names = [*select_contracts(nodes, chosen), *chosen]
         bring_ground(self.home, self.run.recorder, names, self.run.say)
         against = find_against(read_history(self.home), self.label)
-        before = read_before(self.home, evaluations, against)  # before any call, as it may be missing
+        before = read_before(self.home, evaluations, against)  # before any model call, as it may fail
         proof = self._prove_gold(evaluations, names, against)
         try:
             check_ground(self.run.recorder, names)

@@ -37,7 +37,7 @@ def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
 
     @flow(name=title, task_runner=runner, persist_result=False, validate_parameters=False)
     def reproduce(stages: list[str]) -> State[Any]:
-        run.listen()  # Prefect has replaced the SIGTERM handler
+        run.listen()  # Prefect has replaced our SIGTERM handler
         futures: dict[str, Any] = {}
 
         def submit(name: str, ended: Callable[[str], None]) -> None:

@@ -106,7 +106,7 @@ class Run:
             self.keep(StageOutcome(name, state, error=describe_error(error), seconds=seconds))
             raise
         with self.mutex:
-            self.errors.pop(name, None)  # of an earlier try
+            self.errors.pop(name, None)  # an error of an earlier try
         self.keep(outcome)
         return outcome
 

@@ -85,7 +85,7 @@ def ensure_server(
     not start.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    import portalocker  # it brings the client of Redis along, which takes half a second to import
+    import portalocker  # imported here because it imports a Redis client, which takes half a second
 
     try:
         with portalocker.Lock(folder / f"{name}.lock", timeout=START_PATIENCE_S):

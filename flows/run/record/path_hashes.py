@@ -59,7 +59,7 @@ class PathHashes:
 def set_hash(item: Any, found: tuple[Meta, HashInfo]) -> None:
     """Set the known hash of a DVC dependency."""
     item.meta, item.hash_info = found
-    item.hash_name = ALGORITHM  # else DVC assumes an older version for a new path
+    item.hash_name = ALGORITHM  # otherwise DVC assumes an older version for a new path
     item.obj = item.files = None
 
 

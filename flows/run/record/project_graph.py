@@ -57,7 +57,7 @@ class ProjectGraph:
         """DVC's own stage objects that have been created."""
         self.params = Parameters({}, None)
         if (root / PARAMS).is_file():
-            self.params = load_params(root)  # reject what DVC would resolve anyway
+            self.params = load_params(root)  # report errors that DVC would ignore
         try:
             self.repo = Repo(str(root))
             with hold_repo(self.repo):  # `dvc repro` writes dvc.lock in place: avoid reading half of it

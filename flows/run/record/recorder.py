@@ -191,7 +191,7 @@ class Recorder:
                 stage = self._find_stage(name)
                 stage.save_deps()
                 for dep in stage.deps:
-                    dep.get_hash = partial(getattr, dep, "hash_info")  # may not exist yet
+                    dep.get_hash = partial(getattr, dep, "hash_info")  # the files may not exist yet
                 entry = self.repo.stage_cache._load(stage) if node.outs else None
             outs = (entry or {}).get("outs") or ()
             found = {normalise(out["path"]): parse_hash(out) for out in outs}
