@@ -57,7 +57,7 @@ class Webhook(Settings):
 
 
 class Nightly(Settings):
-    """The settings `nightly` in params.yaml."""
+    """`nightly` in params.yaml: which evaluations nights repeat, and when."""
 
     assessments: tuple[str, ...] = ()
     """Entries to evaluate: names (`films-weak`) or full names if ambiguous (`ragcheck.correctness.mtrag`)."""

@@ -43,7 +43,7 @@ SECRET = re.compile(r"password|secret|token$|api_?key", re.IGNORECASE)
 
 
 class Destination(BaseModel):
-    """The settings `run.openlineage` in params.yaml."""
+    """`run.openlineage` in params.yaml: where OpenLineage events are sent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 

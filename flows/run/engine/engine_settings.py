@@ -21,7 +21,7 @@ class Cluster(Settings):
 
 
 class EngineSettings(Settings):
-    """The settings `run.engine`."""
+    """`run.engine` in params.yaml: the engine on which shards of stages run."""
 
     name: EngineName = "threads"
     """The engine without the option `--engine`: threads, dask or ray."""
