@@ -30,6 +30,7 @@ from benchloom.results import (
 LOCAL = ("out", "items", "dataset", "answers", "documents", "databases")
 """Options with a path, which is relative to the caller's folder and not to `place`."""
 DONE, PARTLY = 0, 1
+"""Exit codes of a command that succeeded, and of one that succeeded only in part."""
 COUNTS = ("n_scored", "n_failed", "n_skipped", "n_unreadable")
 
 
@@ -87,8 +88,8 @@ def compare(
 ) -> ComparisonResult:
     """Compare systems, entries, nights, revisions or folders of `evaluate` in pairs.
 
-    Works as `benchloom compare`. Raises CommandFailed if a side is not found, or if the sides have no items
-    in common.
+    The function runs `benchloom compare`. Raises CommandFailed if a side is not found, or if the sides have
+    no items in common.
     """
     _, text, said = call(("compare", *map(str, (a, b, *more))), place, {"json": True, **options})
     return read_comparison(json.loads(text), said)

@@ -58,7 +58,7 @@ class Module:
 
     bindings: dict[str, list[Definition | Import]] = field(default_factory=dict)
     effects: list[Definition] = field(default_factory=list)
-    """Statements that do more than bind names: they count wherever the module is imported."""
+    """Statements that do more than bind names; a slice includes them if it imports the module."""
     main: list[Definition] = field(default_factory=list)
     """Statements that run only if the module is started as a process."""
     loads: set[str] = field(default_factory=set)

@@ -163,7 +163,7 @@ def prepare(
 
 
 def list_unused(own: OwnDataset, entry: ReplayEntry) -> list[str]:
-    """Report how many recorded answers match no question. Raises BadInput if no answer matches any."""
+    """Report how many recorded answers match no question. Raises BadInput if no answer matches."""
     # An item of a stream has the key and the text from its dataset.
     asked = dict(
         name_item(row)

@@ -35,6 +35,7 @@ SIZE = 50_000_000
 PATIENCE_S = 5.0
 """Seconds after SIGINT before an import is killed by SIGKILL."""
 WATCH_S = 0.5
+"""Seconds between two checks that the parent process still runs."""
 ADVICE = "is it the file as published? If it is, raise run.importing.{} in params.yaml"
 ENDS = {
     signal.SIGXCPU: ("took too long without a record that could be kept", ADVICE.format("seconds")),

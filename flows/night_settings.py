@@ -26,6 +26,7 @@ FOLDER = "data/nightly"
 BRANCH = "nightly/"
 CRON_FIELDS = 5
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""Valid labels of nights, which become names of branches and folders."""
 
 
 def check_cron(cron: str) -> str:

@@ -18,6 +18,7 @@ from flows.yaml_nodes import DEEPEST, TooDeep, compose_yaml
 from tasks.errors import BadInput
 
 MOST_BYTES = 4 * 1024 * 1024
+"""Maximum size of params.yaml."""
 MOST_NODES = 100_000
 """Maximum number of values in the file after aliases are expanded."""
 NAME = re.compile(r"\w[\w-]{0,79}")

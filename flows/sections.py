@@ -64,7 +64,7 @@ class RunSettings(ModelRun):
     importing: ImportLimits = ImportLimits()
     openlineage: Destination = Destination()
     hooks: dict[str, dict[str, Any] | None] = Field(default_factory=dict)
-    """Hook at the end of stages and runs -> its options (docs/plugs.md)."""
+    """Name of a hook, which runs after stages and runs -> its options (docs/plugs.md)."""
 
 
 SCHEMA = "params.schema.json"
@@ -134,7 +134,7 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
 
 
 def list_required(graph: DeclaredGraph) -> list[str]:
-    """List the sections that must exist, even if empty: those that stages fan out over."""
+    """List the sections over which stages fan out; these must exist in params.yaml, even if empty."""
     scopes = [declaration.stage.scope for declaration in graph.declared.values()]
     return sorted({scope.over for scope in scopes if scope.over and not scope.when})
 

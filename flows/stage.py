@@ -37,7 +37,7 @@ class Scope:
     """A group of stages: the section that they fan out over, and the folder of their artifacts."""
 
     over: str = ""
-    """The section of params.yaml for each of whose entries the stages run; empty = they run once."""
+    """The section of params.yaml for whose entries the stages run; empty if the stages run only once."""
     folder: str = ""
     """The folder of artifacts, such as `data/grammar/${key}`; `${item.field}` is a field of the entry."""
     looks_in: tuple[Scope, ...] = ()

@@ -20,7 +20,9 @@ from tasks.errors import BadInput, SqlError
 MAGIC = b"SQLite format 3\0"
 ROWS = 10
 LIMITS = QueryLimits(timeout_s=60, bytes=100_000_000)
+"""Limits on each query of the test: seconds, and bytes of the result."""
 SHOWN_TABLES = 8
+"""Maximum number of tables that the printed result names."""
 
 
 @dataclass(frozen=True)

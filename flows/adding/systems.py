@@ -28,6 +28,7 @@ from tasks.systems.contract import Document, Response
 from tasks.systems.entries import RagEntry, SystemEntry, can_search
 
 RETRIES, DEADLINE_S = 1, 120.0
+"""Retries and deadline of the test, much lower than in a run, so that a broken system fails quickly."""
 LONGEST = 200
 """Maximum characters of an answer that are shown."""
 QUESTION = "How many berths does the harbour of Larkholm have?"

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from flows.run.session import Session
 
 NAMED = 50
+"""Maximum number of problems that are printed."""
 
 
 @dataclass(frozen=True)

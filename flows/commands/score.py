@@ -18,6 +18,7 @@ from tasks.scoring.registry import find_installed, make_metric
 from tasks.scoring.running import Bootstrap, Report, score_file
 
 NAMED_LINES = 50
+"""Maximum number of unreadable lines that are printed with a reason."""
 HEAD = ("metric", "rule", "n", "n_scored", "n_failed", "n_skipped", "n_unreadable")
 COUNTS = ("_groups", "not_in_label_set")
 

@@ -42,6 +42,7 @@ UNFINISHED = f"{STANDING}/unfinished.json"
 PATIENCE_S = 60.0
 """Seconds to wait for the children of a killed night, which first record their calls in flight."""
 LOOK_AGAIN_S = 0.2
+"""Seconds between two attempts to take the lock."""
 
 
 def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callable[[str], None]) -> int:

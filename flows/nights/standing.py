@@ -35,6 +35,7 @@ FOLDER = ".benchloom/nightly"
 PATIENCE_S = 30.0
 """Seconds that a worker has to end, with its running night, before it is killed."""
 LOOK_EVERY_S = 2.0
+"""Seconds between two checks that the project's Prefect server still runs."""
 UNIT = """\
 # Written by `benchloom nightly deploy`, and written anew by it.
 [Unit]

@@ -20,6 +20,7 @@ DEADLINE_S = 20.0
 """Seconds for the whole delivery: name lookup, all redirects, and receivers that respond slowly."""
 MAX_REDIRECTS = 5
 METHOD_KEPT = (307, 308)
+"""Redirect status codes for which the request is repeated as a POST; others may turn it into a GET."""
 LOGGERS = ("httpx2", "httpcore2")
 """Loggers whose messages contain the URL, which may contain a secret."""
 

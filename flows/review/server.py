@@ -28,6 +28,7 @@ from tasks.reports.frame import render_alone
 from tasks.scoring.items import BadItem, parse_record
 
 MAX_BODY_BYTES = 2 << 20
+"""Maximum size of a request in bytes."""
 HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",

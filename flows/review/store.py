@@ -14,6 +14,7 @@ from tasks.judging.decisions import Decision, Decisions, load_decisions, name_de
 FOLDER = Path("data/labels/review")
 LOCK = Path(".benchloom/review.lock")
 STEP = timedelta(microseconds=1)
+"""Added to the stored decision's time if a later decision does not have a later time."""
 
 
 @dataclass(frozen=True)

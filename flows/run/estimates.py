@@ -49,6 +49,7 @@ class Range:
 
 NOTHING = Range()
 UNKNOWN = Range(0, math.inf, exact=False)
+"""The range without any information."""
 
 
 def widen(estimate: float, low: float | None = None) -> Range:

@@ -38,7 +38,8 @@ class StageEnd:
     entry: str
     """Key of the entry: `films-good`; empty if the stage runs once."""
     state: State
-    """The state; `fresh` occurs only in `RunEnd.stages`, for stages that did not run and have no counts."""
+    """The state; `fresh` occurs only in `RunEnd.stages`, for stages that did not run, which have no
+    counts."""
     error: str = ""
     seconds: float = 0.0
     rows_in: int | None = None

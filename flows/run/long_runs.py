@@ -18,7 +18,9 @@ from tasks.models.ask import Role
 from tasks.models.stream_board import format_time
 
 LONG_S = 30 * 60
+"""Estimated seconds above which a run is reported as long."""
 PREVIEWED = 20
+"""Number of items in the suggested preview."""
 
 
 def tell_length(run: Run, names: Sequence[str], targets: Sequence[str]) -> None:

@@ -62,7 +62,7 @@ def require_needs(root: Path, params: Mapping[str, Any], nodes: Sequence[Node], 
     """Check that everything exists that stages need for calls of models and systems.
 
     `made`: paths that other stages write. Prints a line for each missing thing except the last. Raises
-    BadInput for the last one.
+    BadInput for the last missing thing.
     """
     missing = [found for found in examine_needs(root, params, nodes, made) if found.state == "missing"]
     if not missing:

@@ -28,6 +28,7 @@ from tasks.files import write_text
 
 SERVER = "prefect"
 AUTH_FILE = "prefect.secret"
+"""File with the credentials of the project's own server."""
 PORT_FILE = "prefect.port"
 """File with the port of the server for deployed nights; exists only while nights are deployed."""
 AUTH = "PREFECT_API_AUTH_STRING"

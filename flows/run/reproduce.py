@@ -22,6 +22,7 @@ from flows.run.runner import STOPPING, Run, run_plain, schedule
 from tasks.errors import ModelFailed, ModelRefused
 
 RETRY_DELAY_S = 30.0
+"""Seconds before a stage with failed model calls is retried."""
 STATE_NAMES = {"fresh": "Cached", "restored": "Restored", "ran": "Completed"}
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tasks.models.recorded_model import RecordedModel
 
 STOP_POLL_S = 0.2
+"""Seconds between two checks whether the run was stopped."""
 COMMAND_PATIENCE_S = 10.0
 """Seconds that a stopped command has to end after SIGTERM, before SIGKILL."""
 STOPPING = "stopping: what has finished is kept, calls in flight are recorded; Ctrl-C again ends at once"

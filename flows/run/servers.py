@@ -29,8 +29,11 @@ from tasks.files import write_text
 from tasks.processes import is_running, list_words, read_start
 
 IDLE_S = 600.0
+"""Seconds without use after which a server ends."""
 START_PATIENCE_S = 120.0
+"""Seconds to wait for a started server to answer."""
 POLL_S = 2.0
+"""Seconds between two checks by a supervisor."""
 MODULE = "flows.run.servers"
 """This module's name, which identifies a supervisor's command line; the next word is its state file."""
 

@@ -17,7 +17,9 @@ from tasks.lines import say_line
 from tasks.models.settings import EmbeddedModel, Endpoint
 
 READ_WORDS, WRITTEN_TOKENS = 100, 24
+"""Words in the prompt of the call that mostly reads, and output tokens of the call that mostly writes."""
 PATIENCE_S = 120.0
+"""Timeout of a call in seconds."""
 WORD = "harbour "
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 RECENT = 200
 """Maximum number of a model's last calls from which its speed is computed."""
 FEWEST = 10
+"""Minimum number of calls from which a speed is computed."""
 READING = 4.0
 """Tokens that an embedded model reads in the time it writes one token (docs/models.md)."""
 RECENT_CALLS = (

@@ -14,6 +14,7 @@ from tasks.models.planning import CallPlan, PlannedCall
 from tasks.scoring.statistics import find_wilson_interval
 
 FEWEST_ROWS = 3
+"""Minimum number of finished rows for an estimate of the calls per row."""
 Kind = tuple[str, str]
 Price = Callable[[str, int, int], float]
 """Model, prompt tokens, completion tokens -> dollars."""

@@ -42,7 +42,7 @@ def list_record_figures(record: Mapping[str, Any]) -> list[Figure]:
 
 
 def find_record_figure(path: Path, pointer: str) -> Figure:
-    """Find the figure at a pointer in the file of a report or record. Raises BadInput if there is none."""
+    """Find the figure at a pointer in a report's or record's file. Raises BadInput if it does not exist."""
     found = find_figure(path, pointer)
     if found.derivation is not None:
         return found

@@ -17,6 +17,7 @@ WIDTH = 100
 PARENTS_DRAWN = 20
 """Maximum roots, and parents per node, in the text output; the JSON document contains all."""
 IDS_SHOWN = 3
+"""Maximum number of row ids that one line shows."""
 COMMITS_SHOWN = 4
 """Maximum commits of a stage's code, and uncommitted files, that one line shows."""
 LISTED_KINDS = ("file", "stage")

@@ -16,11 +16,13 @@ from tasks.scoring.statistics import Interval
 MOST_POINTS = 240
 """Maximum points drawn for one line: more would not be visible, and would make the page large."""
 WANTED_TICKS = 4
+"""Approximate number of steps between the ends of an axis."""
 COLOURS = 8
 """Number of colours in the style sheet; further lines are dashed and reuse the colours."""
 APART = 9.0
 """Horizontal distance in SVG units between series in one category, so that intervals do not overlap."""
 LONGEST_LABEL = 14
+"""Maximum characters of a category's label; longer names are shortened."""
 REACHES = (0.1, 0.25, 0.5, 1, 5)
 """Possible ends of the axis of a chart of differences."""
 SIZE = (460.0, 240.0)

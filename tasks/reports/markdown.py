@@ -27,6 +27,7 @@ APART = "&#8203;"
 """A zero-width space, which prevents the host from recognising a mention or link."""
 BLANK = re.compile(r"[<>\s]")
 UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+")
+"""Control characters and invisible characters, which could hide or reorder text."""
 
 
 def quote(text: str, longest: int = LONGEST) -> str:

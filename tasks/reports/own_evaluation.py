@@ -108,7 +108,7 @@ def _select(folder: Path, selection: Selection, expression: str = "") -> Selecte
 
 
 def warn_few(n: int, what: str = "items") -> list[str]:
-    """Return a warning if figures are computed over few items, or few of another noun; otherwise no line."""
+    """Return a warning line if `n` is small, else an empty list. what: noun for the counted things."""
     return [f"{n} {what} are few: read the intervals."] if n < FEW else []
 
 

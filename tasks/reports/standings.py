@@ -62,7 +62,7 @@ class DatasetStanding:
         return {(line.card.page.flow, line.card.page.name) for line in self.lines}
 
     def draw(self) -> Scale:
-        """Draw the values with their intervals."""
+        """Return a chart of the values with their intervals."""
         system = self.best.system
         # Details of the items, such as a set or a mode, are in the table only.
         sizes = {f"{line.system.n:,} {line.system.of.partition(',')[0]}" for line in self.lines}

@@ -13,6 +13,7 @@ from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import Interval, find_mean_interval, find_share_interval
 
 DIGITS = 10
+"""Significant digits of floats in records."""
 DRAWS = Bootstrap()
 ROWS = "interactions"
 OPTIONAL = ("unjudged", "kind", "forms", "group")

@@ -22,6 +22,7 @@ from flows.run.failures import Interrupted
 from tasks.errors import BenchloomError
 
 POLL_S = 0.5
+"""Seconds between two checks whether the run was stopped."""
 LOST = ("KilledWorker", "WorkerCrashedError", "OutOfMemoryError", "NodeDiedError")
 """Names of errors that Dask and Ray raise if a task's process was killed too often."""
 TASKS = 6

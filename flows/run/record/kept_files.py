@@ -44,7 +44,7 @@ def name_kept(path: Path) -> Path:
 
 
 def note_begun(root: Path, name: str) -> None:
-    """Record that a stage begins to write its outputs: files there until it ends were written by it."""
+    """Record that a stage begins to write its outputs: until it ends, existing outputs are its own."""
     write_text(root / UNFINISHED / name, "")
 
 

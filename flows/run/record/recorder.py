@@ -37,6 +37,7 @@ from tasks.files import remove_leftovers
 
 Result = TypeVar("Result")
 FLUSH_EVERY_S = 30.0
+"""Seconds between two writes of dvc.lock while stages run, since each write rewrites the whole file."""
 PATH_PATIENCE_S = 10.0
 """Seconds to wait for another run's lock on a path, since the lock may be brief."""
 RECORD_PATIENCE_S = 600.0
