@@ -35,11 +35,11 @@ def parse_params(
 
     `named`: dotted names of the sections whose keys are entries for which stages run. `sections`: names of
     Benchloom's own sections. Raises BadInput, with the line if known, in these cases:
-    - the file is not a YAML mapping with text keys
-    - aliases expand beyond the limit
-    - a section is blank
-    - the name of an unknown section is similar to one of Benchloom's sections
-    - an entry has an invalid name
+    - the file is not a YAML mapping with text keys.
+    - aliases expand beyond the limit.
+    - a section is blank.
+    - the name of an unknown section is similar to one of Benchloom's sections.
+    - an entry has an invalid name.
     """
     if len(content) > MOST_BYTES:
         raise BadInput(path, f"is larger than {MOST_BYTES // 1024**2} MiB")

@@ -152,7 +152,7 @@ class Stage:
     may_be_empty: bool = False
     """Whether an empty result is valid; the run ends if any other stage produces no rows."""
     extra: str = ""
-    """The extra of the package that the stage needs for any parameters, such as `retrieval`."""
+    """The package's extra that the stage needs whatever its parameters are, such as `retrieval`."""
     may_ask: tuple[str, ...] = ()
     """Fields of the stage's entry that name roles which are called only in some cases."""
     off: Mapping[str, tuple[object, ...]] = field(default_factory=dict, compare=False)

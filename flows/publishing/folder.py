@@ -158,9 +158,9 @@ def upload(folder: Path, repository: str, entry: str, *, public: bool) -> str:
     """Upload a published folder to a hub's repository in one commit; return the dataset's URL.
 
     A new repository is private unless `public` is true. Raises BadInput in these cases:
-    - the environment contains no token
-    - the repository contains something else
-    - the repository is public, and `public` is false
+    - the environment contains no token.
+    - the repository contains something else.
+    - the repository is public, and `public` is false.
 
     Raises BenchloomError, with the hub's message, if the upload fails.
     """

@@ -51,7 +51,7 @@ def record_decisions(root: Path, artifact: str, incoming: Iterable[Decision], no
 
 
 def merge_decisions(stored: Decisions, incoming: Iterable[Decision], now: datetime) -> Merged:
-    """Add decisions to the stored ones; a reviewer's last decision on an item is valid."""
+    """Add decisions to the stored ones; only a reviewer's last decision on an item counts."""
     known = set(map(repr, stored.history))
     added: list[Decision] = []
     counts = {"new": 0, "changed": 0, "unchanged": 0, "older": 0}

@@ -2,9 +2,9 @@
 
 An argument is the artifact with its name: the stem of a dependency's file with dots as underscores, or the
 field of the entry that contains the file's path. The annotation determines the value:
-- `list[Row]`: the rows
-- `Iterable[Row]`: the rows as a stream with bounded memory
-- `Path`: the path of the artifact
+- `list[Row]`: the rows.
+- `Iterable[Row]`: the rows as a stream with bounded memory.
+- `Path`: the path of the artifact.
 
 A stage may also have the arguments `params`, `ask`, `limit`, `settings` (the parameters that dvc.yaml
 declares for the stage, by dotted name), and `out` if it writes its artifact itself.

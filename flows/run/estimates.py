@@ -20,7 +20,7 @@ SLACK = 0.2
 QUANTILE = 2.58
 """Quantile of the normal distribution: 99% of means are within this many standard errors."""
 GROWTH = 2.0
-"""Factor for the upper end if fewer values were observed; the lower end is then 0."""
+"""Factor from an estimate to its range's upper end with fewer than ENOUGH values; the lower end is 0."""
 
 
 @dataclass(frozen=True)

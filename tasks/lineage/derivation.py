@@ -19,10 +19,10 @@ class Derivation:
     """The computation of a figure from rows; stored in a report's record under the key `basis`.
 
     `measure`: one of these words; any other word names a computation that is not repeated here:
-    - `count`: number of rows
-    - `distinct`: number of distinct values of the column
-    - `sum`, `mean`: of the column's values, without nulls
-    - `share`: share of the values that equal `hit`, or for list values contain it
+    - `count`: number of rows.
+    - `distinct`: number of distinct values of the column.
+    - `sum`, `mean`: of the column's values, without nulls.
+    - `share`: share of the values that equal `hit`, or for list values contain it.
 
     `column`: an expression as in Selection. `once`: rows with the same id in several artifacts count once.
     """

@@ -32,9 +32,9 @@ class Selection:
     `artifact`: its path without `.parquet`, or an end of the path that is unambiguous among the dependencies
     of the report's stage: `balanced`, `films/balanced`. `where`: expression -> its value, or a tuple of
     allowed values. An expression is one of these:
-    - a column
+    - a column.
     - a part of a column, such as `mean.value`; for a list, the part of every element, of which one must match
-    - a function of such values: `count(turns)`, `distinct(skills.name)`, `sum(rows.filter_pass)`
+    - a function of such values: `count(turns)`, `distinct(skills.name)`, `sum(rows.filter_pass)`.
 
     `through`: column -> rows of another artifact; the column's value must be the id of one of them.
     """
