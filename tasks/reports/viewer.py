@@ -43,17 +43,17 @@ class FilterChoice:
 class ViewedRow:
     """A row of the viewer.
 
-    - id: in the page's address.
-    - title: in the list.
-    - values: for each filter in order, one value, several values of which each matches, or a mapping by
+    - `id`: the row's id in the page's address.
+    - `title`: the row's title in the list.
+    - `values`: for each filter in order, one value, several values of which each matches, or a mapping by
       choices.
-    - tags: below the title.
-    - blocks: shown when the row is opened.
-    - traced: for lineage, the (artifact, id) of rows in other artifacts behind this row; by default the
+    - `tags`: tags below the title.
+    - `blocks`: the blocks shown when the row is opened.
+    - `traced`: for lineage, the (artifact, id) of rows in other artifacts behind this row; by default the
       page's own row.
-    - find: further text for the search, if the row's blocks are stored in a file.
-    - also: further ids by which the row is found.
-    - vary: (choices, tags): further tags by chosen values, as in a filter's `varies`.
+    - `find`: further text for the search, if the row's blocks are stored in a file.
+    - `also`: further ids by which the row is found.
+    - `vary`: (choices, tags): further tags by chosen values, as in a filter's `varies`.
     """
 
     id: str
