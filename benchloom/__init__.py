@@ -1,7 +1,7 @@
 """The installed package: the launcher, the project template, and the Python interface.
 
-`flows` and `tasks` are never installed: they are a project's own code, and the launcher imports those of
-the project that it is called in.
+`flows` and `tasks` are never installed: they are a project's own code, and the launcher imports the code of
+the project in which it is called.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ READS = frozenset({"Unreadable", "calls", "figures", "lineage", "samples"})
 
 
 def __getattr__(name: str) -> Any:
-    """Import a function when it is first asked for: `import benchloom` alone stays light."""
+    """Import a public function on first access, so that `import benchloom` alone stays fast."""
     if name not in __all__:
         raise AttributeError(f"module 'benchloom' has no attribute {name!r}")
     from benchloom import reading, results, running

@@ -1,9 +1,13 @@
 """Keep the template's commits in a project's Git history, as the base for the merge of an upgrade.
 
-A project begins with a commit of itself as it was made; each upgrade adds the project as the new version
-would have made it, with the last such commit as its parent, and merges that. So git knows what the template
-changed and what the user did, moved files included. Such a commit names its own tree: one that a rebase
-mixed with a user's edits no longer does, and is not taken for the template, which would undo the edits.
+The first commit of a project contains the project as it was created. An upgrade adds a template commit, with
+the project as the new version would have created it. The parent of a template commit is the previous template
+commit; the upgrade merges the new one. So git can distinguish changes of the template from changes of the
+user, including moved files.
+
+Each template commit names its own tree. After a rebase that mixes a template commit with a user's edits, the
+name no longer matches the tree. A commit with another tree is not used as a template commit, since a merge
+with that base would undo the edits.
 """
 
 from __future__ import annotations
@@ -18,13 +22,13 @@ from pathlib import Path
 from tasks.errors import BadInput, BenchloomError
 
 VERSION, TREE = "Benchloom-Version", "Benchloom-Tree"
-"""Trailers of the template's commits."""
+"""Trailers of the template's commit messages."""
 AUTHOR = {
     "GIT_AUTHOR_NAME": "Benchloom", "GIT_AUTHOR_EMAIL": "benchloom@localhost",
     "GIT_COMMITTER_NAME": "Benchloom", "GIT_COMMITTER_EMAIL": "benchloom@localhost",
 }  # fmt: skip
 ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-"""Variables that a git hook sets: they would lead these calls to the hook's repository."""
+"""Variables set by git hooks, which are removed because they would redirect git to the hook's repository."""
 
 SETTINGS = (
     "core.quotePath=false",
@@ -32,29 +36,33 @@ SETTINGS = (
     "merge.directoryRenames=false",
     "commit.gpgSign=false",
 )
-"""`renames`: a file that the user added stays where it is, even if the template moved the files around it.
-`gpgSign`: these commits are ours, and nobody is there to type a passphrase."""
+"""Git settings for all calls.
+
+`merge.directoryRenames`: a file that the user added stays in its folder, even if the template moved the other
+files of the folder. `commit.gpgSign`: Benchloom makes these commits without a user who could enter a
+passphrase.
+"""
 
 
 @dataclass(frozen=True)
 class History:
-    """A project's repository, whose root is the project's. Raises BenchloomError with what git said."""
+    """A project's git repository. Methods raise BenchloomError with git's error message."""
 
     root: Path
 
     def begin(self, version: str) -> None:
-        """Start a repository whose first commit is the project as it was made."""
+        """Create a repository whose first commit is the project as it was created."""
         self.git("init", "-q")
         self.git("add", "-A", "-f", ".")
         self.git("update-ref", "HEAD", self._commit(self.git("write-tree"), None, version))
 
     def commit_all(self, message: str) -> None:
-        """Commit all changes of the work tree that git does not ignore."""
+        """Commit all changes in the work tree, except ignored files."""
         self.git("add", "-A")
         self.git("commit", "-q", "--no-verify", "-m", message, variables=AUTHOR)
 
     def check_root(self) -> None:
-        """Raise BadInput where the repository is not the project's own."""
+        """Raise BadInput if the root of the repository is not the project's folder."""
         top = Path(self.git("rev-parse", "--show-toplevel"))
         if top.resolve() != self.root.resolve():
             raise BadInput(
@@ -64,7 +72,7 @@ class History:
             )
 
     def find_base(self) -> str | None:
-        """Find the last commit of the template that the project contains; None where there is none."""
+        """Find the last template commit in the project's history; None if there is none."""
         trailer = f"%(trailers:key={TREE},valueonly,separator=%x20)"
         found = self.git("log", "--topo-order", f"--format=%H %T {trailer}", f"--grep=^{TREE}: ")
         for line in found.splitlines():
@@ -74,14 +82,15 @@ class History:
         return None
 
     def list_dirty(self, paths: Iterable[str]) -> list[str]:
-        """List tracked files below some paths whose content is not committed, and all that is staged."""
+        """List tracked files below some paths with uncommitted changes, and all staged files."""
         edited = self._list_names("HEAD", "--", *paths)
         return sorted({*edited, *self._list_names("--cached")})
 
     def add_template(self, folder: Path, own: Iterable[str], base: str | None, version: str) -> str | None:
-        """Commit a folder as the template's next state; None where its state is the base's already.
+        """Commit a folder as the template's next state; None if the base commit has the same content.
 
-        own: paths that are the project's own; they stay as they are in the base, else in HEAD.
+        `own`: paths that belong to the project; their content is taken from the base commit, or from HEAD
+        without a base.
         """
         kept = self.git("ls-tree", "-r", "-z", base or "HEAD", "--", *own)
         with tempfile.TemporaryDirectory() as scratch:
@@ -102,15 +111,16 @@ class History:
         return self._commit(tree, base, version)
 
     def restore(self, commit: str, path: str, folder: Path) -> None:
-        """Write a file as it was in a commit into another folder."""
+        """Write a file's content in a commit to a file in another folder."""
         folder.mkdir(exist_ok=True)
         text = self.git("show", f"{commit}:{path}") + "\n"
         (folder / path).write_text(text, encoding="utf-8", errors="surrogateescape")
 
     def merge(self, commit: str) -> list[str]:
-        """Merge a commit into the work tree without committing; list the files in conflict.
+        """Merge a commit into the work tree without committing; return the files with conflicts.
 
-        Raises BadInput if git cannot begin, such as over a file that it does not know.
+        Raises BadInput if git cannot start the merge, for example because it would overwrite an untracked
+        file.
         """
         words = ("merge", "--no-commit", "--no-ff", "--allow-unrelated-histories", commit)
         done = self._call(words, self.root, AUTHOR)
@@ -120,7 +130,7 @@ class History:
         return conflicts
 
     def git(self, *words: str, at: Path | None = None, variables: dict[str, str] | None = None) -> str:
-        """Call git; return what it said on stdout."""
+        """Call git and return its stdout. Raises BenchloomError if git fails."""
         done = self._call(words, at or self.root, variables or {})
         if done.returncode:
             raise BenchloomError(f"{self.root}: `git {words[0]}` failed: {' '.join(done.stderr.split())}")
@@ -140,7 +150,7 @@ class History:
         inherited = {name: value for name, value in os.environ.items() if name not in ELSEWHERE}
         command = ["git", *(word for setting in SETTINGS for word in ("-c", setting)), *words]
         try:
-            return subprocess.run(  # noqa: S603 - our own words, no shell
+            return subprocess.run(  # noqa: S603 - fixed words and paths, no shell
                 command, cwd=at, env={**inherited, **variables},
                 capture_output=True, encoding="utf-8", errors="surrogateescape", check=False,
             )  # fmt: skip

@@ -10,11 +10,11 @@ from pathlib import Path
 from benchloom.places import Refused, check_launcher, find_project, find_template, import_from
 
 BY_TEMPLATE = frozenset({"init", "new"})
-"""Commands that the installed version carries out even within a project, whose code may be older."""
+"""Commands that run the installed version even within a project, whose code may be older."""
 
 
 def main() -> None:
-    """Run the command line of the project that this folder lies in, or outside of any the installed one."""
+    """Run the command line of the project that contains the current folder, else the installed one."""
     try:
         import_from(choose_root(sys.argv[1:], find_here()))
     except Refused as error:
@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def find_here() -> Path:
-    """Find the folder of the call. Raises Refused if it was deleted meanwhile."""
+    """Return the current folder. Raises Refused if it has been deleted."""
     try:
         return Path.cwd()
     except FileNotFoundError:
@@ -32,7 +32,7 @@ def find_here() -> Path:
 
 
 def choose_root(words: Sequence[str], here: Path) -> Path:
-    """Choose whose code runs. Raises Refused if the project here belongs to another environment."""
+    """Choose the folder whose code runs. Raises Refused if the project belongs to another environment."""
     command = next((word for word in words if not word.startswith("-")), "")
     project = None if command in BY_TEMPLATE else find_project(here)
     if project is None:

@@ -1,4 +1,4 @@
-"""Carry out `benchloom init DIR`: create a project from the installed template."""
+"""Create a project from the installed template (`benchloom init DIR`)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from benchloom.yaml_files import load_yaml, write_yaml
 from tasks.errors import BadInput
 
 NEEDED = ("dvc", "prefect", "pandas")
-"""What a run needs and making a project does not."""
+"""Packages that a run needs but that creating a project does not."""
 SAMPLE = "sources"
-"""The stages and parameters of the sample's own sources, which another project has no use for."""
+"""Name of the stages and parameters of the sample's own sources, which other projects do not need."""
 SAMPLE_BLOCK = re.compile(rf"^  {SAMPLE}-[^\n]*\n(?:    [^\n]*\n)+\n?", re.MULTILINE)
-"""A block of dvc.yaml as `benchloom graph` writes it, which would leave these out too."""
+"""A block of dvc.yaml for the sample's sources; `benchloom graph` omits the block, too."""
 REWRITTEN = ("dvc.yaml", "params.yaml", "pyproject.toml")
 
 FILL_IN = """\
@@ -54,7 +54,7 @@ ASKERS = (
     "I am getting ready for a visit from the auditor",
     "I am writing down what we know",
 )
-"""Who asks long questions in a project of your own: somebody at work. The sample's are the public's."""
+"""Askers of long questions in a new project: people at work, not the general public as in the sample."""
 README = """\
 # {name}
 
@@ -84,11 +84,11 @@ version = "{version}"
 {pins}
 """
 DVC_FILES = {".dvc/config": "", ".dvc/.gitignore": "/config.local\n/tmp\n/cache\n"}
-"""What `dvc init` writes; DVC itself is not needed to make a project."""
+"""The files that `dvc init` writes; so creating a project does not require DVC."""
 
 
 def init_command(folder: Path) -> int:
-    """Carry out `benchloom init DIR`; returns the exit code."""
+    """Create a project for `benchloom init DIR`; return the exit code."""
     version = make_project(folder)
     lacking = any(find_spec(name) is None for name in NEEDED)
     steps = [f"cd {folder}", *(["pip install 'benchloom[project]'"] if lacking else [])]
@@ -101,7 +101,10 @@ def init_command(folder: Path) -> int:
 
 
 def make_project(folder: Path) -> str:
-    """Make a project in a new or empty folder; return the version of Benchloom. Raises BadInput."""
+    """Create a project in a new or empty folder; return Benchloom's version.
+
+    Raises BadInput if the folder is not empty.
+    """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadInput(folder, "is not empty", hint="choose a new folder")
     template = find_template()
@@ -114,7 +117,8 @@ def make_project(folder: Path) -> str:
 def write_project(template: Path, folder: Path, name: str) -> None:
     """Write the files of a project: the template's code and parameters, without the sample.
 
-    The code is copied, since stages depend on it: an edit makes stale what it shapes.
+    The code is copied because stages depend on it: an edit makes the artifacts stale that the edited code
+    produces.
     """
     for path in list_tree(template):
         if path.as_posix() not in REWRITTEN:
@@ -133,13 +137,13 @@ def write_project(template: Path, folder: Path, name: str) -> None:
 
 
 def read_version(template: Path) -> str:
-    """Read which version of Benchloom a template is of."""
+    """Read the Benchloom version of a template."""
     settings = tomllib.loads((template / "pyproject.toml").read_text(encoding="utf-8"))
     return str(settings["project"]["version"])
 
 
 def describe_project(template: Path, name: str) -> str:
-    """Write a project's pyproject.toml, with the template's pins of what shapes bytes."""
+    """Return a project's pyproject.toml, with the template's pins of packages that influence artifacts."""
     paragraphs = (template / "pyproject.toml").read_text(encoding="utf-8").split("\n\n")
     pins = [text.strip() for text in paragraphs if re.search(r"^\[tool\.benchloom\.", text, re.MULTILINE)]
     valid = re.sub(r"[^a-zA-Z0-9]+", "-", name).strip("-").lower() or "project"
@@ -147,7 +151,7 @@ def describe_project(template: Path, name: str) -> str:
 
 
 def read_licence(template: Path) -> str:
-    """Read the licence of the code: a wheel holds it in its metadata."""
+    """Read the licence of the code, which an installed wheel contains in its metadata."""
     beside = template / "LICENSE"
     if beside.is_file():
         return beside.read_text(encoding="utf-8")
@@ -155,10 +159,11 @@ def read_licence(template: Path) -> str:
 
 
 def empty_databases(params: Any) -> Any:
-    """Take the sample out of the parameters, and say what an entry looks like."""
+    """Remove the sample's entries from the parameters, and add a comment with example entries."""
     params.pop(SAMPLE, None)
     params["databases"] = {}
-    # What else names the sample: its companies, assessments, corpus, and the nights that ask them.
+    # Other parameters that refer to the sample: companies, assessments, the corpus, and the nights that ask
+    # them.
     params["companies"], params["closed"], params["assessments"] = {}, {}, {}
     params["longform"] |= {"databases": {}, "sets": {}, "evaluations": {}}
     params["tanq"] |= {"sources": {}, "sets": {}, "evaluations": {}}
@@ -171,7 +176,7 @@ def empty_databases(params: Any) -> Any:
     }
     params["grammar"]["profiles"] |= {"entities": {}, "documents_of": {}}
     params["grammar"]["questions"]["sizes"] = {}
-    params["grammar"]["baselines"].pop("sample", None)  # as the preset says
+    params["grammar"]["baselines"].pop("sample", None)  # as in the preset
     params["grammar"]["text_templates"]["criteria"]["long"]["circumstances"] = list(ASKERS)
     params["nightly"]["assessments"] = []
     params.yaml_set_comment_before_after_key("databases", before=FILL_IN)
@@ -179,6 +184,6 @@ def empty_databases(params: Any) -> Any:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file, with the folders above it."""
+    """Write a file, and create its parent folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)

@@ -9,16 +9,16 @@ from pathlib import Path
 from benchloom.tree import CODE
 
 MARKS = ("dvc.yaml", "params.yaml", "flows/cli.py", "tasks/errors.py")
-"""What a folder must hold to be a project: a user's own `flows/`, or another DVC project, is none."""
+"""Files that identify a project, distinguishing it from other DVC projects and other `flows/` folders."""
 LAUNCHER = Path(__file__).resolve().parent
 
 
 class Refused(Exception):
-    """Refuses to import code that is not the project's: one line, and exit code 2."""
+    """Benchloom refuses to import code from outside the project: one line on stderr, and exit code 2."""
 
 
 def find_project(start: Path) -> Path | None:
-    """Find the project that a folder lies in: the nearest one upwards; None outside of any."""
+    """Find the project that contains a folder, searching upwards; None if there is none."""
     here = start.resolve()
     return next((folder for folder in (here, *here.parents) if is_project(folder)), None)
 
@@ -29,7 +29,7 @@ def is_project(folder: Path) -> bool:
 
 
 def find_template() -> Path:
-    """Find the tree that projects are made from: in the wheel, else the checkout this is installed from."""
+    """Find the template of projects: in the wheel, else the checkout that is installed as editable."""
     built = LAUNCHER / "template"
     if built.is_dir():
         return built
@@ -39,7 +39,7 @@ def find_template() -> Path:
 
 
 def check_launcher(project: Path) -> None:
-    """Refuse to be another checkout's launcher: its environment stands on that checkout's pins and plugs."""
+    """Raise Refused if the project is another checkout, which has its own environment."""
     own = project / LAUNCHER.name
     if (own / "launcher.py").is_file() and not (LAUNCHER / "template").is_dir() and own.resolve() != LAUNCHER:
         raise Refused(
@@ -49,9 +49,9 @@ def check_launcher(project: Path) -> None:
 
 
 def import_from(root: Path) -> None:
-    """Put a folder first on the path, and make sure that `flows` and `tasks` come from there.
+    """Put a folder first on the import path, and check that `flows` and `tasks` come from there.
 
-    Raises Refused if they would not: already imported from elsewhere, or no packages there.
+    Raises Refused if they do not: already imported from elsewhere, or missing in the folder.
     """
     sys.path[:] = [str(root), *(entry for entry in sys.path if entry != str(root))]
     for name in CODE:
@@ -64,7 +64,7 @@ def import_from(root: Path) -> None:
 
 
 def find_origin(name: str) -> Path | None:
-    """Find the file that a package's import would run, or has run; None for a namespace package."""
+    """Find the file that an import of a package runs, or has run; None for a namespace package."""
     try:
         spec = find_spec(name)
     except ValueError:  # imported by hand, without a spec
@@ -73,7 +73,7 @@ def find_origin(name: str) -> Path | None:
 
 
 def explain(name: str, root: Path) -> str:
-    """Say what to do about a package that is not the project's."""
+    """Advise how to fix a package that would not be imported from the project."""
     if not (root / name / "__init__.py").is_file():
         return f"{name}/__init__.py is missing; restore it"
     if name in sys.modules:

@@ -1,6 +1,7 @@
 """Read samples, calls, figures and lineage of a project or a published dataset as tables.
 
-pyarrow reads them, and pandas holds them where it is asked for; both are imported when something is read.
+pyarrow reads the files, and pandas is used only if a DataFrame is requested. Both are imported on the first
+read.
 """
 
 from __future__ import annotations
@@ -18,23 +19,25 @@ CARD = "README.md"
 ROWS = (".jsonl", ".parquet")
 CALLS = ".calls.parquet"
 JSON_BLOCK = 64 * 1024 * 1024
-"""The longest line of a JSON file that is read, in bytes."""
+"""The maximum length of a line in a JSON file, in bytes."""
 
 
 class Unreadable(ValueError):
-    """The requested data does not exist or cannot be read; the message lists what exists."""
+    """The requested data does not exist or cannot be read; the message lists the available data."""
 
 
 def samples(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> Any:
-    """Read the questions of a dataset, a row each.
+    """Read the questions of a dataset, one row per question.
 
-    place: a project, a folder of a published dataset, or one file of rows. name: in a project an entry of
-    params.yaml (`films`, `longform.sets.sample`) or an artifact's path; in a dataset's folder one of the
-    card's configurations, else the default one. form: a pandas.DataFrame, or a pyarrow.Table for `arrow`.
+    `place`: a project, a folder of a published dataset, or a single file of rows. `name`: in a project, an
+    entry of params.yaml (`films`, `longform.sets.sample`) or the path of an artifact; in a dataset's folder,
+    one of the card's configurations (by default the card's default). `form`: `pandas` for a pandas.DataFrame,
+    `arrow` for a pyarrow.Table.
 
-    Columns are those of the dataset's card. All have `id`, and `origin`: what the row was made from, a list
-    of kind and reference. GRAMMAR's have `group` (questions with one answer), `criterion`, `question`,
-    `answer`, `sql`, `sql_template`, `text_template` and `answer_rows` (JSON). Raises Unreadable.
+    The columns are described on the dataset's card. All datasets have `id` and `origin`, which lists the kind
+    and reference of everything that the row was made from. GRAMMAR's datasets have `group` (questions with
+    the same answer), `criterion`, `question`, `answer`, `sql`, `sql_template`, `text_template` and
+    `answer_rows` (JSON). Raises Unreadable if there is no such dataset.
     """
     path = Path(place)
     if path.is_file():
@@ -49,15 +52,16 @@ def samples(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -
 
 
 def calls(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> Any:
-    """Read the model calls that artifacts stand on, a row each.
+    """Read the model calls behind artifacts, one row per call.
 
-    place: a project, a folder of artifacts, or one file of calls. name: in a project an entry of params.yaml
-    or a folder below data/ (`grammar/films`), else all of it.
+    `place`: a project, a folder of artifacts, or a single file of calls. `name`: in a project, an entry of
+    params.yaml or a folder below data/ (`grammar/films`); by default all calls are read.
 
-    Columns: `artifact` (the file's path), `id` (the ledger's key), `stage`, `row`, `role`, `model`,
-    `identity`, `prompt` (its name), `prompt_digest`, `sample`, `attempt`, `epoch`, `messages`, `decoding` and
-    `constraint` (JSON), `text` (the reply), `finish_reason`, `prompt_tokens` and `completion_tokens` (in
-    tokens; `estimated` where the provider did not count), `parsed`, and `problem`. Raises Unreadable.
+    Columns that identify a call: `artifact` (path of the calls file), `id` (ledger key), `stage`, `row`,
+    `role`, `model`, `identity`, `sample`, `attempt`, `epoch`. Columns of the request: `prompt` (its name),
+    `prompt_digest`, and as JSON `messages`, `decoding` and `constraint`. Columns of the reply: `text`,
+    `finish_reason`, `parsed`, `problem`, `prompt_tokens` and `completion_tokens`. `estimated` is true if the
+    provider did not count the tokens. Raises Unreadable if there are no calls.
     """
     pa = import_arrow()
     path = Path(place)
@@ -78,13 +82,15 @@ def calls(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> 
 
 
 def figures(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> Any:
-    """Read the figures that reports show, a row each.
+    """Read the figures that reports show, one row per figure.
 
-    place: a project, or a folder of reports. name: what a report's path must hold, such as `films-good`.
+    `place`: a project, or a folder of reports. `name`: text that the path of a report must contain, such as
+    `films-good`.
 
-    Columns: `report` (the path of its report.json), `pointer` (within it: `report#pointer` is what lineage
-    takes), `flow`, `name` (of the entry), `label`, `note` (an interval, where there is one), `value` (null
-    where there is none), and `measure` (how it is computed). Raises Unreadable.
+    Columns: `report` (path of its report.json), `pointer` (the figure's JSON pointer in that file), `flow`,
+    `name` (of the entry), `label`, `note` (an interval, if there is one), `value` (null if there is none),
+    `measure` (how the value is computed). `lineage` accepts `report#pointer` as a target. Raises Unreadable
+    if there are no reports.
     """
     pa = import_arrow()
     path = Path(place)
@@ -100,15 +106,15 @@ def figures(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -
 
 
 def lineage(target: str, row: str = "", *, place: str | Path = ".", form: Form = "pandas") -> Any:
-    """Walk a figure, an artifact or one of its rows back to its sources; a row a thing, each once.
+    """Trace a figure, an artifact or one of its rows back to its sources, one row per node.
 
-    target: as of `benchloom lineage`: an artifact's path in the project, or `report.json#/pointer` of a
-    figure. row: the id of a row. place: the project; or a published dataset's folder, of which `target`
-    names a configuration (`balanced`), and then as far as the folder goes.
+    `target`: as in `benchloom lineage`: the path of an artifact in the project, or `report.json#/pointer` for
+    a figure. `row`: the id of a row. `place`: a project, or the folder of a published dataset. For a dataset,
+    `target` is one of its configurations (`balanced`), and the trace covers only the files in the folder.
 
-    Columns: `kind` (figure, row, call, prompt, source, raw, evidence, stage, file, gap), `reference` (what
-    identifies it among its kind), `made_from` (the references that it was made from), `summary` (its details,
-    JSON). Raises Unreadable.
+    Columns: `kind` (figure, row, call, prompt, source, raw, evidence, stage, file, gap), `reference`
+    (identifies the node among those of its kind), `made_from` (references of its parents), `summary` (details
+    as JSON). Raises Unreadable if the target is unknown.
     """
     pa = import_arrow()
     path = Path(place)
@@ -119,7 +125,7 @@ def lineage(target: str, row: str = "", *, place: str | Path = ".", form: Form =
 
 
 def walk_project(place: Path, target: str, row: str) -> Iterator[dict[str, Any]]:
-    """Walk a target of a project back, by its own code."""
+    """Trace a target of a project to its sources, by the project's own code; yield a row per node."""
     root = require_project(place)
     trace = borrow(root, "flows.commands.lineage").trace_target
     name, mark, pointer = target.partition("#")
@@ -133,7 +139,7 @@ def walk_project(place: Path, target: str, row: str) -> Iterator[dict[str, Any]]
 
 
 def walk_dataset(folder: Path, config: str, row: str) -> Iterator[dict[str, Any]]:
-    """Walk a row of a dataset's folder back through its other configurations."""
+    """Trace a row of a dataset's folder through the other configurations; yield a row per node."""
     names = {name.rpartition("/")[2].partition(".")[0]: folder / name for name in list_files(folder)}
     rows: dict[str, dict[str, Any]] = {}
 
@@ -165,7 +171,7 @@ def walk_dataset(folder: Path, config: str, row: str) -> Iterator[dict[str, Any]
         }
 
 
-# Where things lie
+# Find files
 
 
 def is_dataset(path: Path) -> bool:
@@ -183,7 +189,7 @@ def list_files(folder: Path) -> list[str]:
 
 
 def find_config(folder: Path, name: str) -> Path:
-    """Find the file of a configuration, or of the card's default one; of two forms of it JSON Lines."""
+    """Find the file of a configuration, by default the card's default one; prefer JSON Lines to Parquet."""
     files = list_files(folder)
     found: dict[str, str] = {}
     for file in sorted(files, key=lambda file: file.endswith(".parquet")):
@@ -210,7 +216,7 @@ def read_defaults(folder: Path) -> Iterator[str]:
 
 
 def require_project(place: Path) -> Path:
-    """Find the project that a folder lies in."""
+    """Return the root of the project that contains a folder. Raises Unreadable if there is none."""
     root = find_project(place)
     if root is None:
         what = "is neither a Benchloom project nor a dataset's folder (a README.md beside .jsonl or .parquet)"
@@ -219,7 +225,7 @@ def require_project(place: Path) -> Path:
 
 
 def list_samples(root: Path) -> dict[str, str]:
-    """List a project's datasets that are there: entry of params.yaml -> the file of their samples."""
+    """List a project's existing datasets: entry of params.yaml -> the file of the dataset's samples."""
     found = {
         entry: f"{folder}/{scope.samples}.parquet"
         for entry, (scope, folder) in list_entries(root).items()
@@ -229,14 +235,14 @@ def list_samples(root: Path) -> dict[str, str]:
 
 
 def list_folders(root: Path) -> dict[str, str]:
-    """List the folders of a project's artifacts, by entry of params.yaml and by their names below data/."""
+    """List the folders of a project's artifacts, by entry of params.yaml and by path below data/."""
     found = {entry: folder for entry, (_, folder) in list_entries(root).items()}
     below = {folder.removeprefix("data/"): folder for folder in found.values()}
     return {**below, **add_short_names(found)}
 
 
 def list_entries(root: Path) -> dict[str, tuple[Any, str]]:
-    """List the entries of params.yaml that stages run for: dotted name -> their scope, and its folder."""
+    """List the entries of params.yaml for which stages run: dotted name -> (scope, folder)."""
     scopes = ask(borrow(root, "flows.discovery").list_scopes)
     settings = borrow(root, "flows.settings")
     params = ask(lambda: settings.load_params(root))
@@ -251,14 +257,14 @@ def list_entries(root: Path) -> dict[str, tuple[Any, str]]:
 
 
 def add_short_names(entries: Mapping[str, str]) -> dict[str, str]:
-    """Add the entries' names without their section, where one entry alone has that name."""
+    """Add the entries' names without their section, if no other entry has the same short name."""
     keys = [entry.rpartition(".")[2] for entry in entries]
     short = {key: path for key, path in zip(keys, entries.values(), strict=True) if keys.count(key) == 1}
     return {**entries, **short}
 
 
 def choose(found: Mapping[str, str], name: str, what: str) -> str:
-    """Choose by name, or the only one; raises Unreadable that says what there is."""
+    """Choose a value by name, or the only value. Raises Unreadable with the known names."""
     if name in found:
         return found[name]
     if not name and len(set(found.values())) == 1:
@@ -271,17 +277,17 @@ def choose(found: Mapping[str, str], name: str, what: str) -> str:
 
 
 def name_file(file: Path, root: Path) -> str:
-    """Name a file as from the root."""
+    """Return a file's path relative to the root."""
     return (
         file.relative_to(root).as_posix() if file.is_relative_to(root) and file != root else file.as_posix()
     )
 
 
-# Reading
+# Read files
 
 
 def import_arrow() -> Any:
-    """Import pyarrow. Raises Unreadable that says how to install it."""
+    """Import and return pyarrow. Raises Unreadable with instructions for installing it."""
     try:
         return import_module("pyarrow")
     except ModuleNotFoundError as error:
@@ -307,7 +313,7 @@ def read_rows(path: Path) -> Any:
 
 
 def read_report(file: Path, name: str) -> Iterator[dict[str, Any]]:
-    """Read the figures of a report, wherever in it they stand."""
+    """Read all figures of a report, at any depth of its JSON."""
     try:
         report = json.loads(file.read_bytes())
     except ValueError as error:
@@ -336,7 +342,7 @@ def list_figures(part: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, An
 
 
 def give(table: Any, form: Form) -> Any:
-    """Give a table in the form that was asked for."""
+    """Return a table in the requested form."""
     if form == "arrow":
         return table
     if form == "pandas":
@@ -354,7 +360,7 @@ def borrow(root: Path, module: str) -> Any:
 
 
 def ask(work: Callable[[], Any]) -> Any:
-    """Call a project's code; its errors become one of ours."""
+    """Call a function of a project's code, and convert its errors to Unreadable."""
     errors = import_module("tasks.errors")
     try:
         return work()

@@ -12,7 +12,7 @@ Row = Mapping[str, Any]
 
 
 class CommandFailed(RuntimeError):
-    """A command did nothing, or ended early. code: its exit code (docs/commands.md). lines: what it said."""
+    """A command did nothing, or ended early. code: its exit code (docs/commands.md). lines: its messages."""
 
     def __init__(self, code: int, lines: Sequence[str]) -> None:
         super().__init__("\n".join(lines) or f"exit code {code}")
@@ -31,7 +31,7 @@ class Outcome(ABC):
         """Yield the rows of `to_pandas`."""
 
     def to_pandas(self) -> Any:
-        """Return a pandas.DataFrame; the class says its columns."""
+        """Return a pandas.DataFrame; the class documents its columns."""
         import pandas as pd
 
         return pd.DataFrame(list(self.list_rows()))
@@ -44,13 +44,13 @@ class RunResult(Outcome):
     stages: tuple[Row, ...]
 
     def list_rows(self) -> Iterator[Row]:
-        """Yield a row a stage: its state, artifact, rows, and what it dropped."""
+        """Yield one row per stage: its state, artifact, rows, and dropped rows."""
         yield from self.stages
 
 
 @dataclass(frozen=True)
 class Span:
-    """A range. exact: both ends are known, and not drawn from earlier runs. high: None if it is not known."""
+    """A range. exact: both ends are known rather than estimated from earlier runs. high: None if unknown."""
 
     low: float
     high: float | None
@@ -59,10 +59,10 @@ class Span:
 
 @dataclass(frozen=True)
 class PlanResult(Outcome):
-    """The estimate for a run. recorded: calls that the ledger has. usd: in US dollars.
+    """The estimate for a run. recorded: number of calls in the ledger. usd: in US dollars.
 
-    seconds: None if not known. Columns: a row a stage: `stage`, `why`, and for `calls`, `tokens`, `usd` and
-    `seconds` the ends `_low` and `_high`.
+    `seconds`: None if not known. The table has one row per stage, with the columns `stage`, `why`, and the
+    ends `_low` and `_high` for each of `calls`, `tokens`, `usd` and `seconds`.
     """
 
     stages: tuple[Row, ...]
@@ -73,7 +73,7 @@ class PlanResult(Outcome):
     seconds: Span | None
 
     def list_rows(self) -> Iterator[Row]:
-        """Yield a row a stage that would run."""
+        """Yield one row per stage that would run."""
         for stage in self.stages:
             ends = {
                 f"{name}_{end}": (stage.get(name) or {}).get(end)
@@ -85,11 +85,11 @@ class PlanResult(Outcome):
 
 @dataclass(frozen=True)
 class ScoreResult(Outcome):
-    """Figures of predictions. Counts are in items.
+    """Figures of predictions. All counts are numbers of items.
 
-    figures: name -> value, fractions of 0 to 1 unless the metric has a scale of its own; of several rules the
-    names begin with `<rule>.`. intervals: name -> (low, high), 95%, where `ci` was asked for. Columns:
-    `figure`, `value`, `low`, `high`.
+    `figures`: name -> value, a fraction from 0 to 1 unless the metric has another scale; if there are several
+    rules, the names begin with `<rule>.`. `intervals`: name -> (low, high), 95%, if the option `ci` was
+    given. Columns: `figure`, `value`, `low`, `high`.
     """
 
     metric: str
@@ -103,7 +103,7 @@ class ScoreResult(Outcome):
     intervals: Mapping[str, tuple[float, float]]
 
     def list_rows(self) -> Iterator[Row]:
-        """Yield a row a figure."""
+        """Yield one row per figure."""
         for name, value in self.figures.items():
             low, high = self.intervals.get(name, (None, None))
             yield {"figure": name, "value": value, "low": low, "high": high}
@@ -111,7 +111,10 @@ class ScoreResult(Outcome):
 
 @dataclass(frozen=True)
 class Change:
-    """A metric of two sides over the items that both scored; `MetricChange` of a comparison's JSON."""
+    """The change of a metric between two sides, over the items that both sides scored.
+
+    The fields are those of `MetricChange` in the JSON of a comparison.
+    """
 
     section: str
     a: str
@@ -134,10 +137,10 @@ class Change:
 
 @dataclass(frozen=True)
 class ComparisonResult(Outcome):
-    """Sides compared in pairs over the same items. Columns: the fields of `Change`, a row a change.
+    """Sides compared in pairs over the same items. Columns: the fields of `Change`, one row per change.
 
-    sides: their labels. alpha: the level of the tests, after Holm's correction. cautions: what to know first.
-    markdown: the report of `to_markdown`.
+    `sides`: their labels. `alpha`: the significance level of the tests, after Holm's correction. `cautions`:
+    warnings to read before the figures. `markdown`: the report of `to_markdown`.
     """
 
     sides: tuple[str, ...]
@@ -151,13 +154,14 @@ class ComparisonResult(Outcome):
         return self.markdown
 
     def list_rows(self) -> Iterator[Row]:
-        """Yield a row a change."""
+        """Yield one row per change."""
         yield from (vars(change) for change in self.changes)
 
     def list_regressions(self, drop: float = 0.0, metrics: Iterable[str] = ()) -> list[Change]:
-        """List the metrics whose mean fell by more than `drop`, and not by chance.
+        """List the metrics whose mean dropped significantly, and by more than `drop`.
 
-        metrics: only these. A fall counts where its p value after Holm's correction is below `alpha`.
+        `metrics`: names of the metrics to check, by default all. A drop is significant if its p value after
+        Holm's correction is below `alpha`.
         """
         chosen = set(metrics)
         return [
@@ -173,10 +177,11 @@ class ComparisonResult(Outcome):
 
 @dataclass(frozen=True)
 class EvaluationResult(Outcome):
-    """Systems that were asked and judged.
+    """The evaluated systems with their figures.
 
-    figures: system -> its figures.json. folders: system -> its output folder. comparison: of the systems,
-    where there are several. Columns: `system`, `pointer` (the place in figures.json, for lineage), `value`.
+    `figures`: system -> its figures.json. `folders`: system -> its output folder. `comparison`: the
+    comparison of the systems, if there are several. Columns: `system`, `pointer` (place of the value in
+    figures.json, for lineage), `value`.
     """
 
     figures: Mapping[str, Mapping[str, Any]]
@@ -184,19 +189,19 @@ class EvaluationResult(Outcome):
     comparison: ComparisonResult | None
 
     def list_rows(self) -> Iterator[Row]:
-        """Yield a row a figure that lineage knows the rows of."""
+        """Yield one row per figure whose rows are recorded for lineage."""
         for system, document in self.figures.items():
             for pointer in document.get("bases") or {}:
                 yield {"system": system, "pointer": pointer, "value": find_value(document, pointer)}
 
 
 def make_span(found: Mapping[str, Any]) -> Span:
-    """Read a range of a plan."""
+    """Convert a range of a plan's JSON to a Span."""
     return Span(found["low"], found["high"], found["exact"])
 
 
 def list_figures(found: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, float | None, Any]]:
-    """List the figures of a score with their intervals; those of a rule under `<rule>.`."""
+    """Yield the name, value and interval of each figure of a score; names include the rule's prefix."""
     intervals = found.get("ci") or {}
     for name, value in found.items():
         if isinstance(value, dict) and name != "ci":
@@ -206,7 +211,7 @@ def list_figures(found: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, f
 
 
 def read_comparison(found: Mapping[str, Any], said: Sequence[str]) -> ComparisonResult:
-    """Read the JSON of a comparison."""
+    """Convert the JSON of a comparison to its result."""
     names = [name for name in Change.__dataclass_fields__ if name not in ("section", "a", "b")]
     changes = tuple(
         Change(strand["section"], strand["a"], strand["b"], **{name: metric[name] for name in names})
@@ -225,7 +230,7 @@ def read_comparison(found: Mapping[str, Any], said: Sequence[str]) -> Comparison
 
 
 def find_value(document: Any, pointer: str) -> Any:
-    """Find what a JSON pointer stands for."""
+    """Return the value at a JSON pointer."""
     for step in pointer.split("/")[1:]:
         name = step.replace("~1", "/").replace("~0", "~")
         document = document[int(name)] if isinstance(document, list) else document[name]

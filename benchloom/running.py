@@ -1,8 +1,8 @@
 """Run, plan, evaluate, score and compare from Python, with typed results.
 
-Each function runs the command of the same name in a process of its own, so that a notebook, a test or a task
-of your own Prefect flow keeps its event loop, its Prefect settings and its imports. The keywords are the
-command's options: `budget_usd=1.5` is `--budget-usd 1.5`, `True` is a flag, and a list repeats an option.
+Each function runs the command of the same name in a separate process. So a notebook, a test or a task of your
+own Prefect flow keeps its event loop, its Prefect settings and its imports. Keywords are the command's
+options: `budget_usd=1.5` means `--budget-usd 1.5`, `True` is a flag, and a list repeats an option.
 """
 
 from __future__ import annotations
@@ -30,15 +30,16 @@ from benchloom.results import (
 LOCAL = ("out", "items", "dataset", "answers", "documents", "databases")
 """Options with a path, which is relative to the caller's folder and not to `place`."""
 DONE, PARTLY = 0, 1
+"""Exit codes of a command that succeeded, and of one that succeeded only in part."""
 COUNTS = ("n_scored", "n_failed", "n_skipped", "n_unreadable")
 
 
 def run(*targets: str, place: str | Path = ".", plain: bool = True, **options: Any) -> RunResult:
     """Bring artifacts up to date, as `benchloom run` does.
 
-    targets: flows, stages or entries; none is everything. plain: without Prefect, whose settings stay yours.
-    Raises CommandFailed if the command is refused or ends early; a stage that fails makes the result
-    incomplete.
+    `targets`: flows, stages or entries; by default everything. `plain`: run without Prefect, so that your
+    Prefect settings are not used. Raises CommandFailed if the command is refused or ends early. If a stage
+    fails, the result is incomplete.
     """
     code, _, said = call(("run", *targets), place, {"plain": plain, **options})
     _, stages, _ = call(("status", *targets), place, {"all": True, "json": True})
@@ -46,9 +47,9 @@ def run(*targets: str, place: str | Path = ".", plain: bool = True, **options: A
 
 
 def plan(*targets: str, place: str | Path = ".", **options: Any) -> PlanResult:
-    """Forecast what `run` would do and cost, as `benchloom plan` does. It asks no model.
+    """Estimate the work and cost of `run`, as `benchloom plan` does, without calling a model.
 
-    Raises CommandFailed.
+    Raises CommandFailed if the command is refused.
     """
     code, text, said = call(("plan", *targets), place, {"json": True, **options})
     found = json.loads(text)
@@ -59,10 +60,10 @@ def plan(*targets: str, place: str | Path = ".", **options: Any) -> PlanResult:
 
 
 def score(metric: str, predictions: Any, *, place: str | Path = ".", **options: Any) -> ScoreResult:
-    """Score predictions of your own, as `benchloom score` does; no project is needed.
+    """Score your own predictions, as `benchloom score` does; no project is needed.
 
-    predictions: a path (.jsonl, .csv, .tsv, .parquet), a pandas.DataFrame, or an iterable of mappings, one
-    an item. Raises CommandFailed if nothing is readable; items that failed make the result incomplete.
+    `predictions`: a path (.jsonl, .csv, .tsv, .parquet), a pandas.DataFrame, or an iterable of mappings, one
+    per item. Raises CommandFailed if nothing is readable. If items failed, the result is incomplete.
     """
     if isinstance(predictions, str | os.PathLike):
         code, text, said = call(
@@ -85,19 +86,20 @@ def score(metric: str, predictions: Any, *, place: str | Path = ".", **options: 
 def compare(
     a: str | Path, b: str | Path, *more: str | Path, place: str | Path = ".", **options: Any
 ) -> ComparisonResult:
-    """Compare systems, entries, nights, revisions or folders of `evaluate` in pairs, as `benchloom compare`.
+    """Compare systems, entries, nights, revisions or folders of `evaluate` in pairs.
 
-    Raises CommandFailed if a side is not found, or where the sides have no item in common.
+    The function runs `benchloom compare`. Raises CommandFailed if a side is not found, or if the sides have
+    no items in common.
     """
     _, text, said = call(("compare", *map(str, (a, b, *more))), place, {"json": True, **options})
     return read_comparison(json.loads(text), said)
 
 
 def evaluate(flow: str, *words: str | Path, place: str | Path = ".", **options: Any) -> EvaluationResult:
-    """Ask systems of yours the questions of a dataset and judge the answers, as `benchloom evaluate` does.
+    """Ask your systems the questions of a dataset and judge the answers, as `benchloom evaluate` does.
 
-    `system=["a", "b"]` and `model=[...]` name several, which are then compared. Raises CommandFailed if
-    the command is refused or ends early; answers that failed make the result incomplete.
+    `system=["a", "b"]` and `model=[...]` name several systems, which are then compared. Raises CommandFailed
+    if the command is refused or ends early. If answers failed, the result is incomplete.
     """
     code, text, said = call(("evaluate", flow, *map(str, words)), place, {"json": True, **options})
     found = json.loads(text)
@@ -118,11 +120,11 @@ def assert_no_regression(
     place: str | Path = ".",
     **options: Any,
 ) -> ComparisonResult:
-    """Compare two sides, and raise AssertionError where a metric of the second fell by more than `drop`.
+    """Raise AssertionError if a metric dropped significantly from `before` to `after` by more than `drop`.
 
-    For a test: the message has a line a metric, with the fall, its interval and its p value. A fall counts
-    where chance does not explain it; `detectable` of the changes says how small a fall the items can show.
-    Raises CommandFailed as `compare` does.
+    Meant for tests: the message has one line per metric, with the drop, its interval and its p value. A drop
+    is significant if p after Holm's correction is below alpha; the field `detectable` of a change says how
+    small a drop the items can reveal. Raises CommandFailed as `compare` does.
     """
     found = compare(before, after, place=place, **options)
     fallen = found.list_regressions(drop, metrics)
@@ -138,16 +140,16 @@ def assert_no_regression(
 
 
 def show(value: float | None) -> str:
-    """Write the end of an interval."""
+    """Format the end of an interval."""
     return "not known" if value is None else f"{value:+.3f}"
 
 
 def call(
     words: Sequence[str], place: str | Path, options: Mapping[str, Any], given: str | None = None
 ) -> tuple[int, str, tuple[str, ...]]:
-    """Run a command in a folder; return its exit code, stdout, and the lines of stderr.
+    """Run a command in a folder; return its exit code, its stdout, and the lines of its stderr.
 
-    Raises CommandFailed for every exit code but done and done with failures.
+    Raises CommandFailed for every exit code except 0 (done) and 1 (done with failures).
     """
     command = [sys.executable, "-m", "benchloom", *words, *write_options(options)]
     done = subprocess.run(  # noqa: S603 - the caller's own words, no shell
@@ -160,7 +162,7 @@ def call(
 
 
 def write_options(options: Mapping[str, Any]) -> Iterator[str]:
-    """Write keywords as options of the command line: True is a flag, a list repeats, None is left out."""
+    """Yield keywords as command line options: True is a flag, a list repeats, None is left out."""
     for name, value in options.items():
         flag = f"--{name.rstrip('_').replace('_', '-')}"
         values = value if isinstance(value, list | tuple) else [value]
@@ -173,7 +175,7 @@ def write_options(options: Mapping[str, Any]) -> Iterator[str]:
 
 
 def write_items(predictions: Any) -> Iterator[str]:
-    """Write items as JSON Lines. A DataFrame's missing cells are null."""
+    """Yield items as JSON Lines. Missing cells of a DataFrame become null."""
     if hasattr(predictions, "to_json"):
         yield predictions.to_json(orient="records", lines=True, force_ascii=False)
         return

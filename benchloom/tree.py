@@ -1,6 +1,6 @@
 """List the template files that the wheel contains and `init` copies, relative to their root.
 
-The build hook (setup.py) reads this list too, so that a wheel and a checkout give the same projects.
+The build hook (setup.py) reads this list, too, so that a wheel and a checkout create the same projects.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ FILES = (
     "pyproject.toml",
     "requirements.lock",
 )
-"""What else a project begins with; some of it is rewritten when one is made."""
+"""Further files of a new project; some of them are rewritten when a project is created."""
 
 
 def list_tree(root: Path) -> list[Path]:
-    """List the tree's files below `root`, sorted; what Python or an editor left there is none of it."""
+    """List the template's files below `root`, sorted, without files left by Python or an editor."""
     return sorted([*(Path(name) for name in FILES if (root / name).is_file()), *_list_code(root)])
 
 

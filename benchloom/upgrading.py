@@ -1,4 +1,4 @@
-"""Carry out `benchloom init --upgrade`: merge the installed version of the code into a project."""
+"""Merge the installed version of the code into a project (`benchloom init --upgrade`)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from benchloom.yaml_files import load_yaml, write_yaml
 from tasks.errors import BadInput
 
 OWN = ("README.md", ".dvc")
-"""What the template leaves alone once a project is made."""
+"""Files of a project that an upgrade does not change."""
 PARAMS, GRAPH, SCHEMA, DEPLOYMENTS = "params.yaml", "dvc.yaml", "params.schema.json", "prefect.yaml"
 GUARDED = ("flows", "tasks", PARAMS, GRAPH, SCHEMA, DEPLOYMENTS, "pyproject.toml")
-"""What must be committed before: the merge writes there."""
+"""Paths that the merge writes to, so they must not have uncommitted changes."""
 
 
 def upgrade_command(folder: Path) -> int:
-    """Carry out `benchloom init --upgrade`; returns 1 where edits of the user's must be merged by hand."""
+    """Upgrade a project; return 1 if the user must resolve merge conflicts, else 0."""
     root, template = find_project(folder), find_template()
     if root is None:
         raise BadInput(folder, "no Benchloom project here", hint="benchloom init DIR creates one")
@@ -59,7 +59,7 @@ def upgrade_command(folder: Path) -> int:
 
 
 def add_version(history: History, template: Path, base: str | None, version: str) -> str | None:
-    """Commit what the installed version would have made of the project; None where it is there already."""
+    """Commit the project as the installed version would create it; None if that commit already exists."""
     before = base or "HEAD"
     settings = tomllib.loads(history.git("show", f"{before}:pyproject.toml"))
     with tempfile.TemporaryDirectory() as place:
@@ -72,17 +72,17 @@ def add_version(history: History, template: Path, base: str | None, version: str
 
 
 def merge_version(history: History, base: str | None, commit: str) -> list[str]:
-    """Merge a commit of the template; list the files in conflict.
+    """Merge a commit of the template; return the files with conflicts.
 
-    The parameters are merged by their keys: beside a value that the user set, a new line is not a conflict.
-    The graph and the parameters' schema are written from the merged code.
+    Parameters are merged by key, so a new line beside a value that the user changed is not a conflict. The
+    graph and the parameters' schema are generated from the merged code.
     """
     conflicts = history.merge(commit)
     with tempfile.TemporaryDirectory() as place:
         before, after = Path(place, "before"), Path(place, "after")
         history.restore(base or "HEAD", PARAMS, before)
         history.restore(commit, PARAMS, after)
-        # A project of before prefect.yaml takes the template's.
+        # Projects created before prefect.yaml was added get the template's file.
         own = history.git("ls-tree", "--name-only", "HEAD", PARAMS, GRAPH, DEPLOYMENTS).split()
         history.git("checkout", "HEAD", "--", *own)
         history.git("checkout", commit, "--", SCHEMA)
@@ -94,19 +94,22 @@ def merge_version(history: History, base: str | None, commit: str) -> list[str]:
 def write_graph(history: History) -> None:
     """Write dvc.yaml, prefect.yaml and the parameters' schema by the merged code.
 
-    In a process of its own: this one has imported the template's.
+    Runs in a new process, because this process has already imported the template's code.
     """
     command = [sys.executable, "-m", "benchloom", "graph"]
-    done = subprocess.run(command, cwd=history.root, capture_output=True, text=True, check=False)  # noqa: S603 - our own words
+    done = subprocess.run(  # noqa: S603 - fixed words, no shell
+        command, cwd=history.root, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         tell(f"once this is mended, call `benchloom graph`: {done.stderr.strip()}")
     history.git("add", GRAPH, SCHEMA, DEPLOYMENTS)
 
 
 def add_new_params(path: Path, before: Any, new: Any) -> None:
-    """Add to a project's parameters the keys that a new version adds, each with its default.
+    """Add the parameters that a new version introduces to a project's file, with their defaults.
 
-    A default that the version changed stays as it was: it would change the user's artifacts unasked.
+    If the new version changed a default, the project keeps the old value: the new default would change the
+    user's artifacts without consent.
     """
     params = load_yaml(path)
     if list(insert_new(params, before, new)):
@@ -114,7 +117,7 @@ def add_new_params(path: Path, before: Any, new: Any) -> None:
 
 
 def insert_new(params: Any, before: Any, new: Any) -> Iterator[str]:
-    """Insert the keys of `new` that `before` lacks, each behind the one that it follows; yield them."""
+    """Insert the keys of `new` that are not in `before`, after the same key as in `new`; yield them."""
     place = 0
     for key, value in new.items():
         if key not in before and key not in params:
@@ -127,5 +130,5 @@ def insert_new(params: Any, before: Any, new: Any) -> Iterator[str]:
 
 
 def tell(line: str) -> None:
-    """Say a line to people."""
+    """Print a line to stderr."""
     print(line, file=sys.stderr)

@@ -1,4 +1,4 @@
-"""YAML files with their comments."""
+"""Read and write YAML files, keeping their comments."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tasks.files import write_beside
 
 
 def load_yaml(path: Path) -> Any:
-    """Read a YAML file with its comments."""
+    """Read a YAML file, including its comments."""
     from ruamel.yaml import YAML
 
     reader = YAML()
@@ -19,7 +19,7 @@ def load_yaml(path: Path) -> Any:
 
 
 def write_yaml(path: Path, data: Mapping[str, Any]) -> None:
-    """Write a YAML file with its comments."""
+    """Write a YAML file, including its comments."""
     from ruamel.yaml import YAML
 
     editor = YAML()

@@ -1,4 +1,4 @@
-"""The `benchloom` command. Nothing heavy is imported until a command needs it."""
+"""The `benchloom` command. Expensive imports are deferred until a command needs them."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def describe(
 
     Example: benchloom run grammar
     """
-    del version  # print_version has dealt with it
+    del version  # the callback print_version has handled the option
 
 
 def report(
@@ -299,7 +299,7 @@ app.add_typer(review_app, name="review")
 
 
 def run_command(words: Sequence[str]) -> int | None:
-    """Run a command; `import` runs in a process of its own. Returns the exit code; `main` prints errors."""
+    """Run a command and return its exit code; `import` runs in a separate process. `main` prints errors."""
     if words[:1] == ["import"]:
         from flows.import_process import import_apart, is_inside
 
@@ -310,7 +310,7 @@ def run_command(words: Sequence[str]) -> int | None:
 
 
 def report_if_slow(words: Sequence[str]) -> AbstractContextManager[None]:
-    """Report how far a command is; not of servers, of commands that start others, and of their help."""
+    """Report progress of slow commands, except servers, commands that start others, and help texts."""
     asks_help = not words or words[0].startswith("-") or "--help" in words
     if asks_help or words[0] == "new" or words[1:2] in (["once"], ["serve"], ["work"]):
         return nullcontext()

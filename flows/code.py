@@ -1,6 +1,6 @@
 """Find the code that determines a stage's output: modules, page templates and pinned packages.
 
-DVC does not follow names, so dvc.yaml lists the files.
+DVC does not follow imports, so dvc.yaml lists the files.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from tasks.errors import BadInput
 TASKS = "tasks"
 WRITER = "tasks.artifacts.parquet"
 ASK = ("tasks.models.ask", "tasks.models.calls", "tasks.models.request_builder")
-"""What reads and writes a stage's artifacts, and its calls, without being named by it."""
+"""Modules that read and write a stage's artifacts and calls, without being named in the stage's code."""
 FRAME = "tasks/reports/pages"
 SHARED_STAGES = ("evaluation_page",)
-"""Stages that any paper may declare without a module of its own: modules of tasks/reports."""
+"""Stages that any paper may declare without its own module; their modules are in tasks/reports."""
 PINS = {
     "tasks.artifacts.validation": "contracts",
     "tasks.english": "english",
@@ -31,12 +31,12 @@ PINS = {
     "tasks.tanq.solve.calculator": "calculator",
     "tasks.tanq.units": "units",
 }
-"""Lists of packages in pyproject.toml ([tool.benchloom.*]) that shape the bytes of what imports a module."""
+"""Module -> table [tool.benchloom.*] of pyproject.toml with the packages that influence its output."""
 PAGE = re.compile(r"[a-z_]+\.(?:html|css|js)")
 ROOMS = frozenset(
     {"artifacts", "databases", "judging", "lineage", "models", "reports", "scoring", "sources", "systems"}
 )
-"""Packages of tasks/ that papers stand on; every other one is a paper and must have a flow."""
+"""Shared packages of tasks/, which papers use; every other package is a paper and must have a flow."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Code:
 
     @cached_property
     def slices(self) -> CodeSlices:
-        """The definitions of tasks/."""
+        """The definitions in tasks/, with the names that they use."""
         return CodeSlices(self.root, TASKS)
 
     def find_slice(
@@ -55,9 +55,10 @@ class Code:
     ) -> CodeSlice:
         """Find the definitions that determine what functions write.
 
-        starts: their modules and names. files: the data that they read and write. folders: paths of code that
-        they find by name; what their modules use counts, they themselves do not: a file that is put there
-        changes the folder, and no declaration.
+        `starts`: modules and names of the functions. `files`: the data that they read and write. `folders`:
+        code folders in which the functions find plug-ins by name. The slice includes what the plug-in modules
+        use, but not the modules themselves. The folder is a dependency as a whole, so a new file changes the
+        folder, not the declaration.
         """
         files = tuple(files)
         below = tuple(f"{to_module(folder)}." for folder in folders)
@@ -78,7 +79,7 @@ class Code:
         return found
 
     def _find_page(self, name: str, folders: tuple[str, ...]) -> set[str]:
-        """Find a page file in its paper's folder, else the shared one, with the templates that it names."""
+        """Find a page file in its paper's folder, else the shared file, with the templates that it names."""
         path = next((f"{folder}/{name}" for folder in folders if (self.root / folder / name).is_file()), None)
         if path is None:
             return set()
@@ -98,9 +99,9 @@ def list_pins(modules: Iterable[str]) -> list[str]:
 def find_module(stage: str, root: Path, others: Iterable[str] = ()) -> str:
     """Find a stage's module: for `grammar.schema`, the only module named `schema` below tasks/grammar.
 
-    A stage that its paper has no module for may be a shared one (`SHARED_STAGES`). others: names of all
-    stages; a module whose full name is another stage's belongs to that stage. Raises BadInput if there is
-    none, or more than one.
+    If the paper has no such module, the stage may be a shared one (`SHARED_STAGES`). `others`: names of all
+    stages; a module whose full name is the name of another stage belongs to that stage. Raises BadInput
+    unless there is exactly one module.
     """
     paper, _, rest = stage.partition(".")
     exact = f"{TASKS}/{paper}/{rest.replace('.', '/')}.py"
@@ -121,20 +122,20 @@ def find_module(stage: str, root: Path, others: Iterable[str] = ()) -> str:
 
 
 def find_function(path: Path, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Find a function at the top of a module, without importing it."""
+    """Find a top-level function of a module, without importing the module."""
     return _find_function(path, path.stat().st_mtime_ns, name)
 
 
 @cache
 def _find_function(path: Path, changed: int, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """Find a function of a module as it was at a time, so that each module is parsed once per process."""
+    """Find a top-level function, cached by modification time so that each module is parsed only once."""
     nodes = ast.parse(path.read_text(encoding="utf-8"), str(path)).body
     functions = (node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
     return next((function for function in functions if function.name == name), None)
 
 
 def has_name(path: Path, name: str) -> bool:
-    """Return whether a module has a function of a name at its top, or takes one over from another module."""
+    """Return whether a module defines a top-level function of this name, or imports the name."""
     nodes = ast.parse(path.read_text(encoding="utf-8"), str(path)).body
     taken = (alias for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names)
     return find_function(path, name) is not None or any(
@@ -154,7 +155,7 @@ def to_module(path: str) -> str:
 
 @cache
 def _read_references(path: Path) -> tuple[str, ...]:
-    """Read which templates a template extends, includes or imports."""
+    """List the templates that a template extends, includes or imports."""
     from jinja2 import Environment
     from jinja2.meta import find_referenced_templates
 

@@ -1,8 +1,8 @@
-"""Find which definitions of tasks/ a function can run, and so which files its output depends on.
+"""Find the definitions of tasks/ that a function can reach, and so the files its output depends on.
 
-A slice starts at a function and follows the names that each definition uses, in its own module and in those
-that it imports from. An import that only other definitions of the module use is not followed. A module that
-cannot be followed by name counts whole; docs/stages.md has the rules.
+A slice starts at a function and follows the names that each definition uses, in its own module and in the
+modules that it imports from. An import that only other definitions of the module use is not followed. If
+names cannot be followed in a module, all of its definitions count; docs/stages.md has the rules.
 """
 
 from __future__ import annotations
@@ -16,19 +16,21 @@ from functools import cache, cached_property
 from pathlib import Path
 
 Node = tuple[str, str]
-"""A module and the name of one of its definitions, or one of these two:"""
+"""A module and the name of one of its definitions, or one of the names EVERYTHING and EFFECTS."""
 EVERYTHING = "*"
 EFFECTS = ""
-"""What a module does when it is imported, beside defining names."""
+"""The statements of a module that do more than bind names when the module is imported."""
 Definable = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 UNFOLLOWED = frozenset({"globals", "eval", "exec", "__import__", "builtins", "sys.modules"})
-"""Uses that can reach any name of their module."""
+"""Names whose use can reach any name of their module."""
 FINDS_CLASSES = re.compile(rb"__subclasses__|__init_subclass__|^class \w+\(type\b", re.MULTILINE)
-"""Ways to find classes that nothing names: where a slice has one, whatever it imports counts."""
+"""Ways to find classes that no code names: if a slice contains one, everything that it imports counts."""
 TYPES_ONLY = frozenset({"TYPE_CHECKING", "typing.TYPE_CHECKING"})
 MARKS = frozenset({("tasks.artifacts.splitting", "splits")})
-"""Decorators of tasks/ that only mark a function: a module does not have to run it for others to see it. Any
-other decorator of tasks/ may register what it decorates."""
+"""Decorators of tasks/ that only mark a function, so importing the function's module has no side effect.
+
+Any other decorator of tasks/ may register the function or class that it decorates.
+"""
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,9 @@ class Definition:
 
     uses: set[str] = field(default_factory=set)
     imports: set[tuple[str, Import]] = field(default_factory=set)
-    """What it imports when it runs, with the name that each import binds."""
+    """The imports inside the statement, each with the name that it binds."""
     texts: set[str] = field(default_factory=set)
-    """Its string literals."""
+    """The string literals in the statement."""
 
 
 @dataclass
@@ -56,29 +58,29 @@ class Module:
 
     bindings: dict[str, list[Definition | Import]] = field(default_factory=dict)
     effects: list[Definition] = field(default_factory=list)
-    """Statements that do more than bind names: they count wherever the module is imported."""
+    """Statements that do more than bind names; a slice includes them if it imports the module."""
     main: list[Definition] = field(default_factory=list)
-    """What it does where it is started as a process."""
+    """Statements that run only if the module is started as a process."""
     loads: set[str] = field(default_factory=set)
-    """Modules that it imports when it is imported, and attributes of them that may be modules."""
+    """Modules that the module imports when it is imported, and imported attributes that may be modules."""
     finds_classes: bool = False
 
 
 @dataclass(frozen=True)
 class CodeSlice:
-    """The definitions that a function can run."""
+    """The definitions that a function can reach."""
 
     nodes: frozenset[Node]
     texts: frozenset[tuple[str, str]]
-    """Modules and the string literals in their reached definitions."""
+    """Modules, with the string literals in their reached definitions."""
 
     @cached_property
     def modules(self) -> set[str]:
-        """The modules that have any of the definitions."""
+        """The modules that contain at least one of the definitions."""
         return {module for module, _ in self.nodes}
 
     def leave_out(self, modules: Collection[str]) -> CodeSlice:
-        """Return the definitions of all modules but some."""
+        """Return the slice without the definitions of some modules."""
         nodes = frozenset(node for node in self.nodes if node[0] not in modules)
         texts = frozenset(text for text in self.texts if text[0] not in modules)
         return CodeSlice(nodes, texts)
@@ -86,7 +88,7 @@ class CodeSlice:
 
 @dataclass(frozen=True)
 class CodeSlices:
-    """The definitions of a package. root: the folder that the package is in."""
+    """Cuts slices from the definitions of a package. root: the folder that contains the package."""
 
     root: Path
     package: str
@@ -96,7 +98,7 @@ class CodeSlices:
 
     @cached_property
     def modules(self) -> dict[str, Path]:
-        """The files of the package's modules, by name. What `__init__.py` files define does not count."""
+        """Module name -> file, for the package's modules. Definitions in `__init__.py` files do not count."""
         found = {}
         for folder, _, files in os.walk(self.root / self.package, followlinks=True):
             package = ".".join(Path(folder).relative_to(self.root).parts)
@@ -106,13 +108,13 @@ class CodeSlices:
         return found
 
     def read(self, module: str) -> Module:
-        """Read a module's definitions, once."""
+        """Read a module's definitions; each module is read once."""
         if module not in self._read:
             self._read[module] = _read_module(module, self.modules[module].read_bytes())
         return self._read[module]
 
     def cut(self, starts: Iterable[Node]) -> CodeSlice:
-        """Follow names from the starts."""
+        """Return the slice of all definitions that are reachable by names from the starts."""
         nodes = self._follow(start for start in starts if start[0] in self.modules)
         modules = {module for module, _ in nodes}
         if any(self.read(module).finds_classes for module in modules):
@@ -138,7 +140,7 @@ class CodeSlices:
         return nodes
 
     def _find_edges(self, module: str, name: str) -> Iterator[Node]:
-        """Find the nodes that a node leads to."""
+        """Yield the nodes that a node refers to."""
         yield module, EFFECTS
         found = self.read(module)
         if name == EVERYTHING:
@@ -153,7 +155,7 @@ class CodeSlices:
             yield from self._find_used(module, definition)
 
     def _list_definitions(self, module: str, name: str) -> list[Definition]:
-        """List the statements of a node, without those of other nodes."""
+        """List the statements of a node, without those that belong to other nodes."""
         found = self.read(module)
         if name == EVERYTHING:
             return found.main
@@ -162,7 +164,7 @@ class CodeSlices:
         return [binding for binding in found.bindings.get(name, ()) if isinstance(binding, Definition)]
 
     def _find_used(self, module: str, definition: Definition) -> Iterator[Node]:
-        """Find the nodes of all that a definition names."""
+        """Yield the nodes of all names that a definition uses."""
         used = {use.partition(".")[0] for use in definition.uses}
         for use in definition.uses:
             name, _, attribute = use.partition(".")
@@ -177,14 +179,14 @@ class CodeSlices:
         if definition.uses & UNFOLLOWED:
             yield module, EVERYTHING
         for text in definition.texts:
-            if text in self.modules:  # to start a process
+            if text in self.modules:  # module names, as in the command line of a process that is started
                 yield text, EVERYTHING
 
     def _resolve(self, module: str, name: str, attribute: str = "") -> Iterator[Node]:
-        """Find the nodes of a module's name, of which an attribute is read (empty: it is used otherwise)."""
+        """Yield the nodes of a module's name. attribute: the attribute read from it, empty for other uses."""
         yield module, EFFECTS
         bindings = self.read(module).bindings.get(name)
-        if bindings is None:  # unknown: from a star import, or `__getattr__`
+        if bindings is None:  # unknown: defined by a star import or by `__getattr__`
             yield module, EVERYTHING
         for binding in bindings or ():
             if isinstance(binding, Import):
@@ -193,26 +195,26 @@ class CodeSlices:
                 yield module, name
 
     def _resolve_import(self, imported: Import, attribute: str = "") -> Iterator[Node]:
-        """Find the nodes of an imported name; of a module, those of the attribute that is read of it."""
+        """Yield the nodes of an imported name; for a module, the nodes of the attribute read from it."""
         module, name = imported.module, imported.name
         inside = f"{module}.{name}" if name else module
         if name and module in self.modules:
             yield from self._resolve(module, name, attribute)
         elif inside in self.modules:
             yield from self._resolve(inside, attribute) if attribute else [(inside, EVERYTHING)]
-        elif inside.partition(".")[0] == self.package:  # a package: what is read of it is a module
+        elif inside.partition(".")[0] == self.package:  # a package: its attributes are modules
             below = f"{inside}.{attribute}".removesuffix(".")
             yield from ((other, EVERYTHING) for other in self.modules if f"{other}.".startswith(f"{below}."))
 
     def _list_effects(self, module: str) -> list[Node]:
-        """List what the import of a module does beside defining names, in the modules that it imports too."""
+        """List the modules with import side effects among those that the import of a module loads."""
         if module not in self._effects:
             loaded = self._list_loaded([module])
             self._effects[module] = [(name, EFFECTS) for name in loaded if self.read(name).effects]
         return self._effects[module]
 
     def _list_loaded(self, starts: Iterable[str]) -> set[str]:
-        """List the modules that the import of some imports, at any depth, and themselves."""
+        """List the modules that importing `starts` loads, at any depth, including `starts`."""
         todo, loaded = list(starts), set[str]()
         while todo:
             module = todo.pop()
@@ -224,7 +226,7 @@ class CodeSlices:
 
 @cache
 def _read_module(name: str, source: bytes) -> Module:
-    """Read what a module binds, does and imports, without importing it."""
+    """Read the bindings, effects and imports of a module, without importing the module."""
     module = Module(finds_classes=FINDS_CLASSES.search(source) is not None)
     statements = ast.parse(source, name).body
     for statement in statements:
@@ -236,7 +238,7 @@ def _read_module(name: str, source: bytes) -> Module:
 
 
 def _read_statement(name: str, module: Module, statement: ast.stmt) -> None:
-    """Read one statement at a module's top."""
+    """Read one top-level statement of a module."""
     match statement:
         case ast.Import() | ast.ImportFrom():
             imports = set(_read_imports(name, statement))
@@ -251,7 +253,7 @@ def _read_statement(name: str, module: Module, statement: ast.stmt) -> None:
             pass
         case ast.Assign() | ast.AnnAssign() if _binds_names(statement):
             definition = _read_definition(name, statement)
-            definition.uses |= definition.texts  # a type may be named by a string
+            definition.uses |= definition.texts  # a string may name a type
             _bind(module, definition, statement)
         case ast.If() if ast.unparse(statement.test) in TYPES_ONLY:
             loads = set(module.loads)
@@ -288,14 +290,14 @@ def _bind(module: Module, definition: Definition, statement: ast.stmt) -> None:
 
 
 def _binds_names(statement: ast.Assign | ast.AnnAssign) -> bool:
-    """Return whether an assignment only binds names, and changes no object."""
+    """Return whether an assignment only binds names, without changing an object."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     nodes = (node for target in targets for node in ast.walk(target))
     return not any(isinstance(node, ast.Attribute | ast.Subscript) for node in nodes)
 
 
 def _registers(name: str, module: Module, statement: Definable) -> bool:
-    """Return whether a decorator of this package may register what it decorates."""
+    """Return whether a decorator of this package may register the function or class that it decorates."""
     for decorator in statement.decorator_list:
         root = decorator
         while isinstance(root, ast.Call | ast.Attribute | ast.Subscript):
@@ -310,7 +312,7 @@ def _registers(name: str, module: Module, statement: Definable) -> bool:
 
 
 def _read_definition(module: str, statement: ast.AST) -> Definition:
-    """Read what a statement uses, at any depth; annotations count, also those that are strings."""
+    """Read the names that a statement uses, at any depth, including annotations written as strings."""
     found = Definition()
     todo: list[ast.AST] = [statement]
     while todo:
@@ -320,7 +322,7 @@ def _read_definition(module: str, statement: ast.AST) -> Definition:
                 found.uses.add(f"{name}.{attribute}")
                 continue
             case ast.Name(name, ast.Load() | ast.Del()) | ast.AugAssign(ast.Name(name)):
-                # A name that is only assigned, such as a field of a class, uses nothing of that name.
+                # A name that is only assigned, such as a field of a class, is not a use of that name.
                 found.uses.add(name)
             case ast.Global(names):
                 found.uses.update(names)
@@ -337,7 +339,7 @@ def _read_definition(module: str, statement: ast.AST) -> Definition:
 
 
 def _parse_annotations(annotation: ast.expr) -> Iterator[ast.AST]:
-    """Parse the strings of an annotation that are expressions."""
+    """Parse the strings in an annotation that are valid expressions."""
     for node in ast.walk(annotation):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:
@@ -347,7 +349,7 @@ def _parse_annotations(annotation: ast.expr) -> Iterator[ast.AST]:
 
 
 def _read_imports(module: str, statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Import]]:
-    """Read what an import binds, with the names. `import a.b` binds `a`, and counts as all of a.b."""
+    """Yield the names that an import binds. `import a.b` binds `a`, and counts as a use of all of a.b."""
     if isinstance(statement, ast.Import):
         for alias in statement.names:
             first, _, below = alias.name.partition(".")

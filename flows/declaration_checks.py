@@ -1,6 +1,6 @@
-"""Check that every paper has a flow, that every stage is declared, and that declarations are complete.
+"""Check that papers have flows, that all stages are declared, and that declarations are complete.
 
-What a run would refuse of a stage is found here, if its signature, declaration or parameters tell.
+Errors of a stage that its signature, declaration or parameters reveal are reported here, before a run.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ FLOWS = "flows"
 PAGE_RECORD = "tasks.reports.record"
 """The module by which pages write their record, which the front page reads."""
 FANNED_OUT = ("key", "entry", "database", "system")
-"""Arguments that only a stage has whose scope fans out: they are its entry, or what the entry names."""
+"""Arguments that require a scope that fans out: the stage's entry, or objects that the entry names."""
 EMBED = "Embed"
-"""The annotation of an `ask` by which a stage only embeds texts, so that no prompt is declared."""
+"""Annotation of the argument `ask` in a stage that only embeds texts and so declares no prompt."""
 FIELD = re.compile(r"\$\{(key|item\.[\w.]+)\}")
 
 
 def check_papers(root: Path) -> None:
-    """Raise BadInput if a package of tasks/ is no shared room and has no flow, or a flow has no package."""
+    """Raise BadInput for a paper's package in tasks/ without a flow, or a flow without a package."""
     for folder in sorted((root / TASKS).iterdir()):
         if not (folder / "__init__.py").is_file() or folder.name in ROOMS:
             continue
@@ -45,7 +45,7 @@ def check_papers(root: Path) -> None:
 
 
 def check_undeclared(graph: DeclaredGraph) -> None:
-    """Raise BadInput if modules look like stages but are not declared; it names all of them."""
+    """Raise BadInput that names all modules which look like stages but are not declared."""
     modules = {declared.module for declared in graph.declared.values()}
     folders = {declared.stage.paper for declared in graph.declared.values()} | {
         flow.name for flow in graph.flows
@@ -65,7 +65,7 @@ def check_undeclared(graph: DeclaredGraph) -> None:
 
 
 def check_evaluations(graph: DeclaredGraph) -> None:
-    """Raise BadInput if what a scope evaluates could not be compared: no stage, or no function for it."""
+    """Raise BadInput if a scope's evaluated stage, canaries or functions for comparison are missing."""
     for flow in graph.flows:
         for scope in flow.list_scopes():
             if not scope.evaluates:
@@ -93,7 +93,7 @@ def check_evaluations(graph: DeclaredGraph) -> None:
 
 
 def check_pages(graph: DeclaredGraph) -> None:
-    """Raise BadInput if a stage writes a page where the front page does not look for it."""
+    """Raise BadInput if a stage writes a page to a path where the front page does not look for pages."""
     for declared in graph.declared.values():
         if (
             "out" not in declared.arguments
@@ -108,7 +108,7 @@ def check_pages(graph: DeclaredGraph) -> None:
 
 
 def _declares_flow(path: Path) -> bool:
-    """Return whether a module makes a Flow at its top, as a flow's page does."""
+    """Return whether a module creates a Flow at its top level."""
     values = (getattr(node, "value", None) for node in ast.parse(path.read_text(encoding="utf-8")).body)
     return any(isinstance(value, ast.Call) and ast.unparse(value.func) == "Flow" for value in values)
 
@@ -123,7 +123,7 @@ def _looks_like_stage(path: Path) -> bool:
 
 
 def check_signatures(graph: DeclaredGraph) -> None:
-    """Raise BadInput where a stage's arguments could not be given, or its calls not be kept."""
+    """Raise BadInput if a stage has arguments that nothing provides, or calls that are not stored."""
     for declared in graph.declared.values():
         for problem in (
             *_check_arguments(declared),
@@ -134,7 +134,7 @@ def check_signatures(graph: DeclaredGraph) -> None:
 
 
 def check_entries(graph: DeclaredGraph, params: Mapping[str, Any], blocks: Mapping[str, Any]) -> None:
-    """Raise BadInput where params.yaml lacks a parameter of a stage, or an entry a field of its paths."""
+    """Raise BadInput if params.yaml lacks a stage's parameter, or an entry lacks a field used in paths."""
     for declared in graph.declared.values():
         block = blocks.get(declared.stage.block)
         if block is None:
@@ -145,7 +145,7 @@ def check_entries(graph: DeclaredGraph, params: Mapping[str, Any], blocks: Mappi
 
 
 def find_value(values: Any, name: str) -> Any:
-    """Find a value by its dotted name. Raises KeyError."""
+    """Return the value at a dotted name in nested mappings. Raises KeyError."""
     for part in name.split("."):
         if not isinstance(values, Mapping):
             raise KeyError(name)
@@ -176,7 +176,7 @@ def _check_entry(own: Declared, key: str, entry: Any, work: Mapping[str, Any], p
 
 
 def _check_arguments(own: Declared) -> Iterator[str]:
-    """List arguments that nothing could be given for."""
+    """Yield a message for each argument that nothing can provide."""
     for name, annotation in own.arguments.items():
         if not annotation:
             yield f"has an argument {name!r} without a type: annotate it"
@@ -192,7 +192,7 @@ def _check_arguments(own: Declared) -> Iterator[str]:
 
 
 def _check_asking(own: Declared) -> Iterator[str]:
-    """List why a stage's calls could not be kept, or a change of their prompts not be noticed."""
+    """Yield messages if a stage's calls are not stored, or if changes of its prompts would go unnoticed."""
     if not own.asks:
         return
     if "out" in own.arguments:
@@ -206,7 +206,7 @@ def _check_asking(own: Declared) -> Iterator[str]:
 
 
 def _check_splitting(own: Declared, graph: DeclaredGraph) -> Iterator[str]:
-    """List why a stage could not be split as its decorator says."""
+    """Yield messages if a stage cannot be split as its decorator declares."""
     function = find_function(graph.root / to_path(own.module), own.stage.function)
     for decorator in function.decorator_list if function else ():
         if not (isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "splits"):

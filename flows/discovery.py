@@ -14,28 +14,28 @@ FOLDER = Path(__file__).parent
 
 @cache
 def list_flows() -> tuple[Flow, ...]:
-    """List the flows, sorted by name. Raises BadInput if flows/<paper>.py declares none."""
+    """List the flows, sorted by name. Raises BadInput if flows/<paper>.py does not declare exactly one."""
     pages = (place.stem for place in sorted(FOLDER.glob("*.py")))
     return tuple(_load(name) for name in pages if (FOLDER.parent / "tasks" / name).is_dir())
 
 
 def find_flow(name: str) -> Flow | None:
-    """Find a flow by its name."""
+    """Find a flow by its name; return None if there is none."""
     return next((flow for flow in list_flows() if flow.name == name), None)
 
 
 def find_flow_of(stage: str) -> Flow | None:
-    """Find the flow that declares a stage; None for a stage of the user's own."""
+    """Find the flow that declares a stage; return None for a stage that the user added to dvc.yaml."""
     return next((flow for flow in list_flows() if flow.find(stage)), None)
 
 
 def find_stage(name: str) -> Stage | None:
-    """Find a declared stage; None for a stage of the user's own."""
+    """Find a declared stage; return None for a stage that the user added to dvc.yaml."""
     return next((stage for flow in list_flows() if (stage := flow.find(name))), None)
 
 
 def find_section_of(stage: str) -> str:
-    """Find the section of params.yaml whose entries a stage runs for; nothing where it runs once."""
+    """Return the section of params.yaml for whose entries a stage runs; empty if the stage runs once."""
     declared = find_stage(stage)
     return declared.scope.over if declared is not None else ""
 

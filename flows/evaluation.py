@@ -1,6 +1,6 @@
 """Evaluate a system on a user's questions: run the flow's own stages in a temporary folder.
 
-Evaluations are not in dvc.yaml or dvc.lock. An interrupted run continues from the ledger.
+Evaluations are not in dvc.yaml or dvc.lock. An interrupted evaluation continues from the ledger.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ FOLDER = "data/evaluations"
 FIGURES = "figures.json"
 DATA = "data/"
 OF_SOME = frozenset({"documents", "turns", "language", "columns", "score", "judge"})
-"""Options that only some flows take (`Evaluation.takes`)."""
+"""Options that only some flows accept (`Evaluation.takes`)."""
 Artifacts = Mapping[str, tuple[type, Sequence[Any]]]
-"""Rows by artifact, each with their type; what a stage dropped is under `<artifact>_dropped`."""
+"""Artifact -> (row type, rows); rows that a stage dropped are under `<artifact>_dropped`."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +61,19 @@ class FlatPlaces(Places):
     """Puts all artifacts of an evaluation into one folder, instead of the graph's folders."""
 
     def place(self, path: str) -> Path:
-        """Return the file that an output is written to."""
+        """Return the path of the file that an output is written to."""
         return self.outs_root / Path(path).name
 
     def find(self, path: str) -> Path:
-        """Return a dependency's file: the one in the folder if there is one, else the project's."""
+        """Return the path of a dependency: in the evaluation's folder if it is there, else in the project."""
         return self.place(path) if self.place(path).exists() else self.root / path
 
 
 def find_evaluation(flow: str, root: Path) -> Evaluation:
-    """Import a flow's declaration: `EVALUATION` in `evaluation.py` below tasks/<flow>. Raises BadInput."""
+    """Import a flow's declaration `EVALUATION` from `evaluation.py` below tasks/<flow>.
+
+    Raises BadInput if the flow does not evaluate systems, or its declaration is missing.
+    """
     flows = [found.name for found in list_flows() if any(scope.evaluates for scope in found.list_scopes())]
     if flow not in flows:
         raise BadInput(
@@ -85,10 +88,10 @@ def find_evaluation(flow: str, root: Path) -> Evaluation:
 
 @dataclass(frozen=True)
 class EvaluationRun:
-    """An evaluation that can begin: its system and the user's dataset were read and checked."""
+    """An evaluation that is ready to run: its system and the user's dataset were read and checked."""
 
     root: Path
-    """The folder with the code: the project's, or outside of any the installed one's."""
+    """The folder that contains the code: the project, or outside of a project the installed template."""
     flow: str
     declared: Evaluation
     params: Mapping[str, object]
@@ -96,16 +99,16 @@ class EvaluationRun:
     entry: SystemEntry
     own: OwnDataset
     place: Path | None = None
-    """The folder that outputs are written below, and paths are named from; None: `root`."""
+    """The folder for outputs, to which paths in records are relative; None means `root`."""
 
     @property
     def base(self) -> Path:
-        """The project, or outside of any the folder that the command was called in."""
+        """The project's folder, or outside of a project the folder in which the command was called."""
         return self.place or self.root
 
     @property
     def out(self) -> Path:
-        """The output folder: `--out`, or one named by the system and a part of the key."""
+        """The output folder: `--out`, or a folder named after the system and the start of the key."""
         return self.options.out or self.base / FOLDER / f"{self.options.system}-{self.own.key[:8]}"
 
     @property
@@ -130,10 +133,10 @@ def prepare(
     options: EvaluationOptions,
     place: Path | None = None,
 ) -> EvaluationRun:
-    """Check what is asked for, and read the user's dataset; no model is asked. Raises BadInput, one line.
+    """Check the options, and read the user's dataset, without calling a model.
 
-    An option of other flows is refused, and so is a system that needs documents where the flow has none.
-    place: as of `EvaluationRun`.
+    Options that the flow does not accept are errors, and so is a system that retrieves documents if the flow
+    has no documents. `place`: see `EvaluationRun`. Raises BadInput with one line.
     """
     declared = find_evaluation(flow, root)
     if place is not None:
@@ -160,8 +163,8 @@ def prepare(
 
 
 def list_unused(own: OwnDataset, entry: ReplayEntry) -> list[str]:
-    """Say how many recorded answers are to no question of the dataset. Raises BadInput if none is to one."""
-    # An item of a stream has the key and the text that its dataset gave it.
+    """Report how many recorded answers match no question. Raises BadInput if no answer matches."""
+    # An item of a stream has the key and the text from its dataset.
     asked = dict(
         name_item(row)
         for name, (_, rows) in own.artifacts.items()
@@ -181,7 +184,7 @@ def list_unused(own: OwnDataset, entry: ReplayEntry) -> list[str]:
 
 
 def name_item(row: Any) -> tuple[str, str]:
-    """Return an item's id and question; one of a stream has the key and the text of its dataset."""
+    """Return an item's id and question; for an item of a stream, the key and text from its dataset."""
     return (row.key, row.text) if hasattr(row, "key") else (row.id, row.question)
 
 
@@ -195,15 +198,18 @@ def make_nodes(run: EvaluationRun) -> list[Node]:
 
 
 def require_evaluation_needs(run: EvaluationRun) -> None:
-    """Check that everything is there that the stages of an evaluation need. Raises BadInput."""
+    """Raise BadInput if something that an evaluation's stages need does not exist."""
     nodes = make_nodes(run)
-    # Artifacts are the user's dataset, which was read, or what these stages write: see `FlatPlaces`.
+    # Artifacts are the user's dataset, which has been read, or outputs of these stages: see `FlatPlaces`.
     artifacts = {dep for node in nodes for dep in node.deps if dep.startswith(DATA)}
     require_needs(run.root, run.given, nodes, artifacts)
 
 
 def read_system(params: Mapping[str, object], options: EvaluationOptions) -> SystemEntry:
-    """Return the system's entry; check the label of the evaluation (`--as-of`). Raises BadInput."""
+    """Return the system's entry, and check the label of the evaluation (`--as-of`).
+
+    Raises BadInput for an unknown system or an invalid label.
+    """
     if options.as_of and not LABEL.fullmatch(options.as_of):
         raise BadInput(
             f"--as-of {options.as_of}", "is not a label: letters, digits, dots, dashes, 64 at most"
@@ -221,8 +227,8 @@ def read_system(params: Mapping[str, object], options: EvaluationOptions) -> Sys
 def run_stages(run: EvaluationRun, session: Session) -> tuple[Artifacts, list[Call]]:
     """Run the flow's stages on the user's dataset, in a temporary folder.
 
-    Returns the artifacts that they read and wrote (name -> row type and rows), and the distinct calls.
-    Raises what a stage raises.
+    Returns the artifacts that the stages read and wrote (name -> row type and rows), and the distinct calls.
+    Errors of a stage are raised unchanged.
     """
     own, given = run.own, run.given
     rows = dict(own.artifacts)
@@ -251,7 +257,7 @@ def make_reader(params: Mapping[str, object]) -> ReadSection:
 
 
 def prepare_out(out: Path) -> None:
-    """Create the output folder, before any model is asked. Raises BadInput."""
+    """Create the output folder before any model is called. Raises BadInput if this fails."""
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -261,7 +267,7 @@ def prepare_out(out: Path) -> None:
 
 
 def write_artifacts(run: EvaluationRun, rows: Artifacts, calls: Sequence[Call]) -> None:
-    """Write the rows and calls of an evaluation; every file is renamed into place."""
+    """Write the rows and calls of an evaluation; each file is written atomically."""
     for name, (row, written) in rows.items():
         if not name.endswith("_dropped") and (name not in run.own.artifacts or name in run.own.kept):
             write_rows(run.out / f"{name}.parquet", row, written)
@@ -269,7 +275,7 @@ def write_artifacts(run: EvaluationRun, rows: Artifacts, calls: Sequence[Call]) 
 
 
 def measure(run: EvaluationRun, rows: Artifacts) -> Measured:
-    """Compute the figures as the flow declares; else from its scored answers, which were written."""
+    """Compute the figures by the flow's declaration, or by default from the scored answers on disk."""
     if run.declared.measure is not None:
         found = {artifact: written for artifact, (_, written) in rows.items()}
         return run.declared.measure(found, run.options, make_reader(run.params))
@@ -280,9 +286,9 @@ def measure(run: EvaluationRun, rows: Artifacts) -> Measured:
 
 
 def write_figures(run: EvaluationRun, measured: Measured, calls: Sequence[Call]) -> dict[str, Any]:
-    """Write figures.json beside the rows, from which numbers are computed, and return it.
+    """Write figures.json into the folder of the rows that it is computed from; return its content.
 
-    It describes the evaluation without absolute paths.
+    The file contains no absolute paths.
     """
     options, own = run.options, run.own
     bases = {f"/{name}": Derivation("count", (Selection(name),)) for name in own.kept}

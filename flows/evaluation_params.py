@@ -1,4 +1,4 @@
-"""Add what options of `benchloom evaluate` name to the parameters: a file's answers, a model, an address."""
+"""Add objects named by options of `benchloom evaluate` to the parameters: answer files, models, endpoints."""
 
 from __future__ import annotations
 
@@ -17,10 +17,7 @@ from tasks.systems.replayed import digest_answers
 
 
 def check_outside(options: EvaluationOptions) -> None:
-    """Check that options say all that a project would: whose answers are judged, and where models are.
-
-    Raises BadInput.
-    """
+    """Raise BadInput if options lack what a project provides: answers or a model, the judge, endpoints."""
     if options.answers is None and not options.by_model:
         raise BadInput(
             f"--system {options.system}",
@@ -43,16 +40,19 @@ def check_outside(options: EvaluationOptions) -> None:
 
 
 def add_answers(root: Path, params: Mapping[str, object], name: str, file: Path) -> Mapping[str, object]:
-    """Return the parameters with a system that replays a file of answers. Raises BadInput."""
+    """Return the parameters with a system that replays the answers of a file.
+
+    Raises BadInput if params.yaml already has a system of this name.
+    """
     place = file.relative_to(root) if file.is_relative_to(root) else file
     entry = ReplayEntry(kind="replay", version=digest_answers(file), file=str(place))
     return {**params, "systems": _add_system(params, name, entry, "--answers")}
 
 
 def add_model(params: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """Return the parameters with a system that is a model alone, decoding as the role `answerer` does.
+    """Return the parameters with a system that is only a model, with the decoding of the role `answerer`.
 
-    Raises BadInput.
+    Raises BadInput if params.yaml already has a system of this name.
     """
     role = f"model-{name}"
     entry = OpenAiEntry(kind="openai", role=role)
@@ -63,15 +63,16 @@ def add_model(params: Mapping[str, object], name: str) -> Mapping[str, object]:
 
 
 def add_role(params: Mapping[str, object], role: str, like: str, model: str) -> Mapping[str, object]:
-    """Return the parameters with a role of a model, that decodes as the role `like` does."""
+    """Return the parameters with a new role for a model, with the decoding of the role `like`."""
     roles = cast("Mapping[str, Mapping[str, object]]", get_section(params, "roles") or {})
     return {**params, "roles": {**roles, role: {**(roles.get(like) or {}), "model": model}}}
 
 
 def add_endpoint(params: Mapping[str, object], options: EvaluationOptions) -> Mapping[str, object]:
-    """Return the parameters with the address of `--endpoint` for the models that options name.
+    """Return the parameters with the URL of `--endpoint` for the models that options name.
 
-    Raises BadInput if it is not an address, is for no model, or params.yaml has one for a model of its name.
+    Raises BadInput if the text is not a URL, if no option names a model, or if params.yaml already has an
+    endpoint for the model.
     """
     if not options.endpoint:
         if options.key_env:
@@ -79,7 +80,7 @@ def add_endpoint(params: Mapping[str, object], options: EvaluationOptions) -> Ma
         return params
     run = cast("Mapping[str, object]", get_section(params, "run") or {})
     there = cast("Mapping[str, object]", run.get("endpoints") or {})
-    # A judge may have an address in params.yaml already.
+    # params.yaml may already have an endpoint for the judge.
     judges = [options.judge] if options.judge and options.judge not in there else []
     models = [*([options.system] if options.by_model else []), *judges]
     if not models:
@@ -102,7 +103,7 @@ def _check_endpoint(endpoint: Mapping[str, str]) -> None:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         option = "--key-env" if "key_env" in first["loc"] else "--endpoint"
-        # Not the value: it may hold a password.
+        # The message omits the value, which may contain a password.
         raise BadInput(option, first["msg"].removeprefix("Value error, ")) from None
 
 

@@ -12,13 +12,13 @@ PACKAGE = "benchloom"
 PROJECT = "project"
 """The extra that a run needs."""
 LANDMARKS = {"score": "scipy", PROJECT: "dvc", "publish": "huggingface_hub"}
-"""Extra -> a library that is installed if the extra is."""
+"""Extra -> a library that is installed only with the extra."""
 
 
 SERVERS = {"postgresql": ("sqlalchemy", "pydantic", "psycopg"), "mariadb": ("pymysql",)}
-"""Extra of a database server -> libraries that it brings beside those of `score`."""
+"""Extra for a database server -> libraries that it installs in addition to those of `score`."""
 WIKI = ("defusedxml", "mwparserfromhell")
-"""Libraries that the extra of the same name brings, for articles of Wikipedia."""
+"""Libraries of the extra `wiki`, for Wikipedia articles."""
 
 
 def explain_missing(error: ModuleNotFoundError, words: Sequence[str]) -> BadInput | None:
@@ -39,7 +39,7 @@ def explain_missing(error: ModuleNotFoundError, words: Sequence[str]) -> BadInpu
 
 
 def require_extra(command: str) -> None:
-    """Raise BadInput if the library of the extra that a command is named for is not installed."""
+    """Raise BadInput if the extra that has a command's name is not installed."""
     library = LANDMARKS[command]
     if find_spec(library) is None:
         missing = explain_missing(ModuleNotFoundError(name=library), [command])
@@ -52,7 +52,7 @@ def list_extras() -> list[str]:
 
 
 def list_requirements(extra: str = "") -> list[str]:
-    """List the requirements of an extra, included extras resolved; without one, of the package itself."""
+    """List the requirements of an extra, including extras that it includes, or of the package itself."""
     from packaging.requirements import Requirement
 
     found: list[str] = []
@@ -68,7 +68,7 @@ def list_requirements(extra: str = "") -> list[str]:
 
 
 def list_unmet(requirements: Sequence[str]) -> list[str]:
-    """List the requirements that this environment does not meet, with the installed version."""
+    """List the requirements that this environment does not meet, with the installed versions."""
     from packaging.requirements import Requirement
 
     unmet = []
@@ -85,7 +85,7 @@ def list_unmet(requirements: Sequence[str]) -> list[str]:
 
 
 def is_installed(name: str) -> bool:
-    """Return whether this environment has a package."""
+    """Return whether a package is installed in this environment."""
     try:
         version(name)
     except PackageNotFoundError:

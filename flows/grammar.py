@@ -1,4 +1,4 @@
-"""GRAMMAR: from a database's schema to questions with answers, and systems assessed on them (paper 003)."""
+"""GRAMMAR: create questions with answers from a database, and assess systems on them (paper 003)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FLIGHTS = tuple(
 )
 NAME = ("company/town", "closed_check")
 BY_PEOPLE = {"databases.${key}.templates": ("instead",)}
-"""Templates of people's stand instead of a model's."""
+"""Setting of a database that replaces the model's templates by templates that people wrote."""
 
 GRAMMAR = Flow(
     "grammar",
@@ -37,7 +37,7 @@ GRAMMAR = Flow(
         SAMPLE.stage("sources.films", reads=(f"{PACKAGES}/movies.db",), out="films/films.sqlite"),
         SAMPLE.stage("sources.flights", reads=FLIGHTS, out="flights/flights.sqlite"),
         SAMPLE.stage("sources.flights_world", reads=FLIGHTS, out="data/worlds/flights.sqlite"),
-        # A company made from nothing (appendix G.1)
+        # Generate a fictitious company (appendix G.1)
         COMPANY.stage(
             "grammar.company.profile",
             prompts=("company/company_name", "company/industry", "company/service", *NAME),
@@ -69,7 +69,7 @@ GRAMMAR = Flow(
         ),
         COMPANY.stage("grammar.company.contracts", beside=True, out="contracts"),
         COMPANY.stage("grammar.company.database", reads=("contracts",), out="database"),
-        # A database under fictitious names (appendix G.2)
+        # Replace the names in a database by fictitious names (appendix G.2)
         CLOSED.stage(
             "grammar.closed_names",
             reads=("${item.file}",),
@@ -78,7 +78,7 @@ GRAMMAR = Flow(
             settings=("grammar.columns",),
         ),
         CLOSED.stage("grammar.closed", reads=("${item.file}",), out="database.sqlite"),
-        # Questions with answers (section 4)
+        # Create questions with answers (section 4)
         DATABASE.stage("grammar.columns", reads=("${item.file}",), settings=("databases.${key}",)),
         DATABASE.stage(
             "grammar.glossary",
@@ -121,7 +121,7 @@ GRAMMAR = Flow(
         ),
         DATABASE.stage("grammar.unbalanced"),
         DATABASE.stage("grammar.balanced"),
-        # Documents to retrieve from (section 5.1)
+        # Create documents to retrieve from (section 5.1)
         DATABASE.stage(
             "grammar.profiles", reads=("${item.file}",), settings=("assessments",), may_be_empty=True
         ),
@@ -154,7 +154,7 @@ GRAMMAR = Flow(
             ),
             out="contracts",
         ),
-        # Assessment of a system (section 4.3)
+        # Assess a system (section 4.3)
         ASSESSMENT.stage("grammar.answers", roles=("*",), drops=False),
         ASSESSMENT.stage("grammar.judgements", prompts=("judge",), roles=("judge",), drops=False),
         ASSESSMENT.stage("grammar.human_labels", reads=("data/labels",), may_be_empty=True),
@@ -192,7 +192,7 @@ GRAMMAR = Flow(
             settings=("databases.${item.database}", "systems.${item.system}", "evaluation"),
             out="data/reports/grammar/${key}",
         ),
-        # The dataset for others
+        # Create the dataset for publication
         DATABASE.stage(
             "grammar.dataset",
             beside=True,

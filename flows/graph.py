@@ -34,46 +34,46 @@ if TYPE_CHECKING:
 FROM_PARAMS = frozenset(
     {"params", "ask", "database", "settings", "limit", "out", "system", "systems", "entry", "key", *FIGURES}
 )
-"""Arguments that are no artifacts (flows/run/binding.py)."""
+"""Arguments of stages that are not artifacts (flows/run/binding.py)."""
 EVALUATED = "evaluated"
-"""The argument for the scored answers of the scope that a stage stands in (flows/run/evaluated.py)."""
+"""The argument that receives the scored answers of the stage's scope (flows/run/evaluated.py)."""
 SYSTEMS = ("tasks/systems/own", "tasks/systems/prompts")
-"""Folders that whatever asks a system depends on: a user's own systems are found there by their name."""
+"""Folders on which stages that call systems depend: users' own systems are found there by name."""
 PLOTS = {
     "bars": {"template": "bars", "x": "value", "y": "name"},
     "lines": {"template": "lines", "x": "step", "y": "value"},
 }
-"""How DVC draws the files of figures: by templates of ours, in .dvc/plots."""
+"""DVC plot settings for the files of figures, with our templates in .dvc/plots."""
 
 
 @dataclass(frozen=True)
 class Declared:
-    """A stage with what its code says: its module, its function's signature."""
+    """A declared stage with facts from its code: module, arguments and return annotation."""
 
     stage: Stage
     module: str
     arguments: Mapping[str, str]
-    """Name -> annotation, as it is written."""
+    """Name -> annotation as written in the code."""
     returns: str
 
     @property
     def start(self) -> tuple[str, str]:
-        """The stage's function: its module, and its name there."""
+        """The stage's module and the name of its function."""
         return self.module, self.stage.function
 
     @property
     def asks(self) -> bool:
-        """Return whether it asks a model, or a system."""
+        """Whether the stage calls a model or a system."""
         return "ask" in self.arguments
 
     @property
     def writes(self) -> bool:
-        """Return whether it writes an artifact, as every stage must."""
+        """Whether the stage writes an artifact, as every stage must."""
         return "out" in self.arguments or self.returns.startswith("Drafts[")
 
     @property
     def outs(self) -> tuple[str, ...]:
-        """The paths that it writes."""
+        """The paths that the stage writes. Raises BadInput if signature and declaration do not match."""
         stage, folder = self.stage, self.stage.scope.folder
         if "out" in self.arguments:
             if not stage.out:
@@ -88,23 +88,23 @@ class Declared:
         return (f"{stem}.parquet", *dropped, *calls)
 
     def _place_figures(self, name: str, out: str) -> str:
-        """Name the folder of a page's figures: under the page's own name."""
+        """Return the folder of a page's figures, named after the page."""
         if not out.startswith(f"{PAGES}/"):
             raise self.refuse(f"writes {name!r}, which only a page has: out must be {PAGES}/FLOW/NAME")
         return FIGURES[name] + out.removeprefix(PAGES)
 
     def refuse(self, what: str) -> BadInput:
-        """Say what is wrong with the stage, and where it is declared."""
+        """Make the error for an invalid stage, with the path of its module."""
         return BadInput(to_path(self.module), f"stage {self.stage.name} {what}")
 
 
 def is_declaring(root: Path) -> bool:
-    """Return whether a folder brings flows of its own, so that its graph can be read from code."""
+    """Return whether a folder contains flows, so that its graph can be generated from code."""
     return (root / "flows" / "stage.py").is_file()
 
 
 class DeclaredGraph:
-    """The blocks of dvc.yaml for all declared stages. Raises BadInput if something cannot be placed."""
+    """The blocks of dvc.yaml for all declared stages. Raises BadInput if code and declarations disagree."""
 
     def __init__(self, root: Path, flows: Sequence[Flow] | None = None) -> None:
         self.root, self.code = root, Code(root)
@@ -125,7 +125,7 @@ class DeclaredGraph:
         return Declared(stage, module, arguments, ast.unparse(function.returns) if function.returns else "")
 
     def make_blocks(self, params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Make the blocks of all stages, in order; a scope without its section in `params` is left out."""
+        """Make the blocks of all stages, in order, except scopes whose section `when` is not in `params`."""
         shown = [
             declared for declared in self.declared.values() if declared.stage.scope.when in ("", *params)
         ]
@@ -134,7 +134,7 @@ class DeclaredGraph:
         return {declared.stage.block: self.make_block(declared, params) for declared in shown}
 
     def list_shown(self) -> dict[str, list[Any]]:
-        """List what DVC shows of all reports: sections of dvc.yaml -> folders, and how they are drawn."""
+        """Return what DVC shows of all reports: section of dvc.yaml -> folders, and how to plot them."""
         written = {
             name for declared in self.declared.values() for name in declared.arguments if name in FIGURES
         }
@@ -144,7 +144,7 @@ class DeclaredGraph:
         }
 
     def make_block(self, own: Declared, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Make one stage's block: its command, what it depends on, and what it writes."""
+        """Make one stage's block: its command, dependencies, parameters and outputs."""
         stage, over = own.stage, own.stage.scope.over
         data, modules, code = self._list_deps(own)
         names = self._list_params(own)
@@ -162,12 +162,12 @@ class DeclaredGraph:
         return {"foreach": f"${{{over}}}", "do": work} if over else work
 
     def list_code(self, name: str) -> list[str]:
-        """List a stage's code, prompts and pages, sorted."""
+        """List a stage's code files, prompts and page files, sorted."""
         data, _, code = self._list_deps(self.declared[name])
         return sorted({*code, *(path for path in data if path.startswith(f"{TASKS}/"))})
 
     def _list_deps(self, own: Declared) -> tuple[list[str], set[str], set[str]]:
-        """List what a stage reads, the modules that it runs, and its code's files."""
+        """Return a stage's data dependencies, the modules that it uses, and its code files."""
         data = self._list_data(own)
         folders = [path for path in data if path.startswith(f"{TASKS}/")]
         found = self.code.find_slice(self._list_starts(own), (*data, *own.outs), folders)
@@ -175,7 +175,7 @@ class DeclaredGraph:
         return data, found.modules, code
 
     def _list_starts(self, own: Declared) -> list[tuple[str, str]]:
-        """List the functions that are called for a stage, and the row type of scores that it is handed."""
+        """List the functions that run for a stage; with scored answers, also those that read the answers."""
         if EVALUATED not in own.arguments:
             return [own.start]
         evaluated = self.declared[own.stage.scope.evaluates]
@@ -183,11 +183,11 @@ class DeclaredGraph:
         return [own.start, *((evaluated.module, name) for name in names)]
 
     def make_node(self, name: str, key: str, entry: Mapping[str, Any]) -> Node:
-        """Make the node of a stage for an entry that stands nowhere in params.yaml; its code is left out."""
+        """Make the node of a stage for an entry that is not in params.yaml, without code dependencies."""
         return self._place(self.declared[name], key, entry)
 
     def place_reader(self, reader: Stage, key: str, entry: Mapping[str, Any]) -> Node:
-        """Make the node of a function that only reads artifacts of a scope, and is no stage of the graph."""
+        """Make a node for a function that only reads a scope's artifacts and is not a stage of the graph."""
         return self._place(self._read(reader, [reader.name]), key, entry)
 
     def _place(self, own: Declared, key: str, entry: Mapping[str, Any]) -> Node:
@@ -210,7 +210,7 @@ class DeclaredGraph:
         )
 
     def _list_data(self, own: Declared) -> list[str]:
-        """List the files that a stage reads: artifacts, what lies beside them, and its declared reads."""
+        """List the files that a stage reads: artifacts, the files beside them, and its declared reads."""
         stage = own.stage
         reads = [read if "/" in read or "$" in read else self._find(own, read)[0] for read in stage.reads]
         named = {_name_read(read) for read in (*reads, *stage.covered)}
@@ -228,7 +228,7 @@ class DeclaredGraph:
         return list(dict.fromkeys([*artifacts, *beside, *reads]))
 
     def _list_evaluated(self, own: Declared) -> list[str]:
-        """List the artifacts that the scope's scored answers are read from: that of the scores first."""
+        """List the artifacts that contain the scope's scored answers, the one with the scores first."""
         evaluated = self.declared.get(own.stage.scope.evaluates)
         if evaluated is None:
             raise own.refuse(f"has an argument {EVALUATED!r}, and its scope declares no stage by evaluates=")
@@ -242,7 +242,7 @@ class DeclaredGraph:
         )
 
     def _find(self, own: Declared, name: str) -> tuple[str, ...]:
-        """Find an argument's artifact, and what lies beside it, in the stage's scope or where that looks."""
+        """Return the artifact of an argument, and the files beside it, from the scope or its `looks_in`."""
         there: set[str] = set()
         for scope in (own.stage.scope, *own.stage.scope.looks_in):
             found = self._list_artifacts(scope, besides=own)
@@ -255,7 +255,7 @@ class DeclaredGraph:
         )
 
     def _list_artifacts(self, scope: Scope, besides: Declared) -> dict[str, tuple[str, ...]]:
-        """List what the stages of a scope write, by argument name: the path, and what lies beside it."""
+        """Map argument names to the outputs of a scope's stages: the path, then the files beside it."""
         found: dict[str, tuple[str, ...]] = {}
         for other in self.declared.values():
             folder = other.stage.scope.folder
@@ -269,7 +269,7 @@ class DeclaredGraph:
         return found
 
     def _list_prompts(self, own: Declared) -> list[str]:
-        """List the prompts that a stage asks by: those declared, and of one that asks systems, theirs."""
+        """List a stage's declared prompts; for a stage that calls systems, also the folders of systems."""
         stage = own.stage
         folder = f"{TASKS}/{stage.paper}/prompts"
         paths = [f"{folder}/{name[:-2] if name.endswith('/*') else f'{name}.md'}" for name in stage.prompts]
@@ -302,7 +302,7 @@ class DeclaredGraph:
 
 
 def _require_section(params: Mapping[str, Any], stage: Stage) -> None:
-    """Check that params.yaml has the section that a stage fans out over, be it empty. Raises BadInput."""
+    """Raise BadInput if params.yaml lacks the section that a stage fans out over; it may be empty."""
     section: Any = params
     for name in stage.scope.over.split(".") if stage.scope.over else ():
         section = section.get(name) if isinstance(section, Mapping) else None
@@ -320,13 +320,13 @@ def _asks_systems(own: Declared) -> bool:
 
 
 def _name_read(read: str) -> str:
-    """Name the argument that a read file is: `${item.documents}` is whatever its field is called."""
+    """Return the argument name of a read file; for `${item.documents}`, the name of the field."""
     if read.startswith("${item."):
         return read.removeprefix("${item.").removesuffix("}")
     return name_argument(read)
 
 
 def _drop_covered(names: Iterable[str]) -> list[str]:
-    """Leave out parameters that another one of the list holds, and repeats."""
+    """Remove duplicates, and parameters that are inside another section of the list."""
     unique = list(dict.fromkeys(names))
     return [name for name in unique if not any(name.startswith(f"{other}.") for other in unique)]

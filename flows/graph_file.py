@@ -29,7 +29,7 @@ HEAD = """\
 # `benchloom stage NAME [KEY]` calls the function of that name in tasks/, for one entry of params.yaml.
 """
 SHOWN = ("metrics", "plots")
-"""Sections of dvc.yaml beside the stages that are written here: what DVC shows of the reports."""
+"""Sections of dvc.yaml besides `stages` that are generated: the report files that DVC shows."""
 OWN = "# Stages of your own stand below this line; `benchloom graph` leaves them as they are."
 
 
@@ -42,9 +42,9 @@ def write_graph(root: Path, params: Mapping[str, Any]) -> bool:
 
 
 def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
-    """Give dvc.yaml as it is and as it should be.
+    """Return the current text of dvc.yaml and the text that the declarations require.
 
-    Raises BadInput if the code cannot be placed, or `params` has a key that nothing reads.
+    Raises BadInput if the code cannot be analysed, or if `params` has a key that no stage reads.
     """
     from flows.sections import check_names, check_params, find_sections
 
@@ -61,7 +61,7 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
     try:
         check_entries(graph, params, blocks)
     except BadInput:
-        check_params(params, find_sections(graph))  # a model of the entry knows the key and its line
+        check_params(params, find_sections(graph))  # names the line if a model rejects the key
         raise
     own = split_own(before, graph)
     if taken := next((name for name in SHOWN if re.search(rf"^{name}:", own, re.MULTILINE)), None):
@@ -74,9 +74,10 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def require_graph(root: Path, params: Mapping[str, Any]) -> None:
-    """Check that dvc.yaml is what the flows declare, so that no stage runs with a dependency unnamed.
+    """Raise BadInput if dvc.yaml differs from the declarations, so that no dependency is missing in a run.
 
-    Asked again only where code, dvc.yaml or the names in params.yaml have changed. Raises BadInput.
+    The comparison runs only if code, dvc.yaml or the names in params.yaml have changed since the last
+    success.
     """
     if not is_declaring(root):
         return
@@ -93,7 +94,7 @@ def require_graph(root: Path, params: Mapping[str, Any]) -> None:
 
 
 def _fingerprint(root: Path, params: Mapping[str, Any]) -> str:
-    """Hash what dvc.yaml follows from: files by name, size and time of change, parameters by name."""
+    """Hash the inputs of dvc.yaml: size and modification time of files, and the names of parameters."""
     files = [root / DVC_YAML, *(file for room in ("flows", "tasks") for file in (root / room).rglob("*.*"))]
     stats = [
         (file.relative_to(root).as_posix(), file.stat()) for file in sorted(files) if file.suffix != ".pyc"
@@ -113,7 +114,7 @@ def list_keys(params: Mapping[str, object], above: str = "") -> list[str]:
 
 
 def describe_difference(before: str, after: str, name: str = DVC_YAML) -> str:
-    """Write the whole difference of a file as a unified diff."""
+    """Return the unified diff between two versions of a file."""
     lines = difflib.unified_diff(
         before.splitlines(keepends=True), after.splitlines(keepends=True), name, f"{name} as declared"
     )
@@ -123,7 +124,7 @@ def describe_difference(before: str, after: str, name: str = DVC_YAML) -> str:
 def render_graph(
     blocks: Mapping[str, Mapping[str, Any]], own: str, shown: Mapping[str, Sequence[Any]]
 ) -> str:
-    """Write dvc.yaml: declared blocks in the flows' order, then the user's own. shown: metrics and plots."""
+    """Return dvc.yaml's text: declared blocks in order, then the user's. shown: metrics and plots."""
     texts = [_render({name: block}) for name, block in blocks.items()]
     head = HEAD + "".join(_render({name: paths}) for name, paths in shown.items() if paths)
     body = "\n".join("".join(f"  {line}\n" for line in text.splitlines()) for text in texts)
@@ -137,9 +138,10 @@ def _render(data: Mapping[str, Any]) -> str:
 
 
 def split_own(text: str, graph: DeclaredGraph) -> str:
-    """Find a user's own blocks in dvc.yaml, word for word, wherever they stand.
+    """Return a user's own blocks of dvc.yaml, unchanged, from anywhere in the file.
 
-    A block whose command runs a stage of a declared paper is ours, and of an older declaration.
+    A block whose command runs a stage of a declared paper is not the user's: an older declaration generated
+    it.
     """
     lines = text.splitlines(keepends=True)
     start = next((place + 1 for place, line in enumerate(lines) if line.strip() == OWN), None)
@@ -162,7 +164,7 @@ def split_own(text: str, graph: DeclaredGraph) -> str:
 
 
 def _split_blocks(lines: Sequence[str]) -> list[tuple[str, list[str]]]:
-    """Split the lines below `stages:` into blocks by name, comments before a block with it."""
+    """Split the lines below `stages:` into blocks by name; comments belong to the block that follows."""
     blocks: list[tuple[str, list[str]]] = []
     inside, waiting = False, list[str]()
     for line in lines:
@@ -183,12 +185,12 @@ def _split_blocks(lines: Sequence[str]) -> list[tuple[str, list[str]]]:
 
 
 class IndentedDumper(yaml.SafeDumper):
-    """Indents lists below their key, as hand-written YAML does; keeps no anchors."""
+    """Indents lists below their key, as hand-written YAML does, and writes no anchors."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        """Indent lists too."""
+        """Indent lists, too."""
         return super().increase_indent(flow, False)
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Write what stands twice twice."""
+        """Write repeated values in full instead of as aliases."""
         return True

@@ -1,7 +1,7 @@
 """Run imports in a process with limits that can be killed, since the input is untrusted.
 
-`benchloom import` starts the same command line again. That process limits itself before it reads a source,
-and what it leaves behind where the system ended it is removed here.
+`benchloom import` starts the same command line again in a child process, which limits itself before it reads
+a source. If the operating system kills the child, its leftover files are removed here.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ from tasks.limits import STEP_S, limit_import
 from tasks.settings import Settings
 
 INSIDE = "BENCHLOOM_IMPORT"
-"""The environment variable that holds the process id of who started the process."""
+"""The environment variable that contains the process id of the parent."""
 SIZE = 50_000_000
-"""Bytes of a source that are read in the seconds of `ImportLimits`; larger ones have more."""
+"""Bytes of a source that the CPU seconds of `ImportLimits` allow for; larger sources get more time."""
 PATIENCE_S = 5.0
-"""Seconds that an import has to end after SIGINT, before SIGKILL."""
+"""Seconds after SIGINT before an import is killed by SIGKILL."""
 WATCH_S = 0.5
+"""Seconds between two checks that the parent process still runs."""
 ADVICE = "is it the file as published? If it is, raise run.importing.{} in params.yaml"
 ENDS = {
     signal.SIGXCPU: ("took too long without a record that could be kept", ADVICE.format("seconds")),
@@ -57,17 +58,20 @@ def is_inside() -> bool:
 
 
 def import_apart(words: Sequence[str]) -> int:
-    """Run a command line of `benchloom import` in a process of its own; return its exit code.
+    """Run a command line of `benchloom import` in a separate process; return its exit code.
 
-    Raises BadInput if the system ended it.
+    Raises BadInput if a signal ended the process.
     """
     with TemporaryDirectory(prefix="benchloom-import-") as scratch:
         environment = lead_child({INSIDE: str(os.getpid()), "TMPDIR": scratch})
-        process = subprocess.Popen([sys.executable, "-P", "-m", "flows.cli", *words], env=environment)  # noqa: S603 (our own module, no shell)
+        process = subprocess.Popen(  # noqa: S603 - our own module, no shell
+            [sys.executable, "-P", "-m", "flows.cli", *words], env=environment
+        )
         try:
             code = process.wait()
         except KeyboardInterrupt:
-            # A terminal interrupts both. The process removes its drafts; one that cannot is killed.
+            # A terminal sends SIGINT to both processes. The child removes its drafts; if it does not end, it
+            # is killed.
             code = _end(process)
     if code >= 0:
         return code
@@ -79,12 +83,12 @@ def import_apart(words: Sequence[str]) -> int:
 
 def remove_left(pid: int) -> None:
     """Remove the drafts of a process that was killed."""
-    with suppress(BadInput):  # not within a project
+    with suppress(BadInput):  # not in a project
         remove_drafts(find_project() / "data", pid)
 
 
 def explain_end(words: Sequence[str], number: int) -> BadInput:
-    """Make the error for an import that a signal ended."""
+    """Make the error for an import that was ended by a signal."""
     name = signal.Signals(number).name
     other = (f"was ended by {name}, as where memory runs out", ADVICE.format("memory_mb"))
     what, hint = ENDS.get(signal.Signals(number), other)
@@ -92,14 +96,14 @@ def explain_end(words: Sequence[str], number: int) -> BadInput:
 
 
 def limit_this_process(limits: ImportLimits, options: Iterable[Any]) -> None:
-    """Limit this process by the size of the sources that its options name, and end it with its parent."""
+    """Limit this process by the size of the sources in its options, and end it when its parent ends."""
     size = sum(measure(option) for option in options)
     limit_import(limits.memory_mb << 20, limits.seconds * max(1.0, size / SIZE))
     threading.Thread(target=_end_after, args=(int(os.environ[INSIDE]),), daemon=True).start()
 
 
 def measure(option: object) -> int:
-    """Measure the file or folder that an option of an importer names, in bytes; 0 for any other option."""
+    """Return the size in bytes of the file or folder that an importer's option names; 0 for other options."""
     if isinstance(option, list | tuple):
         return sum(map(measure, option))
     if not isinstance(option, str | Path):
@@ -108,7 +112,7 @@ def measure(option: object) -> int:
         path = Path(option)
         files = path.rglob("*") if path.is_dir() else [path]
         return sum(file.stat().st_size for file in files if file.is_file())
-    except (OSError, ValueError):  # an address, or no path of this system
+    except (OSError, ValueError):  # a URL, or not a valid path
         return 0
 
 

@@ -18,7 +18,7 @@ INSTALLED = "Import a source with an importer of an installed package (docs/plug
 
 
 def list_importers() -> dict[str, str]:
-    """Return importer name -> help text, without importing an importer's module."""
+    """Return importer name -> help text, without importing the importers' modules."""
     files = {
         name: folder / f"{to_module(name)}.py" for _, folder in list_homes() for name in list_own(folder)
     }
@@ -36,7 +36,7 @@ def read_help(path: Path) -> str:
 
 
 def list_homes() -> list[tuple[PluggedClasses[BaseImporter], Path]]:
-    """List the folders with importers: tasks/sources and each paper's folder."""
+    """List the folders that contain importers: tasks/sources and each paper's folder."""
     papers = {folder.parent.name for folder in Path(tasks.__path__[0]).glob("*/importers")}
     packages = [importlib.import_module(f"tasks.{paper}.importers") for paper in sorted(papers)]
     return [
@@ -49,7 +49,7 @@ def list_homes() -> list[tuple[PluggedClasses[BaseImporter], Path]]:
 def find_importer(name: str) -> tuple[type[BaseImporter], str]:
     """Return an importer's class, and its package or name for error messages.
 
-    Raises BadInput for an unknown name, or a name that an installed package uses as well.
+    Raises BadInput for an unknown name, or for a name that an installed package uses as well.
     """
     homes = list_homes()
     classes, folder = next((home for home in homes if name in list_own(home[1])), homes[0])

@@ -27,18 +27,19 @@ from tasks.sources.importer import PAGE, Importer, call
 
 TEXTS = ("kind", "title", "licence", "source")
 LIMITS = QueryLimits(timeout_s=60, bytes=100_000_000)
+"""Limits on each query that counts a database's rows: seconds, and bytes of the result."""
 
 
 def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = None) -> Imported:
-    """Run an importer: write its files and set its parameters. Raises BadInput, with nothing changed.
+    """Run an importer: write its files and set its parameters. On BadInput, nothing has changed.
 
-    engine: where steps run; None lets the importer's options choose.
+    `engine`: where steps run; None lets the importer's options choose.
     """
     with ExitStack() as stack:
         try:
             done = importer.bring_in(open_project(root, stack, engine))
         except (BenchloomError, OSError, ModuleNotFoundError):
-            raise  # a full disk, or an extra that is missing, is said by the command line
+            raise  # the command line reports a full disk or a missing extra
         except MemoryError as error:
             what = "needs more memory than it may have"
             raise BadInput(importer.where, what, hint=ADVICE.format("memory_mb")) from error
@@ -70,7 +71,7 @@ def open_project(root: Path, stack: ExitStack, engine: ShardEngine | None = None
 
 
 def look_at(file: Path | None) -> tuple[str, str]:
-    """Return a database's problem ('' if none) and its size. Opens it in the sandbox for untrusted SQL."""
+    """Return a database's problem ('' if none) and its size; opened in the sandbox for untrusted SQL."""
     if file is None:
         return "its SQLite file is missing", ""
     entry = DatabaseEntry(name=file.stem, file=file)
@@ -78,7 +79,10 @@ def look_at(file: Path | None) -> tuple[str, str]:
         tables = sorted({column.table for column in reflect(entry)})
         with SafeDatabase(entry, LIMITS) as safe:
             quoted = [table.replace('"', '""') for table in tables]
-            counts = [safe.query(f'SELECT COUNT(*) FROM "{table}"').rows[0][0] for table in quoted]  # noqa: S608
+            counts = [
+                safe.query(f'SELECT COUNT(*) FROM "{table}"').rows[0][0]  # noqa: S608 - names are quoted
+                for table in quoted
+            ]
     except BenchloomError as error:
         return " ".join(str(error).split()), ""
     rows = sum(int(str(count)) for count in counts)
@@ -88,7 +92,7 @@ def look_at(file: Path | None) -> tuple[str, str]:
 
 
 def keep(root: Path, path: Path) -> None:
-    """Move a person's file to the folder where runs keep replaced files."""
+    """Move a file written by a person to the folder where runs store replaced files."""
     kept = name_kept(root / KEPT / path)
     kept.parent.mkdir(parents=True, exist_ok=True)
     (root / path).rename(kept)
@@ -118,7 +122,7 @@ def say(line: str) -> None:
 def make_importer(kind: type[BaseImporter], where: str, options: Mapping[str, Any]) -> BaseImporter:
     """Return an importer with its options set. Raises BadInput for a class with missing attributes.
 
-    where: the importer's file or package, for error messages.
+    `where`: the importer's file or package, for error messages.
     """
     if issubclass(kind, Importer):
         check_dataset(kind, where)
@@ -129,7 +133,7 @@ def make_importer(kind: type[BaseImporter], where: str, options: Mapping[str, An
 
 def check_dataset(kind: type[Importer], where: str) -> None:
     """Raise BadInput for an importer class that does not describe its dataset."""
-    from tasks.streambench.environments.finding import list_kinds  # other importers do without the flow
+    from tasks.streambench.environments.finding import list_kinds  # only these importers need the flow
 
     for name in TEXTS:
         if not isinstance(getattr(kind, name, None), str) or not getattr(kind, name):

@@ -1,7 +1,7 @@
 """Record the source of each loaded module of `tasks`, so that a fingerprint describes the code that ran.
 
-Python takes compiled code from its cache where size and time (in whole seconds) are those of the source that
-was compiled. Here the source that is read is compiled, and its hash is kept.
+Python uses a cached compiled module if the size and modification time (in whole seconds) match the source, so
+it can miss a quick edit. This loader always compiles the source that it reads, and stores its hash.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ LOADED: dict[str, str] = {}
 
 
 class HashingLoader(SourceFileLoader):
-    """Loads a module from its source, always, and keeps the source's hash."""
+    """Always loads modules from source, and stores the hash of the source."""
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compile a module's source."""
+        """Compile a module's source and store its hash."""
         source = self.get_data(self.path)
         LOADED[os.path.realpath(self.path)] = hashlib.sha256(source).hexdigest()
         code: CodeType = self.source_to_code(source, self.path)
@@ -32,12 +32,12 @@ class HashingLoader(SourceFileLoader):
 
 
 class HashingFinder(MetaPathFinder):
-    """Finds the modules of `tasks` where Python does, for `HashingLoader` to load."""
+    """Finds the modules of `tasks` where Python finds them, and loads them by `HashingLoader`."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module; None where it is not of `tasks`, or has no source."""
+        """Find a module; return None if it is not in `tasks`, or has no source file."""
         if fullname.partition(".")[0] != PACKAGE:
             return None
         spec = PathFinder.find_spec(fullname, path, target)
@@ -48,7 +48,7 @@ class HashingFinder(MetaPathFinder):
 
 
 def watch_imports() -> None:
-    """Keep the hash of every module of `tasks` that is imported from now on, or was before."""
+    """Store the hashes of all modules of `tasks` that are already imported or will be imported."""
     sys.meta_path.insert(0, HashingFinder())
     for name, module in sys.modules.copy().items():
         file = getattr(module, "__file__", None)
@@ -57,12 +57,12 @@ def watch_imports() -> None:
 
 
 def is_loaded_otherwise(file: Path, digest: str) -> bool:
-    """Return whether this process runs another source than that of a hash."""
+    """Return whether this process runs a source of the file other than the one with the hash."""
     return LOADED.get(os.path.realpath(file), digest) != digest
 
 
 def hash_file(path: Path) -> str:
-    """SHA-256 of a file's bytes; a missing file has the hash `missing`."""
+    """Return the SHA-256 of a file's bytes; `missing` for a missing file."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:

@@ -70,7 +70,7 @@ LONGFORM = Flow(
         SET.stage("longform.contracts", reads=(SOURCES,), beside=True, out="contracts"),
         SET.stage("longform.statistics", out="statistics.json"),
         SET.stage("longform.set_page", beside=True, out="data/reports/longform-sets/${key}"),
-        # Agents (sections 3 and 4.1), and their judges (section 4.2)
+        # Run agents (sections 3 and 4.1) and their judges (section 4.2)
         EVALUATION.stage(
             "longform.interactions",
             prompts=(
@@ -84,7 +84,7 @@ LONGFORM = Flow(
             roles=("*",),
             drops=False,
         ),
-        # A system of the user's: judged by these for nights, by the stages below for `benchloom evaluate`
+        # A user's own system: nights judge it by these stages, `benchloom evaluate` by the stages below
         OWN.stage("longform.system_interactions", artifact="interactions", roles=("*",), drops=False),
         OWN.stage(
             "longform.system_verdicts",

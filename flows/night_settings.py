@@ -1,4 +1,4 @@
-"""Read `nightly` of params.yaml: which evaluations a night repeats, and when."""
+"""Read `nightly` of params.yaml: which evaluations a night repeats, and when nights run."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ from tasks.judging.nights import AlarmRule
 from tasks.settings import Settings, VariableName
 
 FOLDER = "data/nightly"
-"""Where a project's nights are told of; their artifacts are recorded on branches."""
+"""The folder for records of nights; the nights' artifacts are committed to branches."""
 BRANCH = "nightly/"
 CRON_FIELDS = 5
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""Valid labels of nights, which become names of branches and folders."""
 
 
 def check_cron(cron: str) -> str:
-    """Give a schedule back. Raises ValueError unless it has five fields and comes to pass."""
+    """Return a cron schedule unchanged. Raises ValueError unless it has five fields and can occur."""
     if len(cron.split()) != CRON_FIELDS:
         raise ValueError(
             f"{cron!r} needs five fields: minute, hour, day of the month, month, day of the week"
@@ -43,7 +44,7 @@ def check_cron(cron: str) -> str:
 
 
 def check_timezone(name: str) -> str:
-    """Give the name of a time zone back. Raises ValueError if there is none of that name."""
+    """Return the name of a time zone unchanged. Raises ValueError if the time zone does not exist."""
     if name not in available_timezones():
         raise ValueError(f"{name!r} is not a time zone: UTC, Europe/Berlin, ...")
     return name
@@ -53,36 +54,35 @@ class Webhook(Settings):
     """The receiver of alarms."""
 
     url_env: VariableName | None = None
-    """The environment variable with the address; null sends nothing."""
+    """The environment variable that contains the URL; null sends no alarms."""
 
 
 class Nightly(Settings):
-    """`nightly` in params.yaml."""
+    """`nightly` in params.yaml: which evaluations nights repeat, and when."""
 
     assessments: tuple[str, ...] = ()
-    """Entries to evaluate, by name (`films-weak`), or by full name if it is ambiguous
-    (`ragcheck.correctness.mtrag`)."""
+    """Entries to evaluate: names (`films-weak`) or full names if ambiguous (`ragcheck.correctness.mtrag`)."""
     baselines: bool = False
-    """Also repeat the baselines' calls; otherwise they come from the ledger."""
+    """Also repeat the baselines' calls; otherwise they are read from the ledger."""
     cron: Annotated[str, AfterValidator(check_cron)] = "0 3 * * *"
     """The schedule of `nightly serve` and of the deployment in prefect.yaml."""
     timezone: Annotated[str, AfterValidator(check_timezone)] = "UTC"
     """The time zone of the schedule, by its IANA name: `Europe/Berlin`."""
     alarm: AlarmRule = AlarmRule()
     subset: NightSubset | None = None
-    """How nights ask a part of the items; null asks all of them every night."""
+    """The selection of a part of the items for each night; null asks all items every night."""
     webhook: Webhook = Webhook()
 
 
 def describe_schedule(nightly: Nightly, now: datetime) -> str:
-    """Say when nights run, and when the next one does."""
+    """Return a text with the schedule of nights and the time of the next night."""
     following = next(CronSim(nightly.cron, now.astimezone(ZoneInfo(nightly.timezone))))
     return f"{nightly.cron!r}, {nightly.timezone} (next {following:%a %d %b %Y, %H:%M})"
 
 
 @dataclass(frozen=True)
 class EvaluatedEntry:
-    """An entry that evaluates systems. name: as `nightly` names it; key: in its scope's section."""
+    """An entry that evaluates systems. name: its name in `nightly`. key: its key in the scope's section."""
 
     name: str
     scope: Scope
@@ -90,7 +90,7 @@ class EvaluatedEntry:
 
 
 def read_nightly(params: Mapping[str, object]) -> Nightly:
-    """Read `nightly` of params.yaml. Raises BadInput if it names no entry."""
+    """Read `nightly` of params.yaml. Raises BadInput if it lists no entries, or an unknown one."""
     nightly = parse_section(params, "nightly", Nightly)
     if not nightly.assessments:
         there = ", ".join(list_evaluations(params)) or "none yet"
@@ -109,7 +109,7 @@ def list_evaluations(params: Mapping[str, object]) -> list[str]:
 
 
 def find_evaluation(params: Mapping[str, object], name: str) -> EvaluatedEntry:
-    """Find the entry of a name. Raises BadInput if there is none, or more than one."""
+    """Find the entry with a name. Raises BadInput unless exactly one entry matches."""
     found = [
         EvaluatedEntry(name, scope, str(key))
         for scope in list_evaluating()
@@ -124,7 +124,7 @@ def find_evaluation(params: Mapping[str, object], name: str) -> EvaluatedEntry:
 
 
 def require_label(label: str) -> str:
-    """Give a label back if it can name a night, and its branch. Raises BadInput."""
+    """Return a label that can name a night and its branch. Raises BadInput for other labels."""
     if not LABEL.fullmatch(label) or ".." in label or label.endswith((".", ".lock")):
         raise BadInput(f"--as-of {label}", "is not a label: letters, digits, dots, dashes, 64 at most")
     return label

@@ -27,7 +27,7 @@ WANTED = {
     "list_type": "a list", "mapping_type": "a mapping", "model_type": "a mapping", "path_type": "a path",
     "set_type": "a list", "string_type": "text", "tuple_type": "a list",
 }  # fmt: skip
-"""pydantic's types of errors -> what was wanted."""
+"""Error type of pydantic -> the expected kind of value."""
 BOUNDS = {
     "greater_than": "must be more than {gt}", "greater_than_equal": "must be at least {ge}",
     "less_than": "must be less than {lt}", "less_than_equal": "must be at most {le}",
@@ -41,9 +41,9 @@ BOUNDS = {
 
 
 class Parameters(dict[str, Any]):
-    """The parameters, with the file that they were read from, and that file's bytes.
+    """The parameters, with the file that they were read from, and the file's bytes.
 
-    written: what stands in the file, without the values of presets; by default, all of the content.
+    `written`: the content of the file without values filled in from presets; by default all of the content.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Parameters(dict[str, Any]):
         self.written = content if written is None else written
 
     def is_current(self) -> bool:
-        """Return whether the file still has the very bytes that were read."""
+        """Return whether the file still contains the bytes that were read."""
         try:
             return self.path is not None and self.path.read_bytes() == self.text
         except OSError:
@@ -71,7 +71,7 @@ yaml.SafeDumper.add_representer(Parameters, yaml.SafeDumper.represent_dict)
 def validate(
     hint: Any, value: object, keys: Sequence[str], params: Mapping[str, object] | None = None
 ) -> Any:
-    """Validate a part of params.yaml by an annotation. keys: its path in the file.
+    """Validate a part of params.yaml against an annotation. keys: its path in the file.
 
     Raises BadInput that names the parameter, the problem, and the line if `params` has a file. The message
     never contains the value, which may be a secret.
@@ -80,7 +80,7 @@ def validate(
         return TypeAdapter(hint).validate_python(value)
     except ValidationError as error:
         errors = error.errors(include_url=False)
-    # A misspelt key is also a missing one: the misspelling says more.
+    # A misspelt key also causes an error for a missing key; the misspelling is more helpful.
     first = next((error for error in errors if error["type"] == "extra_forbidden"), errors[0])
     place, model = follow(hint, first["loc"])
     words, suggestion = describe(first, model)
@@ -96,7 +96,7 @@ def refuse(params: Mapping[str, object] | None, keys: Sequence[str], words: str,
 
 
 def describe(error: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, str]:
-    """Describe a validation error and what may have been meant. model: whose key is wrong, if known."""
+    """Return a validation error in words, and a suggestion. model: the model of an unknown key, if known."""
     kind, context = error["type"], error.get("ctx", {})
     if kind == "missing":
         return "is missing", ""
@@ -127,7 +127,7 @@ def suggest(written: str, known: Sequence[str]) -> str:
 
 
 def follow(hint: Any, location: Sequence[int | str]) -> tuple[list[str], type[BaseModel] | None]:
-    """Follow an error's location through annotations; return the keys in the file, and the last one's model.
+    """Return the keys of an error's location in the file, and the model of the last key.
 
     pydantic's location also names the chosen member of a union, which is not a key of the file.
     """
@@ -147,7 +147,7 @@ def follow(hint: Any, location: Sequence[int | str]) -> tuple[list[str], type[Ba
 
 
 def find_next(options: Sequence[Any], step: int | str) -> tuple[type[BaseModel] | None, Any]:
-    """Find the model that a step is a key of, and the annotation of the value there."""
+    """Find the model that has a step as a field, and the annotation of the value there."""
     for option in options:
         if isinstance(option, type) and issubclass(option, BaseModel):
             field = option.model_fields.get(str(step))
@@ -170,7 +170,7 @@ def list_options(hint: Any) -> list[Any]:
 
 
 def is_chosen(option: Any, step: int | str) -> bool:
-    """Return whether a step of a location names a chosen member of a union, by its class or its tag."""
+    """Return whether a location's step names this member of a union, by its class or its tag."""
     if not (isinstance(option, type) and issubclass(option, BaseModel)):
         return False
     annotations = [field.annotation for field in option.model_fields.values()]
@@ -181,7 +181,7 @@ def is_chosen(option: Any, step: int | str) -> bool:
 
 
 def find_line(path: Path, keys: Sequence[str]) -> int | None:
-    """Find the line of a parameter, or of the nearest existing one above it; None if there is none."""
+    """Return the line of a parameter or of its nearest existing parent; None if there is none."""
     try:
         node = compose_yaml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError):

@@ -1,6 +1,6 @@
-"""Parse params.yaml, with errors that name the line.
+"""Parse params.yaml with errors that name the line, and edit single values in its text.
 
-One value can be written into the text of a YAML file: every other character stays as it is.
+An edit leaves every other character of the file unchanged.
 """
 
 from __future__ import annotations
@@ -18,24 +18,28 @@ from flows.yaml_nodes import DEEPEST, TooDeep, compose_yaml
 from tasks.errors import BadInput
 
 MOST_BYTES = 4 * 1024 * 1024
+"""Maximum size of params.yaml."""
 MOST_NODES = 100_000
-"""Values of the whole file once its aliases are written out."""
+"""Maximum number of values in the file after aliases are expanded."""
 NAME = re.compile(r"\w[\w-]{0,79}")
-"""Names of entries that stages run for: they become folders, and words of commands."""
+"""Names of entries: they become folders and command line arguments."""
 NEAR = 0.85
-"""How alike, of 1, a section may not be to one of ours: misspelt, it would silently have no effect."""
+"""Similarity (0 to 1) from which an unknown section counts as misspelt, since it would have no effect."""
 QUOTE = "a name is text: put it in quotes"
 
 
 def parse_params(
     content: bytes, path: Path, named: Collection[str], sections: Collection[str]
 ) -> dict[str, object]:
-    """Parse params.yaml.
+    """Parse params.yaml into nested mappings.
 
-    named: the sections, by dotted name, whose keys are entries that stages run for. sections: those that
-    hold settings of ours. Raises BadInput, with the line where there is one, for anything but a YAML mapping
-    of text keys, for aliases that grow beyond bounds, for a blank section, for a section that is spelt nearly
-    as one of ours, and for an entry whose name is none.
+    `named`: dotted names of the sections whose keys are entries for which stages run. `sections`: names of
+    Benchloom's own sections. Raises BadInput, with the line if known, in these cases:
+    - the file is not a YAML mapping with text keys.
+    - aliases expand beyond the limit.
+    - a section is blank.
+    - the name of an unknown section is similar to one of Benchloom's sections.
+    - an entry has an invalid name.
     """
     if len(content) > MOST_BYTES:
         raise BadInput(path, f"is larger than {MOST_BYTES // 1024**2} MiB")
@@ -56,21 +60,21 @@ def parse_params(
     except yaml.MarkedYAMLError as error:
         at = error.problem_mark.line + 1 if error.problem_mark else None
         raise BadInput(path, f"is not valid YAML: {str(error.problem)[:200]}", line=at) from error
-    except yaml.YAMLError as error:  # a character that YAML does not allow
+    except yaml.YAMLError as error:  # a character that is not allowed in YAML
         raise BadInput(path, f"is not valid YAML: {str(error).splitlines()[0]}") from error
     except (
         RecursionError,
         ValueError,
         OverflowError,
         AttributeError,
-    ) as error:  # too deep; no date, no number
+    ) as error:  # nested too deeply, or an invalid date or number
         raise BadInput(path, f"cannot be read: {type(error).__name__}: {str(error)[:80]}") from error
     check_sections(root, path, named, sections)
     return data
 
 
 def check_nodes(root: yaml.MappingNode, path: Path) -> None:
-    """Hold that keys are text and stand once, and that the file is no larger than a person would write it."""
+    """Check that keys are unique texts, and that depth and number of values are within limits."""
     sizes: dict[int, int] = {}
 
     def count(node: yaml.Node, above: tuple[int, ...]) -> int:
@@ -105,7 +109,7 @@ def check_nodes(root: yaml.MappingNode, path: Path) -> None:
 def check_sections(
     root: yaml.MappingNode, path: Path, named: Collection[str], sections: Collection[str]
 ) -> None:
-    """Check that no section is blank or misspelt, and that entries of `named` ones have names of use."""
+    """Check that sections are neither blank nor misspelt, and that entries of `named` have valid names."""
     for key, value in root.value:
         near = difflib.get_close_matches(key.value, sections, n=1, cutoff=NEAR)
         if near and key.value not in sections:
@@ -133,12 +137,12 @@ def check_sections(
 
 
 def is_blank(node: yaml.Node) -> bool:
-    """Return whether a value is null, or not there."""
+    """Return whether a value is null or missing."""
     return isinstance(node, yaml.ScalarNode) and node.tag == "tag:yaml.org,2002:null"
 
 
 def describe_tag(node: yaml.Node) -> str:
-    """Describe what a key is that is not text."""
+    """Describe the type of a key that is not text."""
     kinds: Mapping[str, str] = {
         "int": "a number", "float": "a number", "bool": "true or false", "null": "blank",
         "timestamp": "a date", "map": "a mapping", "seq": "a list",
@@ -147,11 +151,11 @@ def describe_tag(node: yaml.Node) -> str:
 
 
 def write_value(text: str, keys: Sequence[str], written: str) -> str:
-    """Write a value under the keys of a mapping: in place of the old one, or as a new last key.
+    """Replace the value under the keys of a mapping, or add it as a new last key; return the new text.
 
-    written: the value as YAML. It stands in the file as it is where that is possible, else in flow style, on
-    one line. Keys that are missing on the way are made. Raises BadInput if the file's text cannot say so:
-    a value that an alias or a merge shares with others.
+    `written`: the value as YAML. The text is inserted unchanged if possible, else in flow style on one line.
+    Missing parent keys are created. Raises BadInput if the value is shared by an alias or a merge, so that
+    the text cannot express the edit.
     """
     value = yaml.safe_load(written)
     wanted = put_value(yaml.safe_load(text), keys, value)
@@ -170,7 +174,7 @@ def write_value(text: str, keys: Sequence[str], written: str) -> str:
 def list_changes(
     data: object, keys: tuple[str, ...], value: object
 ) -> Iterator[tuple[tuple[str, ...], object]]:
-    """List what must be written for a value to stand under `keys` of nested mappings: as little as can be."""
+    """Yield the smallest set of writes (keys, value) that sets a value under `keys` of nested mappings."""
     there = data
     for key in keys:
         there = there.get(key) if isinstance(there, Mapping) else None
@@ -183,14 +187,14 @@ def list_changes(
 
 
 def put_value(data: Any, keys: Sequence[str], value: object) -> dict[str, Any]:
-    """Return nested mappings with a value under the keys; nothing of them is shared with `data`."""
+    """Return nested mappings with a value under the keys, without changing `data`."""
     first, *rest = keys
     there = dict(data) if isinstance(data, Mapping) else {}
     return {**there, first: put_value(there.get(first), rest, value) if rest else value}
 
 
 def replace_value(text: str, keys: Sequence[str], written: str) -> str:
-    """Write a value's text in place of the old one. The result may be no YAML, or say something else."""
+    """Replace the text of a value. The result may be invalid YAML or have another meaning."""
     node: Any = compose_yaml(text)
     for depth, key in enumerate(keys):
         pairs = node.value if isinstance(node, yaml.MappingNode) else []
@@ -207,16 +211,16 @@ def replace_value(text: str, keys: Sequence[str], written: str) -> str:
 
 
 def nest_text(keys: Sequence[str], written: str) -> str:
-    """Write `a: {b: value}` of the keys a, b."""
+    """Return the text `a: {b: value}` for the keys a, b."""
     first, *rest = keys
     return f"{dump_flow(first)}: {f'{{{nest_text(rest, written)}}}' if rest else written}"
 
 
 def replace_node(text: str, key: yaml.Node, node: yaml.Node, written: str) -> str:
-    """Write a text in place of a key's value."""
+    """Replace the text of a key's value."""
     start, end = node.start_mark.index, find_end(text, node)
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
-        # It begins on a line below its key, and what stands between is a comment.
+        # The value begins on a line below its key; the text between them is a comment.
         colon = text.index(":", key.end_mark.index) + 1
         return f"{text[:colon]} {written}{text[colon:start].rstrip()}{text[end:]}"
     space = "" if text[start - 1 : start].isspace() else " "
@@ -224,7 +228,7 @@ def replace_node(text: str, key: yaml.Node, node: yaml.Node, written: str) -> st
 
 
 def insert_pair(text: str, node: yaml.Node, pair: str) -> str:
-    """Write a new last pair into a mapping: behind the last one within braces, else on a line of its own."""
+    """Insert a new last pair into a mapping: inside the braces of flow style, else on a new line."""
     pairs = node.value
     end = find_end(text, pairs[-1][1]) if pairs else node.end_mark.index - 1
     if node.flow_style:  # type: ignore[attr-defined]
@@ -237,7 +241,7 @@ def insert_pair(text: str, node: yaml.Node, pair: str) -> str:
 
 
 def find_end(text: str, node: yaml.Node) -> int:
-    """Find where a value's text ends: a block's mark lies behind the blanks and comments that follow it."""
+    """Find the end of a value's text: the end mark of a block is after trailing blanks and comments."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         return max(find_end(text, part) for part in list_parts(node))
     start, end = node.start_mark.index, node.end_mark.index
@@ -246,14 +250,14 @@ def find_end(text: str, node: yaml.Node) -> int:
 
 
 def list_parts(node: yaml.CollectionNode) -> Iterator[yaml.Node]:
-    """List the keys and values of a mapping, or the items of a sequence."""
+    """Yield the keys and values of a mapping, or the items of a sequence."""
     for part in node.value:
         yield from part if isinstance(part, tuple) else (part,)
 
 
 def dump_flow(value: object) -> str:
-    """Write a value as YAML on one line, such that it may stand within braces, too."""
-    # As a list's only item: by itself, a text with a comma would have no quotes.
+    """Return a value as YAML on one line that is also valid inside braces."""
+    # Dump the value as the only item of a list: a bare text with a comma would not be quoted.
     text = yaml.safe_dump(
         [value], default_flow_style=True, width=float("inf"), sort_keys=False, allow_unicode=True
     )

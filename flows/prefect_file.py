@@ -1,6 +1,6 @@
-"""Write prefect.yaml: the deployment of nights from `nightly` in params.yaml, then a user's own deployments.
+"""Write prefect.yaml: the deployment of nights from `nightly` in params.yaml, then the user's deployments.
 
-It is the one declaration: `benchloom nightly deploy` and `prefect deploy --all` both register what it says.
+`benchloom nightly deploy` and `prefect deploy --all` both register the deployment from this file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OWN = "# Deployments of your own stand below this line; `benchloom graph` leaves
 
 
 def compare_deployments(root: Path, params: Mapping[str, object]) -> tuple[str, str]:
-    """Give prefect.yaml as it is and as it should be. Raises BadInput for a bad `nightly`."""
+    """Return the current and the required text of prefect.yaml. Raises BadInput for an invalid `nightly`."""
     path = root / PREFECT_YAML
     before = path.read_text(encoding="utf-8") if path.is_file() else ""
     text = yaml.dump(
@@ -39,7 +39,7 @@ def compare_deployments(root: Path, params: Mapping[str, object]) -> tuple[str, 
 
 
 def describe_nights(nightly: Nightly) -> dict[str, Any]:
-    """Describe the deployment of nights as prefect.yaml does; with nothing to ask, its schedule rests."""
+    """Return the deployment of nights for prefect.yaml; the schedule is inactive without assessments."""
     active = bool(nightly.assessments)
     return {
         "name": DEPLOYMENT,

@@ -1,8 +1,8 @@
 """Presets: named sets of default values for parameters that params.yaml does not set.
 
-`longform: {preset: paper}` in params.yaml selects a column of the table in tasks/presets.yaml.
-A value in params.yaml always wins. A stage depends on the selected cell of each line about its parameters, so
-DVC sees a switch as a change of these values, and of nothing else.
+`longform: {preset: paper}` in params.yaml selects a column of the table in tasks/presets.yaml. A value in
+params.yaml always takes precedence. A stage depends on the selected cell of each table line about its
+parameters, so DVC sees a change of preset only as a change of these values.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from flows.parameters import refuse, suggest
 from tasks.errors import BadInput
 
 TABLE = "tasks/presets.yaml"
-"""The table, as dvc.yaml names it."""
+"""The path of the table, as in dvc.yaml."""
 KEY = "preset"
 """The key of a flow's section that names its preset."""
 DEFAULT = "sample"
 PRESETS = (DEFAULT, "paper")
 SOURCE = "section"
 EACH = "each"
-"""Stands in the table for every entry of a mapping whose keys are names."""
+"""Placeholder in the table for every entry of a mapping whose keys are names."""
 TEMPLATE = re.compile(r"\$\{[^}]*\}")
-"""A name that dvc.yaml fills in, such as `${key}`."""
+"""A placeholder that dvc.yaml fills in, such as `${key}`."""
 
 
 @dataclass(frozen=True)
 class PresetLine:
-    """A line of the table: a parameter, its value under each preset, and where the paper says so."""
+    """A line of the table: a parameter, its value under each preset, and the paper's section."""
 
     flow: str
     keys: tuple[str, ...]
-    """The parameter's place below the flow's section; EACH stands for every name."""
+    """The parameter's keys below the flow's section; EACH matches every name."""
     values: Mapping[str, Any]
-    """Preset -> value; without DEFAULT where the line fills in nothing."""
+    """Preset -> value; without DEFAULT if the line only documents the paper's value."""
     section: str
 
     @property
     def fills(self) -> bool:
-        """Return whether the line fills in the parameter; otherwise the code's default is the paper's."""
+        """Whether the line fills in the parameter; otherwise the code's default is the paper's value."""
         return DEFAULT in self.values
 
     def name_cell(self, preset: str) -> str:
@@ -55,7 +55,7 @@ class PresetLine:
 
 @dataclass(frozen=True)
 class Override:
-    """A value in params.yaml that differs from what the selected preset says."""
+    """A value in params.yaml that differs from the value of the selected preset."""
 
     name: str
     written: Any
@@ -63,7 +63,7 @@ class Override:
     section: str
 
     def describe(self) -> str:
-        """Write it for people: `longform.interactions.queries: 5 (paper: 16, section 4.1)`."""
+        """Return a text such as `longform.interactions.queries: 5, not 16 (section 4.1)`."""
         return f"{self.name}: {_show(self.written)}, not {_show(self.preset)} ({self.section})"
 
 
@@ -76,7 +76,7 @@ class ChosenPreset:
     overrides: tuple[Override, ...]
 
     def describe(self) -> str:
-        """Write it for people, in one line for the preset and one for each override."""
+        """Return a text with one line for the preset and one line for each override."""
         count = len(self.overrides)
         kept = f"; params.yaml sets {count} other value{'s' if count > 1 else ''}:" if count else ""
         head = f"{self.flow}: preset {self.preset}{kept}"
@@ -85,9 +85,9 @@ class ChosenPreset:
 
 @cache
 def list_lines() -> tuple[PresetLine, ...]:
-    """Return the lines of the table; none in a project without one.
+    """Return the lines of the table; an empty tuple in a project without a table.
 
-    Raises BadInput for a line without the values that it must have.
+    Raises BadInput for a line without the required values.
     """
     path = Path(__file__).parents[1] / TABLE
     if not path.is_file():
@@ -115,7 +115,7 @@ def list_preset_flows() -> tuple[str, ...]:
 
 
 def find_preset(params: Mapping[str, Any], flow: str) -> str:
-    """Return the name of a flow's preset. Raises BadInput for a name that is not a preset."""
+    """Return the name of a flow's preset. Raises BadInput for an unknown name."""
     part = params.get(flow)
     name = part.get(KEY, DEFAULT) if isinstance(part, Mapping) else DEFAULT
     if name in PRESETS:
@@ -125,11 +125,11 @@ def find_preset(params: Mapping[str, Any], flow: str) -> str:
 
 
 def fill_presets(params: Mapping[str, Any], flows: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the parameters with the presets' values where params.yaml gives none.
+    """Return the parameters with the presets' values for everything that params.yaml does not set.
 
-    flows: names of all flows, to say which of them has no presets. A value is filled in where params.yaml has
-    the mapping that it belongs to. Raises BadInput for an unknown preset, for one of a flow without presets,
-    and for a preset that stands under no flow.
+    `flows`: names of all flows, to report a flow without presets. A value is filled in only if params.yaml
+    has the mapping that contains it. Raises BadInput for an unknown preset, for a preset of a flow without
+    presets, and for a preset outside of a flow's section.
     """
     known = list_preset_flows()
     if KEY in params and known:
@@ -150,7 +150,7 @@ def fill_presets(params: Mapping[str, Any], flows: Iterable[str] = ()) -> dict[s
 
 
 def _fill(part: Any, keys: tuple[str, ...], value: Any) -> Any:
-    """Return nested mappings with a value under the keys, where the mapping is there and the value is not."""
+    """Return nested mappings with a value under the keys, if the parent mapping exists without the value."""
     first, *rest = keys
     if not isinstance(part, Mapping):
         return part
@@ -161,9 +161,9 @@ def _fill(part: Any, keys: tuple[str, ...], value: Any) -> Any:
 
 
 def list_chosen(params: Mapping[str, Any], flows: Iterable[str]) -> list[ChosenPreset]:
-    """Return the presets of flows other than the default, with what params.yaml sets otherwise.
+    """Return the flows' presets other than the default, with the values that params.yaml overrides.
 
-    params: what stands in params.yaml, before the presets' values were filled in.
+    `params`: the content of params.yaml, before the presets' values were filled in.
     """
     chosen = []
     for flow in list_preset_flows():
@@ -184,7 +184,7 @@ def _find_overrides(params: Mapping[str, Any], line: PresetLine, preset: str) ->
 def _find_written(
     part: Any, above: tuple[str, ...], keys: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the values that stand in params.yaml for a line, each with its place."""
+    """Yield the values in params.yaml that a line of the table refers to, with their dotted keys."""
     if not keys:
         yield above, part
         return
@@ -196,10 +196,10 @@ def _find_written(
 
 
 def list_cells(params: Mapping[str, Any], names: Iterable[str]) -> list[str]:
-    """Return the table's cells that a stage depends on, as DVC's names.
+    """Return the table cells that a stage depends on, as DVC names them.
 
-    names: sections of params.yaml that the stage reads, such as `longform.sets.${key}`. A cell is named by
-    the switch in params.yaml, so that DVC itself selects it.
+    `names`: sections of params.yaml that the stage reads, such as `longform.sets.${key}`. If params.yaml sets
+    the preset, the cell's name refers to that setting, so that DVC itself selects the cell.
     """
     read = [tuple(TEMPLATE.sub(EACH, name).split(".")) for name in names]
     cells = []
@@ -212,7 +212,7 @@ def list_cells(params: Mapping[str, Any], names: Iterable[str]) -> list[str]:
 
 
 def _overlaps(section: tuple[str, ...], keys: tuple[str, ...]) -> bool:
-    """Return whether one of two places contains the other; EACH stands for any name."""
+    """Return whether one of two places contains the other; EACH matches any name."""
     return all(part == other or EACH in (part, other) for part, other in zip(section, keys, strict=False))
 
 

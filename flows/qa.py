@@ -1,4 +1,4 @@
-"""qa: questions of a user's own, from a table of questions and answers; no database, no documents."""
+"""qa: the user's own table of questions and answers, without a database or documents."""
 
 from __future__ import annotations
 

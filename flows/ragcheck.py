@@ -1,4 +1,4 @@
-"""ragcheck: how right a RAG's answers are, and how it holds up when it is asked on (paper 004)."""
+"""ragcheck: how correct a RAG system's answers are, also when it is asked further questions (paper 004)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ RAGCHECK = Flow(
             settings=("judging.thresholds",),
             out="data/reports/ragcheck/${key}-correctness",
         ),
-        # Part II: conversations that seek the reference answer (section 3)
+        # Part II: conversations that try to reach the reference answer (section 3)
         CONTINUITY.stage(
             "ragcheck.conversations",
             prompts=("grade", "compose", "finish", "ask_further"),

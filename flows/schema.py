@@ -1,7 +1,7 @@
 """Generate params.schema.json, a JSON Schema of params.yaml for editors, from the models that validate it.
 
-It is of draft 7, which editors support best, and does not include the models' validators (such as that a
-database needs a file or a url).
+The schema uses draft 7, which editors support best. The schema does not include checks by the models'
+validators, for example that a database needs a file or a URL.
 """
 
 from __future__ import annotations
@@ -29,12 +29,15 @@ HEAD = {
     "title": "The parameters of a Benchloom project",
 }
 KEYS: Mapping[type[BaseModel], str] = {DatabaseEntry: "name"}
-"""Fields that are the key of an entry, and are not written into it."""
+"""Fields whose value is the key of an entry, so they are not written into the entry."""
 CLOSED = "additionalProperties"
 
 
 def compare_schema(root: Path) -> tuple[str, str]:
-    """Return params.schema.json as it is and as it should be. Raises BadInput if a stage cannot be read."""
+    """Return the current and the required text of params.schema.json.
+
+    Raises BadInput if a stage cannot be imported.
+    """
     path = root / SCHEMA
     before = path.read_text(encoding="utf-8") if path.is_file() else ""
     schema = make_schema(DeclaredGraph(root))
@@ -42,7 +45,7 @@ def compare_schema(root: Path) -> tuple[str, str]:
 
 
 def make_schema(graph: DeclaredGraph) -> dict[str, Any]:
-    """Generate the schema of params.yaml. Undeclared sections are allowed: they are the user's own."""
+    """Generate the schema of params.yaml. Undeclared sections are allowed, since users may add their own."""
     sections = find_sections(graph)
     found, shared = TypeAdapter.json_schemas(
         [(name, "validation", TypeAdapter(hint)) for name, hint in sections.items()],
@@ -55,10 +58,10 @@ def make_schema(graph: DeclaredGraph) -> dict[str, Any]:
 
 
 class DescribedSchema(GenerateJsonSchema):
-    """Generates descriptions from the docstrings below fields, and no titles."""
+    """Generates field descriptions from the docstrings below fields, and omits titles."""
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
-        """Describe a model's fields."""
+        """Return a model's schema with descriptions of its fields."""
         made = super().model_schema(schema)
         model = schema["cls"]
         made.pop("title", None)
@@ -77,7 +80,7 @@ class DescribedSchema(GenerateJsonSchema):
 def _nest(
     schemas: Mapping[str, Any], required: Sequence[str], titles: Mapping[str, str], above: str = ""
 ) -> dict[str, Any]:
-    """Nest schemas by their dotted names, as the sections are."""
+    """Nest schemas by the parts of their dotted names."""
     names = [name.removeprefix(above) for name in schemas if name.startswith(above)]
     needed = [name.removeprefix(above) for name in required if name.startswith(above)]
     properties = {}
@@ -91,7 +94,7 @@ def _nest(
 
 
 def _simplify(schema: Any) -> Any:
-    """Simplify a schema for editors: `type: [integer, null]`, and tuples in keywords of draft 7."""
+    """Simplify a schema for editors: nullable types become `type: [integer, null]`, tuples use draft 7."""
     if isinstance(schema, list):
         return [_simplify(part) for part in schema]
     if not isinstance(schema, dict):
@@ -114,7 +117,7 @@ def _is_plain(schema: Mapping[str, Any]) -> bool:
 
 
 def _read_docs(model: type[BaseModel]) -> dict[str, str]:
-    """Read the docstrings below the fields of a model and its bases: name -> text in one line."""
+    """Read the docstrings below the fields of a model and its bases: name -> text on one line."""
     found: dict[str, str] = {}
     for base in reversed(model.__mro__):
         if issubclass(base, BaseModel) and base is not BaseModel:

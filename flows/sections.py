@@ -42,11 +42,13 @@ class NightLabel(Settings):
 
 
 class EvaluationSection(NightLabel):
-    """The night of an evaluation. Each night asks systems, judges and canaries again."""
+    """The night of an evaluation. Each night calls systems, judges and canaries again."""
 
     items: dict[str, tuple[str, ...]] | None = None
-    """Full name of an entry (`assessments.films-good`) -> ids of the items to ask. A night of a part of the
-    items sets it in its own working tree."""
+    """Full name of an entry (`assessments.films-good`) -> ids of the items to ask.
+
+    Set by a night that asks a part of the items, in its own working tree.
+    """
 
 
 class BaselineNight(NightLabel):
@@ -62,7 +64,7 @@ class RunSettings(ModelRun):
     importing: ImportLimits = ImportLimits()
     openlineage: Destination = Destination()
     hooks: dict[str, dict[str, Any] | None] = Field(default_factory=dict)
-    """Hook at the end of stages and runs -> its options (docs/plugs.md)."""
+    """Name of a hook, which runs after stages and runs -> its options (docs/plugs.md)."""
 
 
 SCHEMA = "params.schema.json"
@@ -85,14 +87,14 @@ HOUSE: Mapping[str, object] = {
     "run": RunSettings,
     "systems": dict[str, SystemEntry],
 }
-"""Sections that are no stage's and no flow's own: dotted name -> what validates them."""
+"""Sections that belong to no stage and no flow: dotted name -> the annotation that validates them."""
 
 
 def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) -> dict[str, Any]:
     """Return the annotation that validates each section, by dotted name, read from the stages' signatures.
 
-    stages: the names of the only stages to import, with those whose parameters they read; None for all.
-    Raises BadInput if a stage cannot be imported, or reads a section without a known model.
+    `stages`: names of the only stages to import, along with stages whose parameters they read; None imports
+    all. Raises BadInput if a stage cannot be imported, or reads a section without a known model.
     """
     sections = {**HOUSE, **dict.fromkeys(_list_preset_keys(graph), PresetName)}
     for flow in graph.flows:
@@ -100,7 +102,7 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
     declared = [
         declaration for name, declaration in graph.declared.items() if stages is None or name in stages
     ]
-    # A stage may read the parameters, or the entries, of others, which then validate them.
+    # A stage may read parameters or entries of other stages; these other stages then validate them.
     read = {f"{name}." for declaration in declared for name in declaration.stage.settings}
     others = [
         declaration
@@ -117,7 +119,8 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
             entries = GenericAlias(dict, (str, hints["entry"]))
             if sections.setdefault(over, entries) != entries:
                 raise declaration.refuse(f"takes another type of `entry` than other stages over {over}")
-    # Of all stages: one may read entries that only stages which do not run now fan out over.
+    # Include all stages: a stage may read entries of a section that only stages outside this run fan out
+    # over.
     for declaration in graph.declared.values():
         if declaration.stage.scope.over:
             sections.setdefault(declaration.stage.scope.over, dict[str, Any])
@@ -131,7 +134,7 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
 
 
 def list_required(graph: DeclaredGraph) -> list[str]:
-    """List the sections that must exist, even if empty: those that stages fan out over."""
+    """List the sections over which stages fan out; these must exist in params.yaml, even if empty."""
     scopes = [declaration.stage.scope for declaration in graph.declared.values()]
     return sorted({scope.over for scope in scopes if scope.over and not scope.when})
 
@@ -147,9 +150,10 @@ def check_params(params: Mapping[str, object], sections: Mapping[str, object]) -
 
 
 def check_refused(root: Path, params: Mapping[str, object], nodes: Sequence[Node]) -> None:
-    """Validate what nodes read of the values that the schema for editors refuses. Raises BadInput.
+    """Validate the values that nodes read and that params.schema.json rejects.
 
-    This finds most errors before it is known what is stale, and imports the stages concerned alone.
+    The check finds most errors before the stale stages are determined, and imports only the stages concerned.
+    Raises BadInput for an invalid value.
     """
     refused = list_refused(root, params) if is_declaring(root) else []
     first = [node for node in nodes if any(_is_read(value, node.params) for value in refused)]
@@ -158,30 +162,30 @@ def check_refused(root: Path, params: Mapping[str, object], nodes: Sequence[Node
 
 
 def check_stale(root: Path, params: Mapping[str, object], nodes: Sequence[Node]) -> None:
-    """Validate what stale stages read, before the first of them runs. Raises BadInput (see `check_read`).
+    """Validate the parameters of stale stages before the first of them runs.
 
-    Does nothing in a folder without code of its own.
+    Does nothing in a folder without its own flows. Raises BadInput for an invalid parameter.
     """
     if nodes and is_declaring(root):
         check_read(DeclaredGraph(root), params, nodes)
 
 
 def list_refused(root: Path, params: Mapping[str, object]) -> list[str]:
-    """List the values of params.yaml that params.schema.json refuses, by dotted name.
+    """List the values of params.yaml that params.schema.json rejects, by dotted name.
 
-    The schema lacks what the models' validators know, and so this decides nothing.
+    The schema lacks the models' validators, so its result only shows which parameters to validate first.
     """
     try:
         schema = json.loads((root / SCHEMA).read_bytes())
         Draft7Validator.check_schema(schema)
         errors = list(Draft7Validator(schema).iter_errors(params))
-    except (OSError, ValueError, SchemaError, Unresolvable):  # a project may lack it, or have it edited
+    except (OSError, ValueError, SchemaError, Unresolvable):  # the file may be missing or edited
         return []
     return [".".join(map(str, error.absolute_path)) for error in errors]
 
 
 def _is_read(value: str, names: Sequence[str]) -> bool:
-    """Return whether one of the sections holds a value, or is a part of it."""
+    """Return whether one of the sections contains a value, or is part of it."""
     return any(f"{value}.".startswith(f"{name}.") or name.startswith(f"{value}.") for name in names)
 
 
@@ -213,12 +217,12 @@ def _check_section(params: Mapping[str, object], keys: list[str], hint: Any) -> 
 
 
 def _find_entry_hint(hint: Any) -> Any:
-    """Return what validates one entry of a section whose keys are names; None for another section."""
+    """Return the annotation of one entry if the section's keys are names; None for other sections."""
     return get_args(hint)[1] if get_origin(hint) is dict else None
 
 
 def check_names(params: Mapping[str, object], graph: DeclaredGraph) -> None:
-    """Check that a flow's section has no unknown keys; imports no stage, and validates no value.
+    """Check that a flow's section has no unknown keys, without importing stages or validating values.
 
     Raises BadInput that names the first unknown key and its line.
     """
@@ -238,7 +242,7 @@ def _refuse_unknown(params: Mapping[str, object], sections: Mapping[str, object]
 def _list_unknown(
     part: Mapping[str, object], sections: Mapping[str, object], above: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """List unknown keys beside known sections, with the known ones; the top level allows any section."""
+    """Yield unknown keys, each with the known keys beside it; at the top level, any section is allowed."""
     prefix = "".join(f"{key}." for key in above)
     known = {name.removeprefix(prefix).partition(".")[0] for name in sections if name.startswith(prefix)}
     for key in part:
@@ -251,12 +255,12 @@ def _list_unknown(
 
 
 def _list_preset_keys(graph: DeclaredGraph) -> list[str]:
-    """List the keys that name the presets of the project's own flows: it may lack some of ours."""
+    """List the keys that name presets of the project's flows; a project may lack some of the flows."""
     return [f"{flow.name}.{KEY}" for flow in graph.flows if flow.name in list_preset_flows()]
 
 
 def _find(params: Mapping[str, object], keys: list[str]) -> Any:
-    """Return a section; None if it, or one above it, is missing or empty."""
+    """Return a section; None if the section or one of its parents is missing or empty."""
     part: Any = params
     for depth, key in enumerate(keys):
         if not isinstance(part, Mapping):

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound=BaseModel)
 
 Workers = Annotated[int, Field(gt=0)]
-"""`run.workers`."""
+"""The setting `run.workers`."""
 
 BY_NAME = frozenset({"systems", "roles", "models", "run.endpoints", "run.hooks", "run.prices", "run.systems"})
-"""Sections of params.yaml beside the flows' fan-outs whose keys are anybody's names."""
+"""Sections of params.yaml whose keys are names that the user chooses, besides sections with entries."""
 OWN_SECTIONS = frozenset({"evaluation", "judging", "nightly"})
-"""Sections that are no stage's."""
+"""Top-level sections that belong to no stage."""
 
 
 def find_project(start: Path | None = None) -> Path:
@@ -42,7 +42,7 @@ def find_project(start: Path | None = None) -> Path:
 
 
 def find_base(*, needed: bool) -> Path:
-    """Find the project's folder; outside of any the current one. needed: raise BadInput there instead."""
+    """Return the project's folder, or the current folder outside of a project; BadInput there if `needed`."""
     try:
         return find_project()
     except BadInput:
@@ -52,8 +52,8 @@ def find_base(*, needed: bool) -> Path:
 
 
 def _keep_private(state: Path) -> None:
-    """Let nobody else read a project's state: logs, servers' databases, and what runs put aside."""
-    with suppress(OSError):  # another user's project, or one on a read-only disk
+    """Make a project's state private to its owner: logs, server databases, and replaced files."""
+    with suppress(OSError):  # another user's project, or a read-only disk
         state.mkdir(mode=0o700, exist_ok=True)
         if state.stat().st_mode & 0o077:
             state.chmod(0o700)
@@ -62,7 +62,7 @@ def _keep_private(state: Path) -> None:
 def load_params(root: Path) -> Parameters:
     """Read params.yaml, and fill in the values of its presets.
 
-    Raises BadInput with the line where the file cannot be used (see `parse_params` and `fill_presets`).
+    Raises BadInput, with the line, if the file is invalid (see `parse_params` and `fill_presets`).
     """
     path = root / "params.yaml"
     try:
@@ -80,7 +80,7 @@ def _fill_presets(data: dict[str, object], path: Path, content: bytes) -> Parame
 
 
 def get_section(params: Mapping[str, object], key: str) -> Any:
-    """Return `a.b.c` of nested parameters; {} if a part is missing. Raises BadInput if one is no mapping."""
+    """Return `a.b.c` of nested parameters, or {} if a part is missing. Raises BadInput for non-mappings."""
     part: Any = params
     keys = key.split(".")
     for depth, name in enumerate(keys):
@@ -115,8 +115,8 @@ def parse_database(params: Mapping[str, object], name: str) -> DatabaseEntry:
 def set_params(root: Path, assignments: list[str]) -> None:
     """Apply `KEY=VALUE` edits to params.yaml, as `dvc exp run -S` does. Values are YAML.
 
-    A key must exist, except for a new entry of a section whose keys are names. Nothing else of the file
-    changes. Raises BadInput, and writes nothing then.
+    A key must exist, except for a new entry of a section whose keys are names. Nothing else in the file
+    changes. Raises BadInput without writing the file.
     """
     path = root / "params.yaml"
     data: Mapping[str, Any] = load_params(root)
@@ -131,9 +131,9 @@ def set_params(root: Path, assignments: list[str]) -> None:
 
 
 def write_params(root: Path, values: Mapping[tuple[str, ...], object]) -> None:
-    """Write values under their keys into params.yaml; no line changes that holds none of them.
+    """Write values under their keys into params.yaml; lines without any of these values do not change.
 
-    Raises BadInput, and writes nothing then, where the file would not be one, or its text cannot say so.
+    Raises BadInput, without writing, if the result would be invalid or the text cannot express the values.
     """
     edited = edit_params(root, values)
     with write_beside(root / "params.yaml") as draft:
@@ -141,9 +141,9 @@ def write_params(root: Path, values: Mapping[tuple[str, ...], object]) -> None:
 
 
 def edit_params(root: Path, values: Mapping[tuple[str, ...], object]) -> Parameters:
-    """Return the parameters with values under their keys, and as `text` the file that says so.
+    """Return the parameters with values set under their keys; `text` is the edited content of the file.
 
-    Nothing is written. Raises BadInput if the file would not be one, or its text cannot say so.
+    Nothing is written. Raises BadInput if the result would be invalid or the text cannot express the values.
     """
     path = root / "params.yaml"
     data: Mapping[str, Any] = load_params(root)
@@ -157,7 +157,7 @@ def edit_params(root: Path, values: Mapping[tuple[str, ...], object]) -> Paramet
 
 
 def _parse_assignment(data: Mapping[str, Any], assignment: str) -> tuple[list[str], str]:
-    """Take `KEY=VALUE` apart, and hold it against what params.yaml has. Raises BadInput."""
+    """Split `KEY=VALUE`. Raises BadInput if params.yaml has no such key, or the value is not YAML."""
     key, equals, value = assignment.partition("=")
     if not equals:
         raise BadInput(f"--set {assignment}", "is not KEY=VALUE")
@@ -187,13 +187,13 @@ def is_preset_key(keys: Sequence[str]) -> bool:
 
 
 def list_sections() -> frozenset[str]:
-    """List the top-level sections of params.yaml that hold settings of ours."""
+    """List the top-level sections of params.yaml that Benchloom defines."""
     names = {*OWN_SECTIONS, *list_named_sections(), *(stage.name for stage in list_stages())}
     return frozenset(name.partition(".")[0] for name in names)
 
 
 def list_fanned() -> frozenset[str]:
-    """List the sections of params.yaml whose entries stages run for."""
+    """List the sections of params.yaml for whose entries stages run."""
     return frozenset(scope.over for scope in list_scopes() if scope.over)
 
 
@@ -203,7 +203,7 @@ def list_named_sections() -> frozenset[str]:
 
 
 def is_declared(parts: Sequence[str]) -> bool:
-    """Return whether a section belongs to a flow or a stage, or contains one that does: it may be created."""
+    """Return whether a section may be created: a flow or stage declares it, or a section inside it."""
     name = ".".join(parts)
     declared = (*(scope.over for scope in list_scopes()), *(stage.name for stage in list_stages()))
     return any(section == name or section.startswith(f"{name}.") for section in declared)

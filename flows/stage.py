@@ -1,8 +1,8 @@
-"""Declare a flow: what it fans out over, the folder of its artifacts, and its stages in order.
+"""Declare a flow: the section that it fans out over, the folder of its artifacts, and its stages in order.
 
-A declaration contains only what is not determined elsewhere. A stage's arguments and outputs follow from its
-function's signature, its code from imports, its pages from names in its code, its parameters from `params`
-and `entry`; flows/graph.py generates dvc.yaml from all of it.
+A declaration contains only facts that cannot be derived. The module flows/graph.py derives everything else,
+and generates dvc.yaml. Arguments and outputs come from the signature of the stage's function, code from
+imports, pages from names in the code, and parameters from `params` and `entry`.
 """
 
 from __future__ import annotations
@@ -12,56 +12,67 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 KEY = "${key}"
-"""Placeholder in a scope's folder and in paths for the name of the entry that a stage runs for."""
+"""Placeholder in a scope's folder and in paths for the name of the entry for which a stage runs."""
 PAGES = "data/reports"
-"""Where pages are written, each as a folder `FLOW/NAME`."""
+"""The folder of all pages; each page is a folder `FLOW/NAME`."""
 FIGURES = {"metrics": "data/metrics", "bars": "data/plots/bars", "lines": "data/plots/lines"}
-"""Arguments of a page's function for its figures in files that DVC shows -> the folder of all pages' ones.
-dvc.yaml names these folders under `metrics` and `plots`, so that a report is shown by being there."""
+"""Arguments of a page's function for files of figures that DVC shows -> the folder of all such files.
+
+dvc.yaml lists these folders under `metrics` and `plots`, so that DVC shows every report's files in them.
+"""
 CONTRACTS = "contracts"
-"""The output of a stage that holds a dataset to its contracts; a night brings it up to date first."""
+"""The output of a stage that checks a dataset's contracts; a night updates it before other stages."""
 
 LIST_SCORED, LIST_ANSWERED = "list_scored", "list_answered"
-"""What the module of an evaluated stage must have: the scores that nights compare, and the answers that
-`benchloom compare` shows with them."""
+"""Functions in the module of an evaluated stage: the scores that nights compare, and the answers.
+
+`benchloom compare` shows the answers beside the scores.
+"""
 EVALUATION, BASELINES = "evaluation", "baselines"
-"""The sections of params.yaml whose `as_of` names the night: a stage that declares one asks under it."""
+"""Sections of params.yaml whose `as_of` names the night; it is part of the calls of stages that read it."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """A group of stages: what they fan out over, and the folder of their artifacts."""
+    """A group of stages: the section that they fan out over, and the folder of their artifacts."""
 
     over: str = ""
-    """The section of params.yaml for each of whose entries the stages run; empty = they run once."""
+    """The section of params.yaml for whose entries the stages run; empty if the stages run only once."""
     folder: str = ""
     """The folder of artifacts, such as `data/grammar/${key}`; `${item.field}` is a field of the entry."""
     looks_in: tuple[Scope, ...] = ()
-    """Scopes whose artifacts the stages also read, if their own scope has none of that name."""
+    """Scopes in which arguments are looked up if the stage's own scope has no artifact of that name."""
     evaluates: str = ""
-    """For a scope that evaluates systems: the stage whose artifact has the items' scores, which nights
-    compare, by the function `list_scored` of its module. Stages of such a scope that call models are run
-    again every night."""
+    """In a scope that evaluates systems, the stage whose artifact contains the items' scores.
+
+    Nights compare the scores, which the function `list_scored` of the stage's module returns. Stages of an
+    evaluating scope that call models run again every night.
+    """
     canaries: str = ""
-    """For a scope whose scores a judge gives: the stage that has it judge cases with known verdicts. Where
-    these fall, a night calls a fall of the scores the judge's, not the system's."""
+    """In a scope with a judge, the stage in which the judge rates test cases with known verdicts.
+
+    If the judge's accuracy on these cases drops, a night attributes a drop of the scores to the judge, not to
+    the system.
+    """
     gold: str = ""
-    """For a scope whose dataset has gold queries: a function named as a stage is, which takes artifacts and
-    the database, runs the queries again, and returns a list of `GoldAnswer`. A night calls it."""
+    """In a scope whose dataset has gold queries, a function that runs these queries again.
+
+    The function is named like a stage, takes artifacts and the database, and returns a list of `GoldAnswer`.
+    Nights call the function.
+    """
     asks: str = ""
-    """For a scope that evaluates: the argument with the items that systems are asked, a row each with an
-    `id`, of which a night may ask a part (`evaluation.items`). Empty: items depend on those asked before
-    them."""
+    """In a scope that evaluates systems, the argument with the items to ask, one row per item with an `id`.
+
+    A night may ask a part of these items (`evaluation.items`). Empty if items depend on earlier items.
+    """
     template: str = ""
-    """The column of these rows that names what several items were made from, by which parts are
-    stratified."""
+    """The column of the item rows that groups items with the same source, to stratify a part of the items."""
     asks_all_with: str = ""
-    """A field of an entry with which a system is given what depends on all items: the entry is asked
-    whole."""
+    """A field of an entry; if it is set, the system's input depends on all items, so all items are asked."""
     samples: str = ""
-    """For a scope whose artifacts are a dataset: the artifact with its questions, a row each."""
+    """In a scope whose artifacts are a dataset, the artifact with its questions, one row per question."""
     when: str = ""
-    """A section of params.yaml without which the graph does not have the stages."""
+    """A section of params.yaml; without it, the graph does not contain the scope's stages."""
 
     def at(self, key: str) -> Scope:
         """Return the scope for one entry, given by a field of another: `at("${item.database}")`."""
@@ -98,55 +109,67 @@ class Scope:
 class Stage:
     """A stage: a function in tasks/, found by its name.
 
-    name: such as `grammar.fill_in`: the function and the only module of that last name below tasks/grammar,
-    and the section of params.yaml that its argument `params` is read from.
+    `name`: for example `grammar.fill_in`. The last part of the name is the name of the function, and of the
+    only such module below tasks/grammar. The whole name is the section of params.yaml for the argument
+    `params`.
     """
 
     name: str
     scope: Scope
     artifact: str = ""
-    """The stem of its rows' file, if that is not the stage's name."""
+    """The stem of the file with the stage's rows, if it differs from the stage's name."""
     out: str = ""
-    """The output of a function with an argument `out`: a file or folder below the scope's folder, or a path
-    that begins with `data/`."""
+    """The output of a function with an argument `out`.
+
+    A file or folder below the scope's folder, or a path that begins with `data/`.
+    """
     prompts: tuple[str, ...] = ()
-    """Names of prompts of its paper (tasks/<paper>/prompts); `texts/*` is a whole folder."""
+    """Names of the paper's prompts (tasks/<paper>/prompts); `texts/*` means a whole folder."""
     roles: tuple[str, ...] = ()
-    """Roles that it calls; `*` = those that its parameters name."""
+    """Roles that the stage calls; `*` means the roles that its parameters name."""
     reads: tuple[str, ...] = ()
-    """Further dependencies, and files of arguments that no scope has: paths, possibly with `${item.field}`,
-    or names of artifacts of its scope."""
+    """Further dependencies: paths, which may contain `${item.field}`, or names of artifacts of the scope.
+
+    Files for arguments that no scope provides are listed here, too.
+    """
     covered: tuple[str, ...] = ()
-    """Folders that are arguments and no dependencies: an artifact among `reads` has the checksums of what the
-    stage reads there."""
+    """Folders that are passed as arguments but are not dependencies.
+
+    An artifact in `reads` contains the checksums of the files that the stage reads there.
+    """
     beside: bool = False
-    """Whether it also reads the `.dropped` and `.calls` files of each artifact that it takes as a path."""
+    """Whether the stage also reads the `.dropped` and `.calls` files of artifacts that it takes as paths."""
     settings: tuple[str, ...] = ()
     """Further parameters, by dotted name."""
     drops: bool = True
-    """Whether it can drop rows; otherwise it writes no `.dropped` file."""
+    """Whether the stage can drop rows; otherwise it writes no `.dropped` file."""
     asks_once: bool = False
-    """Of a scope that evaluates: whether its calls are for comparison alone, as those of baselines are. They
-    belong to the night `baselines.as_of`, which a night raises only if `nightly.baselines` says so: what was
-    asked of an answer once is not asked of it again."""
+    """In a scope that evaluates, whether the stage's calls only serve comparisons, like calls of baselines.
+
+    Calls of such a stage belong to the night `baselines.as_of`, which a night changes only if
+    `nightly.baselines` is set. So these calls are not repeated for the same answer.
+    """
     may_be_empty: bool = False
-    """Whether no rows are a right result of it; a run ends where any other stage has none."""
+    """Whether an empty result is valid; the run ends if any other stage produces no rows."""
     extra: str = ""
-    """The extra of the package whose libraries it needs whatever its parameters say, as `retrieval`."""
+    """The package's extra that the stage needs whatever its parameters are, such as `retrieval`."""
     may_ask: tuple[str, ...] = ()
-    """Fields of its entry that name roles which it asks in some cases alone."""
+    """Fields of the stage's entry that name roles which are called only in some cases."""
     off: Mapping[str, tuple[object, ...]] = field(default_factory=dict, compare=False)
-    """Settings that switch its calls off: `params.` or `entry.` and a field, or a dotted name of params.yaml
-    with `${key}` -> values with which it asks no model. `plan` then counts none, whatever its inputs."""
+    """Settings that disable the stage's calls -> values with which it calls no model.
+
+    A setting is `params.` or `entry.` and a field, or a dotted name of params.yaml with `${key}`. `plan` then
+    estimates zero calls, regardless of the inputs.
+    """
 
     @property
     def paper(self) -> str:
-        """The folder below tasks/ that its module is in."""
+        """The folder below tasks/ that contains the stage's module."""
         return self.name.partition(".")[0]
 
     @property
     def function(self) -> str:
-        """The name of its function, and of its module."""
+        """The name of the stage's function and module."""
         return self.name.rpartition(".")[2]
 
     @property
@@ -157,7 +180,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Usual:
-    """Call counts of a stage for an entry of the sample: minimum, maximum, and tokens of a call."""
+    """Call counts of a stage for an entry of the sample: minimum, maximum, and tokens per call."""
 
     calls: tuple[int, int]
     prompt_tokens: int = 0
@@ -172,27 +195,31 @@ class Flow:
     title: str
     stages: tuple[Stage, ...]
     sections: Mapping[str, str] = field(default_factory=dict)
-    """Sections of params.yaml that stages read by `settings` but that are no stage's own: dotted name -> what
-    validates it, such as `tasks.trial.wording:Wording`."""
+    """Sections of params.yaml that stages read by `settings` but that belong to no stage.
+
+    Dotted name -> the model that validates it, such as `tasks.trial.wording:Wording`.
+    """
 
     released: str = ""
-    """What writes items in the layout of the paper's release, such as `tasks.trial.released:write_released`.
+    """The function that writes items in the format of the paper's release.
 
-    `publish` calls it with the file of the items, that of predictions or None, the option `--prediction-key`,
-    and a folder."""
+    The value is module and function: `tasks.trial.released:write_released`. `publish` calls the function with
+    the file of items, the file of predictions or None, the option `--prediction-key`, and a folder.
+    """
     preview: str = ""
-    """What scales the parameters with the items of `run --limit N`, such as `tasks.trial.previewing:shrink`.
+    """The function that scales the parameters for `run --limit N`, such as `tasks.trial.previewing:shrink`.
 
-    It is called with all parameters and N, and returns those of the preview."""
+    The function receives all parameters and N, and returns the parameters of the preview.
+    """
     usual: Mapping[str, Usual] = field(default_factory=dict)
-    """What stages asked in the sample, by which `plan` estimates those that no run here tells of."""
+    """Calls of stages in the sample, from which `plan` estimates stages that have not run in the project."""
 
     def find(self, stage: str) -> Stage | None:
         """Return a stage by its name; None if it is not in this flow."""
         return next((known for known in self.stages if known.name == stage), None)
 
     def list_scopes(self) -> tuple[Scope, ...]:
-        """List the distinct scopes of its stages, in order."""
+        """List the distinct scopes of the flow's stages, in order."""
         return tuple(dict.fromkeys(stage.scope for stage in self.stages))
 
 

@@ -24,17 +24,17 @@ OWN = Scope(
 )
 OVERVIEW = Scope(over="streambench.overviews", folder="data/streambench-overviews/${key}")
 PLUGS = ("tasks/streambench/environments", "tasks/streambench/methods")
-"""Folders that parts of a user's own are found in by their names."""
+"""Folders in which a user's own environments and methods are found by name."""
 
 SELDOM = ("embedder", "judge")
-"""Roles that only methods with a memory, and ToolBench, ask."""
+"""Roles that only methods with a memory and ToolBench call."""
 PROMPTS = ("zero_shot", "with_examples", "critique", "refine", "judge_arguments")
 
 STREAMBENCH = Flow(
     "streambench",
     "Agents that improve over a stream",
     (
-        # Datasets: imported ones lie in RAW already, GRAMMAR's questions become one
+        # Datasets: imported ones are already in RAW; GRAMMAR's questions are converted into one
         DATABASE.stage(
             "streambench.grammar_dataset", reads=("${item.questions}", "${item.file}"), out="${key}"
         ),
@@ -45,7 +45,7 @@ STREAMBENCH = Flow(
         STREAM.stage("streambench.shots", reads=("datasets",), covered=(RAW,), may_be_empty=True),
         STREAM.stage("streambench.contracts", out="contracts"),
         STREAM.stage("streambench.stream_page", out="data/reports/streambench-streams/${key}"),
-        # Methods over a stream (section 4.1), and a system of the user's
+        # Methods over a stream (section 4.1), and a user's own system
         EVALUATION.stage(
             "streambench.steps",
             prompts=PROMPTS,
@@ -76,7 +76,7 @@ STREAMBENCH = Flow(
             out="evaluation_figures.json",
         ),
         EVALUATION.stage("streambench.evaluation_page", out="data/reports/streambench/${key}"),
-        # Evaluations of several streams on one page, a column a dataset (tables 2 to 6)
+        # Evaluations of several streams on one page, one column per dataset (tables 2 to 6)
         OVERVIEW.stage(
             "streambench.overview_page",
             reads=(STREAMS,),

@@ -1,4 +1,4 @@
-"""tanq: list questions extended with relations, answered by tables whose cells have evidence (paper 001)."""
+"""tanq: list questions extended by relations, answered by tables whose cells have evidence (paper 001)."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ TANQ = Flow(
             reads=(f"{PACKAGES}/vital_articles.json",),
             out="wikipedia/vital",
         ),
-        # The graph, what its articles say, and what can be asked of it
+        # The graph, the facts in its articles, and the questions that it can answer
         SOURCE.stage("tanq.facts", reads=("${item.graph}",)),
         SOURCE.stage("tanq.unread", reads=("${item.graph}",), drops=False, may_be_empty=True),
         SOURCE.stage("tanq.relations", reads=("${item.graph}",)),
@@ -83,7 +83,7 @@ TANQ = Flow(
         SET.stage("tanq.contracts", beside=True, out="contracts"),
         SET.stage("tanq.statistics", out="statistics.json"),
         SET.stage("tanq.set_page", beside=True, out="data/reports/tanq-sets/${key}"),
-        # Baselines (section 4), and a system of the user's
+        # Baselines (section 4), and a user's own system
         EVALUATION.stage(
             "tanq.predictions",
             prompts=("predict_table", "open_main", "open_sub", "open_table"),
@@ -94,7 +94,7 @@ TANQ = Flow(
         ),
         OWN.stage("tanq.system_predictions", artifact="predictions", roles=("*",), drops=False),
         OWN.stage("tanq.system_scores", artifact="scores", drops=False),
-        # Scores, failures and figures (section 5); tables and words of people's from data/labels
+        # Scores, failures and figures (section 5); tables and labels by people from data/labels
         EVALUATION.stage("tanq.scores", drops=False),
         EVALUATION.stage("tanq.human_tables", reads=("data/labels",), may_be_empty=True),
         EVALUATION.stage("tanq.human_scores", drops=False, may_be_empty=True),

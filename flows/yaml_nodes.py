@@ -5,11 +5,11 @@ from __future__ import annotations
 import yaml
 
 DEEPEST = 50
-"""Libyaml's composer calls itself for each level, and ends the process where a file has too many."""
+"""Maximum depth of nesting: libyaml's composer is recursive, and deep files would crash the process."""
 
 
 class TooDeep(yaml.YAMLError):
-    """A value of a file lies deeper than `DEEPEST`. line: from 1."""
+    """A value in a file is nested more deeply than `DEEPEST`. line: counted from 1."""
 
     def __init__(self, line: int) -> None:
         super().__init__(f"a value is more than {DEEPEST} deep")
@@ -17,7 +17,7 @@ class TooDeep(yaml.YAMLError):
 
 
 def compose_yaml(text: str) -> yaml.Node | None:
-    """Parse a file into its nodes; None if it is empty. Raises TooDeep, YAMLError."""
+    """Parse a text into its nodes; None if it is empty. Raises TooDeep and YAMLError."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.CollectionStartEvent):

@@ -11,8 +11,8 @@ from tasks.lines import clean_lines
 
 
 class CleanConsole(Console):
-    """Writes texts without control characters: names and texts in them come from models, files and plugs."""
+    """A console that removes control characters, since printed texts come from models and plug-ins."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        """Make a text, a table's cell too, of what was printed."""
+        """Convert a printed text, including a table cell, to Rich text without control characters."""
         return super().render_str(clean_lines(text), **options)

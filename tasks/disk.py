@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 
 LITTLE_ROOM = 1 << 20
-"""Bytes below which what fails to be written has failed for want of room."""
+"""Free bytes below which a failed write is attributed to a full disk."""
 
 
 def is_disk_full(path: Path) -> bool:
-    """Return whether the disk that a path is on has no room left."""
+    """Return whether the disk that contains a path has less than 1 MiB free."""
     there = next((place for place in (path, *path.parents) if place.exists()), None)
     return there is not None and shutil.disk_usage(there).free < LITTLE_ROOM

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 
 def check_distinct(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names. Raises ValueError if one occurs twice."""
+    """Return the names unchanged. Raises ValueError if a name occurs twice."""
     if len(set(names)) < len(names):
         raise ValueError("a name stands twice")
     return names

@@ -1,4 +1,4 @@
-"""The words of English, by the word list of pyspellchecker (160,000 forms, MIT licence, in its wheel)."""
+"""Look up and inflect English words, by pyspellchecker's word list (160,000 forms, MIT licence)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FURTHER = frozenset([
     "headcount", "km", "metacritic", "mph", "noir", "offline", "online", "runtime", "screenwriter",
     "sci-fi", "subgenre", "tomatometer", "usd", "webpage", "website",
 ])  # fmt: skip
-"""Words that the list lacks."""
+"""English words that pyspellchecker's list lacks."""
 SHORT = frozenset([
     "a", "i", "am", "an", "as", "at", "be", "by", "do", "go", "he", "if", "in", "is", "it", "me", "my", "no",
     "of", "ok", "on", "or", "so", "to", "up", "us", "we",
 ])  # fmt: skip
-"""The words of one and two letters: the list has single letters and initials, too."""
+"""The accepted words of one and two letters: pyspellchecker's list also has single letters and initials."""
 
 SINGULARS = {"people": "person", "children": "child", "men": "man", "women": "woman", "series": "series",
              "news": "news", "species": "species", "movies": "movie"}  # fmt: skip
@@ -29,7 +29,7 @@ AS_VOWEL = re.compile(r"(hour|honest|honou?r|heir)", re.IGNORECASE)
 
 
 def choose_article(words: str) -> str:
-    """Choose `a` or `an` by how the first of some words is spoken."""
+    """Choose the article `a` or `an` by how the first word of a phrase is pronounced."""
     vowel = words[:1].lower() in tuple("aeiou") and not AS_CONSONANT.match(words)
     return "an" if vowel or AS_VOWEL.match(words) else "a"
 
@@ -46,7 +46,7 @@ def make_singular(word: str) -> str:
 
 
 def make_plural(words: str) -> str:
-    """Return the plural of an English noun phrase, good enough for table names: film genre, film genres."""
+    """Return the plural of an English noun phrase, good enough for table names: film genre -> film genres."""
     *lead, word = words.split()
     known = {singular: plural for plural, singular in SINGULARS.items()}
     if word in known:
@@ -61,7 +61,7 @@ def make_plural(words: str) -> str:
 
 
 def is_word(text: str) -> bool:
-    """Return whether a text is an English word in any case; one with hyphens is, if its parts are."""
+    """Return whether a text is an English word in any case; all parts of a hyphenated text must be."""
     word = text.casefold().replace("\u2019", "'")
     if word in FURTHER or word in SHORT:
         return True
@@ -72,9 +72,10 @@ def is_word(text: str) -> bool:
 
 
 def is_common(text: str, least: int) -> bool:
-    """Return whether a word stands at least so often among the 1.6 billion that the list was counted from.
+    """Return whether a word occurs at least `least` times in the corpus behind the word list.
 
-    Short words of the list may be abbreviations that were counted with them: `dob` stands there 105 times.
+    The corpus has 1.6 billion words. Words of one or two letters count only if they are in SHORT, since the
+    list may also contain abbreviations: `dob` occurs 105 times in the corpus.
     """
     return text.casefold() in SHORT or _read_words().get(text.casefold(), 0) >= least
 

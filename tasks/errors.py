@@ -1,22 +1,22 @@
 """The errors of Benchloom as one class hierarchy, with their exit codes.
 
 BenchloomError
-├── BadInput            a file, parameter or argument is not as it must be      exit 2
-├── BudgetSpent         the run stopped before it would pass its budget         exit 3
-├── CallMissing         `--replay` met a call that no ledger holds              exit 4
-├── Alarm               a nightly comparison found a real drop                  exit 5
+├── BadInput            a file, parameter or argument is not valid              exit 2
+├── BudgetSpent         the next call would exceed the run's budget             exit 3
+├── CallMissing         `--replay` needs a call that no ledger contains         exit 4
+├── Alarm               a nightly comparison found a significant drop           exit 5
 ├── LockHeld            another run holds the lock                              exit 6
 ├── ModelFailed         an endpoint gave no usable reply within its deadline    exit 1
-│   └── ModelRefused    it refuses every request: another try gets the same
-├── DatabaseGone        a database server cannot be reached, or went away       exit 1
+│   └── ModelRefused    the endpoint refuses every request; retries are useless
+├── DatabaseGone        a database server cannot be reached, or disconnected    exit 1
 ├── StageFailed         a stage did not finish                                  exit 1
 │   ├── ChangedWhileRunning   a dependency was edited while its stage ran
-│   └── ContractBroken        an artifact does not hold what it must
-└── SqlError            model-written SQL did not run
-    ├── SqlRefused      it is not one SELECT over the snapshot
-    ├── SqlTimeout      it did not end within its time
-    ├── SqlTooLarge     its result or its memory passed the cap
-    └── SqlFailed       the engine reported an error
+│   └── ContractBroken        an artifact violates its contract
+└── SqlError            model-written SQL could not be run
+    ├── SqlRefused      the statement is not a single SELECT over the snapshot
+    ├── SqlTimeout      the statement exceeded its time limit
+    ├── SqlTooLarge     the statement's result or memory exceeded its limit
+    └── SqlFailed       the database engine reported an error
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from typing import Any
 
 
 class BenchloomError(Exception):
-    """Base of the tree; `exit_code` is what the command line ends with."""
+    """Base class of all Benchloom errors; `exit_code` is the exit status of the command line."""
 
     exit_code = 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Send an error between processes as it is: not every class is made from its text alone."""
+        """Pickle an error by its attributes, since some subclasses' constructors take several arguments."""
         return _restore, (type(self), self.args, self.__dict__)
 
 
@@ -42,7 +42,7 @@ def _restore(kind: type[BenchloomError], args: tuple[Any, ...], state: dict[str,
 
 
 class BadInput(BenchloomError):
-    """An input, file or option that is not valid; the message says where, what and what to do."""
+    """An invalid input, file or option; the message says where and what the error is, and how to fix it."""
 
     exit_code = 2
 
@@ -52,13 +52,13 @@ class BadInput(BenchloomError):
 
 
 class BudgetSpent(BenchloomError):
-    """The next call would pass the run's budget."""
+    """The next call would exceed the run's budget."""
 
     exit_code = 3
 
 
 class CallMissing(BenchloomError):
-    """A replayed stage needs a call that no ledger holds."""
+    """A replayed stage needs a call that no ledger contains."""
 
     exit_code = 4
 
@@ -70,13 +70,13 @@ class CallMissing(BenchloomError):
 
 
 class Alarm(BenchloomError):
-    """A nightly comparison found a real drop."""
+    """A nightly comparison found a significant drop."""
 
     exit_code = 5
 
 
 class LockHeld(BenchloomError):
-    """Another run works on the same artifacts."""
+    """Another run is working on the same artifacts."""
 
     exit_code = 6
 
@@ -86,11 +86,11 @@ class ModelFailed(BenchloomError):
 
 
 class ModelRefused(ModelFailed):
-    """An endpoint refuses every request, for its key or its model: another try gets the same."""
+    """An endpoint refuses every request because of the key or the model, so a retry would fail, too."""
 
 
 class DatabaseGone(BenchloomError):
-    """A database server cannot be reached, or went away."""
+    """A database server cannot be reached, or disconnected."""
 
 
 class StageFailed(BenchloomError):
@@ -98,31 +98,31 @@ class StageFailed(BenchloomError):
 
 
 class ChangedWhileRunning(StageFailed):
-    """A dependency was edited while its stage ran, so its result proves nothing."""
+    """A dependency was edited while its stage ran, so the stage's result cannot be trusted."""
 
     def __init__(self, stage: str, path: str) -> None:
         super().__init__(f"{stage}: {path} changed while running; run it again")
 
 
 class ContractBroken(StageFailed):
-    """An artifact does not hold what it must; what depends on it is not made."""
+    """An artifact violates its contract, so the stages that depend on the artifact do not run."""
 
 
 class SqlError(BenchloomError):
-    """Model-written SQL did not run."""
+    """Model-written SQL could not be run."""
 
 
 class SqlRefused(SqlError):
-    """The statement is not one SELECT over the snapshot."""
+    """The statement is not a single SELECT over the snapshot."""
 
 
 class SqlTimeout(SqlError):
-    """The statement did not end within its time."""
+    """The statement exceeded its time limit."""
 
 
 class SqlTooLarge(SqlError):
-    """The statement's result or memory passed its cap."""
+    """The statement's result or memory exceeded its limit."""
 
 
 class SqlFailed(SqlError):
-    """The engine reported an error."""
+    """The database engine reported an error."""

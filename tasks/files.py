@@ -1,4 +1,4 @@
-"""Write files atomically: write a temporary file and rename it, so that no reader sees half a file."""
+"""Write files atomically: write a temporary file and rename it, so that readers never see a partial file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @contextmanager
 def write_beside(path: Path) -> Iterator[Path]:
-    """Give a draft's path in the same folder; it takes its place when the block ends well."""
+    """Yield a draft's path in the same folder; the draft replaces `path` if the block raises no error."""
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path.parent, f".{path.name}.")
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -24,7 +24,7 @@ def write_beside(path: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(folder: Path, prefix: str) -> None:
-    """Remove drafts, named `<prefix><process id>`, whose process was killed before it could."""
+    """Remove drafts named `<prefix><process id>` whose process no longer runs."""
     for draft in folder.glob(f"{glob.escape(prefix)}*"):
         number = draft.name.removeprefix(prefix).partition("-")[0]
         if not number.isdigit() or is_alive(int(number)):
@@ -36,7 +36,7 @@ def remove_leftovers(folder: Path, prefix: str) -> None:
 
 
 def remove_drafts(folder: Path, pid: int) -> None:
-    """Remove the drafts of a killed process anywhere below a folder, and folders that held nothing else."""
+    """Remove a killed process's drafts anywhere below a folder, and the folders that this leaves empty."""
     for draft in [*folder.rglob(f".*.{pid}"), *folder.rglob(f".*.{pid}-*")]:
         if draft.is_dir():
             shutil.rmtree(draft, ignore_errors=True)
@@ -46,14 +46,14 @@ def remove_drafts(folder: Path, pid: int) -> None:
 
 
 def remove_empty(folder: Path) -> None:
-    """Remove a folder if nothing is in it, and those above it that held nothing else."""
+    """Remove a folder if it is empty, and each parent folder that this leaves empty."""
     with suppress(OSError):
         for empty in (folder, *folder.parents):
             empty.rmdir()
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether a process of this number runs."""
+    """Return whether a process with this id is running."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -64,6 +64,6 @@ def is_alive(pid: int) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a whole text file."""
+    """Write a text to a file atomically."""
     with write_beside(path) as draft:
         draft.write_text(text, encoding="utf-8")

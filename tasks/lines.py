@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass
 class SaidLines:
-    """Counts printed lines: a block may be redrawn only if no line was printed after it."""
+    """Counts printed lines: a progress block may be redrawn only if no line was printed after it."""
 
     count: int = 0
 
@@ -17,22 +17,22 @@ SAID = SaidLines()
 
 
 def clean(text: str) -> str:
-    """Replace control characters, which could drive a terminal, and half characters, by spaces."""
+    """Replace each unprintable character (control characters, lone surrogates) by a space."""
     return text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def clean_lines(text: str) -> str:
-    """Clean each line of a text."""
+    """Replace the unprintable characters in each line of a text; line breaks stay."""
     return "\n".join(map(clean, text.split("\n")))
 
 
 def say_line(line: str) -> None:
-    """Write one line to stderr in one go: `print` writes its end apart, and stages' lines would mix."""
+    """Write a line to stderr in a single call; `print` writes the line break apart, so lines could mix."""
     say_raw(clean(line))
 
 
 def say_raw(text: str) -> None:
-    """Write lines that are clean, and may begin with what moves the cursor, to stderr in one go."""
+    """Write lines to stderr in a single call, unchanged: they may begin with codes that move the cursor."""
     SAID.count += 1
     sys.stderr.write(f"{text}\n")
     sys.stderr.flush()
@@ -44,7 +44,7 @@ def print_line(line: str) -> None:
 
 
 def write_error(error: BaseException) -> str:
-    """Write an error's text in one line; an error of others' code may have a text that cannot be written."""
+    """Return an error's message on one line; if a third-party `__str__` fails, return a text that says so."""
     try:
         return " ".join(str(error).split())
     except Exception as broken:  # noqa: BLE001 - whatever a `__str__` raises

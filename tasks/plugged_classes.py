@@ -1,6 +1,6 @@
 """Find plug-in classes by name, in a file with that name or in an installed package.
 
-`length-ratio` is the class of that name in the folder's length_ratio.py. A module is imported on demand.
+The class named `length-ratio` is defined in length_ratio.py of the folder. Modules are imported on demand.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ NAMED = re.compile(r'^    name(?:: ClassVar\[str\])? = "([\w-]+)"$', re.MULTILIN
 
 @dataclass(frozen=True)
 class PluggedClasses(Generic[Base]):
-    """The classes of one kind. They have a `name`.
+    """Finds the plug-in classes of one kind by their attribute `name`.
 
-    base: what they are subclasses of. group: of entry points, after `benchloom.`. package: of the folder.
-    noun, page: for messages, as `method` and `docs/plugs.md`.
+    `base`: class that they must inherit from. `group`: entry point group, without `benchloom.`. `package`:
+    Python package of the folder. `noun`, `page`: words for error messages, such as `method` and
+    `docs/plugs.md`.
     """
 
     base: type[Any]
@@ -33,14 +34,15 @@ class PluggedClasses(Generic[Base]):
     page: str
 
     def list_all(self, folder: Path) -> list[str]:
-        """List the names of the folder's classes, then those of installed packages. Imports none."""
+        """List the names of the folder's classes, then those of installed packages. Imports nothing."""
         own = list_own(folder)
         return [*own, *(name for name in list_plugs(self.group) if name not in own)]
 
     def choose(self, name: str, folder: Path) -> Plug | None:
-        """Choose where a class comes from: an installed plug, or None for a file of the folder. Imports none.
+        """Return the installed plug-in of a name, or None if a file of the folder has the class.
 
-        Raises BadInput for a name that neither has, and for one that both have.
+        Imports no module. Raises BadInput if neither a file nor an installed package has the name, or if both
+        have it.
         """
         own = name in list_names(folder / f"{to_module(name)}.py")
         plug = find_plug(self.group, name)
@@ -52,13 +54,16 @@ class PluggedClasses(Generic[Base]):
         return plug
 
     def load(self, name: str, plug: Plug | None) -> type[Base]:
-        """Import a chosen class. Raises BadInput if that fails, or it is not one of the kind and name."""
+        """Import a chosen class. Raises BadInput if the import fails, or the kind or name is wrong."""
         if plug is None:
             return self._import_own(name)
         return self._check(plug.load(), str(plug), name)
 
     def find(self, name: str, folder: Path) -> type[Base]:
-        """Find a class by its name: in a file of the folder, else installed. Raises BadInput."""
+        """Find and import a class by its name, from the folder or an installed package.
+
+        Raises BadInput if the name is unknown or ambiguous, or if the class cannot be imported.
+        """
         return self.load(name, self.choose(name, folder))
 
     def _import_own(self, name: str) -> type[Base]:
@@ -76,7 +81,7 @@ class PluggedClasses(Generic[Base]):
         return self._check(found[0] if len(found) == 1 else None, place, name)
 
     def _check(self, found: object, where: str, name: str) -> type[Base]:
-        """Check that an object is a class of the kind and has that name. Raises BadInput."""
+        """Return the object if it is a class of this kind and name. Raises BadInput otherwise."""
         if isinstance(found, type) and self._is_kind(found) and getattr(found, "name", "") == name:
             return found
         base = f"{self.base.__module__}.{self.base.__qualname__}"
@@ -91,12 +96,12 @@ class PluggedClasses(Generic[Base]):
 
 
 def list_own(folder: Path) -> list[str]:
-    """List the names of a folder's classes that are named like their files."""
+    """List the names of the folder's classes that are named like their files."""
     return [name for path in sorted(folder.glob("*.py")) for name in list_names(path)]
 
 
 def list_names(path: Path) -> list[str]:
-    """List the classes that are named like their file: one, or none if it has no such class."""
+    """List the class names in a file that match the file's name: one name, or none."""
     if not path.is_file():
         return []
     names = NAMED.findall(path.read_text(encoding="utf-8"))
@@ -104,12 +109,12 @@ def list_names(path: Path) -> list[str]:
 
 
 def advise_import(error: BaseException) -> str:
-    """Say what to do about a file that cannot be imported."""
+    """Advise how to fix a file that cannot be imported."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"correct it, or install what brings {error.name.partition('.')[0]}"
     return "correct it"
 
 
 def to_module(name: str) -> str:
-    """Return the name of a class's module."""
+    """Return the module name of a class name: `length-ratio` becomes `length_ratio`."""
     return name.replace("-", "_")

@@ -1,7 +1,7 @@
 """Find plug-ins of installed packages by their entry points in the groups `benchloom.*`.
 
-A plug that is a file of the project is found where such parts lie, and is hashed like any of its code. What
-is installed lies outside of the project, so that parameters name it: its version, and a digest of its files.
+A plug-in that is a file of the project is hashed like the rest of the project's code. An installed plug-in is
+outside the project, so parameters record its version and a digest of its files.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from tasks.lines import clean, write_error
 
 GROUP = "benchloom."
 LONGEST = 300
-"""Characters of what code of others raised."""
+"""Maximum characters shown of an error raised by third-party code."""
 
 
 @dataclass(frozen=True)
 class Plug:
-    """An installed plug. value: `package.module:name`, or a module."""
+    """An installed plug-in. value: `package.module:name`, or a module's name."""
 
     kind: str
     name: str
@@ -30,18 +30,18 @@ class Plug:
     package: str
     version: str
     record: str
-    """The digest of the package's files."""
+    """Digest of the package's files."""
 
     def __str__(self) -> str:
         return f"{self.package} {self.version}, entry point {self.name} = {self.value} of {GROUP}{self.kind}"
 
     @property
     def advice(self) -> str:
-        """Return the hint for a plug-in that is not valid."""
+        """Return the hint for error messages about this plug-in."""
         return f"pip install --upgrade {self.package}, or uninstall it"
 
     def load(self) -> object:
-        """Import what it names. Raises BadInput if that cannot be done, whatever its code raises."""
+        """Import the object that the entry point names. Raises BadInput for any error of that code."""
         module, _, name = self.value.partition(":")
         try:
             found = importlib.import_module(module)
@@ -51,7 +51,7 @@ class Plug:
 
 
 def find_plug(kind: str, name: str) -> Plug | None:
-    """Find an installed plug; None where there is none. Raises BadInput if there are two."""
+    """Find an installed plug-in; return None if there is none. Raises BadInput if two packages have it."""
     found = [read_plug(kind, point) for point in entry_points(group=GROUP + kind, name=name)]
     if len({(plug.package, plug.value) for plug in found}) > 1:
         packages = " and ".join(sorted(f"{plug.package} ({plug.value})" for plug in found))
@@ -60,34 +60,35 @@ def find_plug(kind: str, name: str) -> Plug | None:
 
 
 def list_plugs(kind: str) -> list[str]:
-    """List the names of the installed plugs of a kind."""
+    """List the names of the installed plug-ins of a kind."""
     return sorted({point.name for point in entry_points(group=GROUP + kind)})
 
 
 def refuse_twice(place: str, plug: Plug) -> BadInput:
-    """Make the error for a name that a file of the project and an installed package both have."""
+    """Make the error for a name that both a file of the project and an installed package have."""
     return BadInput(
         str(plug), f"{place} has that name too", hint=f"rename that one, or pip uninstall {plug.package}"
     )
 
 
 def tell_error(error: BaseException) -> str:
-    """Write what code of others raised as a part of one line."""
+    """Describe an error of third-party code on one line: the class and up to 300 message characters."""
     said = clean(write_error(error))[:LONGEST]
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
 
 def read_plug(kind: str, point: EntryPoint) -> Plug:
-    """Read which package brings an entry point. Raises BadInput for one that is installed as editable."""
+    """Read an entry point and its package. Raises BadInput if the package is installed as editable."""
     package = point.dist
     assert package is not None, "entry_points() reads installed packages"  # noqa: S101
     return Plug(kind, point.name, point.value, package.name, package.version, digest_record(package))
 
 
 def digest_record(package: Distribution) -> str:
-    """Digest the names and hashes that a package's RECORD holds of its files: the same on every machine.
+    """Hash the names and hashes of a package's files as its RECORD lists them, equal on every machine.
 
-    Left out are scripts, which name their interpreter, and what only says who installed it.
+    Scripts are left out because they contain the path of their interpreter; the files of `.dist-info` are
+    left out because they vary with the installer.
     """
     where = f"{package.name} {package.version}"
     try:

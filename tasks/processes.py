@@ -1,4 +1,4 @@
-"""Identify processes across runs by process id and start time, since ids are reused."""
+"""Identify processes by process id and start time, since operating systems reuse ids."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import psutil
 
 
 def read_start(pid: int) -> float:
-    """Return when a process started, in seconds since the machine did. Raises psutil.NoSuchProcess.
+    """Return when a process started, in seconds after the machine booted. Raises psutil.NoSuchProcess.
 
-    The time of day would not do: another process computes another one after the clock has been set.
+    A wall-clock start time is unsuitable: processes compute different values after the clock has been set.
     """
     with suppress(OSError, IndexError, ValueError):  # no /proc, or the process has ended
-        # The process's name stands in brackets and may hold spaces and brackets itself.
+        # The process's name is in brackets, and may contain spaces and brackets itself.
         fields = (
             Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         )
@@ -24,9 +24,9 @@ def read_start(pid: int) -> float:
 
 
 def is_running(pid: int, started: float) -> bool:
-    """Return whether a process still runs, and is not a later one with the same id.
+    """Return whether a process is still running, and its id has not been reused.
 
-    started: what `read_start` returned for it.
+    `started`: the value that `read_start` returned for the process.
     """
     try:
         process = psutil.Process(pid)
@@ -36,7 +36,7 @@ def is_running(pid: int, started: float) -> bool:
 
 
 def list_words(pid: int) -> list[str]:
-    """List the words of a process's command line; none where they cannot be read."""
+    """List the words of a process's command line; return an empty list if they cannot be read."""
     try:
         return psutil.Process(pid).cmdline()
     except psutil.Error:

@@ -15,9 +15,9 @@ VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def check_variable(name: str) -> str:
-    """Give the name of an environment variable back. Raises ValueError, without the text, if it is not one.
+    """Return the name of an environment variable. Raises ValueError if the text is not a valid name.
 
-    A user may have put the secret itself there.
+    The error omits the text, since a user may have entered the secret itself.
     """
     if not VARIABLE.fullmatch(name):
         raise ValueError(
@@ -32,25 +32,25 @@ VariableName = Annotated[
     AfterValidator(check_variable),
     WithJsonSchema({"type": "string", "pattern": f"^{VARIABLE.pattern}$"}),
 ]
-"""The name of an environment variable, which is written into env files as it stands."""
+"""The name of an environment variable; env files contain the name as it is."""
 
 
 class Settings(BaseModel):
-    """Parameters from params.yaml: an unknown key is an error, and no value can be changed."""
+    """Parameters from params.yaml: unknown keys are errors, and values cannot be changed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def read_section(settings: Mapping[str, object], name: str, model: type[Section]) -> Section:
-    """Read the section `name` as a model; keys that `settings` lacks have their defaults.
+    """Read the section `name` as a model; missing keys have the model's defaults.
 
-    settings: full dotted name -> value. Raises pydantic.ValidationError.
+    `settings`: full dotted name -> value. Raises pydantic.ValidationError.
     """
     return model.model_validate(read_nested(settings, name))
 
 
 def read_nested(settings: Mapping[str, object], name: str) -> dict[str, Any]:
-    """Read a mapping back from settings: `options.timeout` -> {"timeout": 30} of the section `options`."""
+    """Rebuild a section's nested mapping: `options.timeout: 30` becomes {"timeout": 30} for `options`."""
     prefix = f"{name}."
     section: dict[str, Any] = {}
     for key, value in settings.items():

@@ -1,1 +1,1 @@
-"""`benchloom add`: entries of params.yaml that are tried once before they are written."""
+"""Create entries of params.yaml for `benchloom add`; each entry is tested before it is written."""

@@ -20,7 +20,7 @@ from tasks.lines import write_error
 
 PARAMS = "params.yaml"
 LONGEST_NAME = 200
-"""Of a model, in characters: providers put paths and versions into them."""
+"""Maximum characters of a model's name: providers include paths and versions."""
 
 
 @dataclass(frozen=True)
@@ -28,25 +28,25 @@ class Addition:
     """An entry to write, and the result of its test."""
 
     kind: str
-    """database, model, system, dataset or judge."""
+    """One of database, model, system, dataset and judge."""
     name: str
     values: Mapping[tuple[str, ...], object]
-    """By the keys of params.yaml; the entry itself comes first."""
+    """Keys in params.yaml -> value; the entry itself comes first."""
     found: Mapping[str, object]
-    """What the thing can do, for machines; empty if it was not tried."""
+    """The abilities that the test found, for `--json`; empty if the entry was not tested."""
     said: Sequence[str]
-    """The same as lines for people."""
+    """The same result as lines for people."""
     following: str
-    """The next command."""
+    """The command to run next."""
     copies: Mapping[Path, Path] = field(default_factory=dict)
-    """SQLite file outside the project -> its copy within."""
+    """SQLite file outside the project -> path of its copy in the project."""
 
 
 def write_addition(root: Path, addition: Addition) -> dict[str, int]:
     """Write an entry into params.yaml, and bring dvc.yaml up to date.
 
-    Returns the line of each entry that was written, by its dotted name. Raises BadInput, and writes nothing
-    then, where the parameters or the graph would not be valid.
+    Returns the line of each written entry by its dotted name. Raises BadInput, without writing anything, if
+    the parameters or the graph would be invalid.
     """
     params = edit_params(root, addition.values)
     graph = compare_graph(root, params) if is_declaring(root) else None
@@ -61,21 +61,21 @@ def write_addition(root: Path, addition: Addition) -> dict[str, int]:
 
 
 def require_name(name: str) -> None:
-    """Raise BadInput for a name that stages cannot have: it becomes a folder, and a word of commands."""
+    """Raise BadInput for an invalid name: a name becomes a folder and a command line argument."""
     if not NAME.fullmatch(name):
         hint = "letters, digits, `_`, and `-` but in front; at most 80"
         raise BadInput("NAME", f"{name[:60]!r} is not a valid name", hint=hint)
 
 
 def require_model_name(name: str) -> None:
-    """Raise BadInput for a model's name that is empty, too long, or holds blanks."""
+    """Raise BadInput for a model's name that is empty or too long, or contains white space."""
     if not name.isprintable() or name.split() != [name] or len(name) > LONGEST_NAME:
         hint = f"no blanks; at most {LONGEST_NAME} characters"
         raise BadInput("NAME", f"{name[:60]!r} is not a valid model name", hint=hint)
 
 
 def require_new(params: Parameters, keys: Sequence[str], *, replace: bool) -> None:
-    """Raise BadInput, with the line, where an entry is there already and is not to be replaced."""
+    """Raise BadInput, with the line, if the entry already exists and `replace` is false."""
     *section, name = keys
     if not replace and name in (get_section(params, ".".join(section)) or {}):
         raise refuse(params, keys, "is there already", hint="--replace writes another in its place")
@@ -83,7 +83,7 @@ def require_new(params: Parameters, keys: Sequence[str], *, replace: bool) -> No
 
 @contextmanager
 def trying(params: Parameters, keys: Sequence[str]) -> Iterator[None]:
-    """Turn whatever a try fails with into BadInput that names the entry, and the line it would follow."""
+    """Convert any error of a test to BadInput that names the entry and its line."""
     try:
         yield
     except BadInput as error:
@@ -95,7 +95,10 @@ def trying(params: Parameters, keys: Sequence[str]) -> Iterator[None]:
 
 
 def copy_database(source: Path, target: Path) -> None:
-    """Copy a SQLite file as it is at one moment, with what its write-ahead log holds. Raises BadInput."""
+    """Copy a consistent state of a SQLite file, including its write-ahead log.
+
+    Raises BadInput if SQLite cannot read or write one of the files.
+    """
     try:
         with (
             write_beside(target) as draft,
@@ -103,6 +106,6 @@ def copy_database(source: Path, target: Path) -> None:
             closing(sqlite3.connect(draft)) as copy,
         ):
             original.backup(copy)
-            copy.execute("PRAGMA journal_mode=DELETE")  # one file, that can be read where nobody may write
+            copy.execute("PRAGMA journal_mode=DELETE")  # a single file, readable in a read-only folder
     except sqlite3.Error as error:
         raise BadInput(source, f"cannot be copied: {error}") from error

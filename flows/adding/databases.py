@@ -1,4 +1,4 @@
-"""`benchloom add database`: a SQLite file or a server, opened once, with ten rows read of each table."""
+"""Create an entry for `benchloom add database`: open the database, and read ten rows of each table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from tasks.errors import BadInput, SqlError
 MAGIC = b"SQLite format 3\0"
 ROWS = 10
 LIMITS = QueryLimits(timeout_s=60, bytes=100_000_000)
+"""Limits on each query of the test: seconds, and bytes of the result."""
 SHOWN_TABLES = 8
+"""Maximum number of tables that the printed result names."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,13 @@ class DatabaseOptions:
     place: str
     password_env: str | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
-    """title, licence, source, attribution, description: those that are given."""
+    """The given texts among title, licence, source, attribution and description."""
     tried: bool = True
     replace: bool = False
 
 
 def add_database(root: Path, params: Parameters, name: str, options: DatabaseOptions) -> Addition:
-    """Try a database and return its entry. Raises BadInput if it cannot be read, or has no row."""
+    """Test a database and return its entry. Raises BadInput if it cannot be read, or has no rows."""
     require_name(name)
     keys = ("databases", name)
     require_new(params, keys, replace=options.replace)
@@ -63,9 +65,9 @@ def add_database(root: Path, params: Parameters, name: str, options: DatabaseOpt
 
 
 def locate(root: Path, name: str, options: DatabaseOptions) -> tuple[dict[str, str], dict[Path, Path]]:
-    """Return the fields that say where a database is, and the copy that is made of a file elsewhere.
+    """Return the entry's fields for the database's place, and the copy to make of a file outside.
 
-    Raises BadInput if there is no such file, or it is not a SQLite file.
+    Raises BadInput if the file does not exist, or is not a SQLite file.
     """
     if "://" in options.place:
         password = {"password_env": options.password_env} if options.password_env else {}
@@ -86,13 +88,16 @@ def locate(root: Path, name: str, options: DatabaseOptions) -> tuple[dict[str, s
             raise BadInput(options.place, "is not a SQLite file")
     if path.is_relative_to(root):
         return {"file": path.relative_to(root).as_posix()}, {}
-    # A file outside of the project may change, or go, without the project's knowledge.
+    # A file outside of the project may change or disappear unnoticed.
     inside = Path("data") / f"{name}.sqlite"
     return {"file": inside.as_posix()}, {path: root / inside}
 
 
 def try_database(entry: DatabaseEntry) -> dict[str, object]:
-    """Read ten rows of each table, and list what is not read. Raises BadInput, DatabaseGone."""
+    """Read ten rows of each table, and list what cannot be read.
+
+    Raises BadInput if no row can be read, and DatabaseGone if a server does not answer.
+    """
     columns = Counter(column.table for column in reflect(entry))
     if not columns:
         raise BadInput(entry.label, "has no table")
@@ -114,7 +119,7 @@ def try_database(entry: DatabaseEntry) -> dict[str, object]:
 
 
 def describe(found: Mapping[str, object]) -> list[str]:
-    """Write what a try found as lines."""
+    """Format the result of a test as lines."""
     tables, unread = found.get("tables"), found.get("unread")
     if not isinstance(tables, Mapping) or not isinstance(unread, list):
         return []

@@ -1,9 +1,9 @@
-"""Where a model is asked if nothing says it, and a key is in the environment."""
+"""The hosted model that is used if no model is specified and the environment contains a key."""
 
 from __future__ import annotations
 
 OPENAI_KEY, OPENAI_ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
-"""Environment variables, as OpenAI's own client reads them."""
+"""Environment variables that OpenAI's own client reads."""
 OPENAI_URL = "https://api.openai.com/v1"
 HOSTED = "gpt-5-mini"
-"""The model that `benchloom new` asks if none is named."""
+"""The model of `benchloom new` if none is specified."""

@@ -1,4 +1,4 @@
-"""`benchloom add model` and `add judge`: an endpoint, asked a few tokens, and the roles that it plays."""
+"""Create entries for `benchloom add model` and `add judge`: an endpoint, tested briefly, and its roles."""
 
 from __future__ import annotations
 
@@ -22,15 +22,18 @@ from tasks.models.sending.budget import Budget
 from tasks.models.settings import EmbeddedModel, Endpoint, Price
 
 EMBEDDED: Mapping[str, object] = {"kind": "embedded", "in_flight": 1, "deadline_s": 3600, "timeout_s": 600}
-"""A model of this machine answers one call at a time, and slowly."""
+"""Settings of an embedded model, which answers slowly and one call at a time."""
 EMBEDDER, GENERATOR, JUDGE, ALL = "embedder", "generator", "judge", "all"
 FREE_SQL: Mapping[tuple[str, ...], object] = {
     ("grammar", "sql_templates", "dialect"): "any",
     ("grammar", "second_reading", "by"): "model",
 }
-"""Settings for a generator that writes freely: any SELECT, and a reader who checks what each text means."""
+"""Settings for a generator that writes SQL without a grammar.
+
+Any SELECT is allowed, and the role `reader` checks the meaning of each text.
+"""
 REASONING_TOKENS = 8192
-"""Least `max_tokens` of a role whose model reasons first: its reasoning counts as a part of the reply."""
+"""Minimum `max_tokens` of a role whose model reasons before it replies: reasoning counts as reply."""
 WORDS = {
     "json_schema": "JSON schema",
     "grammar": "GBNF grammar",
@@ -41,13 +44,13 @@ WORDS = {
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """A model by its address, and who plays it. Prices are in US dollars per million tokens."""
+    """The endpoint of a model, and its roles. Prices are in US dollars per million tokens."""
 
     endpoint: str | None = None
     key_env: str | None = None
     served_model: str | None = None
     roles: Sequence[str] = ()
-    """Names, also several in a text with commas. Empty, or `all`: all but those of embedders."""
+    """Names of roles; a text may list several, with commas. Empty or `all`: all except embedders."""
     input_price: float | None = None
     output_price: float | None = None
     tried: bool = True
@@ -55,7 +58,10 @@ class ModelOptions:
 
 
 def add_model(params: Parameters, name: str, options: ModelOptions) -> Addition:
-    """Try a model and return its entry under `run.endpoints` with its roles. Raises BadInput."""
+    """Test a model and return its entry under `run.endpoints` with its roles.
+
+    Raises BadInput if the name is invalid or taken, or if the test fails.
+    """
     require_model_name(name)
     keys = ("run", "endpoints", name)
     require_new(params, keys, replace=options.replace)
@@ -64,9 +70,10 @@ def add_model(params: Parameters, name: str, options: ModelOptions) -> Addition:
 
 
 def add_judge(params: Parameters, name: str, options: ModelOptions, role: str = JUDGE) -> Addition:
-    """Let a model judge: one of `run.endpoints`, or one by its address. Raises BadInput.
+    """Make a model a judge: one of `run.endpoints`, or a new endpoint.
 
-    role: `judge`, or a new role for a further judge.
+    `role`: `judge`, or a new role for an additional judge. Raises BadInput if the options do not fit, or if
+    the test fails.
     """
     require_model_name(name)
     keys = ("run", "endpoints", name)
@@ -84,7 +91,7 @@ def add_judge(params: Parameters, name: str, options: ModelOptions, role: str = 
 
 
 def add_further_judge(params: Parameters, name: str, options: ModelOptions, role: str) -> Addition:
-    """Make a role for a further judge. Beside its model, it is asked as the role `judge` is."""
+    """Create a role for an additional judge, with the settings of the role `judge` except the model."""
     require_name(role)
     require_new(params, ("roles", role), replace=options.replace)
     first: Mapping[str, object] = params["roles"][JUDGE]
@@ -102,7 +109,7 @@ def add_further_judge(params: Parameters, name: str, options: ModelOptions, role
 def make_addition(
     params: Parameters, kind: str, name: str, options: ModelOptions, roles: Sequence[str]
 ) -> Addition:
-    """Try a model for some roles, and write down what it is, what it costs, and how its roles ask."""
+    """Test a model for some roles; return its endpoint, its prices and the changes of its roles."""
     keys = ("run", "endpoints", name)
     fields = find_fields(params, name, options)
     declared: Endpoint = validate(Endpoint, fields, keys, params)
@@ -135,10 +142,10 @@ def make_addition(
 
 
 def find_fields(params: Parameters, name: str, options: ModelOptions) -> dict[str, object]:
-    """Return the entry of a model.
+    """Return the fields of a model's entry.
 
-    It comes from the address that is given, from params.yaml, or from a key in the environment. Raises
-    BadInput where nothing says where the model is.
+    The fields come from the given URL, from params.yaml, or from an OpenAI key in the environment. Raises
+    BadInput if the model's URL is unknown.
     """
     given = {"key_env": options.key_env, "served_model": options.served_model}
     named = {key: value for key, value in given.items() if value is not None}
@@ -160,7 +167,7 @@ def find_fields(params: Parameters, name: str, options: ModelOptions) -> dict[st
 
 
 def choose_roles(params: Parameters, wanted: Sequence[str]) -> list[str]:
-    """Choose the roles that a model plays: those that are named, else all but the embedders'.
+    """Return the roles that a model gets: the named ones, or by default all except embedders.
 
     Raises BadInput, with a line, for a role that params.yaml lacks.
     """
@@ -174,7 +181,7 @@ def choose_roles(params: Parameters, wanted: Sequence[str]) -> list[str]:
 
 
 def list_embedders(params: Parameters, roles: Iterable[str]) -> list[str]:
-    """List the roles among some that embed texts."""
+    """Return those of the given roles that embed texts."""
     there = read_mapping(params, "roles", Role)
     models: Mapping[str, EmbeddedModel] = read_models(params)[1]
     onnx = {name for name, model in models.items() if model.kind == "embedded-onnx"}
@@ -184,9 +191,9 @@ def list_embedders(params: Parameters, roles: Iterable[str]) -> list[str]:
 def try_model(
     params: Parameters, name: str, endpoint: Endpoint, *, embeds: bool
 ) -> tuple[Endpoint, Abilities]:
-    """Ask an endpoint; return it as the model must be asked, and what the model can do.
+    """Call an endpoint; return the endpoint with adjusted settings, and the model's abilities.
 
-    Raises ModelFailed, BadInput.
+    Raises ModelFailed if the endpoint gives no usable reply, and BadInput for invalid settings.
     """
     run, models = read_models(params)
 
@@ -201,7 +208,7 @@ def try_model(
 def set_role(
     params: Parameters, role: str, model: str, endpoint: Endpoint, abilities: Abilities | None
 ) -> dict[str, object]:
-    """Return what changes in a role that a model is to play."""
+    """Return the settings of a role that change if a model gets the role."""
     there = read_mapping(params, "roles", Role)[role]
     if abilities is not None and abilities.embeds:
         return {"model": model}
@@ -215,9 +222,9 @@ def set_role(
 
 
 def writes_freely(params: Parameters, changed: Mapping[str, object]) -> bool:
-    """Return whether a generator is to write SQL of any shape: no grammar or JSON schema constrains it.
+    """Return whether a generator writes SQL without a grammar or a JSON schema.
 
-    changed: what is about to change in its role. A project without GRAMMAR's section has no such setting.
+    `changed`: the new settings of its role. Returns False in a project without GRAMMAR's sections.
     """
     constrain = {**params["roles"][GENERATOR], **changed}.get("constrain", "none")
     return constrain in FREE and all(
@@ -226,7 +233,7 @@ def writes_freely(params: Parameters, changed: Mapping[str, object]) -> bool:
 
 
 def describe_abilities(endpoint: Endpoint, abilities: Abilities) -> dict[str, object]:
-    """Return what a model can do, for machines."""
+    """Return a model's abilities and limits as a JSON object."""
     limits = {
         "context": abilities.context,
         "in_flight": endpoint.in_flight,
@@ -243,7 +250,7 @@ def describe_abilities(endpoint: Endpoint, abilities: Abilities) -> dict[str, ob
 
 
 def list_lines(endpoint: Endpoint, abilities: Abilities | None, roles: Sequence[str]) -> list[str]:
-    """Write what a model can do, and its roles, as lines."""
+    """Format a model's abilities and its roles as lines."""
     lines = [f"roles: {', '.join(roles)}"] if roles else []
     if abilities is None:
         return [*lines, "not tried: replies are checked by parsers only (constrain: none)"]

@@ -1,4 +1,4 @@
-"""`benchloom add system`: a system under test by its address, or the built-in RAG, asked one question."""
+"""Create an entry for `benchloom add system`: an HTTP system or the built-in RAG, asked one question."""
 
 from __future__ import annotations
 
@@ -28,36 +28,37 @@ from tasks.systems.contract import Document, Response
 from tasks.systems.entries import RagEntry, SystemEntry, can_search
 
 RETRIES, DEADLINE_S = 1, 120.0
+"""Retries and deadline of the test, much lower than in a run, so that a broken system fails quickly."""
 LONGEST = 200
-"""Characters of an answer that are shown."""
+"""Maximum characters of an answer that are shown."""
 QUESTION = "How many berths does the harbour of Larkholm have?"
 CORPUS = (
     Document("harbour", "Larkholm", "The harbour of Larkholm has 12 berths.", ()),
     Document("station", "Brunsby", "The station of Brunsby has four platforms.", ()),
 )
-"""What the built-in RAG is tried on: a project may have no documents yet."""
+"""Documents for testing the built-in RAG, since a project may not have documents yet."""
 
 
 @dataclass(frozen=True)
 class SystemOptions:
-    """A new entry of `systems`: a url and a call, or the retriever and top_k of the built-in RAG."""
+    """A new entry of `systems`: a URL and a call, or the retriever and top_k of the built-in RAG."""
 
     url: str | None = None
     key_env: str | None = None
     call: Mapping[str, object] = field(default_factory=dict)
-    """path, body, text, passages, contexts, ids: the keys of `answer` in docs/systems.md."""
+    """The keys of `answer` in docs/systems.md: path, body, text, passages, contexts, ids."""
     version: str = "1"
     retriever: str | None = None
     top_k: int | None = None
     question: str = QUESTION
     database: str | None = None
-    """Whose questions it is asked: an entry of `assessments` is written, too."""
+    """A database whose questions the system is asked; an entry of `assessments` is added, too."""
     tried: bool = True
     replace: bool = False
 
 
 def add_system(params: Parameters, name: str, options: SystemOptions) -> Addition:
-    """Try a system and return its entries. Raises BadInput if it is not described, or does not answer."""
+    """Test a system and return its entries. Raises BadInput if it is not described or does not answer."""
     require_name(name)
     keys = ("systems", name)
     require_new(params, keys, replace=options.replace)
@@ -88,7 +89,7 @@ def add_system(params: Parameters, name: str, options: SystemOptions) -> Additio
 
 
 def describe_system(options: SystemOptions) -> dict[str, object]:
-    """Return the entry of a system. Raises BadInput if the options are of no kind, or of both."""
+    """Return the entry of a system. Raises BadInput unless exactly one of URL and retriever is given."""
     if (options.url is None) == (options.retriever is None):
         what = "take one of both" if options.url else "say what the system is"
         raise BadInput(
@@ -111,7 +112,7 @@ def describe_system(options: SystemOptions) -> dict[str, object]:
 
 
 def name_assessment(params: Parameters, name: str, options: SystemOptions) -> str:
-    """Name the assessment of a system over a database. Raises BadInput if there is no such database."""
+    """Return the name of the assessment of a system on a database. Raises BadInput if it is unknown."""
     databases, database = get_section(params, "databases") or {}, str(options.database)
     if database not in databases:
         raise refuse(
@@ -124,9 +125,9 @@ def name_assessment(params: Parameters, name: str, options: SystemOptions) -> st
 def try_system(
     params: Parameters, name: str, entry: SystemEntry, connection: SystemRun, question: str
 ) -> Response:
-    """Ask a system one question, in a ledger of its own.
+    """Ask a system one question, with a temporary ledger.
 
-    Raises ModelFailed if the system has no answer, and BadInput.
+    Raises ModelFailed if the system does not answer, and BadInput.
     """
     run, models = read_models(params)
     quick = {"retries": RETRIES, "deadline_s": DEADLINE_S}
@@ -156,7 +157,7 @@ def try_system(
 
 
 def describe_response(response: Response, searches: bool) -> list[str]:
-    """Write what a system answered as lines."""
+    """Format a system's answer as lines."""
     text = " ".join((response.text or "").split())
     lines = [f"answered: {text[:LONGEST]}{'...' if len(text) > LONGEST else ''}"]
     if response.passages is None:

@@ -340,7 +340,7 @@ def matches(key: str, pattern: str) -> bool:
 
 
 def describe_addition(addition: Addition, lines: Mapping[str, int]) -> dict[str, object]:
-    """Return an addition as the document that `--json` prints."""
+    """Convert an addition to the document that `--json` prints."""
     return {
         "kind": addition.kind,
         "name": addition.name,

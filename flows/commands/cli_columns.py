@@ -12,9 +12,9 @@ from flows.presets import TABLE, ChosenPreset
 from tasks.console import CleanConsole
 
 REASONS = 3
-"""So many reasons of one stage are written out."""
+"""Maximum number of a stage's reasons that are printed."""
 BY_PRESET = re.compile(rf"^(\S+)\.(\w+) in {re.escape(TABLE)} (?:new|modified)$")
-"""What DVC says of a parameter after a switch of its flow's preset."""
+"""DVC's message about a parameter after its flow's preset was switched."""
 STYLES = {
     "fresh": "green",
     "stale": "yellow",
@@ -26,7 +26,7 @@ STYLES = {
 
 
 def print_columns(console: Console, rows: Sequence[Sequence[str]], indent: str = "") -> None:
-    """Print rows whose columns stand below each other; the last column is as long as it is."""
+    """Print rows as aligned columns; the last column is not padded."""
     widths = [max(map(len, column)) for column in zip(*(row[:-1] for row in rows), strict=True)]
     for row in rows:
         cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
@@ -44,7 +44,7 @@ def print_presets(chosen: Sequence[ChosenPreset]) -> None:
 
 
 def join_reasons(why: Sequence[str]) -> str:
-    """Join the reasons of a stage; beyond the third they are only counted."""
+    """Join the reasons of a stage; reasons after the third are only counted."""
     more = len(why) - REASONS
     told = [BY_PRESET.sub(r"\1 by preset \2", reason) for reason in why[:REASONS]]
     return "; ".join(told) + (f"; and {more} more" if more > 0 else "")

@@ -16,17 +16,17 @@ from tasks.judging.priced_means import PricedMetric
 from tasks.scoring.statistics import Interval
 
 Alone = Mapping[str, Sequence[str]]
-"""A side's letter -> what only that side has, by name."""
+"""A side's letter -> names of what only that side has."""
 HEADER = (
     "metric", "pairs", "clusters", "A", "B", "B - A", "95% interval", "p", "Holm", "detectable",
     "needed", "fell", "rose",
 )  # fmt: skip
 TEXT = 300
-"""Characters of a text that the table shows."""
+"""Maximum characters of a text in the table."""
 
 
 def print_comparison(console: CleanConsole, comparison: Comparison, alone: Alone, items: int) -> None:
-    """Print a comparison as tables; two sides with the items that changed, more with what the items tell."""
+    """Print a comparison as tables, with changed items for two sides and item analyses for more sides."""
     named = list(zip(ascii_uppercase, comparison.sides, strict=False))
     console.print("\n".join(f"{letter}: {escape(side)}" for letter, side in named), soft_wrap=True)
     for metric in comparison.means:
@@ -60,7 +60,7 @@ def print_comparison(console: CleanConsole, comparison: Comparison, alone: Alone
 
 
 def print_means(console: CleanConsole, metric: PricedMetric) -> None:
-    """Print the systems' means over the same items, and what an answer cost."""
+    """Print the systems' means over the same items, and the cost of an answer."""
     head = f"{metric.section}: {metric.metric} of {metric.n_items:,} items that all systems scored"
     console.print(f"\n[bold]{escape(head)}[/bold]", soft_wrap=True)
     rows = [("system", "mean", "95% interval", "tokens", "USD", "seconds")]
@@ -82,7 +82,7 @@ def print_means(console: CleanConsole, metric: PricedMetric) -> None:
 
 
 def print_items(console: CleanConsole, analysis: ItemAnalysis, items: int) -> None:
-    """Print the items that tell the systems apart worst."""
+    """Print the items with the lowest discrimination between the systems."""
     console.print(describe_items(analysis), soft_wrap=True)
     for item in analysis.items[:items]:
         if item.discrimination is not None:
@@ -92,12 +92,12 @@ def print_items(console: CleanConsole, analysis: ItemAnalysis, items: int) -> No
 
 
 def name_analysed(analysed: ItemAnalysis | PricedMetric) -> tuple[str, str, tuple[str, ...]]:
-    """Name the section, the metric and the systems that were analysed together."""
+    """Return the section, the metric and the names of the systems that were analysed together."""
     return analysed.section, analysed.metric, tuple(mean.system for mean in analysed.systems)
 
 
 def describe_items(analysis: ItemAnalysis) -> str:
-    """Say how many items tell the systems apart, and how well."""
+    """Say how many items distinguish between the systems, and how well."""
     told = [item for item in analysis.items if item.discrimination is not None]
     apart = f"{len(told):,} items tell the systems apart"
     if analysis.mean_discrimination is not None:
@@ -112,13 +112,13 @@ def describe_items(analysis: ItemAnalysis) -> str:
 
 
 def name_strand(strand: StrandComparison) -> str:
-    """Name what is compared: one name where both sides have the same."""
+    """Name a comparison: both sides' names, or a single name if they are equal."""
     names = strand.a if strand.a == strand.b else f"{strand.a} -> {strand.b}"
     return f"{strand.section}: {names}"
 
 
 def tabulate(strand: StrandComparison) -> list[list[str]]:
-    """Write a strand's metrics as rows of cells, the header first; figures end below each other."""
+    """Convert the metrics of a comparison to rows of right-aligned cells, the header first."""
     a, b = strand.letters
     rows = [[{"A": a, "B": b, "B - A": f"{b} - {a}"}.get(word, word) for word in HEADER]]
     for change in strand.metrics:
@@ -144,7 +144,7 @@ def tabulate(strand: StrandComparison) -> list[list[str]]:
 
 
 def align(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Pad the cells of all columns but the first, so that figures end below each other."""
+    """Pad the cells of all columns except the first, so that numbers are right-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         [row[0], *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
@@ -153,17 +153,17 @@ def align(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 
 
 def write_interval(interval: Interval) -> str:
-    """Write an interval."""
+    """Format an interval with three decimals."""
     return f"{interval[0]:.3f} to {interval[1]:.3f}"
 
 
 def write_number(value: float | None, form: str) -> str:
-    """Write a number; a dash where there is none."""
+    """Format a number; None becomes a dash."""
     return "-" if value is None else format(value, form)
 
 
 def describe_changes(strand: StrandComparison) -> str:
-    """Say how many items changed."""
+    """Say how many items changed their score or their answer."""
     return (
         f"{strand.n_cases:,} items of both: {len(strand.changed):,} with another score, "
         f"{strand.reworded:,} with another answer"
@@ -181,6 +181,6 @@ def print_case(console: CleanConsole, case: ChangedCase, letters: tuple[str, str
 
 
 def shorten(text: str) -> str:
-    """Write a text in one line, with its end left out if it is long."""
+    """Return a text on one line, truncated to 300 characters."""
     line = " ".join(text.split())
     return line if len(line) <= TEXT else f"{line[:TEXT]}…"

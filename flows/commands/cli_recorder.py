@@ -10,9 +10,9 @@ from tasks.errors import BadInput
 
 
 def open_recorder(root: Path) -> Recorder:
-    """Open a project's graph. Raises BadInput; where DVC cannot resolve it, of params.yaml if that is why.
+    """Open a project's graph. Raises BadInput if it is invalid, naming the parameter at fault if possible.
 
-    DVC only says that dvc.yaml and params.yaml disagree; our own check names the key and its line.
+    DVC only reports that dvc.yaml and params.yaml disagree; our own check names the key and its line.
     """
     try:
         return Recorder(root)

@@ -1,4 +1,4 @@
-"""`benchloom compare`: systems, runs, nights or revisions, in pairs over the same items."""
+"""Carry out `benchloom compare`: compare systems, runs, nights or revisions in pairs on the same items."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ from tasks.reports.markdown import list_drops, write_markdown
 
 STDOUT = "-"
 FOLDER = ".benchloom/compare"
-"""Where pages go unless --out says otherwise."""
+"""The folder for pages without --out."""
 ALARM = 5
 """The exit code of an alarm (docs/commands.md)."""
 
 
 @dataclass(frozen=True)
 class CompareOutput:
-    """What the command writes beside its tables.
+    """The outputs of the command besides its tables.
 
-    html: a page, to `out` or below .benchloom/compare. markdown: the file of a report for pull requests, `-`
-    for stdout instead of the tables; links: (text, address) below it. alarm: end with 5 if a metric dropped.
+    `html`: write a page to `out` or below .benchloom/compare. `markdown`: the file for a report for pull
+    requests; `-` prints the report on stdout instead of the tables. `links`: (text, address) at the end of
+    the report. `alarm`: exit with 5 if a metric dropped significantly.
     """
 
     as_json: bool = False
@@ -49,9 +50,10 @@ class CompareOutput:
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """How to compare. only: entries or systems; metrics: by name; all if empty. items: shown by the table.
+    """Options of a comparison. only: entries or systems, all if empty. metrics: by name, all if empty.
 
-    distance: for which the pairs that it takes are told.
+    `items`: number of items in the table. `distance`: the difference for which the number of required pairs
+    is estimated.
     """
 
     only: Sequence[str] = ()
@@ -71,7 +73,8 @@ def compare_command(
 ) -> int:
     """Carry out `benchloom compare`; returns the exit code.
 
-    Raises BadInput where a name is none, or tells several things; BenchloomError where nothing is in common.
+    Raises BadInput for a name that is unknown or ambiguous, and BenchloomError if the sides have nothing in
+    common.
     """
     comparison, alone = compare_sides(words, options, root)
     if output.html:
@@ -94,14 +97,14 @@ def compare_command(
 
 
 def to_document(comparison: Comparison, alone: Alone) -> dict[str, Any]:
-    """Lay a comparison out for machines."""
+    """Convert a comparison to the document that `--json` prints."""
     a, b, *_ = comparison.sides
     rest = {f"alone_{letter.lower()}": list(names) for letter, names in alone.items()}
     return {"a": a, "b": b, **asdict(comparison), **rest, "markdown": write_markdown(comparison, alone)}
 
 
 def read_link(text: str) -> tuple[str, str]:
-    """Read TEXT=URL. Raises BadInput unless the address is one of http or https."""
+    """Parse TEXT=URL. Raises BadInput unless the URL is http or https."""
     name, _, address = text.partition("=")
     if not name or not address.startswith(("https://", "http://")):
         raise BadInput(f"--link {text}", "is not TEXT=https://...")
@@ -109,9 +112,9 @@ def read_link(text: str) -> tuple[str, str]:
 
 
 def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> tuple[Comparison, Alone]:
-    """Find the sides, pair their strands, and compare them; also returns what only one side has.
+    """Find the sides and compare them in pairs; also return what only one side has.
 
-    Raises as `compare_command`.
+    Raises the errors of `compare_command`.
     """
     for word, letters in list_letters(words).items():
         if len(letters) > 1:
@@ -150,5 +153,5 @@ def list_letters(words: Sequence[str]) -> dict[str, list[str]]:
 
 
 def name_file(label: str) -> str:
-    """Make a file's name of a label."""
+    """Convert a label to a file name."""
     return "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in label)[:60]

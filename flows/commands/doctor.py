@@ -102,7 +102,7 @@ def check_pins(root: Path) -> Iterator[Finding]:
 
 
 def check_programs() -> Iterator[Finding]:
-    """Check that programs which are called by name are on PATH."""
+    """Check that the programs that are called by name are on PATH."""
     benchloom = shutil.which("benchloom")
     if benchloom is None:
         folder = Path(sys.executable).parent
@@ -146,7 +146,7 @@ def check_room(root: Path) -> Finding:
 
 
 def check_sections(params: Mapping[str, Any]) -> None:
-    """Validate params.yaml, except `databases`: each database is a finding of its own."""
+    """Validate params.yaml except `databases`, since each database has a separate finding."""
     from flows.graph import DeclaredGraph
     from flows.sections import check_params, find_sections
 
@@ -155,7 +155,7 @@ def check_sections(params: Mapping[str, Any]) -> None:
 
 
 def print_findings(findings: list[Finding]) -> None:
-    """Print the findings as lines: in a table, a long command would break and could not be copied."""
+    """Print the findings as lines: in a table, a long command would be wrapped and could not be copied."""
     for finding in findings:
         print_line(f"{finding.state:<9} {finding.what}: {finding.detail}")
         if finding.mend:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from flows.run.session import Session
 
 NAMED = 50
+"""Maximum number of problems that are printed."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class PaidLimits:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """An evaluation that was written. failed: whether a row was left out, or failed."""
+    """A finished evaluation. failed: whether a row failed or was left out."""
 
     run: EvaluationRun
     figures: Mapping[str, Any]
@@ -72,10 +73,10 @@ def evaluate_command(
     *,
     as_json: bool = False,
 ) -> int:
-    """Carry out `benchloom evaluate`, one system after the other; returns the exit code.
+    """Carry out `benchloom evaluate` for one system after the other; returns the exit code.
 
-    several: the options for each system. All are checked before the first one is asked. Several are then
-    compared.
+    `several`: the options of each system; all are checked before the first system is called. If there are
+    several systems, they are then compared.
     """
     root, place = find_root(name)
     base = place or root
@@ -108,9 +109,9 @@ def evaluate_command(
 
 
 def find_root(flow: str) -> tuple[Path, Path | None]:
-    """Find the folder with the code, and the folder that this is called in; None for the latter in a project.
+    """Return the folder of the code, and the current folder, or None for the latter inside a project.
 
-    Raises BadInput outside of a project for a flow that needs one.
+    Raises BadInput outside of a project if the flow needs a project.
     """
     try:
         return find_project(), None
@@ -124,8 +125,8 @@ def find_root(flow: str) -> tuple[Path, Path | None]:
 def evaluate_all(
     root: Path, params: Mapping[str, object], runs: Sequence[EvaluationRun], limits: PaidLimits
 ) -> list[Evaluated]:
-    """Evaluate system after system, under one budget. root: whose ledgers are read beside the user's."""
-    # A model that is given by its name has a role of its own, and may have an address of its own.
+    """Evaluate one system after the other, under one budget. root: the folder with shipped ledgers."""
+    # A model that is given by name has its own role, and may have its own endpoint.
     roles, endpoints = (
         {name: part for run in runs for name, part in (get_section(run.params, section) or {}).items()}
         for section in ("roles", "run.endpoints")
@@ -146,13 +147,13 @@ def evaluate_all(
 
 
 def require_all_needs(runs: Sequence[EvaluationRun]) -> None:
-    """Hold that everything is there that the evaluations need, before the first is asked. Raises BadInput."""
+    """Raise BadInput, before the first call, if something that the evaluations need does not exist."""
     for run in runs:
         require_evaluation_needs(run)
 
 
 def evaluate_system(run: EvaluationRun, session: Session) -> Evaluated:
-    """Ask a system, judge it, and write its folder."""
+    """Run and judge one system, and write the evaluation's folder."""
     for line in (*run.own.notes, *cut_lines(run.own.problems)):
         say(line)
     rows, calls = run_stages(run, session)
@@ -170,28 +171,28 @@ def evaluate_system(run: EvaluationRun, session: Session) -> Evaluated:
 
 
 def compare_runs(root: Path, done: Sequence[Evaluated]) -> tuple[Comparison, Alone]:
-    """Compare the folders of several systems, which are named by their systems."""
+    """Compare the folders of several systems; the sides are labelled by the systems' names."""
     words = [f"run:{evaluated.run.out}" for evaluated in done]
     comparison, alone = compare_sides(words, CompareOptions(), root)
     return replace(comparison, sides=[evaluated.run.options.system for evaluated in done]), alone
 
 
 def cut_lines(lines: Sequence[str]) -> list[str]:
-    """Keep so many lines that a reader reads them, and count the others."""
+    """Return the first 50 lines, and a line with the number of further lines."""
     rest = len(lines) - NAMED
     return [*lines[:NAMED], *([f"and {rest} more: figures.json has all"] if rest > 0 else [])]
 
 
 def name_path(path: Path, root: Path) -> str:
-    """Name a folder as seen from the project."""
+    """Return a folder's path relative to the project, or its full path outside of the project."""
     return str(path.relative_to(root)) if path.is_relative_to(root) else str(path)
 
 
 def say(line: str) -> None:
-    """Say a line on stderr."""
+    """Print a line to stderr."""
     say_line(f"benchloom: {line}")
 
 
 def stop(number: int, frame: object) -> None:
-    """Take SIGTERM as Ctrl-C."""
+    """Handle SIGTERM like Ctrl-C."""
     raise KeyboardInterrupt

@@ -14,9 +14,9 @@ from tasks.files import write_text
 
 
 def graph_command(*, check: bool) -> int:
-    """Carry out `benchloom graph`; returns the exit code: 1 where `check` finds a file out of date.
+    """Carry out `benchloom graph`; returns the exit code, 1 if `check` finds an outdated file.
 
-    The schema comes last: it needs the stages' modules imported, and the graph only read.
+    The schema comes last because it requires imports of the stages' modules, which the graph does not.
     """
     root = find_project()
     params = load_params(root)
@@ -27,7 +27,7 @@ def graph_command(*, check: bool) -> int:
 
 
 def bring_up(root: Path, name: str, texts: tuple[str, str], *, check: bool) -> bool:
-    """Write a file that should have another text, or print the difference; return whether it should."""
+    """Write an outdated file, or print the difference if `check`; return whether the file is outdated."""
     before, after = texts
     if before == after:
         print(f"{name} is what the flows declare", file=sys.stderr)

@@ -25,15 +25,15 @@ class ImportCommand(TyperCommand):
 
 
 class ImportGroup(TyperGroup):
-    """All importers as commands by name: shipped ones, those in the project, and those of other packages."""
+    """All importers as commands by name: shipped ones, the project's, and those of other packages."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)
-        del self.commands  # the property below finds the importers only when they are needed
+        del self.commands  # replaced by the property below, which lists importers on demand
 
     @cached_property
-    def commands(self) -> dict[str, Any]:  # type: ignore[override] # typer's is an attribute
-        """Importer name -> command. Imports no importer's module."""
+    def commands(self) -> dict[str, Any]:  # type: ignore[override] # an attribute in typer
+        """The commands of the importers by name; the importers' modules are not imported."""
         from flows.importers import list_importers
 
         return {

@@ -312,7 +312,7 @@ def price_tokens(counted: ModelStats) -> float | None:
 
 
 def describe_model(row: Mapping[str, Any]) -> str:
-    """Write a model's counts as one line."""
+    """Format a model's counts as one line."""
     name = (row["model"] or "(model not recorded)") + (" by batch" if row["batch"] else "")
     tokens = f"{row['prompt_tokens']:,} + {row['completion_tokens']:,} tokens"
     return f"{name}: {row['calls']:,} calls, {tokens}, " + (

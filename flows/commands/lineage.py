@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from tasks.lineage.walk import Lineage
 
 FOLDER = ".benchloom/lineage"
-"""Where pages and events go unless --out says otherwise."""
+"""The folder for pages and events without --out."""
 WALKED = 1
-"""How many rows of a figure are walked on from, unless --all."""
+"""Number of a figure's rows that are traced further without --all."""
 
 
 def lineage_command(
@@ -37,11 +37,11 @@ def lineage_command(
     openlineage: bool = False,
     out: Path | None = None,
 ) -> int:
-    """Carry out `benchloom lineage`; returns the exit code: 1 where there is a gap.
+    """Carry out `benchloom lineage`; returns the exit code, 1 if there is a gap.
 
-    Raises BadInput if the target or the row is unknown, saying what there is.
+    Raises BadInput, with the known names, if the target or the row is unknown.
     """
-    # pyarrow is imported with these; a command line that is asked for --help does without.
+    # pyarrow is imported here, so that `--help` does not import it.
     from tasks.lineage.rendering import render_json, render_text
 
     lineage = trace_target(target, row, root, every=every)
@@ -65,10 +65,10 @@ def lineage_command(
 
 
 def trace_target(target: str, row: str | None, root: Path, *, every: bool = False) -> LineageResult:
-    """Walk a target back. Raises BadInput if it, or the row, is unknown.
+    """Trace a target back to its sources. Raises BadInput if the target or the row is unknown.
 
-    target: an artifact's path in the project, `report.json#/pointer`, or `dvc.lock` for all that is recorded;
-    every: all rows of an artifact or a figure.
+    `target`: an artifact's path in the project, `report.json#/pointer`, or `dvc.lock` for everything that is
+    recorded. `every`: trace all rows of an artifact or a figure.
     """
     root = root.resolve()
     name, mark, pointer = target.partition("#")
@@ -98,10 +98,11 @@ def trace_target(target: str, row: str | None, root: Path, *, every: bool = Fals
 
 @contextmanager
 def open_record(path: str, root: Path) -> Iterator[tuple[Path, Graph]]:
-    """Open what is recorded of a file, and the root that it is recorded in.
+    """Yield the root of a file's records and the graph of recorded stages.
 
-    That is what `dvc.lock` says; of a file in an evaluation's folder, that evaluation too; of a night's
-    record, what its branch says, in a worktree that goes with the block. Raises BadInput.
+    The graph is read from `dvc.lock`. For a file in an evaluation's folder, the evaluation is added. For a
+    night's record, the root is a temporary worktree of the night's branch. Raises BadInput if a record is
+    missing.
     """
     from flows.nights.recorded import name_night, open_recorded
 
@@ -116,13 +117,13 @@ def open_record(path: str, root: Path) -> Iterator[tuple[Path, Graph]]:
 
 @contextmanager
 def open_lineage(root: Path, graph: Graph) -> Iterator[Lineage]:
-    """Open a project's lineage with everything that it can ask: artifacts, files, git, databases."""
+    """Yield a project's lineage with access to artifacts, files, git and databases."""
     from flows.lineage.archive import Archive
     from flows.lineage.tracers import open_tracers
     from tasks.lineage.walk import Lineage
     from tasks.sources.packages import describe_packaged
 
-    # Outside of a project, what `benchloom evaluate` wrote was made by the installed code.
+    # Outside of a project, the installed code wrote the outputs of `benchloom evaluate`.
     installed = None if (root / "params.yaml").is_file() else Path(flows.__file__).parents[1]
     with open_tracers(root, graph) as tracers:
         archive = Archive(root, graph, installed)
@@ -130,7 +131,7 @@ def open_lineage(root: Path, graph: Graph) -> Iterator[Lineage]:
 
 
 def _place(target: str, root: Path) -> str:
-    # Not resolved: an artifact may be a link into DVC's cache.
+    # Do not resolve links: an artifact may be a link into DVC's cache.
     path = Path(target)
     path = path if path.is_absolute() else Path.cwd() / path
     try:
@@ -145,7 +146,7 @@ def _name_outs(graph: Graph, path: str) -> str:
 
 
 def _name_file(reference: str) -> str:
-    """Make a file's name of what a lineage is of."""
+    """Convert a lineage's reference to a file name."""
     kept = "".join(
         sign if sign.isalnum() or sign in "-_." else "_" for sign in reference.removeprefix("data/")
     )

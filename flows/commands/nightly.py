@@ -1,4 +1,4 @@
-"""`benchloom nightly`: evaluate anew, now or on a schedule, and alarm on a real drop."""
+"""The `benchloom nightly` commands: repeat evaluations, now or on a schedule, with an alarm on a drop."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def _carry_out(
     run.say(f"night {label}")
 
     def bring_up(run: Run, names: Sequence[str]) -> int:
-        # The user's own server shows it: the worktree has none.
+        # Use the Prefect server of the user's project, since the worktree has none.
         with nullcontext() if plain else use_prefect(home, run.say):
             return bring_up_stages(run, names, plain=plain, title=f"night {label}")
 

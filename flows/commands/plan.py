@@ -1,4 +1,4 @@
-"""`benchloom plan`: what would run and why, what it would ask and cost."""
+"""Carry out `benchloom plan`: estimate which stages would run and why, their model calls and cost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tasks.models.stream_board import format_time
 
 HEAD = ("stage", "new calls", "in the ledger", "tokens", "dollars", "why")
 MANY = 5
-"""More entries of a stage than so many, that would run for the same reason, share a line."""
+"""Number of entries of a stage with the same reason beyond which they share one line."""
 
 
 def plan_command(targets: Sequence[str], *, as_json: bool, ask_again: Sequence[str] = ()) -> int:
@@ -71,7 +71,7 @@ def plan_command(targets: Sequence[str], *, as_json: bool, ask_again: Sequence[s
 
 
 def to_document(plans: Sequence[StagePlan]) -> dict[str, Any]:
-    """Lay a plan out for machines: stages, and totals with their exact part."""
+    """Convert a plan to the document that `--json` prints: stages, and totals with their exact part."""
     timed = [plan.seconds for plan in plans if plan.seconds is not None]
     return {
         "stages": [write_stage(plan) for plan in plans],
@@ -85,18 +85,18 @@ def to_document(plans: Sequence[StagePlan]) -> dict[str, Any]:
 
 
 def write_stage(plan: StagePlan) -> dict[str, Any]:
-    """Lay one stage's plan out for machines."""
+    """Convert one stage's plan to a JSON object."""
     ranges = {name: span for name, span in vars(plan).items() if isinstance(span, Range)}
     return {**asdict(plan), **{name: write_range(span) for name, span in ranges.items()}}
 
 
 def write_range(span: Range) -> dict[str, Any]:
-    """Lay a range out for machines: JSON has no infinity, so an unknown end is null."""
+    """Convert a range to a JSON object: an unknown end is null, since JSON has no infinity."""
     return {**asdict(span), "high": span.high if math.isfinite(span.high) else None}
 
 
 def print_plan(plans: Sequence[StagePlan], measured: Sequence[str] = ()) -> None:
-    """Print a plan for people: a table, the reasons, the totals, and how fast this machine's models are."""
+    """Print a plan: a table with reasons, the totals, and the measured speed of local models."""
     console = CleanConsole()
     if not plans:
         console.print("Nothing would run: all artifacts are up to date.")
@@ -135,13 +135,13 @@ def print_plan(plans: Sequence[StagePlan], measured: Sequence[str] = ()) -> None
 
 
 def show_time(span: Range) -> str:
-    """Write a range of seconds for people."""
+    """Format a range of seconds."""
     low, high = (format_time(end) for end in (span.low, span.high))
     return ("" if span.exact else "~") + (low if low == high else f"{low} to {high}")
 
 
 def group_plans(plans: Sequence[StagePlan]) -> list[list[StagePlan]]:
-    """Put the entries of one stage together where many would run for the same reason."""
+    """Group the entries of a stage if many of them would run for the same reason."""
     groups = defaultdict[tuple[str, ...], list[StagePlan]](list)
     for plan in plans:
         stage, _, key = plan.stage.partition("@")
@@ -152,7 +152,7 @@ def group_plans(plans: Sequence[StagePlan]) -> list[list[StagePlan]]:
 
 
 def describe_plans(plans: Sequence[StagePlan]) -> tuple[str, ...]:
-    """Write the line of one stage, or of one stage for many entries."""
+    """Format the line of one stage, or of one stage for many entries."""
     first = plans[0]
     stage, _, key = first.stage.partition("@")
     why = ("from the run cache: " if first.restored else "") + join_reasons(first.why)
@@ -167,12 +167,12 @@ def describe_plans(plans: Sequence[StagePlan]) -> tuple[str, ...]:
 
 
 def total(ranges: Sequence[Range]) -> Range:
-    """Add ranges up."""
+    """Return the sum of ranges."""
     return reduce(add, ranges, NOTHING)
 
 
 def show(span: Range, digits: int = 0) -> str:
-    """Write a range: one figure where both ends agree, `~` where it rests on an earlier run."""
+    """Format a range: one number if both ends agree, with `~` if it is estimated from earlier runs."""
     if math.isinf(span.high):
         return f"at least {span.low:.{digits}f}" if span.low else "not known"
     low, high = f"{span.low:.{digits}f}", f"{span.high:.{digits}f}"

@@ -26,14 +26,15 @@ if TYPE_CHECKING:
     from tasks.models.recording.entries import LedgerEntry
 
 FOLDER = ".benchloom/published"
-"""Where what goes to a hub is written first, unless --to says otherwise."""
+"""The folder for uploads to a hub, unless --to names another."""
 
 
 @dataclass(frozen=True)
 class PublishOptions:
-    """Where to, and what may go there. to: a folder; hub: OWNER/NAME; private: its sources too.
+    """The destination of a publication, and what it may contain.
 
-    prediction_key: the field of a released record that gets a predicted table.
+    `to`: a folder. `hub`: OWNER/NAME. `public`: make the repository public. `private`: allow sources that may
+    not be redistributed. `prediction_key`: the field of a released record for a predicted table.
     """
 
     to: Path | None = None
@@ -46,7 +47,10 @@ class PublishOptions:
 
 @dataclass(frozen=True)
 class Publication:
-    """A publication. root: the folder to which the choice's paths are relative; entries: of the ledger."""
+    """A prepared publication. root: the folder that the choice's paths are relative to.
+
+    `entries`: the ledger entries of its calls.
+    """
 
     root: Path
     choice: Choice
@@ -59,7 +63,8 @@ class Publication:
 def publish_command(name: str, options: PublishOptions, *, as_json: bool) -> int:
     """Carry out `benchloom publish`; returns the exit code.
 
-    Raises BadInput if it is not a dataset, is not fresh, has a private source, or the place is another's.
+    Raises BadInput if the name is not a dataset, the dataset is not fresh, a source may not be redistributed,
+    or the destination contains something else.
     """
     require_extra("publish")
     if not options.to and not options.hub:
@@ -96,7 +101,7 @@ def publish_command(name: str, options: PublishOptions, *, as_json: bool) -> int
 
 
 def prepare_entry(root: Path, name: str, options: PublishOptions, to: Path | None) -> Publication:
-    """Prepare an entry of params.yaml for a place. Raises BadInput."""
+    """Prepare an entry of params.yaml for publication. Raises BadInput if it may not be published."""
     params = load_params(root)
     recorder = open_recorder(root)
     try:
@@ -118,7 +123,10 @@ def prepare_entry(root: Path, name: str, options: PublishOptions, to: Path | Non
 
 
 def prepare_folder(folder: ItemsFolder, options: PublishOptions, to: Path | None) -> Publication:
-    """Prepare a folder of items, of an import or an evaluation, for a place. Raises BadInput."""
+    """Prepare a folder of items, from an import or an evaluation, for publication.
+
+    Raises BadInput if the folder may not be published.
+    """
     choice, sources = folder.choice, folder.list_sources()
     check_private(choice, sources, allowed=options.private)
     check_own(to or find_project() / FOLDER / choice.entry, choice.entry)
@@ -131,7 +139,7 @@ def prepare_folder(folder: ItemsFolder, options: PublishOptions, to: Path | None
 
 
 def check_private(choice: Choice, sources: Sequence[Source], *, allowed: bool) -> None:
-    """Raise BadInput where a source is not for others."""
+    """Raise BadInput if a source may not be redistributed, unless this is allowed."""
     private = [source for source in sources if source.private]
     if private and not allowed:
         named = ", ".join(f"{source.told.title} ({source.told.licence})" for source in private)
@@ -145,7 +153,7 @@ def check_private(choice: Choice, sources: Sequence[Source], *, allowed: bool) -
 def tell(
     made: Publication, out: Path, files: int, notes: Sequence[str], url: str | None, *, as_json: bool
 ) -> None:
-    """Say what was published, and what was left out. notes: of the release's layout."""
+    """Print what was published and what was left out. notes: on the files in the release's layout."""
     choice, calls = made.choice, len(made.entries)
     names = [Path(node.artifact).stem for node in choice.sets]
     facts = {"dataset": choice.entry, "folder": str(out), "sets": names, "files": files, "calls": calls}

@@ -25,12 +25,12 @@ from tasks.reports.graph_page import GraphEntry, GraphStage
 PAGE = "index.html"
 GRAPH = "graph.html"
 HISTORY = ".benchloom/site.json"
-"""What the site was like, for what has changed."""
+"""The file with earlier states of the site, to report changes."""
 NIGHTS = "data/nightly/index.html"
 
 
 def report_command(*, open_it: bool) -> int:
-    """Write the site's front page over the reports that the stages have made; returns the exit code."""
+    """Write the site's front page from the existing reports; returns the exit code."""
     from flows.comparing.entries import find_beaten
     from tasks.reports.graph_page import write_graph
     from tasks.reports.record import RECORD
@@ -67,9 +67,9 @@ def report_command(*, open_it: bool) -> int:
 
 
 def list_graph(root: Path, out: Path) -> list[GraphEntry]:
-    """List all stages by flow and entry, as `benchloom status` does, with what they cost.
+    """List all stages by flow and entry, as `benchloom status` does, with their cost.
 
-    out: the page's file, which artifacts are linked from.
+    `out`: the page's file, to which links to artifacts are relative.
     """
     recorder = open_recorder(root)
     try:
@@ -85,7 +85,7 @@ def list_graph(root: Path, out: Path) -> list[GraphEntry]:
 
 
 def describe_stage(recorder: Recorder, node: Node, counts: KeptCounts, out: Path) -> GraphStage:
-    """Describe one stage."""
+    """Return a stage's description for the page of the graph."""
     standing = find_standing(recorder, node, counts)
     last = load_outcome(recorder.root, node.name)
     time = find_last_time(recorder.root, node.name)
@@ -111,5 +111,5 @@ def describe_stage(recorder: Recorder, node: Node, counts: KeptCounts, out: Path
 
 
 def tell_time(seconds: float) -> str:
-    """Write a time of this machine's clock for people, to the minute."""
-    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")  # noqa: DTZ006 - for people
+    """Format a time in the local time zone, to the minute."""
+    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")  # noqa: DTZ006 - local time for people

@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from flows.run.session import Session
 
 PRECEDENCE: tuple[type[BenchloomError], ...] = (Interrupted, BudgetSpent, CallMissing, LockHeld, BadInput)
-"""Which of several errors decides the exit code."""
+"""Error classes in order of precedence: the first one that occurred determines the exit code."""
 SHOWN_FRESH = 200
-"""With more stages than these, fresh ones are no tasks of Prefect's, in state `Cached`: one costs 20 ms."""
+"""Above this number of stages, fresh ones are not shown in Prefect: each task `Cached` costs 20 ms."""
 COLUMNS = ["id", "model", "prompt_tokens", "completion_tokens"]
 
 
@@ -90,7 +90,7 @@ def run_command(
         again=again,
     )
     if limit is None:
-        run.hooks = open_hooks(run)  # before a server is asked: what a hook needs may be missing
+        run.hooks = open_hooks(run)  # before a server is contacted: a hook may be unusable
     refresh_records(servers, (recorder.nodes[name].key for name in names), run.say)
     if limit is not None:
         return run_preview(run, names, limit)
@@ -106,8 +106,8 @@ def bring_up_stages(
 ) -> int:
     """Bring stages up to date, under Prefect unless `plain`; return the exit code.
 
-    title: for its pages. engine: what does shards, if not what params.yaml says. Raises BadInput, before
-    any stage runs, for a parameter that a stale stage reads and that is not valid.
+    `title`: shown in Prefect. `engine`: runs shards, overriding params.yaml. Raises BadInput, before any
+    stage runs, for an invalid parameter that a stale stage reads.
     """
     from flows.sections import check_refused, check_stale
 
@@ -139,7 +139,7 @@ def bring_up_stages(
 
 
 def require_run_needs(run: Run, names: Sequence[str]) -> None:
-    """Hold that everything is there that the stages of a run need which are still to run. Raises BadInput."""
+    """Raise BadInput if something that a run's remaining stages need does not exist."""
     from flows.run.needs import require_needs
 
     nodes = run.recorder.nodes
@@ -149,7 +149,7 @@ def require_run_needs(run: Run, names: Sequence[str]) -> None:
 
 
 def open_computing(run: Run, workers: int, engine: str | None, *, plain: bool) -> Computing:
-    """Make what runs the stages that ask no model. Raises BadInput for an engine that cannot be had."""
+    """Make the object that runs stages without model calls. Raises BadInput for an unavailable engine."""
     settings = read_settings(run.params)
     name = engine or settings.name
     require_engine(name)
@@ -165,7 +165,7 @@ def open_computing(run: Run, workers: int, engine: str | None, *, plain: bool) -
 
 
 def end_at_once(run: Run) -> None:
-    """End this process without waiting for its stages: a second Ctrl-C. Their paths are free then."""
+    """End this process on a second Ctrl-C without waiting for its stages; this releases their path locks."""
     run.say("interrupted; the same command continues from what is recorded")
     os._exit(Interrupted.exit_code)
 
@@ -180,7 +180,7 @@ def make_run(
     budget_tokens: int | None = None,
     again: frozenset[str] = frozenset(),
 ) -> Run:
-    """Make a run whose model session opens when the first stage asks. again: as of `Run`."""
+    """Make a run whose model session opens when the first stage calls a model. again: see `Run`."""
 
     def open_session() -> Any:
         from flows.run.session import open_session as open_models
@@ -198,7 +198,7 @@ def make_run(
 
 
 def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -> None:
-    """Run under the project's Prefect server, or the one that PREFECT_API_URL names; plainly without one."""
+    """Run under the project's Prefect server or the one in PREFECT_API_URL; without a server, run plainly."""
     from flows.run.prefect_server import is_server_up, use_prefect
 
     stale = list_stale(run, names)
@@ -220,7 +220,7 @@ def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -
 
 
 def tell_lineage(run: Run) -> None:
-    """Emit the OpenLineage events of the stages that ran or failed; that it cannot is a line, no failure."""
+    """Emit OpenLineage events of the stages that ran or failed; an error here is only printed."""
     ran = {name: outcome.seconds for name, outcome in run.outcomes.items() if outcome.state == "ran"}
     failed = [describe_failed(run, outcome) for outcome in run.outcomes.values() if outcome.state == "failed"]
     if not (ran or failed) or run.stopping.is_set() or is_disabled():
@@ -232,7 +232,7 @@ def tell_lineage(run: Run) -> None:
 
 
 def describe_failed(run: Run, outcome: StageOutcome) -> FailedStage:
-    """Describe a stage that failed in this run."""
+    """Describe a stage that failed in this run, for its OpenLineage event."""
     node = run.recorder.nodes[outcome.stage]
     kept = find_last_time(run.root, node.name)
     return FailedStage(
@@ -246,20 +246,20 @@ def describe_failed(run: Run, outcome: StageOutcome) -> FailedStage:
 
 
 def list_stale(run: Run, names: Sequence[str]) -> list[str]:
-    """List the stages that are stale, or stand on stale ones, in order."""
+    """List the stages that are stale, or depend on stale stages, in order."""
     stale = dict[str, None]()
     for name in names:
         try:
             waits = any(upstream in stale for upstream in run.recorder.nodes[name].upstream)
             if waits or name in run.again or run.recorder.explain(name):
                 stale[name] = None
-        except LockHeld:  # it is waited for when its turn comes
+        except LockHeld:  # the run waits for the lock when the stage is due
             stale[name] = None
     return list(stale)
 
 
 def conclude(run: Run, names: Sequence[str]) -> int:
-    """Say what the run came to, and give its exit code."""
+    """Print the result of the run, and return its exit code."""
     states = [run.outcomes[name].state if name in run.outcomes else "skipped" for name in names]
     words = {
         "ran": "ran",
@@ -282,7 +282,7 @@ def conclude(run: Run, names: Sequence[str]) -> int:
 
 
 def describe_bill(run: Run) -> str:
-    """Write the bill as one line; nothing where no stage of the run asked."""
+    """Return the cost of the run as one line; empty if no stage called a model."""
     if run.session is None:
         return ""
     budget = run.session.dispatcher.budget
@@ -304,7 +304,7 @@ def find_calls(run: Run) -> list[Path]:
 
 
 def price_calls(path: Path, session: Session) -> Amount:
-    """Price the calls of an artifact: at list price, and those known to have come by batch at its share."""
+    """Price the calls of an artifact: at list price, or at the batch price if the ledger says so."""
     import pyarrow.parquet as pq
 
     dispatcher, total = session.dispatcher, NOTHING
@@ -319,12 +319,12 @@ def price_calls(path: Path, session: Session) -> Amount:
 
 
 def describe_amount(amount: Amount) -> str:
-    """Write tokens and dollars for people."""
+    """Format tokens and dollars."""
     return f"{amount.tokens:,} tokens (${amount.usd:.4f})"
 
 
 def copy_tables(node: Node, places: Places) -> None:
-    """Copy a fresh stage's tables into the preview's folder, over those of an earlier preview."""
+    """Copy a fresh stage's tables into the preview's folder, replacing those of an earlier preview."""
     for path in node.outs:
         source, target = places.root / path, places.place(path)
         if path.endswith(".parquet") and source.is_file():
@@ -333,11 +333,11 @@ def copy_tables(node: Node, places: Places) -> None:
 
 
 def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
-    """Run stages on their first items, into data/.preview/; returns the exit code. dvc.lock stays untouched.
+    """Run stages on their first items, into data/.preview/; returns the exit code. dvc.lock is unchanged.
 
-    A fresh stage does not run: the next stage reads the first N rows of its artifact. Its tables are copied
-    beside the preview's, since a report traces rows within one folder. A flow may ask in proportion to N
-    (`Flow.preview`).
+    A fresh stage does not run: the next stage reads the first N rows of its artifact. The tables of a fresh
+    stage are copied to the preview's folder, since a report traces rows within one folder. A flow may reduce
+    its calls in proportion to N (`Flow.preview`).
     """
     places, params = Places(run.root, run.root / PREVIEW, limit), shrink_params(run.params, limit)
     done: set[str] = set()

@@ -18,20 +18,21 @@ from tasks.scoring.registry import find_installed, make_metric
 from tasks.scoring.running import Bootstrap, Report, score_file
 
 NAMED_LINES = 50
+"""Maximum number of unreadable lines that are printed with a reason."""
 HEAD = ("metric", "rule", "n", "n_scored", "n_failed", "n_skipped", "n_unreadable")
 COUNTS = ("_groups", "not_in_label_set")
 
 
 @dataclass
 class Complaints:
-    """Names unreadable lines on stderr: the first ones with their reason, the others by number at the end."""
+    """Reports unreadable lines on stderr: the first 50 with a reason, further ones by number at the end."""
 
     source: str
     said: int = 0
     rest: list[int] = field(default_factory=list)
 
     def say(self, line: UnreadableLine) -> None:
-        """Name one line."""
+        """Print one unreadable line with its reason, or remember its number."""
         self.said += 1
         if self.said > NAMED_LINES:
             self.rest.append(line.number)
@@ -39,7 +40,7 @@ class Complaints:
         say_line(f"benchloom: {self.source}, line {line.number}: {line.why}")
 
     def close(self) -> None:
-        """Name the lines that are left."""
+        """Print the numbers of the remaining unreadable lines."""
         if self.rest:
             numbers = ", ".join(spell_ranges(self.rest))
             print(f"benchloom: {self.source}: unreadable too: lines {numbers}", file=sys.stderr)
@@ -73,14 +74,14 @@ def score_command(
 
 
 def spell_ranges(numbers: Iterable[int]) -> Iterator[str]:
-    """Write rising numbers shortly: 3, 5-9."""
+    """Yield increasing numbers in short form: 3, 5-9."""
     for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):
         block = [number for _, number in run]
         yield str(block[0]) if len(block) == 1 else f"{block[0]}-{block[-1]}"
 
 
 def print_report(metric: Metric[Any], report: Report) -> None:
-    """Print the table for people: fractions x100, counts and figures of another scale as they are."""
+    """Print a table of the figures: fractions in percent, counts and figures with other scales unchanged."""
     from rich.table import Table
 
     from tasks.console import CleanConsole
@@ -100,7 +101,7 @@ def print_report(metric: Metric[Any], report: Report) -> None:
 def list_rows(
     metric: Metric[Any], figures: Mapping[str, Any], prefix: str = ""
 ) -> Iterator[tuple[str, str, str]]:
-    """Give name, value and interval of every figure, nested ones by their whole name."""
+    """Yield name, value and interval of every figure; nested figures have their full names."""
     intervals = figures.get("ci") or {}
     for name, value in figures.items():
         if name == "ci":
@@ -117,7 +118,7 @@ def list_rows(
 
 
 def spell(metric: Metric[Any], name: str, value: float | None) -> str:
-    """Write a figure for people."""
+    """Format a figure: fractions in percent, counts and figures with other scales unchanged."""
     if value is None:
         return "-"
     if name.startswith("n_") or name.endswith(COUNTS):

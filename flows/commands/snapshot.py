@@ -31,9 +31,9 @@ def snapshot_command(names: Sequence[str]) -> int:
 
 
 def find_servers(root: Path, params: Mapping[str, Any]) -> dict[str, DatabaseEntry]:
-    """List the databases of params.yaml that are reached by a url.
+    """Return the databases of params.yaml that have a URL.
 
-    Raises BadInput if an entry is wrong, or has no file for its record.
+    Raises BadInput if an entry is invalid, or has no file for its record.
     """
     entries = {name: parse_database(params, name) for name in get_section(params, "databases") or {}}
     servers = {name: entry for name, entry in entries.items() if entry.url is not None}
@@ -50,10 +50,10 @@ def find_servers(root: Path, params: Mapping[str, Any]) -> dict[str, DatabaseEnt
 def refresh_records(
     servers: Mapping[str, DatabaseEntry], names: Iterable[str], say: Callable[[str], None]
 ) -> None:
-    """Read what the named servers hold, and write it down where it changed.
+    """Read the content of the named database servers, and update the records that changed.
 
-    A server that does not answer keeps its last record, and a line says so. Raises DatabaseGone if
-    there is none, and BadInput where it cannot be read.
+    If a server does not answer, its last record is used, and a line says so. Raises DatabaseGone if there is
+    no record, and BadInput if the record cannot be read.
     """
     for name in sorted({*names} & {*servers}):
         try:
@@ -65,7 +65,7 @@ def refresh_records(
 
 
 def list_unread_lines(entry: DatabaseEntry) -> list[str]:
-    """List in a line each what a server holds that is not read, and how to have it."""
+    """List the parts of a server's database that are not read, a line each, with a hint on each reason."""
     from tasks.databases.reflection import list_unread
 
     return [
@@ -75,7 +75,7 @@ def list_unread_lines(entry: DatabaseEntry) -> list[str]:
 
 
 def refresh_record(entry: DatabaseEntry) -> str:
-    """Bring one record up to date; return what changed."""
+    """Update one record; return a line that says what changed."""
     from tasks.databases.content import DatabaseContent, load_record, read_content, write_record
 
     content = read_content(entry)

@@ -17,7 +17,7 @@ from tasks.lines import say_line
 
 
 def _name_near(stage: str, key: str, recorder: Recorder) -> str:
-    """Name the keys of a stage, or the stages with a name like it."""
+    """Return a hint with the keys of a stage, or with stages that have similar names."""
     nodes = recorder.nodes.values()
     named = sorted(node.key for node in nodes if node.stage == stage)
     if named:
@@ -39,7 +39,7 @@ def stage_command(stage: str, key: str, *, replay: bool) -> int:
     params = load_params(root)
     run = make_run(root, recorder, params, replay=replay)
 
-    # DVC hashes what the stage stands on once this has ended well.
+    # DVC hashes the inputs itself after the stage has ended successfully.
     hashes = recorder.hash_inputs(node.name)
     require_same_params(root, params, node)
     bound = bind(node, params, Places(root, root), run.make_noted_ask)

@@ -29,23 +29,23 @@ from tasks.files import write_text
 
 KEPT_COUNTS = ".benchloom/rows.json"
 OWN = "own"
-"""What stages of a user's own stand under, which no flow declares."""
+"""The group of stages that no flow declares: the user's own."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where one stage stands. rows: of its main artifact, where that is Parquet."""
+    """The state of one stage. rows: number of rows of its main artifact; None if that is not Parquet."""
 
     stage: str
     state: str
-    """fresh, stale, missing, failed; running in another process, or waiting for what that writes"""
+    """fresh, stale, missing, failed, running (in another process), or waiting (for another process)."""
     why: tuple[str, ...]
     artifact: str
     rows: int | None
     dropped: dict[str, int]
     last_run: str
     again: str
-    """The command that mends it, where something is to be mended."""
+    """The command that makes the stage fresh; empty if nothing needs to be done."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ class StageGroup:
     key: str = ""
 
     def describe(self) -> str:
-        """Name it as params.yaml does: `databases.films`."""
+        """Return the entry's name as in params.yaml: `databases.films`."""
         return f"{self.section}.{self.key}" if self.section else self.key or "sample"
 
 
 def status_command(targets: Sequence[str] = (), *, every: bool = False, as_json: bool) -> int:
-    """Carry out `benchloom status`; returns the exit code. Raises BadInput on a target that is none."""
+    """Carry out `benchloom status`; returns the exit code. Raises BadInput for an unknown target."""
     root = find_project()
     os.chdir(root)
     recorder = open_recorder(root)
@@ -85,7 +85,7 @@ def status_command(targets: Sequence[str] = (), *, every: bool = False, as_json:
 
 
 def find_entry(node: Node) -> StageGroup:
-    """Find what a stage is counted by."""
+    """Return the group in which a stage is counted."""
     flow = find_flow_of(node.stage)
     if flow is None:
         return StageGroup(OWN, key=node.name.partition("@")[2])
@@ -93,7 +93,7 @@ def find_entry(node: Node) -> StageGroup:
 
 
 def find_standing(recorder: Recorder, node: Node, counts: KeptCounts) -> Standing:
-    """Find out where a stage stands."""
+    """Find the state of a stage."""
     last = load_outcome(recorder.root, node.name)
     missing = [out for out in node.outs if not (recorder.root / out).exists()]
     held = ""
@@ -119,9 +119,9 @@ def find_standing(recorder: Recorder, node: Node, counts: KeptCounts) -> Standin
 
 
 class KeptCounts:
-    """Counts rows of artifacts, from their footers once and then from a file, as long as nothing changes.
+    """Counts rows of artifacts, and stores the counts in a file until an artifact changes.
 
-    The library that reads footers takes longer to import than all else that `status` does.
+    The library that reads Parquet footers takes longer to import than the rest of `status`.
     """
 
     def __init__(self, root: Path) -> None:
@@ -134,7 +134,7 @@ class KeptCounts:
         self._found: dict[str, Any] = {}
 
     def count(self, node: Node) -> int | None:
-        """Count the rows of a stage's main artifact; None where that is not a Parquet file, or not there."""
+        """Count the rows of a stage's main artifact; None if it is not an existing Parquet file."""
         path = self._root / node.artifact
         if not node.artifact.endswith(".parquet") or not path.is_file():
             return None
@@ -148,7 +148,7 @@ class KeptCounts:
         return int(known[-1])
 
     def keep(self) -> None:
-        """Keep what was counted, where it is news."""
+        """Store the counts if any of them is new."""
         if any(self._known.get(path) != known for path, known in self._found.items()):
             with suppress(OSError):
                 write_text(self._kept, json.dumps({**self._known, **self._found}))
@@ -162,7 +162,10 @@ def print_standings(
     *,
     every: bool,
 ) -> None:
-    """Print a line an entry, then what is not fresh (every: all of it), and the command that mends it."""
+    """Print a line per entry, then the stages that are not fresh, and the command that makes them fresh.
+
+    `every`: also print fresh stages.
+    """
     console = CleanConsole()
     groups = defaultdict[StageGroup, list[Standing]](list)
     for name, standing in standings.items():
@@ -191,16 +194,16 @@ def print_standings(
 
 
 def is_untouched(standing: Standing) -> bool:
-    """Return whether a stage has never run: its entry's line counts it."""
+    """Return whether a stage has never run; such stages are only counted in the line of their entry."""
     return standing.state == "missing" and not standing.last_run
 
 
 def describe_entry(root: Path, entry: StageGroup, group: Sequence[Standing]) -> tuple[str, ...]:
-    """Write an entry's line: how many of its stages are fresh, rows of its artifacts, its last run."""
+    """Format an entry's line: number of fresh stages, rows of its artifacts, and its last run."""
     fresh = sum(standing.state == "fresh" for standing in group)
     untouched = sum(map(is_untouched, group))
     last = max(filter(None, (find_last_time(root, standing.stage) for standing in group)), default=None)
-    when = datetime.fromtimestamp(last).strftime("%Y-%m-%d %H:%M") if last else ""  # noqa: DTZ006 - for people
+    when = datetime.fromtimestamp(last).strftime("%Y-%m-%d %H:%M") if last else ""  # noqa: DTZ006 - local
     parts = (
         f"{untouched} never run" if untouched else "",
         f"{sum(standing.rows or 0 for standing in group):,} rows",
@@ -210,7 +213,7 @@ def describe_entry(root: Path, entry: StageGroup, group: Sequence[Standing]) -> 
 
 
 def describe_standing(standing: Standing) -> tuple[str, ...]:
-    """Write a stage's line."""
+    """Format a stage's line."""
     drops = ", ".join(f"{count} {reason}" for reason, count in standing.dropped.items())
     parts = (
         join_reasons(standing.why),

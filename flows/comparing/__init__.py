@@ -1,1 +1,1 @@
-"""Support `benchloom compare`: resolve the names A and B, and pair their scored rows."""
+"""Support `benchloom compare`: resolve the names of the sides, and pair their scored rows."""

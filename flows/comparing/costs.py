@@ -1,4 +1,4 @@
-"""What a system's answers cost: tokens of their calls, dollars by `run.prices`, seconds by the ledger."""
+"""The cost of a system's answers: tokens per answer, dollars by `run.prices`, seconds by the ledger."""
 
 from __future__ import annotations
 
@@ -29,9 +29,10 @@ COLUMNS = ["id", "stage", "row", "model", "prompt_tokens", "completion_tokens"]
 
 @contextmanager
 def open_costs(root: Path) -> Iterator[Callable[[Strand], AnswerCost]]:
-    """Open what reads a strand's cost, by the prices and the ledger of a project.
+    """Yield a function that computes the cost per answer of an answer set, the answers of one system.
 
-    Outside a project no price is known, and the ledger is the user's.
+    If `root` is a project, its prices and its ledger are used; otherwise no price is known, and the ledger is
+    the user's.
     """
     prices: Mapping[str, Price] = {}
     address = find_ledger()
@@ -51,7 +52,7 @@ def open_costs(root: Path) -> Iterator[Callable[[Strand], AnswerCost]]:
 
 
 def read_cost(strand: Strand, prices: Mapping[str, Price], find_seconds: FindSeconds) -> AnswerCost:
-    """Read what the calls beside a strand's answers took, per answer."""
+    """Compute the mean cost per answer from the calls recorded beside a system's answers."""
     calls = [call for file in strand.calls for call in read_calls(file)]
     n = len({answered.id for _, answered in strand.answers})
     tokens = sum(call["prompt_tokens"] + call["completion_tokens"] for call in calls)
@@ -78,9 +79,9 @@ def read_calls(file: CallFile) -> Iterator[dict[str, Any]]:
 
 
 def find_latency(rows: Mapping[str, str], find_seconds: FindSeconds) -> float | None:
-    """Find the median over rows of the seconds of their calls; None if one of these is not recorded.
+    """Return the median over rows of the seconds of their calls; None if a call's latency is unknown.
 
-    rows: a call's key -> the row that it is for.
+    `rows`: a call's key -> the row that the call belongs to.
     """
     by_row = defaultdict[str, list[float]](list)
     for key, row in rows.items():

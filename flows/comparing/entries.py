@@ -13,14 +13,14 @@ from tasks.errors import BenchloomError
 from tasks.judging.comparison import Strand, compare_strands
 
 DRAWS = 2_000
-"""Bootstrap draws: `benchloom compare` makes more, and says the p values."""
+"""Number of bootstrap draws; `benchloom compare` uses more, since it reports p values."""
 
 
 def find_beaten(root: Path, flow: str, entry: str, others: Sequence[str]) -> dict[str, bool]:
-    """Map other entries to whether `entry` is shown to be better by the first metric.
+    """Map other entries to whether `entry` is significantly better by the first metric.
 
-    The test is paired, and corrected by Holm over all of them. An entry that has several systems, or no item
-    of `entry`, or whose artifacts are not here, is left out.
+    The test is paired, with Holm's correction over all entries. Entries with several systems, without items
+    in common with `entry`, or with missing artifacts are left out.
     """
     if not (root / LOCK).is_file():
         return {}
@@ -45,7 +45,7 @@ def find_beaten(root: Path, flow: str, entry: str, others: Sequence[str]) -> dic
 
 
 def read_only_strand(stage: EvaluatedStage) -> Strand | None:
-    """Read the scored answers of an entry with one system; None if it has several, or cannot be read."""
+    """Read the scored answers of an entry with one system; None if it has several or cannot be read."""
     with suppress(BenchloomError):
         strands = stage.read_strands("workspace")
         return strands[0] if len(strands) == 1 else None

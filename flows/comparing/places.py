@@ -1,6 +1,6 @@
 """Find evaluated artifacts in the working tree, a Git revision, a night's branch or a run's folder.
 
-What is evaluated follows from the flows' declarations and from `dvc.lock`, which is read without DVC.
+The evaluated stages are determined by the flows' declarations and by `dvc.lock`, which is read without DVC.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ from tasks.lineage.records import FileRecord, StageRecord
 
 @dataclass(frozen=True)
 class EvaluatedStage:
-    """The stage of an entry whose artifact has the scores. system: that the entry names, if it names one.
+    """The stage of an entry whose artifact contains the scores. system: named by the entry, if any.
 
-    find_canaries: finds the artifact of its judges' canaries; None where no stage recorded one.
+    `find`: returns the path of an artifact by name. `find_canaries`: returns the artifact with the judges'
+    canaries; None if no stage recorded one.
     """
 
     scope: Scope
@@ -46,24 +47,24 @@ class EvaluatedStage:
 
     @property
     def name(self) -> str:
-        """The entry by its full name."""
+        """The full name of the entry."""
         return f"{self.scope.over}.{self.key}"
 
     def read_strands(self, label: str) -> list[Strand]:
-        """Read the entry's scored answers; see `read_strands`. label: of the place, for errors."""
+        """Read the entry's scored answers; see `read_strands`. label: name of the place in error messages."""
         return read_strands(self.scope, self.key, self.system, self.find, label)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A set of evaluated entries. label: as it is named to readers."""
+    """A set of evaluated entries. label: the name that readers see."""
 
     label: str
     stages: tuple[EvaluatedStage, ...]
 
 
 def read_workspace(root: Path) -> Place:
-    """Read what the working tree's `dvc.lock` records. Raises BadInput if nothing has run."""
+    """Read the evaluated stages in the working tree's `dvc.lock`. Raises BadInput if nothing has run."""
     path = root / LOCK
     if not path.is_file():
         raise BadInput(LOCK, "does not exist: nothing has run", hint="benchloom run")
@@ -79,10 +80,10 @@ def read_workspace(root: Path) -> Place:
 
 
 def read_revision(root: Path, revision: str, name: str = "") -> Place | None:
-    """Read what `dvc.lock` recorded at a git revision, and DVC's cache holds; None if it is none.
+    """Read the evaluated stages in `dvc.lock` at a Git revision, with artifacts from DVC's cache.
 
-    name: what it is called to readers, instead of the revision. Raises BadInput if that commit has no
-    `dvc.lock`.
+    Returns None if there is no such revision. `name`: shown to readers instead of the revision. Raises
+    BadInput if the commit has no `dvc.lock`.
     """
     git = Git(root)
     commit = git.find_commit(revision)
@@ -112,7 +113,7 @@ def read_revision(root: Path, revision: str, name: str = "") -> Place | None:
 
 
 def read_night(root: Path, label: str) -> Place | None:
-    """Read what a night recorded on its branch; None if there is none of that label."""
+    """Read the evaluated stages on a night's branch; None if there is no night with that label."""
     return read_revision(root, f"refs/heads/{BRANCH}{label}", f"night {label}") if label else None
 
 
@@ -122,7 +123,10 @@ def is_evaluation(folder: Path) -> bool:
 
 
 def read_evaluation(folder: Path, label: str) -> Place | None:
-    """Read a folder that `benchloom evaluate` wrote; None if it is none. Raises BadInput."""
+    """Read a folder that `benchloom evaluate` wrote; return None for any other folder.
+
+    Raises BadInput if the folder's figures.json is not a record of an evaluation.
+    """
     if not is_evaluation(folder):
         return None
     try:
@@ -153,7 +157,7 @@ def list_nights(root: Path) -> list[str]:
 
 
 def list_folders(root: Path) -> list[str]:
-    """List the folders that `benchloom evaluate` wrote where it writes by default, sorted."""
+    """List the folders that `benchloom evaluate` wrote at the default place, sorted."""
     return sorted(
         path.parent.relative_to(root).as_posix() for path in (root / EVALUATIONS).glob(f"*/{FIGURES}")
     )
@@ -198,7 +202,7 @@ def _make_stage(
 
 
 def _read_records(text: str, where: str) -> list[StageRecord]:
-    """Read the records of evaluated stages and of canaries alone: a large `dvc.lock` takes seconds."""
+    """Read only the records of evaluated stages and canaries: parsing a large `dvc.lock` takes seconds."""
     names = [name for scope in list_evaluating() for name in (scope.evaluates, scope.canaries)]
     stages = [stage for name in names if (stage := find_stage(name))]
     blocks = split_blocks(text)
@@ -213,7 +217,7 @@ def _read_records(text: str, where: str) -> list[StageRecord]:
 
 
 def parse_yaml(text: str, where: str) -> dict[str, Any]:
-    """Parse a mapping. Raises BadInput."""
+    """Parse YAML text. Raises BadInput if the text is not a YAML mapping."""
     try:
         found = YAML(typ="safe").load(text) or {}
     except YAMLError as error:
@@ -224,7 +228,7 @@ def parse_yaml(text: str, where: str) -> dict[str, Any]:
 
 
 def open_cache(root: Path) -> Callable[[str], Path]:
-    """Open DVC's cache, wherever it is configured: md5 -> file."""
+    """Open DVC's cache at its configured place; return a function from md5 to file."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 

@@ -1,6 +1,7 @@
-"""Find what each side names: an entry, a system, a night, a run of `benchloom evaluate`, or a revision.
+"""Resolve the name of each side: an entry, a system, a night, a run of `benchloom evaluate`, or a revision.
 
-The strands of every two sides are then paired.
+The answer sets of every two sides are then paired. An answer set contains the scored answers of one system in
+one entry.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ from tasks.judging.comparison import Strand
 
 ENTRY, SYSTEM, NIGHT, RUN, REVISION = KINDS = ("entry", "system", "night", "run", "rev")
 WORKSPACE = "workspace"
-"""The working tree as a whole: DVC's word for it."""
+"""DVC's name for the whole working tree."""
 NAMED = 12
-"""How many names an error lists of a kind."""
+"""Maximum names per kind in an error message."""
 Pair = tuple[Strand, Strand]
 WAYS: tuple[Callable[[Strand], object], ...] = (
     lambda strand: (strand.section, strand.entry, strand.system),
@@ -38,7 +39,7 @@ WAYS: tuple[Callable[[Strand], object], ...] = (
     lambda strand: (strand.section, strand.entry),
     lambda strand: strand.section,
 )
-"""By what strands are paired: the first way that tells one of each side."""
+"""Keys for pairing answer sets, tried in order: a key must match exactly one answer set of each side."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,13 @@ class Side:
 
 @dataclass
 class Sides:
-    """Finds sides of one project. only: names of entries or systems, which alone are read; all if empty."""
+    """Finds sides in one project. only: names of the only entries or systems to read; all if empty."""
 
     root: Path
     only: Sequence[str] = ()
 
     def find(self, word: str) -> Side:
-        """Find what a word names. Raises BadInput if that is nothing, or several things."""
+        """Find the side that a word names. Raises BadInput if the word is unknown or ambiguous."""
         kind, colon, name = word.partition(":")
         if colon and kind in KINDS:
             found = [side for side in [self._finders[kind](name)] if side is not None]
@@ -74,7 +75,7 @@ class Sides:
         return found[0]
 
     def _find_kinds(self, word: str) -> tuple[list[str], list[Side]]:
-        """Find a word's kinds with their sides. Systems that rows alone name are looked for last."""
+        """Return the kinds of side that a word names, and the sides; systems are searched last."""
         found = [
             (kind, side)
             for kind in KINDS
@@ -97,12 +98,12 @@ class Sides:
 
     @cached_property
     def _workspace(self) -> Place:
-        """Return the results in the working tree; nothing if it has no `dvc.lock`."""
+        """The evaluated stages in the working tree; none if there is no `dvc.lock`."""
         return read_workspace(self.root) if (self.root / LOCK).is_file() else Place(WORKSPACE, ())
 
     @cached_property
     def _strands(self) -> list[Strand]:
-        """All scored answers of the working tree, as far as they are here."""
+        """All scored answers in the working tree whose artifacts exist."""
         strands: list[Strand] = []
         for stage in self._workspace.stages:
             with suppress(BadInput):
@@ -135,7 +136,7 @@ class Sides:
         return None if place is None else self._read(place)
 
     def _read(self, place: Place) -> Side:
-        # Entries that --only leaves out are not read: an artifact of theirs may be missing.
+        # Entries that --only excludes are not read, since their artifacts may be missing.
         entries = {name for stage in place.stages for name in (stage.key, stage.name)}
         wanted = {name.partition("/")[0] for name in self.only} & entries
         stages = [
@@ -153,7 +154,7 @@ class Sides:
         ]
 
     def _describe(self) -> str:
-        """Say what there is."""
+        """Return a hint that lists what can be compared."""
         stages = self._workspace.stages
         systems = sorted({strand.system for strand in self._strands if strand.system})
         keys = [stage.key for stage in stages]
@@ -169,17 +170,17 @@ class Sides:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Join names; beyond the twelfth they are only counted."""
+    """Join names; names after the twelfth are only counted."""
     more = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 @dataclass(frozen=True)
 class Paired:
-    """Strands in pairs, and the strands that are in none.
+    """Answer sets in pairs, and the answer sets without a counterpart.
 
-    letters: which sides the two strands of each pair are of. alone: side's letter -> names of its strands
-    without a counterpart.
+    `letters`: for each pair, the sides of its two answer sets. `alone`: side's letter -> names of its answer
+    sets without a counterpart.
     """
 
     pairs: Sequence[Pair]
@@ -188,7 +189,7 @@ class Paired:
 
 
 def pair_sides(sides: Sequence[Side]) -> Paired:
-    """Pair the strands of every two sides. Raises as `pair_strands`."""
+    """Pair the answer sets of every two sides. Raises the errors of `pair_strands`."""
     named = dict(zip(ascii_uppercase, sides, strict=False))
     pairs: list[Pair] = []
     letters: list[tuple[str, str]] = []
@@ -203,15 +204,15 @@ def pair_sides(sides: Sequence[Side]) -> Paired:
 
 
 def pair_strands(a: Side, b: Side) -> tuple[list[Pair], list[Strand], list[Strand]]:
-    """Pair the strands of two sides: same entry and system; else same system, same entry, or same cases.
+    """Return the pairs of two sides' answer sets, and each side's answer sets without a counterpart.
 
-    Each way pairs what it can tell apart, and the next one the rest. Also returns what only one of them has.
-    Raises BadInput if several strands could
-    stand against one, BenchloomError if nothing is in common.
+    Answer sets are paired by entry and system, then by system, then by entry, then by common cases. Each key
+    pairs the answer sets that it identifies uniquely, and the next key pairs the rest. Raises BadInput if
+    several answer sets match, and BenchloomError if none match.
     """
     left, right, pairs = list(a.strands), list(b.strands), list[Pair]()
     if a.place == b.place and left and right:
-        # An entry against one of its systems is its others against that one.
+        # To compare an entry with one of its own systems, compare its other systems with that one.
         rest = drop_same(left, right)
         left, right = (rest, right) if rest else (left, drop_same(right, left))
         if not right:
@@ -239,26 +240,26 @@ def pair_strands(a: Side, b: Side) -> tuple[list[Pair], list[Strand], list[Stran
 
 
 def drop_same(strands: Sequence[Strand], others: Sequence[Strand]) -> list[Strand]:
-    """Leave out the strands that the other side has, too."""
+    """Return the answer sets that the other side does not contain."""
     same = {WAYS[0](strand) for strand in others}
     return [strand for strand in strands if WAYS[0](strand) not in same]
 
 
 def find_alike(one: Strand, strands: Sequence[Strand], way: Callable[[Strand], object]) -> list[Strand]:
-    """Find the strands that are as `one` in a way, and were asked a case of its."""
+    """Return the answer sets with the same key as `one` that have at least one case in common with it."""
     return [strand for strand in strands if way(strand) == way(one) and strand.cases & one.cases]
 
 
 def describe_side(side: Side) -> str:
-    """Say what a side has."""
+    """Return a text that lists the answer sets of a side."""
     return f"{side.label} has {list_names(side.strands) or 'no scored answers'}"
 
 
 def list_names(strands: Sequence[Strand]) -> str:
-    """List strands by their full names."""
+    """List answer sets by their full names."""
     return join_names([name_whole(strand) for strand in strands])
 
 
 def name_whole(strand: Strand) -> str:
-    """Return a strand's section, entry and system."""
+    """Return an answer set's full name: section, entry and system."""
     return f"{strand.section}.{strand.name}"

@@ -1,4 +1,4 @@
-"""Logs each run to MLflow: parameters, figures with intervals, what stages did, reports as artifacts."""
+"""Log each run to MLflow: parameters, figures with intervals, stage results, and reports as artifacts."""
 
 from __future__ import annotations
 
@@ -23,27 +23,28 @@ from tasks.errors import BadInput
 
 Item = TypeVar("Item")
 PLACE, STATE = "params.yaml: run.hooks.mlflow", ".benchloom"
-"""The folder of a project's own state: a night's worktree lies in it."""
+"""The folder of a project's own state, which contains the worktrees of nights."""
 STATUS = {0: "FINISHED", 130: "KILLED"}
-"""MLflow's word for an exit code; every other is FAILED."""
+"""Exit code -> MLflow's run status; for any other exit code, the status is FAILED."""
 PER_BATCH = 100
-"""The most parameters, and fewer than the most metrics, that MLflow takes at once."""
+"""Items per request: MLflow's maximum for parameters, which is below its maximum for metrics."""
 NOT_IN_NAMES = re.compile(r"[^\w./ -]", re.ASCII)
 COUNTS = ("rows_out", "calls", "calls_live", "seconds", "usd", "paid_usd")
 
 
 class MLflow(Hook):
-    """`run.hooks.mlflow`: where runs are logged, and what of them."""
+    """The settings `run.hooks.mlflow`: where runs are logged, and which artifacts."""
 
     name: ClassVar[str] = "mlflow"
 
     tracking_uri: str | None = None
-    """A server's address or a local store; null is what MLflow itself takes: MLFLOW_TRACKING_URI, else the
-    file mlflow.db in the project."""
+    """URL of a server or local store; null means MLFLOW_TRACKING_URI, else the project's file mlflow.db."""
     experiment: str = Field(default="benchloom", min_length=1)
     artifacts: tuple[str, ...] = ("data/reports/*",)
-    """Outputs of stages that are logged as they are, by their paths; `*` matches anything. The record of all
-    outputs, with their hashes, is logged in any case."""
+    """Outputs of stages to log, by path; `*` matches anything.
+
+    The hashes of all outputs are logged in any case.
+    """
 
     @field_validator("tracking_uri")
     @classmethod
@@ -53,7 +54,7 @@ class MLflow(Hook):
         return address
 
     def prepare(self, root: Path) -> None:
-        """Look whether MLflow is installed, and its store will stay. Raises BadInput."""
+        """Check that MLflow is installed, and that its store outlives a night. Raises BadInput."""
         if find_spec("mlflow") is None:
             hint = "pip install 'benchloom[mlflow]'"
             raise BadInput(PLACE, "needs mlflow, which is not installed", hint=hint)
@@ -62,11 +63,11 @@ class MLflow(Hook):
             raise BadInput(PLACE, problem, hint="tracking_uri: a server, or sqlite:////an/absolute/path.db")
 
     def end_run(self, end: RunEnd) -> None:
-        """Log a run. Whatever MLflow raises ends it as FAILED there."""
+        """Log a run. If MLflow raises an error, the run is marked as FAILED there."""
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
         from mlflow.tracking import MlflowClient
 
-        logging.getLogger("mlflow").setLevel(logging.WARNING)  # it tells of every table of a new store
+        logging.getLogger("mlflow").setLevel(logging.WARNING)  # MLflow logs every table of a new store
         client: Any = MlflowClient(tracking_uri=self.tracking_uri)
         found = client.get_experiment_by_name(self.experiment)
         experiment = found.experiment_id if found else client.create_experiment(self.experiment)
@@ -107,7 +108,7 @@ class MLflow(Hook):
 
 
 def list_metrics(end: RunEnd) -> Iterator[tuple[str, float]]:
-    """List a run's numbers by name: figures of pages, then what each stage did, then the whole."""
+    """Yield a run's metrics by name: figures of pages, then the results of each stage, then totals."""
     for stage in end.stages:
         for name, figure in stage.figures.items():
             for part, value in figure.items():
@@ -124,7 +125,7 @@ def list_metrics(end: RunEnd) -> Iterator[tuple[str, float]]:
 
 
 def collect_params(stages: Sequence[StageEnd]) -> Mapping[str, str]:
-    """Collect the parameters of all stages: dotted name -> value; what is not text as JSON."""
+    """Collect the parameters of all stages: dotted name -> value; values other than text are JSON."""
     found: dict[str, str] = {}
     for stage in stages:
         for name, value in stage.params.items():
@@ -133,12 +134,12 @@ def collect_params(stages: Sequence[StageEnd]) -> Mapping[str, str]:
 
 
 def spell(name: str) -> str:
-    """Write a name in the characters that MLflow takes."""
+    """Replace the characters that MLflow does not allow in names by `/`."""
     return NOT_IN_NAMES.sub("/", name)
 
 
 def cut(items: Sequence[Item]) -> Iterator[list[Item]]:
-    """Cut items into batches."""
+    """Yield items in batches of `PER_BATCH`."""
     rest = iter(items)
     while batch := list(islice(rest, PER_BATCH)):
         yield batch

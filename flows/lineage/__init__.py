@@ -1,1 +1,1 @@
-"""Lineage's access to git, DVC and the flows."""
+"""The parts of lineage that read git, DVC and the flows."""

@@ -1,4 +1,4 @@
-"""Find out by hashes and git whether recorded files have changed, and which commits have them."""
+"""Check by hash whether recorded files have changed, and find the commits that contain them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from flows.lineage.git import Git
 from tasks.lineage.records import CODE, FileRecord, Graph
 
 LARGEST = 256 << 20
-"""Bytes of a file that is hashed again to see if it is the recorded one; of a larger one the size must do."""
+"""Bytes of the largest file that is hashed for the comparison; for larger files only sizes are compared."""
 VERSIONS = 100
-"""How many commits of a file are looked through for the content that was recorded."""
+"""Number of commits of a file that are searched for the recorded content."""
 
 
 @dataclass
 class Archive:
-    """A project's files (implements `tasks.lineage.records.FileHistory`); each is hashed once.
+    """The files of a project (implements `tasks.lineage.records.FileHistory`); each file is hashed once.
 
-    installed: outside of a project, the folder with the code that runs.
+    `installed`: the folder that contains the running code, if the code is not in the project.
     """
 
     root: Path
@@ -32,16 +32,16 @@ class Archive:
     _older: dict[FileRecord, str | None] = field(default_factory=dict, repr=False)
 
     def check(self, record: FileRecord) -> str:
-        """Return `same`, `changed`, `missing` or `unchecked`."""
+        """Compare a file with its record: return `same`, `changed`, `missing` or `unchecked`."""
         if record not in self._states:
             self._states[record] = self._compare(record)
         return self._states[record]
 
     def find_commit(self, record: FileRecord) -> str | None:
-        """Find a commit that has the file with its recorded hash; None if there is none.
+        """Find a commit that contains the file with its recorded hash; return None if there is none.
 
-        For an unchanged file without uncommitted changes this is the last commit that changed it; otherwise
-        its earlier versions are searched.
+        For an unchanged file without uncommitted changes, this is the last commit that changed the file.
+        Otherwise the file's earlier versions are searched.
         """
         if self.graph.commit is None:
             return None
@@ -85,7 +85,7 @@ def _hash(files: Mapping[str, bytes]) -> str:
 
 
 def hash_path(path: Path) -> str:
-    """Hash a file or a folder as DVC does."""
+    """Return the MD5 of a file or a folder as DVC computes it."""
     if path.is_dir():
         files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
         return _hash_listing({name: _hash_file(file) for name, file in files.items()})
@@ -98,7 +98,7 @@ def _hash_file(path: Path) -> str:
 
 
 def _hash_listing(md5s: Mapping[str, str]) -> str:
-    """Hash a folder as DVC does: the JSON list of its files with their hashes."""
+    """Return the MD5 of a folder as DVC computes it, from the JSON list of its files and their hashes."""
     listing = [{"md5": md5s[name], "relpath": name} for name in sorted(md5s)]
     return (
         hashlib.md5(json.dumps(listing, sort_keys=True).encode(), usedforsecurity=False).hexdigest() + ".dir"

@@ -1,6 +1,7 @@
 """Record the inputs of an evaluation in its folder, as `dvc.lock` does for a stage, for lineage.
 
-`benchloom evaluate` writes no `dvc.lock`. Outputs go by their names in the folder, so that it can be moved.
+`benchloom evaluate` does not write `dvc.lock`. Output paths are relative to the evaluation's folder, so that
+the folder can be moved.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ OPTIONS = (
     "dataset", "system", "documents", "limit", "as_of", "turns", "language", "answers", "columns", "score",
     "judge", "endpoint", "key_env",
 )  # fmt: skip
-"""The options of `benchloom evaluate` that the figures follow from."""
+"""The options of `benchloom evaluate` that determine the figures."""
 
 
 def write_record(
@@ -40,10 +41,11 @@ def write_record(
     own: OwnDataset,
     place: Path | None = None,
 ) -> None:
-    """Write down what an evaluation read, ran and wrote.
+    """Write the record of the files that an evaluation read, ran and wrote.
 
-    root: with the code. params: with the evaluation's own entries. place: outside of a project the folder
-    that paths are named from. The code is then the installed version's, and is named as in a project.
+    `root`: the folder that contains the code. `params`: with the evaluation's own entries. `place`: for an
+    evaluation outside of a project, the folder that paths are relative to. In that case the code belongs to
+    the installed version, and code paths are written as in a project.
     """
     graph = DeclaredGraph(root)
     nodes = [
@@ -86,9 +88,10 @@ def is_recorded(file: Path) -> bool:
 
 
 def add_evaluation(graph: Graph, root: Path, folder: str) -> Graph:
-    """Add the stage that wrote an evaluation's folder to those of a project; none if it is no such folder.
+    """Add the stage that wrote an evaluation's folder to the graph, or return the graph unchanged.
 
-    folder: in the project, or absolute. Raises BadInput if its record is malformed.
+    `folder`: a path in the project, or an absolute path. The graph is unchanged if the folder contains no
+    record of an evaluation. Raises BadInput if the record is malformed.
     """
     path = root / folder / RECORD
     if not path.is_file():
@@ -111,7 +114,7 @@ def _read_files(records: object) -> tuple[FileRecord, ...]:
 
 
 def _list_files(place: Path | None) -> Iterator[Path]:
-    """List the files of a dataset, or of documents: rows name the file that they stand in."""
+    """List the files of a dataset or of documents: origins of rows name the file that contains the row."""
     if place is None:
         return
     whole = place.resolve()

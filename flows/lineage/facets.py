@@ -1,4 +1,4 @@
-"""OpenLineage facets of what stages read and write: schemas, columns, sizes, contracts, calls, commits."""
+"""Make OpenLineage facets of stages: schemas, columns, sizes, contracts, calls and commits."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ HOW = {"copied": ("IDENTITY", "the same in every row"), "names": ("TRANSFORMATIO
 
 @attr.define
 class BenchloomCallsRunFacet(RunFacet):
-    """The calls that a run's outputs hold; docs/openlineage.calls.json is its schema.
+    """The model calls that a run's outputs contain; the schema is docs/openlineage.calls.json.
 
-    dollars: None if a model among them has no price.
+    `dollars`: None if one of the models has no configured price.
     """
 
     calls: int
@@ -58,7 +58,7 @@ class BenchloomCallsRunFacet(RunFacet):
 
 
 class FacetMaker:
-    """Makes facets of a project's stages. prices: model -> dollars per million tokens in, and out."""
+    """Makes facets of a project's stages. prices: model -> dollars per million input and output tokens."""
 
     def __init__(
         self, root: Path, graph: Graph, namespace: str, prices: Mapping[str, tuple[float, float]]
@@ -68,7 +68,7 @@ class FacetMaker:
         self._locator = ArtifactLocator(root, graph, RowLookup())
 
     def describe_file(self, file: FileRecord) -> dict[str, DatasetFacet]:
-        """Describe a file that was read or written: its version, and its schema if it is Parquet."""
+        """Return the facets of a file that was read or written: its hash, and its schema if it is Parquet."""
         facets: dict[str, Any] = {}
         if file.md5 is not None:
             facets["version"] = dataset_version_dataset.DatasetVersionDatasetFacet(
@@ -82,10 +82,10 @@ class FacetMaker:
     def describe_columns(
         self, file: FileRecord, stage: StageRecord, name: Callable[[str], str]
     ) -> dict[str, DatasetFacet]:
-        """Describe which columns of an output come from which of its stage's inputs, where that is known.
+        """Return a facet that maps columns of an output to columns of its stage's inputs, where known.
 
-        name: returns the name by which a path is told. A row that comes from one of an earlier stage, which
-        this one has not read, is left to lineage.
+        `name`: returns the name of a path in events. Rows that come from an artifact of an earlier stage,
+        which this stage did not read, are omitted; `benchloom lineage` traces these.
         """
         if not self._is_artifact(file):
             return {}
@@ -123,7 +123,7 @@ class FacetMaker:
         )
 
     def measure_output(self, file: FileRecord) -> dict[str, OutputDatasetFacet]:
-        """Tell an output's size, and its rows if it is Parquet."""
+        """Return a facet with an output's size in bytes, and its number of rows if it is Parquet."""
         if file.size is None:
             return {}
         rows = pq.ParquetFile(self.root / file.path).metadata.num_rows if self._is_artifact(file) else None
@@ -134,7 +134,7 @@ class FacetMaker:
         }
 
     def tell_quality(self, file: FileRecord) -> dict[str, InputDatasetFacet]:
-        """Tell what the contracts found of a file; none if no stage has checked it."""
+        """Return a facet with the findings of the contracts on a file; empty if no stage has checked it."""
         findings = self._findings.get(file.path, [])
         if not findings:
             return {}
@@ -158,7 +158,7 @@ class FacetMaker:
 
     @cached_property
     def _findings(self) -> dict[str, list[ContractFinding]]:
-        """Return artifact path -> findings, from validation stages whose folder is unchanged."""
+        """Map artifact paths to the findings on them, from the folders that validation stages wrote."""
         found: dict[str, list[ContractFinding]] = {}
         for stage in self._graph.stages:
             for out in stage.outs if stage.function.endswith(".contracts") else ():
@@ -173,7 +173,7 @@ class FacetMaker:
         return found
 
     def count_calls(self, stage: StageRecord) -> dict[str, RunFacet]:
-        """Count the calls that a stage's outputs hold, their tokens and what they cost at today's prices."""
+        """Count the calls in a stage's outputs and their tokens, with the cost at today's prices."""
         paths = [out.path for out in stage.outs if out.path.endswith(CALLS)]
         tables = [
             pq.read_table(self.root / path, columns=["id", "model", *TOKENS, "estimated", "identity"])
@@ -195,7 +195,7 @@ class FacetMaker:
         }
 
     def _price(self, calls: list[dict[str, Any]]) -> float | None:
-        """Price calls in dollars; an embedded model is free. None if one of the models has no price."""
+        """Return the price of calls in dollars, or None if a model has no price; embedded models are free."""
         total = 0.0
         for call in calls:
             if call["identity"]:
@@ -207,7 +207,7 @@ class FacetMaker:
         return float(f"{total:.10g}")
 
     def locate_code(self, stage: StageRecord) -> dict[str, JobFacet]:
-        """Tell the commit of the code that a stage's project has; none without git."""
+        """Return a facet with the commit of a stage's code; empty without git."""
         if self._graph.commit is None:
             return {}
         own = f"{stage.function.rpartition('.')[2]}.py"
@@ -227,7 +227,7 @@ class FacetMaker:
 
 
 def _describe_field(field: pa.Field) -> Any:
-    """Describe a column; of a struct, or a list of them, its parts too."""
+    """Describe a column, including the fields of a struct or of a list of structs."""
     kind = field.type
     inner = kind.value_type if pa.types.is_list(kind) else kind
     parts = [inner.field(place) for place in range(inner.num_fields)] if pa.types.is_struct(inner) else []

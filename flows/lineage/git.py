@@ -1,6 +1,7 @@
-"""Query git about a project's files. Without git, all answers are empty.
+"""Query git about a project's files. Without git, every query returns an empty result.
 
-A file's name is bytes, of any encoding and with line breaks: it is read with `-z`, and decoded as `os` does.
+File names are bytes in any encoding and may contain line breaks, so names are read with `-z` and decoded like
+the `os` module does.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 MARK = "/"
-"""Before a commit: no name that is relative to a folder begins so."""
+"""Prefix of commit lines in the log: file names relative to a folder never begin with a slash."""
 LAST = (
     "log",
     "-z",
@@ -30,22 +31,22 @@ LAST = (
 
 @dataclass(frozen=True)
 class Git:
-    """The repository of a project, whose root may be above the project. Paths are relative to the project."""
+    """The git repository that contains a project; paths are relative to the project's folder."""
 
     root: Path
 
     def find_head(self) -> str | None:
-        """Return the commit of the working tree; None without git, or without a commit."""
+        """Return the commit of the working tree; None without git, or if there is no commit."""
         return _read(self._ask("rev-parse", "--verify", "--quiet", "HEAD"))
 
     def find_commit(self, revision: str) -> str | None:
-        """Return the commit that a revision names (a branch, a tag, `HEAD~1`); None if it names none."""
+        """Return the commit of a revision (a branch, a tag, `HEAD~1`); None if there is none."""
         return _read(
             self._ask("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
         )
 
     def read_file(self, commit: str, path: str) -> bytes | None:
-        """Read a file as a commit has it; None if it has none of that path."""
+        """Read a file's content in a commit; None if the commit does not contain the path."""
         return self._ask("show", f"{commit}:./{path}")
 
     def list_branches(self, prefix: str) -> list[str]:
@@ -54,11 +55,11 @@ class Git:
         return sorted(filter(None, os.fsdecode(output or b"").split("\n")))
 
     def find_branch(self) -> str | None:
-        """Return the name of the branch that is checked out; None if none is."""
+        """Return the name of the checked-out branch; None for a detached HEAD."""
         return _read(self._ask("symbolic-ref", "--quiet", "--short", "HEAD"))
 
     def list_uncommitted(self) -> tuple[str, ...]:
-        """List the files that no commit has as they are, new ones too, sorted; ignored files are left out."""
+        """List files with uncommitted changes and untracked files, sorted; ignored files are left out."""
         new = self._ask("ls-files", "--others", "--exclude-standard", "-z") or b""
         return tuple(sorted({*split_names(new), *self.list_changed()}))
 
@@ -68,10 +69,10 @@ class Git:
         return tuple(sorted(split_names(output or b"")))
 
     def find_last(self, paths: Iterable[str]) -> dict[str, str]:
-        """Find the commit that last changed each file, or a file of each folder.
+        """Find the commit that last changed each path; for a folder, the last that changed one of its files.
 
-        Only first parents are followed: if two branches changed a file, neither's commit has it as merged.
-        The history is read once, and only as far back as needed.
+        Only first parents are followed: if two branches changed a file, neither branch's commit contains the
+        merged file. The history is read once, and only as far back as needed.
         """
         waiting, found = set(paths), dict[str, str]()
         command = self._command(*LAST)
@@ -82,7 +83,7 @@ class Git:
         ) as log:
             commit, first = "", False
             for part in read_parts(log.stdout):
-                name = part.removeprefix("\n") if first else part  # git begins a commit's names with a line
+                name = part.removeprefix("\n") if first else part  # git begins the first name with "\n"
                 first = part.startswith(MARK)
                 if first:
                     commit = part.removeprefix(MARK)
@@ -98,7 +99,8 @@ class Git:
     def list_versions(self, path: str, most: int) -> Iterator[tuple[str, dict[str, bytes]]]:
         """Yield the commits that changed a file or folder, newest first, with the contents of its files.
 
-        The content of a single file has the name ''.
+        Names are relative to `path`; the content of a single file has the name ''. `most`: maximum number of
+        commits.
         """
         words = ("log", "--full-history", "--format=%H", f"--max-count={most}")
         commits = (self._ask(*words, "--", path) or b"").decode().split()
@@ -118,7 +120,7 @@ class Git:
         command = self._command(*words)
         if command is None:
             return None
-        done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - fixed words and own paths
+        done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - fixed words and paths
         return done.stdout if done.returncode == 0 else None
 
     def _command(self, *words: str) -> list[str] | None:
@@ -127,12 +129,12 @@ class Git:
 
 
 def split_names(output: bytes) -> list[str]:
-    """Split what git printed with `-z` into names."""
+    """Split the output of a git command with `-z` into names."""
     return [name for name in os.fsdecode(output).split("\0") if name]
 
 
 def show_name(name: str) -> str:
-    """Write a name for a person, with what is not printable in it as Python escapes it."""
+    """Return a file name for display, with unprintable characters escaped as in Python."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in name
@@ -140,7 +142,7 @@ def show_name(name: str) -> str:
 
 
 def read_parts(output: IO[bytes] | None) -> Iterator[str]:
-    """Read what git prints with `-z`, part by part, as it comes."""
+    """Yield the parts of git's output with `-z` while git is still writing."""
     rest = b""
     while block := output.read(65536) if output is not None else b"":
         *parts, rest = (rest + block).split(b"\0")

@@ -12,9 +12,9 @@ from tasks.lineage.records import FileRecord, Graph, StageRecord
 
 
 def read_graph(root: Path, *, required: bool = True) -> Graph:
-    """Read what `dvc.lock` records, and the state of git's working tree if there is one.
+    """Read the stages that `dvc.lock` records, and the state of git's working tree if there is one.
 
-    Raises BadInput if `dvc.lock` cannot be read, or is missing and required.
+    Raises BadInput if `dvc.lock` cannot be read, or if `required` is true and the file is missing.
     """
     path = root / LOCK
     if required and not path.is_file():

@@ -1,7 +1,7 @@
 """Emit the stages of a lineage as OpenLineage events, by the official package, to a file or a server.
 
-An event has names, hashes, parameters and the commit, but no absolute path and no secret: the package's own
-additions (environment variables, git remotes) are avoided by passing events directly to its transport.
+An event contains names, hashes, parameters and the commit, but neither absolute paths nor secrets. The
+package would add environment variables and git remotes; passing events directly to its transport avoids this.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 PRODUCER = "urn:benchloom:lineage"
 RUNS_FILE = ".benchloom/lineage/runs.jsonl"
-"""Where the events of runs go, behind each other, unless a server is configured."""
+"""The file to which runs append their events, unless a server is configured."""
 RETRIES = 1
-"""How often a request to a server is sent again: a run ends with them."""
+"""Retries per request to a server; kept low because a run waits for the requests before it ends."""
 LARGEST_FILE = 64 << 20
-"""Bytes of that file beyond which a run begins a new one; the one before is kept."""
+"""Size of the events file in bytes at which a run starts a new file; the previous file is kept."""
 RUNS = uuid.uuid5(uuid.NAMESPACE_URL, PRODUCER)
 CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 SECRET_OPTION = re.compile(r"([?&][\w-]*(?:pass(?!file)|pwd|secret|token)\w*=)[^&\s]+", re.IGNORECASE)
@@ -43,18 +43,18 @@ SECRET = re.compile(r"password|secret|token$|api_?key", re.IGNORECASE)
 
 
 class Destination(BaseModel):
-    """`run.openlineage` in params.yaml."""
+    """`run.openlineage` in params.yaml: where OpenLineage events are sent."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     url: str | None = None
-    """URL of an OpenLineage server, without a password (see key_env); null writes a file."""
+    """URL of an OpenLineage server, without a password (see key_env); null writes events to a file."""
     key_env: VariableName | None = None
-    """The NAME of the environment variable that holds the server's key."""
+    """The NAME of the environment variable that contains the server's key."""
     namespace: str = Field(default="benchloom", min_length=1)
     """The namespace of the events."""
     timeout_s: float = Field(default=10, gt=0)
-    """Seconds that one event may take to send."""
+    """Timeout in seconds for sending one event."""
 
 
 class NotSent(BenchloomError):
@@ -63,7 +63,7 @@ class NotSent(BenchloomError):
 
 @dataclass(frozen=True)
 class FailedStage:
-    """A stage that a run began and did not finish. inputs: its data, as paths in the project."""
+    """A stage that a run started but did not finish. inputs: paths of its data files in the project."""
 
     name: str
     command: str
@@ -74,9 +74,10 @@ class FailedStage:
 
 
 def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
-    """Emit an event for each stage of a lineage, upstream first; return in words where they were written.
+    """Emit an event for each stage of a lineage, upstream first; return a text that says where they are.
 
-    Raises BadInput if `run.openlineage` is invalid, and NotSent if the server refuses.
+    Raises BadInput if `run.openlineage` is invalid or no recorded stage made the target, and NotSent if the
+    server refuses the events.
     """
     from openlineage.client.serde import Serde
 
@@ -94,16 +95,16 @@ def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
     if destination.url is None:
         file.unlink(missing_ok=True)
     for event in events:
-        Serde.to_json(event)  # refused here, before the first is sent
+        Serde.to_json(event)  # raises for an invalid event before the first one is sent
     return _deliver(events, destination, file)
 
 
 def emit_run(root: Path, seconds: Mapping[str, float], failed: Sequence[FailedStage] = ()) -> None:
-    """Emit a START event for each stage that a run has worked on, and a COMPLETE or a FAIL, upstream first.
+    """Emit a START event and a COMPLETE or FAIL event for each stage of a run, upstream first.
 
-    seconds: stage that was brought up to date -> how long it took. To `RUNS_FILE`, behind those of earlier
-    runs, or to the server that is configured. Raises BadInput if `run.openlineage` is invalid, and NotSent
-    if the server refuses.
+    `seconds`: stage that was brought up to date -> its duration. The events are appended to `RUNS_FILE`, or
+    sent to the configured server. Raises BadInput if `run.openlineage` is invalid, and NotSent if the server
+    refuses the events.
     """
     from flows.lineage.facets import FacetMaker
 
@@ -125,12 +126,12 @@ def emit_run(root: Path, seconds: Mapping[str, float], failed: Sequence[FailedSt
 
 
 def is_disabled() -> bool:
-    """Return whether runs emit no events: by the variable of the standard's own clients."""
+    """Return whether OPENLINEAGE_DISABLED, the variable of the official clients, disables events of runs."""
     return os.environ.get("OPENLINEAGE_DISABLED", "").lower() in ("true", "1")
 
 
 def make_start(last: Any, seconds: float) -> Any:
-    """Make the START event of a run from the event that ended it."""
+    """Make the START event of a run from the event that ended the run."""
     from openlineage.client.event_v2 import Job, Run, RunEvent, RunState
 
     begun = datetime.fromisoformat(last.eventTime) - timedelta(seconds=seconds)
@@ -144,7 +145,7 @@ def make_start(last: Any, seconds: float) -> Any:
 
 
 def make_failure(stage: FailedStage, namespace: str) -> Any:
-    """Make the FAIL event of a stage, with its error in one line; it has no outputs."""
+    """Make the FAIL event of a stage, with its error on one line and without outputs."""
     from openlineage.client.event_v2 import InputDataset, Job, Run, RunEvent, RunState
     from openlineage.client.facet_v2 import error_message_run
 
@@ -166,7 +167,7 @@ def make_failure(stage: FailedStage, namespace: str) -> Any:
 
 
 def describe_job(command: str) -> dict[str, Any]:
-    """Describe what a stage is: our kind of work, and its command without secrets."""
+    """Return the facets of a job: its type, and the stage's command without secrets."""
     from openlineage.client.facet_v2 import job_type_job, source_code_job
 
     return {
@@ -180,7 +181,7 @@ def describe_job(command: str) -> dict[str, Any]:
 
 
 def _deliver(events: Sequence[Any], destination: Destination, file: Path) -> str:
-    """Write events to a file, behind what it has, or send them; return in words where they are."""
+    """Append events to a file or send them to a server; return a text that says where they are."""
     if destination.url is None:
         file.parent.mkdir(parents=True, exist_ok=True)
         _send(events, {"type": "file", "log_file_path": str(file), "append": True})
@@ -204,7 +205,10 @@ def read_destination(params: Mapping[str, object]) -> Destination:
 
 
 def read_prices(params: Mapping[str, object]) -> dict[str, tuple[float, float]]:
-    """Read `run.prices`: model -> dollars per million tokens in, and out. Raises BadInput."""
+    """Read `run.prices`: model -> dollars per million input and output tokens.
+
+    Raises BadInput for an invalid price.
+    """
     run = params.get("run")
     given = run.get("prices") if isinstance(run, Mapping) else None
     try:
@@ -218,7 +222,7 @@ def read_prices(params: Mapping[str, object]) -> dict[str, tuple[float, float]]:
 
 
 def order_stages(stages: Iterable[StageRecord]) -> list[StageRecord]:
-    """Sort stages topologically; ties by name."""
+    """Sort stages topologically, and by name where the order is free."""
     waiting = sorted(stages, key=lambda stage: stage.name)
     ordered: list[StageRecord] = []
     while waiting:
@@ -232,10 +236,11 @@ def order_stages(stages: Iterable[StageRecord]) -> list[StageRecord]:
 def make_events(
     stages: Iterable[StageRecord], graph: Graph, maker: FacetMaker, emitted: datetime | None = None
 ) -> Iterator[Any]:
-    """Make a COMPLETE event of each recorded stage.
+    """Make a COMPLETE event for each recorded stage.
 
-    emitted: when a run ended, which is a part of its id, since a later run may have the same record. Without
-    it, an id follows from the record alone: what is told again is the same event.
+    `emitted`: when the run ended, which is part of the event's run id, since a later run may have the same
+    record. If `emitted` is None, the run id depends on the record alone, so emitting a lineage again gives
+    the same ids.
     """
     from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
     from openlineage.client.facet_v2 import execution_parameters_run
@@ -282,7 +287,7 @@ def make_events(
 
 
 def describe_parameters(stage: StageRecord, graph: Graph) -> dict[str, str]:
-    """Describe a run: parameters, hashes of its code, and the commit, without secrets."""
+    """Describe a run by its parameters, the hashes of its code and the commit, without secrets."""
     found = {f"params.{name}": clean(value) for name, value in sorted(flatten(stage.params))}
     found |= {f"code.{file.path}": f"md5:{file.md5}" for file in stage.code}
     found["record"] = hash_record(stage)
@@ -293,7 +298,7 @@ def describe_parameters(stage: StageRecord, graph: Graph) -> dict[str, str]:
 
 
 def flatten(params: Mapping[str, object], above: str = "") -> Iterator[tuple[str, str]]:
-    """Yield nested parameters as (dotted name, value as text), without the values of secrets."""
+    """Yield nested parameters as (dotted name, value as text); the values of secrets are left out."""
     for name, value in params.items():
         place = f"{above}{name}"
         if isinstance(value, Mapping):
@@ -305,12 +310,12 @@ def flatten(params: Mapping[str, object], above: str = "") -> Iterator[tuple[str
 
 
 def clean(text: str) -> str:
-    """Remove credentials from URLs and folders from absolute paths."""
+    """Remove credentials from URLs, and the folders from absolute paths."""
     return ABSOLUTE.sub(r"outside/\1", SECRET_OPTION.sub(r"\1***", CREDENTIALS.sub("", text)))
 
 
 def name_file(path: str) -> str:
-    """Return a file's path in the project; only the name of one outside of it."""
+    """Return a file's path in the project, or `outside/NAME` for a file outside of the project."""
     pure = PurePath(path)
     return f"outside/{pure.name}" if pure.is_absolute() or ".." in pure.parts else pure.as_posix()
 
@@ -322,7 +327,7 @@ def hash_record(stage: StageRecord) -> str:
 
 
 def find_time(stage: StageRecord, root: Path) -> str:
-    """Return when a stage's newest output was written, in ISO format; now if it has none on disk."""
+    """Return when a stage's newest output was written, in ISO format; the current time if none exists."""
     times = [(root / out.path).stat().st_mtime for out in stage.outs if (root / out.path).exists()]
     return datetime.fromtimestamp(max(times), UTC).isoformat() if times else datetime.now(UTC).isoformat()
 
@@ -345,7 +350,7 @@ def _send(events: Iterable[Any], config: dict[str, Any]) -> None:
     try:
         for event in events:
             transport.emit(event)
-    except Exception as error:  # noqa: BLE001 - its transports raise whatever their HTTP package does
+    except Exception as error:  # noqa: BLE001 - its transports raise any error of their HTTP package
         raise NotSent(f"run.openlineage: the events were not taken: {type(error).__name__}") from None
     finally:
         transport.close()

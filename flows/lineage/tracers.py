@@ -1,6 +1,6 @@
 """Trace sources outside of the artifacts: database rows, and the raw rows from which they were imported.
 
-A paper whose rows have other sources than rows, calls and files adds its tracer to `open_tracers`.
+A paper whose rows have sources other than rows, calls and files adds a tracer to `open_tracers`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tasks.lineage.walk import Tracer
 
 @contextmanager
 def open_tracers(root: Path, graph: Graph) -> Iterator[Mapping[str, Tracer]]:
-    """Open the tracers, by stage; they open databases only when needed, and are closed with the block."""
+    """Yield the tracers by stage name; they open databases on demand and are closed with the block."""
     opened: list[Any] = []
 
     def trace_group(stage: StageRecord, record: Mapping[str, object]) -> Sequence[TracedSource]:
@@ -43,13 +43,13 @@ def _open_source_rows(root: Path, graph: Graph) -> Any:
 
 
 class RawRows:
-    """Finds raw rows, by the importer that wrote a database file."""
+    """Finds raw rows with the help of the importer that wrote a database file."""
 
     def __init__(self, root: Path, graph: Graph) -> None:
         self._root, self._graph = root, graph
 
     def find(self, path: str, table: str, cells: Mapping[str, object]) -> list[TracedSource]:
-        """Find the raw rows of a row of a database; none if no importer of this project wrote it."""
+        """Find the raw rows of a database row; empty if no importer of this project wrote the database."""
         from tasks.sources.raw_rows import FINDERS
 
         stage = self._graph.find_writer(path)

@@ -1,1 +1,1 @@
-"""Nightly runs: ask the evaluated systems again, once or on a schedule."""
+"""Nightly runs: evaluate the systems again, once or on a schedule."""

@@ -1,4 +1,4 @@
-"""What a cheap night asked: its items, its calls beside the whole's, and the rows that forecasts are from."""
+"""Describe a night that asked a part of the items: items, calls, and the rows behind its forecasts."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ PARQUET = ".parquet"
 
 @dataclass(frozen=True)
 class AskedPart:
-    """What a night asked.
+    """The part of the items that a night asked.
 
-    calls, whole_calls: artifacts of calls -> their rows; of the whole night `against`.
+    `calls`: artifacts of calls -> number of rows. `whole_calls`: the same for the last whole night `against`.
     """
 
     plan: NightPlan
@@ -37,7 +37,7 @@ class AskedPart:
     whole_calls: Mapping[str, int]
 
     def describe(self, strands: Sequence[Strand]) -> NightPart:
-        """Describe the part, with its forecasts."""
+        """Return a description of the part, including its forecasts."""
         plan = self.plan
         return NightPart(
             sum(map(len, plan.items.values())),
@@ -52,9 +52,10 @@ class AskedPart:
     def derive(
         self, part: NightPart, rows: Mapping[tuple[str, str], ScoredArtifact]
     ) -> dict[str, Derivation]:
-        """Name the rows of the part's figures, by their JSON pointers in the night's record.
+        """Return the rows behind the part's figures, by the figures' JSON pointers in the night's record.
 
-        rows: the artifacts with the entries' scores. Past nights beside the last are named, not their rows.
+        `rows`: the artifacts with the entries' scores. Forecasts also use past nights; only their number is
+        recorded, not their rows.
         """
         scored = tuple(rows[plan.entry].select(rows[plan.entry].values) for plan in self.plan.entries)
         derived = {
@@ -77,7 +78,7 @@ class AskedPart:
 
 
 def count_calls(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -> dict[str, int]:
-    """Count the calls of the stages that ask under a night's label: artifact -> calls."""
+    """Count the calls of the stages that ask under a night's label: artifact -> number of calls."""
     outs = [out for name in names if is_asking(nodes[name]) for out in nodes[name].outs]
     return {out: count_rows(root / out) for out in outs if out.endswith(CALLS)}
 
@@ -85,7 +86,7 @@ def count_calls(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -> 
 def count_whole_calls(
     home: Path, label: str, nodes: Mapping[str, Node], names: Sequence[str]
 ) -> dict[str, int]:
-    """Count the calls that an earlier night recorded for stages, as far as DVC's cache has them."""
+    """Count the calls that an earlier night recorded for stages, where DVC's cache contains the artifacts."""
     content = Git(home).read_file(f"refs/heads/{BRANCH}{label}", LOCK) or b""
     entries = parse_yaml(content.decode(), LOCK).get("stages") or {}
     find, counted = open_cache(home), dict[str, int]()
@@ -99,7 +100,7 @@ def count_whole_calls(
 
 
 def is_asking(node: Node) -> bool:
-    """Tell whether a stage asks under the night's label, as baselines do not."""
+    """Return whether a stage's calls belong to the night's label, unlike calls of baselines."""
     return any(key.split(".")[0] == EVALUATION for key in node.params)
 
 

@@ -1,7 +1,7 @@
-"""Name the rows that a night's figures are computed from: its own, and those of the night before.
+"""Determine the rows behind a night's figures: its own rows, and rows of the night compared with.
 
-The rows of the night before go by `data/nightly/LABEL/tree/` and their place in the project: lineage puts the
-artifacts that another night recorded there (flows/nights/recorded.py).
+Rows of the earlier night have paths below `data/nightly/LABEL/tree/`, followed by their path in the project.
+Lineage places that night's artifacts there (flows/nights/recorded.py).
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from tasks.lineage.selection import Selection
 
 TREE = "tree"
 PAIRED = ("n_pairs", "clusters", "difference", "low", "high", "p_value", "adjusted", "fell", "rose")
-"""Figures of both nights' rows."""
+"""Figures that are computed from the rows of both nights."""
 Ids = Sequence[str]
 
 
 @dataclass(frozen=True)
 class ScoredArtifact:
-    """An artifact whose rows scores name. artifact: its path without `.parquet`.
+    """An artifact with the rows that scores refer to. artifact: its path without `.parquet`.
 
-    column: has the ids by which they name them; values: of the column.
+    `column`: the column with the ids by which the scores refer to rows. `values`: all values of that column.
     """
 
     artifact: str
@@ -38,15 +38,15 @@ class ScoredArtifact:
     values: frozenset[str]
 
     def select(self, ids: Iterable[str]) -> Selection:
-        """Select the rows of some scores: without a condition where these are all rows."""
+        """Select the rows of some scores, without a condition if these are all rows."""
         chosen = set(ids)
         return Selection(self.artifact, {} if chosen == self.values else {self.column: tuple(sorted(chosen))})
 
 
 def find_rows(path: Path, artifact: str, ids: Iterable[str]) -> ScoredArtifact | None:
-    """Find the column of an artifact that has all of some ids, `id` before others; None if none has.
+    """Find the column of an artifact that contains all of the ids, preferring `id`; None if there is none.
 
-    path: its file; artifact: how a selection names it.
+    `path`: the artifact's file. `artifact`: its name in selections.
     """
     wanted = set(ids)
     schema = pq.read_schema(path)
@@ -59,7 +59,7 @@ def find_rows(path: Path, artifact: str, ids: Iterable[str]) -> ScoredArtifact |
 
 
 def place_earlier(label: str, path: str) -> str:
-    """Name an artifact of an earlier night as the figures of a later one do."""
+    """Return the path by which a later night's figures refer to an artifact of an earlier night."""
     return f"{FOLDER}/{label}/{TREE}/{path}"
 
 
@@ -69,7 +69,11 @@ def derive_series(
     now: tuple[Strand, ScoredArtifact],
     before: tuple[Strand, ScoredArtifact] | None,
 ) -> dict[str, Derivation]:
-    """Derive a metric's figures. place: their JSON pointer; before: of the accepted night, if it has any."""
+    """Return the derivations of a metric's figures. place: JSON pointer of the metric.
+
+    `now`: the metric's answers and the artifact with their rows. `before`: the same for the accepted night,
+    if it has the metric.
+    """
     strand, rows = now
     scores = _read_scores(strand, series.metric)
     known = [row for row, _, value in scores if value is not None]
@@ -95,7 +99,7 @@ def derive_judge(
     now: tuple[Sequence[CanaryRow], ScoredArtifact],
     before: tuple[Sequence[CanaryRow], ScoredArtifact],
 ) -> dict[str, Derivation]:
-    """Derive a judge's figures on the canaries of two nights. place: their JSON pointer."""
+    """Return the derivations of a judge's figures on the canaries of two nights. place: JSON pointer."""
     both = {row.id for row in now[0]} & {row.id for row in before[0]}
     own, earlier = now[1].select(both), before[1].select(both)
     words = {"n": (own,), "right": (own,), "before": (earlier,)}
@@ -104,7 +108,7 @@ def derive_judge(
 
 
 def derive_gold(night: Night, rows: Iterable[Selection]) -> dict[str, Derivation]:
-    """Derive how many gold queries were run. rows: the items that have one."""
+    """Return the derivation of the number of gold queries. rows: the items that have a gold query."""
     return {"/gold": Derivation("count", tuple(rows) if night.gold else ())}
 
 
@@ -112,7 +116,7 @@ Score = tuple[str, str, float | None]
 
 
 def _read_scores(strand: Strand, metric: str) -> list[Score]:
-    """List (row, case, value) of a strand's scores under a metric."""
+    """Return (row, case, value) for each score of a metric."""
     scores: list[Score] = []
     for scored, answered in strand.answers:
         values: Mapping[str, float | None] = {answered.metric: scored.value, **answered.further}
@@ -122,7 +126,7 @@ def _read_scores(strand: Strand, metric: str) -> list[Score]:
 
 
 def _pair(now: Sequence[Score], before: Sequence[Score]) -> tuple[Ids, Ids]:
-    """List the rows of both nights whose cases have a score in each."""
+    """Return the rows of each night whose cases have a score in both nights."""
     cases = [{case for _, case, value in scores if value is not None} for scores in (now, before)]
     both = cases[0] & cases[1]
     own, earlier = ([row for row, case, _ in scores if case in both] for scores in (now, before))
@@ -130,5 +134,5 @@ def _pair(now: Sequence[Score], before: Sequence[Score]) -> tuple[Ids, Ids]:
 
 
 def _count(ids: Ids, rows: ScoredArtifact, figure: int) -> Derivation:
-    """Derive a number of cases: a count of rows where each case has one."""
+    """Return the derivation of a number of cases: a count of rows if each case has one row."""
     return Derivation("count" if len(ids) == figure else "cases", (rows.select(ids),))

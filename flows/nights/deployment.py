@@ -29,15 +29,16 @@ ALARM_MARK = "ALARM"
 
 @flow(name="night", persist_result=False)
 def night() -> None:
-    """Run one night of the project whose code this is; fails with the alarm's line if a score dropped.
+    """Run one night of the project that contains this code; fails with the alarm's line if a score dropped.
 
-    It takes no parameter: a path or a module in one would be a stranger's code, run with this project's keys.
+    The flow has no parameters: anyone who can start it could otherwise pass a path or a module, and so run
+    foreign code with this project's keys.
     """
     run_once(HERE, get_run_logger().info)
 
 
 def run_once(root: Path, report: Callable[[str], None]) -> None:
-    """Run one night as a command. report: is called with each line. Raises Alarm or BenchloomError."""
+    """Run one night as a command. report: called with each line. Raises Alarm or BenchloomError."""
     lines = [""]
     with subprocess.Popen(
         [sys.executable, "-m", "flows.cli", "nightly", "once"],
@@ -60,7 +61,7 @@ def run_once(root: Path, report: Callable[[str], None]) -> None:
 def serve_nights(root: Path, cron: str, timezone: str) -> None:
     """Run a night at each time of the cron schedule, until interrupted."""
     schedule = Cron(cron, timezone)
-    # Prefect starts each in a process that imports this file by its path from here.
+    # Prefect starts each night in a process that imports this file by a path relative to the project.
     os.chdir(root)
     os.environ.update(lead_child())
     night.serve(name=DEPLOYMENT, schedule=schedule, limit=1, print_starting_message=False)
@@ -69,8 +70,8 @@ def serve_nights(root: Path, cron: str, timezone: str) -> None:
 def deploy_nights(root: Path, pool: str) -> bool:
     """Register the deployment of prefect.yaml with a work pool of type process, created if missing.
 
-    prefect.yaml is brought up to date first; tells whether it was not. Raises BenchloomError where Prefect
-    refuses.
+    prefect.yaml is updated first; returns whether it was outdated. Raises BenchloomError if Prefect reports
+    an error.
     """
     before, after = compare_deployments(root, load_params(root))
     if before != after:
@@ -88,7 +89,7 @@ def deploy_nights(root: Path, pool: str) -> bool:
 
 
 def remove_nights() -> bool:
-    """Delete the deployment; tells whether there was one."""
+    """Delete the deployment; return whether it existed."""
     with get_client(sync_client=True) as client:
         try:
             found = client.read_deployment_by_name(f"{night.name}/{DEPLOYMENT}")

@@ -1,4 +1,4 @@
-"""The history of a project's nights, in the user's own folder: what each came to, and the page of all."""
+"""The history of a project's nights in the user's project: the outcome of each night, and a page of all."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ def read_history(home: Path) -> list[Night]:
 
 
 def find_night(history: Sequence[Night], label: str) -> Night | None:
-    """Find a night by its label."""
+    """Find a night by its label; return None if there is none."""
     return next((night for night in history if night.label == label), None)
 
 
 def find_against(history: Sequence[Night], label: str) -> str | None:
-    """Find the last accepted whole night before one; None if there is none."""
+    """Find the last accepted whole night before a night; return None if there is none."""
     past = list_past(history, label)
     return next((night.label for night in reversed(past) if night.is_baseline), None)
 
 
 def list_past(history: Sequence[Night], label: str) -> Sequence[Night]:
-    """List the nights before one, oldest first.
+    """List the nights before a night, oldest first.
 
     A night that is run again is compared with the same nights as before, not with later ones.
     """
@@ -62,7 +62,7 @@ def write_night(
 ) -> str:
     """Write a night into the history, its page and its folder; return its summary in Markdown.
 
-    bases: the rows of its figures, by their JSON pointers in its record; None leaves those that are there.
+    `bases`: the rows behind its figures, by JSON pointers in its record; None keeps the existing ones.
     """
     history = read_history(home)
     labels = [earlier.label for earlier in history]
@@ -71,7 +71,7 @@ def write_night(
     else:
         history.append(night)
     folder, summary = home / FOLDER / night.label, summarise_night(night)
-    record = json.loads(json.dumps(asdict(night)))  # with lists, as figures are looked for
+    record = json.loads(json.dumps(asdict(night)))  # convert tuples to lists, as `encode_bases` expects
     _write_json(folder / NIGHT, record | {BASES: _find_bases(folder / NIGHT, record, bases)})
     if comparison is not None:
         _write_json(folder / "comparison.json", asdict(comparison))
@@ -85,7 +85,10 @@ def write_night(
 
 
 def accept_night(home: Path, label: str) -> Night:
-    """Take an alarmed night as the new state: later nights are compared with it. Raises BadInput."""
+    """Accept a night with an alarm: later nights are compared with it.
+
+    Raises BadInput if there is no finished night with this label.
+    """
     history = read_history(home)
     night = find_night(history, label)
     if night is None or night.state == "unfinished":

@@ -1,4 +1,4 @@
-"""What a night does in its worktree: data, gold, stages, comparison, record, push, and the alarm."""
+"""The work of a night in its worktree: data, gold queries, stages, comparison, record, push and alarm."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from tasks.judging.nights import AlarmKind, GoldDifference, Night, NightAlarm
 from tasks.lineage.selection import Selection
 
 BringUp = Callable[[Run, Sequence[str]], int]
-"""Brings stages up to date, and gives the exit code that it came to."""
+"""Brings stages up to date, and returns the exit code."""
 DIGESTS = "gold.json"
-"""What queries gave whose answers nothing stores: entry -> item -> digest."""
+"""File with the results of queries whose answers are stored nowhere else: entry -> item -> digest."""
 
 
 @dataclass(frozen=True)
 class NightWork:
-    """A night in its worktree. home: the user's project; run: of the worktree; show: prints the night."""
+    """A night in its worktree. home: the user's project. run: the worktree's run. show: prints the night."""
 
     home: Path
     label: str
@@ -61,9 +61,9 @@ class NightWork:
     plan: NightPlan | WholeNight
 
     def carry_out(self, bring_up: BringUp) -> int:
-        """Carry the night out; return the exit code, or GOES_ON if it must ask more items.
+        """Carry out the night; return the exit code, or GOES_ON if it must ask more items.
 
-        Raises BadInput if what it stands on is not up to date.
+        Raises BadInput if a stage that the night depends on is not up to date.
         """
         evaluations = [find_evaluation(self.run.params, name) for name in self.nightly.assessments]
         nodes = self.run.recorder.nodes
@@ -71,14 +71,14 @@ class NightWork:
         names = [*select_contracts(nodes, chosen), *chosen]
         bring_ground(self.home, self.run.recorder, names, self.run.say)
         against = find_against(read_history(self.home), self.label)
-        before = read_before(self.home, evaluations, against)  # if it is gone, nothing is asked in vain
+        before = read_before(self.home, evaluations, against)  # before any model call, as it may fail
         proof = self._prove_gold(evaluations, names, against)
         try:
             check_ground(self.run.recorder, names)
         except BadInput as stale:
             if not proof.differences:
                 raise
-            self.run.say(str(stale))  # its database is not what it was, which the alarm says by item
+            self.run.say(str(stale))  # the database has changed; the alarm reports this per item
             return self._leave(Night(self.label, against, "unfinished", tuple(proof.list_alarms())), proof)
         if changed := self._find_changed(chosen):
             return self._go_on(0, f"the items of {changed} are not those of the last whole night")
@@ -109,14 +109,14 @@ class NightWork:
         return Alarm.exit_code if night.alarms else code or int(not whole)
 
     def _find_changed(self, chosen: Sequence[str]) -> str:
-        """Name an entry with other items than the last whole night; empty if there is none."""
+        """Return an entry whose items differ from those of the last whole night; empty if there is none."""
         if isinstance(self.plan, WholeNight):
             return ""
         nodes = self.run.recorder.nodes
         return self.plan.find_changed(self.run.root, self.run.params, [nodes[name] for name in chosen])
 
     def _count_part(self, chosen: Sequence[str], against: str | None) -> AskedPart | None:
-        """Count the calls of a night that asked a part, beside those of the whole night before."""
+        """Count the calls of a night that asked a part, and those of the last whole night."""
         if isinstance(self.plan, WholeNight) or against is None:
             return None
         nodes = self.run.recorder.nodes
@@ -128,7 +128,7 @@ class NightWork:
         )
 
     def _find_doubt(self, part: NightPart, alarms: Sequence[NightAlarm]) -> str:
-        """Say why a part is not enough to accept the night; empty if it is."""
+        """Return why a part is not enough to accept the night; empty if it is enough."""
         subset = self.nightly.subset or NightSubset()
         fallen = find_doubt(part, subset.near, self.nightly.alarm.drop)
         if fallen is not None:
@@ -136,7 +136,7 @@ class NightWork:
         return f"on a part of the items, {alarms[0].kind}: {alarms[0].what}" if alarms else ""
 
     def _go_on(self, parts: int, why: str) -> int:
-        """Note that the night asks so many parts, 0 for the whole, and why."""
+        """Record that the night asks more parts (0 means all items), and why; return GOES_ON."""
         self.run.say(why)
         self.run.say(f"the night goes on with {f'{parts} parts of the items' if parts else 'all items'}")
         begun = read_unfinished(self.home)
@@ -146,7 +146,7 @@ class NightWork:
         return GOES_ON
 
     def _is_whole(self, names: Sequence[str]) -> bool:
-        """Tell whether all stages are up to date; single calls may have no answer, which the run has said."""
+        """Return whether all stages are up to date; single calls without an answer are allowed."""
         states = [outcome.state for name in names if (outcome := self.run.outcomes.get(name)) is not None]
         return len(states) == len(names) and all(state in DONE for state in states)
 
@@ -156,18 +156,18 @@ class NightWork:
         try:
             return prove_gold(self.home, self.run.root, self.run.params, evaluations, against)
         except BadInput:
-            check_ground(self.run.recorder, names)  # says which stage to run, where an artifact is missing
+            check_ground(self.run.recorder, names)  # if an artifact is missing, names the stage to run
             raise
 
     def _leave(self, night: Night, proof: GoldProof) -> int:
-        """Record a night that is not over, with what its gold queries gave, and announce it."""
+        """Record an unfinished night with the results of its gold queries, and announce it."""
         night = replace(night, gold=proof.n, differences=proof.differences)
         write_night(self.home, night, bases=derive_gold(night, proof.rows))
         self._announce(night)
         return Alarm.exit_code
 
     def _tell_unfinished(self, code: int, against: str | None, proof: GoldProof) -> int:
-        """Record a night that the budget ended, or a broken contract; nothing of any other failure."""
+        """Record a night that ended by its budget or by a broken contract; ignore any other failure."""
         alarms = [
             NightAlarm(kind, f"{stage}: {describe_error(error)}")
             for stage, error in sorted(self.run.errors.items())
@@ -181,21 +181,21 @@ class NightWork:
         return alarmed if broken else code
 
     def _announce(self, night: Night) -> None:
-        """Show a night that is recorded, then send its alarms."""
+        """Show a recorded night, then send its alarms."""
         self.show(night)
         if line := send_alarm(self.home.name, self.nightly.webhook, night):
             self.run.say(line)
 
 
 def classify_error(error: BaseException) -> AlarmKind | None:
-    """Say which alarm a stage's error is; None for one that is none."""
+    """Return the kind of alarm that a stage's error causes; None if it causes no alarm."""
     if isinstance(error, BudgetSpent):
         return "budget"
     return "contract" if isinstance(error, ContractBroken) else None
 
 
 def stop_with_parent(run: Run) -> None:
-    """Stop the run, as Ctrl-C does, once the process that began it is gone and a pipe is closed by that."""
+    """Stop the run, like Ctrl-C, when the parent process ends, which closes the pipe on stdin."""
 
     def watch() -> None:
         while os.read(0, 1024):
@@ -208,11 +208,10 @@ def stop_with_parent(run: Run) -> None:
 
 @dataclass(frozen=True)
 class GoldProof:
-    """What the gold queries gave, on the databases as they lie in the project now.
+    """The results of the gold queries on the databases in the user's project.
 
-    n: how many were run; digests: of answers that nothing stores, by entry.
-
-    rows: the items that have one.
+    `n`: number of queries that were run. `digests`: entry -> item -> digest, for answers that are stored
+    nowhere else. `rows`: the items that have a gold query.
     """
 
     n: int
@@ -221,7 +220,7 @@ class GoldProof:
     rows: tuple[Selection, ...] = ()
 
     def list_alarms(self) -> list[NightAlarm]:
-        """Make the alarm for queries that give another answer than before."""
+        """Return an alarm if queries give another answer than before; otherwise an empty list."""
         if not self.differences:
             return []
         first, n = self.differences[0], len(self.differences)
@@ -240,10 +239,10 @@ def prove_gold(
     evaluations: Iterable[EvaluatedEntry],
     against: str | None,
 ) -> GoldProof:
-    """Run the gold queries of the datasets of entries, each dataset's once.
+    """Run the gold queries of the entries' datasets, once per dataset.
 
-    home: where the databases lie; root: where the datasets do. against: the last accepted night. Raises
-    BadInput if an artifact is missing.
+    `home`: the project with the databases. `root`: the project with the datasets. `against`: the last
+    accepted night. Raises BadInput if an artifact is missing.
     """
     graph, seen = DeclaredGraph(root), set[tuple[str, ...]]()
     before = read_digests(home, against)
@@ -275,14 +274,14 @@ def prove_gold(
 
 
 def select_items(root: Path, node: Node, ids: Sequence[str]) -> list[Selection]:
-    """Select the rows whose queries were run, in the first artifact that has them all; none without any."""
+    """Select the rows whose queries were run, in the first artifact that contains all of them."""
     deps = [dep for dep in node.deps if dep.endswith(".parquet")] if ids else []
     found = (find_rows(root / dep, dep.removesuffix(".parquet"), ids) for dep in deps)
     return [rows.select(ids) for rows in found if rows is not None][:1]
 
 
 def run_gold(home: Path, root: Path, params: Mapping[str, Any], node: Node) -> list[GoldAnswer]:
-    """Call the function of a flow that runs its gold queries: artifacts of root, databases of home."""
+    """Call a flow's function that runs gold queries: artifacts from `root`, databases from `home`."""
     bound = bind(node, params, Places(root, root), refuse_ask)
 
     def place(value: Any) -> Any:
@@ -298,12 +297,12 @@ def run_gold(home: Path, root: Path, params: Mapping[str, Any], node: Node) -> l
 
 
 def refuse_ask(stage: str, prompts: Path, epoch: str) -> Any:
-    """Refuse to ask a model for a gold answer."""
+    """Raise BadInput: a function that runs gold queries must not call a model."""
     raise BadInput(stage, "runs gold queries, and must ask no model")
 
 
 def read_digests(home: Path, label: str | None) -> dict[str, dict[str, str]]:
-    """Read what a night's queries gave; nothing of no night, or of one without any."""
+    """Read the digests of a night's gold answers; empty without a night, or for a night without digests."""
     path = home / FOLDER / (label or "") / DIGESTS
     if label is None or not path.is_file():
         return {}
@@ -312,6 +311,6 @@ def read_digests(home: Path, label: str | None) -> dict[str, dict[str, str]]:
 
 
 def write_digests(home: Path, label: str, proof: GoldProof) -> None:
-    """Write what a night's queries gave, for the next night."""
+    """Write the digests of a night's gold answers, for the next night."""
     text = json.dumps(proof.digests, indent=1, sort_keys=True)
     write_text(home / FOLDER / label / DIGESTS, text + "\n")

@@ -1,6 +1,6 @@
-"""One night: in a worktree and a process of its own, committed on its branch once it is over.
+"""Run one night: in a worktree and a separate process; a finished night is committed to its branch.
 
-A lock that dies with whoever holds it keeps other nights away; a note names the night that is not over.
+A lock that is released when its holder ends prevents two nights at once. A file names the unfinished night.
 """
 
 from __future__ import annotations
@@ -35,20 +35,22 @@ from tasks.errors import Alarm, BenchloomError, LockHeld
 from tasks.files import is_alive, write_text
 
 GOES_ON = 75
-"""The exit code of a night's process that has noted to ask more items: it is run again (EX_TEMPFAIL)."""
+"""Exit code of a night's process that must ask more items; the process is started again (EX_TEMPFAIL)."""
 LABEL_FORM = "%Y-%m-%dT%H-%MZ"
 LOCK = f"{STANDING}/lock"
 UNFINISHED = f"{STANDING}/unfinished.json"
 PATIENCE_S = 60.0
-"""How long the rest of a killed night is waited for: its calls in flight are recorded first."""
+"""Seconds to wait for the children of a killed night, which first record their calls in flight."""
 LOOK_AGAIN_S = 0.2
+"""Seconds between two attempts to take the lock."""
 
 
 def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callable[[str], None]) -> int:
-    """Run a night, or go on with the one that is not over; return its exit code.
+    """Run a night, or continue the unfinished one; return its exit code.
 
-    as_of: its label; by default of the unfinished night, else this minute. options: for `nightly inside`.
-    Raises LockHeld while another night runs, BadInput where there is nothing committed to run.
+    `as_of`: label of the night; by default that of the unfinished night, else the current minute. `options`:
+    for `nightly inside`. Raises LockHeld while another night runs, and BadInput if nothing committed can be
+    run.
     """
     with hold_lock(home) as lock:
         commit = require_commit(home)
@@ -75,12 +77,12 @@ def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callab
             except BenchloomError as error:
                 if code != Alarm.exit_code:
                     raise
-                say(f"benchloom: {error}")  # the alarm's exit code comes first
+                say(f"benchloom: {error}")  # the alarm's exit code takes precedence
         return code
 
 
 def choose_label(home: Path, commit: str, say: Callable[[str], None]) -> str:
-    """Choose the label of the night that is not over, if it runs this commit; else this minute's."""
+    """Return the label of the unfinished night if it runs this commit; else the current minute as label."""
     begun = read_unfinished(home)
     if begun is not None and begun.commit == commit:
         say(f"night {begun.label} is not over: it goes on")
@@ -93,7 +95,7 @@ def choose_label(home: Path, commit: str, say: Callable[[str], None]) -> str:
 
 
 def keep_night(tree: NightTree) -> None:
-    """Commit a night that is over on its branch, and take its worktree away."""
+    """Commit a finished night to its branch, and remove its worktree."""
     summary = (tree.home / FOLDER / tree.label / "summary.md").read_text(encoding="utf-8")
     write_text(tree.root / SUMMARY, summary)
     tree.commit(f"Record the night {tree.label}")
@@ -102,10 +104,10 @@ def keep_night(tree: NightTree) -> None:
 
 
 def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
-    """Run a night's work in its worktree, by the code of that; return its exit code.
+    """Run a night's work in its worktree, with the worktree's code; return its exit code.
 
-    lock: the handle of the lock, which the process holds, too. It stops where this one is gone: it reads
-    the end of its standard input.
+    `lock`: handle of the lock, which the child process holds, too. The child stops if this process ends,
+    because it then reads the end of its standard input.
     """
     before = signal.signal(signal.SIGTERM, interrupt)
     paths = [str(tree.root), os.environ.get("PYTHONPATH", "")]
@@ -134,7 +136,7 @@ def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
 
 
 def place_ledger(home: Path) -> dict[str, str]:
-    """Say where the live ledger lies, if params.yaml names it by a path within the project."""
+    """Return an environment with the live ledger's path, if params.yaml gives a path in the project."""
     named = (load_params(home).get("run") or {}).get("ledger")
     if not named or os.environ.get("BENCHLOOM_LEDGER") or "://" in str(named):
         return {}
@@ -143,13 +145,13 @@ def place_ledger(home: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class NightLock:
-    """The lock, held. handle: of its file; a process that inherits it holds the lock, too."""
+    """A lock that is held. handle: the lock file's descriptor; a process that inherits it shares the lock."""
 
     path: Path
     handle: int
 
     def note(self, label: str) -> None:
-        """Say in the lock's file who holds it, for those that come too late."""
+        """Write the holder's details into the lock's file, for processes that find it locked."""
         since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
         text = json.dumps({"pid": os.getpid(), "label": label, "since": since})
         os.ftruncate(self.handle, 0)
@@ -158,19 +160,19 @@ class NightLock:
 
 @dataclass(frozen=True)
 class UnfinishedNight:
-    """A night that has begun. commit: what it runs."""
+    """A night that has begun. commit: the commit that it runs."""
 
     label: str
     commit: str
     parts: int = 1
-    """How many parts of the items it asks, where nights ask a part; 0 is the whole."""
+    """Number of parts of the items that the night asks, if nights ask a part; 0 means all items."""
     why: str = ""
-    """Why it asks more than one part."""
+    """Why the night asks more than one part."""
 
 
 @contextmanager
 def hold_lock(root: Path) -> Iterator[NightLock]:
-    """Hold the lock of a project's nights. Raises LockHeld, saying who holds it."""
+    """Hold the lock of a project's nights. Raises LockHeld with the holder's details."""
     path = root / LOCK
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -184,7 +186,10 @@ def hold_lock(root: Path) -> Iterator[NightLock]:
 
 
 def take_lock(path: Path, handle: int) -> None:
-    """Lock a file. What a killed night left running is waited for: it ends by itself. Raises LockHeld."""
+    """Lock a file, waiting for processes that a killed night left behind.
+
+    Raises LockHeld if another night is running.
+    """
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:
@@ -204,7 +209,7 @@ def take_lock(path: Path, handle: int) -> None:
 
 
 def read_holder(path: Path) -> dict[str, object]:
-    """Read who holds a lock, as far as its file says it."""
+    """Read the details of a lock's holder from its file; empty if they cannot be read."""
     with suppress(OSError, ValueError):
         found = json.loads(path.read_bytes())
         if isinstance(found, dict):
@@ -213,7 +218,7 @@ def read_holder(path: Path) -> dict[str, object]:
 
 
 def read_unfinished(root: Path) -> UnfinishedNight | None:
-    """Read which night is not over; None where all are."""
+    """Return the unfinished night; None if there is none."""
     try:
         return UnfinishedNight(**json.loads((root / UNFINISHED).read_bytes()))
     except (OSError, ValueError, TypeError):
@@ -221,10 +226,10 @@ def read_unfinished(root: Path) -> UnfinishedNight | None:
 
 
 def write_unfinished(root: Path, night: UnfinishedNight) -> None:
-    """Note that a night has begun."""
+    """Record that a night has begun."""
     write_text(root / UNFINISHED, json.dumps(asdict(night)))
 
 
 def forget_unfinished(root: Path) -> None:
-    """Note that no night is under way."""
+    """Record that there is no unfinished night."""
     (root / UNFINISHED).unlink(missing_ok=True)

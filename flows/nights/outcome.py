@@ -1,4 +1,4 @@
-"""What a night came to: its scores against those of the last accepted night, by the flows' declarations."""
+"""Compute the outcome of a night: compare its scores with those of the last accepted night."""
 
 from __future__ import annotations
 
@@ -32,17 +32,18 @@ from tasks.judging.nights import (
 from tasks.lineage.derivation import Derivation
 
 NAME_JUDGE = "name_judge"
-"""What the module of a canaries' stage may have: of a row, which of several judges it tries."""
+"""Optional function in the module of a canaries' stage: a row -> which of several judges it tests."""
 PARQUET = ".parquet"
 Entry = tuple[str, str]
-"""A section of params.yaml, and a key there."""
+"""A section of params.yaml, and a key in that section."""
 
 
 @dataclass(frozen=True)
 class NightScores:
     """The scored answers of a night's entries, and its judges' canaries.
 
-    rows, canary_rows: the artifacts that they stand in, as the figures of `label` name them.
+    `rows`, `canary_rows`: the artifacts that contain their rows, with the paths that the figures of `label`
+    use.
     """
 
     strands: Sequence[Strand]
@@ -54,7 +55,7 @@ class NightScores:
 def read_before(home: Path, evaluations: Iterable[EvaluatedEntry], against: str | None) -> NightScores:
     """Read the scores of the accepted night to compare with; empty scores if there is no such night.
 
-    against: its label. Raises BadInput if its branch or artifacts are gone.
+    `against`: label of the accepted night. Raises BadInput if its branch or artifacts are missing.
     """
     if against is None:
         return NightScores((), {})
@@ -77,10 +78,11 @@ def compare_night(
     rule: AlarmRule,
     part: AskedPart | None = None,
 ) -> tuple[Night, Comparison, dict[str, Derivation]]:
-    """Compare the night in a worktree with an accepted one. against: its label; None for the first night.
+    """Compare the night in a worktree with an accepted night; return night, comparison and derivations.
 
-    before: what `read_before` read of it. part: what the night asked, if not the whole. Returns the rows of
-    the night's figures, too, by their JSON pointers.
+    `against`: label of the accepted night; None for the first night. `before`: its scores from `read_before`.
+    `part`: the asked part of the items; None for all items. The derivations name the rows behind the night's
+    figures, by JSON pointer.
     """
     entries = list_entries(evaluations)
     now = read_scores(read_workspace(root), entries, lambda path: path.relative_to(root).as_posix())
@@ -118,7 +120,7 @@ def list_entries(evaluations: Iterable[EvaluatedEntry]) -> set[Entry]:
 
 
 def derive_night(night: Night, now: NightScores, before: NightScores) -> dict[str, Derivation]:
-    """Name the rows of a night's figures, by their JSON pointers in its record."""
+    """Return the rows behind a night's figures, by the figures' JSON pointers in its record."""
     strands, earlier = (
         {name_strand(strand): strand for strand in scores.strands} for scores in (now, before)
     )
@@ -148,7 +150,7 @@ def derive_night(night: Night, now: NightScores, before: NightScores) -> dict[st
 def read_scores(
     place: Place, entries: Iterable[Entry], name: Callable[[Path], str] = lambda path: ""
 ) -> NightScores:
-    """Read the scores of entries where they lie. name: returns the place in the project of an artifact."""
+    """Read the scores of entries at a place. name: returns an artifact's path in the project."""
     wanted = set(entries)
     found = NightScores([], {})
     strands: list[Strand] = []
@@ -172,7 +174,7 @@ def read_scores(
 
 
 def place_before(now: NightScores, before: NightScores, label: str) -> NightScores:
-    """Name the artifacts of an earlier night by their places in the project: those of the later one."""
+    """Change the paths of an earlier night's artifacts to those that the later night's figures use."""
 
     def place(
         own: Mapping[Entry, ScoredArtifact], past: Mapping[Entry, ScoredArtifact]
@@ -188,7 +190,10 @@ def place_before(now: NightScores, before: NightScores, label: str) -> NightScor
 
 
 def find_name_judge(section: str) -> Callable[[CanaryRow], str]:
-    """Find what tells the judges of a section's canaries apart: a function of its stage's module, or ids."""
+    """Return the function that names the judge of a canary row in a section.
+
+    The function is `name_judge` in the module of the canaries' stage if it exists, else `name_by_id`.
+    """
     canaries = next(scope.canaries for scope in list_evaluating() if scope.over == section)
     stage = importlib.import_module(locate_module(canaries))
     found: Callable[[CanaryRow], str] = getattr(stage, NAME_JUDGE, name_by_id)
@@ -196,5 +201,5 @@ def find_name_judge(section: str) -> Callable[[CanaryRow], str]:
 
 
 def name_strand(strand: Strand) -> tuple[str, str, str]:
-    """Name a strand so that it is the same in every night."""
+    """Return the key of an answer set, which is the same in every night."""
     return strand.section, strand.entry, strand.system

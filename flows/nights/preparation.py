@@ -1,4 +1,4 @@
-"""Make a night ready: its worktree's parameters, DVC cache and remotes, the data it reads, and its stages."""
+"""Prepare a night: its worktree's parameters, DVC cache and remotes, its input data, and its stages."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from flows.stage import CONTRACTS, EVALUATION
 from tasks.errors import BadInput
 
 COMMITTED = ("flows/", "tasks/")
-"""What is not taken over from the user's working tree, where no commit has it."""
+"""Paths that are never copied from the user's working tree if they are not committed."""
 
 
 def write_params(
     home: Path, root: Path, label: str, items: Mapping[str, Sequence[str]] | None = None
 ) -> None:
-    """Write the night's label into the worktree's params.yaml, and the sections that a night takes over.
+    """Write the night's label, and the sections that a night copies, into the worktree's params.yaml.
 
-    items: the ids of the only items that entries ask, by the entry's full name.
+    `items`: ids of the only items to ask, by the entry's full name.
     """
     given, there = load_params(home), load_params(root)
     values: dict[tuple[str, ...], object] = {
@@ -49,7 +49,7 @@ def write_params(
 
 
 def share_cache(home: Path, root: Path) -> None:
-    """Let the worktree's DVC use the cache of the project, and its remotes by their whole paths."""
+    """Make the worktree's DVC use the project's cache, and its remotes by absolute paths."""
     with translate_errors(home, "dvc"), closing(Repo(str(home))) as repo:
         remotes = {name: dict(remote) for name, remote in (repo.config.get("remote") or {}).items()}
         own = Config(str(home / ".dvc")).load_one("local")
@@ -63,11 +63,11 @@ def share_cache(home: Path, root: Path) -> None:
 
 
 def bring_ground(home: Path, recorder: Recorder, chosen: Sequence[str], say: Callable[[str], None]) -> None:
-    """Bring the artifacts that chosen stages stand on, and what these stand on, into the worktree.
+    """Fetch the artifacts that chosen stages depend on, directly or indirectly, into the worktree.
 
-    From DVC's remote and cache; files that are nobody's output and in no commit, from the user's working tree
-    as they are now: a night that stopped at one goes on once it is mended. What is nowhere is left to
-    `check_ground` to name.
+    Artifacts come from DVC's remote and cache. Files that no stage writes and no commit contains are copied
+    from the user's working tree. So a night that stopped at such a file can continue once the file is fixed.
+    `check_ground` reports everything that is missing.
     """
     nodes = recorder.nodes
     ground = list_ground(nodes, chosen)
@@ -77,7 +77,7 @@ def bring_ground(home: Path, recorder: Recorder, chosen: Sequence[str], say: Cal
     outs = {out for node in nodes.values() for out in node.outs}
     kept = outs | set(run_git(recorder.root, "ls-files", "-z").split("\0"))
     for dep in sorted({dep for name in read for dep in nodes[name].deps} - outs):
-        # The worktree reads a path from the root where the project reads it.
+        # An absolute path needs no copy: the worktree reads the same file as the project.
         if not dep.startswith(COMMITTED) and not Path(dep).is_absolute():
             link_data(home, recorder.root, dep, kept)
 
@@ -98,7 +98,7 @@ def fetch_artifacts(recorder: Recorder, names: Sequence[str], say: Callable[[str
         else:
             say("DVC has no remote here: nothing is pulled or pushed")
         for out in (out for stage in stages for out in stage.outs):
-            # What the cache lacks is named as stale, by its stage.
+            # If the cache lacks an output, its stage is later reported as stale.
             if out.hash_info and recorder.hashes.is_cached(str(out.hash_info.value)):
                 Path(out.fs_path).parent.mkdir(parents=True, exist_ok=True)
                 with suppress(DvcException):
@@ -106,7 +106,7 @@ def fetch_artifacts(recorder: Recorder, names: Sequence[str], say: Callable[[str
 
 
 def push_artifacts(recorder: Recorder, names: Iterable[str], say: Callable[[str], None]) -> bool:
-    """Push the outputs of stages to the remote, if there is one; tells, and says, where that failed."""
+    """Push the outputs of stages to the remote, if there is one; return whether this succeeded."""
     if not read_remote(recorder.repo):
         return True
     stages = [recorder.graph.find_stage(name) for name in names]
@@ -123,9 +123,9 @@ def push_artifacts(recorder: Recorder, names: Iterable[str], say: Callable[[str]
 
 
 def list_objects(stages: Iterable[Any]) -> set[Any]:
-    """List the objects in DVC's cache that the outputs of stages are.
+    """List the cache objects of the stages' outputs.
 
-    Of a folder whose list is neither in the cache nor on the remote, none is known: its stage is stale.
+    A folder whose listing is neither in the cache nor on the remote has no known objects: its stage is stale.
     """
     found: set[Any] = set()
     for out in (out for stage in stages for out in stage.outs):
@@ -135,15 +135,15 @@ def list_objects(stages: Iterable[Any]) -> set[Any]:
 
 
 def read_remote(repo: Repo) -> str | None:
-    """Read the name of DVC's default remote; None if there is none."""
+    """Return the name of DVC's default remote; None if there is none."""
     return repo.config["core"].get("remote") or None
 
 
 def link_data(home: Path, root: Path, path: str, kept: Collection[str]) -> None:
-    """Link a file, or those of a folder, into a worktree as they are now; copied where it cannot be linked.
+    """Hard-link a file, or the files of a folder, into a worktree; copy files that cannot be linked.
 
-    kept: files and folders that stay as they are in the worktree, if they are there: a commit says what they
-    are, or a stage's record.
+    `kept`: files and folders that are not replaced if they exist in the worktree, since a commit or a stage's
+    record determines their content.
     """
     source = home / path
     for file in sorted(source.rglob("*")) if source.is_dir() else [source]:
@@ -161,7 +161,7 @@ def link_data(home: Path, root: Path, path: str, kept: Collection[str]) -> None:
 
 
 def is_same_file(one: Path, other: Path) -> bool:
-    """Tell whether two paths are one file, or copies by size and time of change."""
+    """Return whether two paths are the same file, or copies with equal size and modification time."""
     if not other.is_file():
         return False
     mine, theirs = one.stat(), other.stat()
@@ -170,7 +170,7 @@ def is_same_file(one: Path, other: Path) -> bool:
 
 
 def select_night(nodes: Mapping[str, Node], evaluation: EvaluatedEntry) -> list[str]:
-    """List the stages of an evaluation that a night runs: those that ask models, and those downstream."""
+    """List the stages of an evaluation that a night runs: stages that call models, and those downstream."""
     stages = {stage.name for stage in list_stages() if stage.scope.over == evaluation.scope.over}
     own = [
         name
@@ -196,7 +196,7 @@ def select_nights(nodes: Mapping[str, Node], evaluations: Iterable[EvaluatedEntr
 
 
 def select_contracts(nodes: Mapping[str, Node], chosen: Sequence[str]) -> list[str]:
-    """List the stages that hold the datasets of chosen stages to their contracts, in order."""
+    """List the stages that check the contracts of the chosen stages' datasets, in order."""
     ground = set(list_ground(nodes, chosen))
     return [
         name
@@ -208,13 +208,13 @@ def select_contracts(nodes: Mapping[str, Node], chosen: Sequence[str]) -> list[s
 
 
 def list_ground(nodes: Mapping[str, Node], chosen: Iterable[str]) -> list[str]:
-    """List the stages that chosen ones stand on directly, without these, sorted."""
+    """List the direct upstream stages of the chosen stages, without the chosen ones, sorted."""
     names = set(chosen)
     return sorted({up for name in names for up in nodes[name].upstream} - names)
 
 
 def check_ground(recorder: Recorder, chosen: Sequence[str]) -> None:
-    """Raise BadInput unless what a night stands on is up to date: it compares systems, not datasets."""
+    """Raise BadInput if an upstream stage is stale: nights compare systems on the same datasets."""
     stale = [
         (name, found) for name in list_ground(recorder.nodes, chosen) if (found := recorder.explain(name))
     ]

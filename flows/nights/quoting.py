@@ -1,4 +1,4 @@
-"""Write a word so that it stands for itself in a systemd unit or a compose file, or refuse it."""
+"""Quote a word so that a systemd unit or a compose file takes it literally, or reject it."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Literal
 from tasks.errors import BadInput
 
 Place = Literal["unit text", "unit folder", "unit file", "unit program", "unit argument", "compose"]
-"""In a unit: a description, WorkingDirectory=, EnvironmentFile=, and the words of ExecStart= within quotes.
-In a compose file: any text, which the writer of YAML quotes further."""
+"""In a unit: a description, WorkingDirectory=, EnvironmentFile=, and the quoted words of ExecStart=.
+
+In a compose file: any text, which the YAML writer then quotes.
+"""
 NO_PROGRAM = re.compile(r"[\\\"']|\$[${]")
-"""What systemd refuses in a program's path, or substitutes in the name that the program is told."""
+"""Characters that systemd refuses in a program's path, or substitutes in the program's name."""
 
 
 def quote(word: str, place: Place) -> str:
-    """Write a word for a place. Raises BadInput if it cannot stand there."""
+    """Quote a word for a place. Raises BadInput if the word cannot be used there."""
     if not word.isprintable():
         raise BadInput(
             repr(word), "cannot be named in a unit or compose file: it holds control characters",
@@ -25,7 +27,7 @@ def quote(word: str, place: Place) -> str:
         case "unit text":
             return word.replace("%", "%%")
         case "unit folder":
-            return word.replace("%", "%%") + "/"  # a backslash or a space at the end of a line would be lost
+            return word.replace("%", "%%") + "/"  # else a trailing backslash or space would be lost
         case "unit file":
             return re.sub(r"([\\*?\[])", r"\\\1", word).replace("%", "%%")  # systemd reads a glob pattern
         case "unit program" if NO_PROGRAM.search(word):

@@ -1,4 +1,4 @@
-"""Open what a night recorded, so that its figures can be walked back: its branch, and DVC's cache."""
+"""Open the record of a night, from its branch and DVC's cache, so that its figures can be traced."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tasks.lineage.records import FileRecord, Graph, StageRecord
 
 
 def name_night(path: str) -> str:
-    """Return the label of the night whose record a file of the project is; empty if it is no such record."""
+    """Return the label of the night whose record a file is; empty for other files."""
     pure = PurePosixPath(path)
     is_record = pure.name == NIGHT and pure.parent.parent.as_posix() == FOLDER
     return pure.parent.name if is_record else ""
@@ -31,10 +31,10 @@ def name_night(path: str) -> str:
 
 @contextmanager
 def open_recorded(home: Path, label: str) -> Iterator[tuple[Path, Graph]]:
-    """Open a night as a project of its own, for as long as the block runs: (its root, what it recorded).
+    """Open a night as a separate project while the block runs: yield its root and its recorded stages.
 
-    Artifacts are links into DVC's cache, and those of the night that it was compared with lie beside. Raises
-    BadInput if a night's branch, or an artifact, is gone.
+    Artifacts are links into DVC's cache. The artifacts of the earlier night in the comparison are placed in
+    another folder. Raises BadInput if a night's branch, or an artifact, is missing.
     """
     _require_branch(home, label)
     record = home / FOLDER / label / NIGHT
@@ -75,10 +75,10 @@ def _require_branch(home: Path, label: str) -> None:
 
 
 def _read_earlier(home: Path, folder: Path, label: str, later: Graph, record: str) -> tuple[StageRecord, ...]:
-    """Read the stages of an earlier night that recorded other outputs than a later one, in their place.
+    """Return the stages of an earlier night whose outputs differ from the later night's, with moved paths.
 
-    record: the later night's. The outputs that its figures name are placed too where both nights have the
-    same ones.
+    `record`: text of the later night's record. Outputs that the record refers to are also moved if both
+    nights have the same ones.
     """
     _require_branch(home, label)
     (folder / LOCK).write_bytes(Git(home).read_file(_name_branch(label), LOCK) or b"")
@@ -107,7 +107,7 @@ def _read_earlier(home: Path, folder: Path, label: str, later: Graph, record: st
 
 
 def _link_outs(root: Path, stages: Iterable[StageRecord], find: Callable[[str], Path]) -> None:
-    """Link outputs from DVC's cache; what the cache lacks is a gap for whoever asks."""
+    """Link outputs from DVC's cache; outputs that the cache lacks later become gaps in the lineage."""
     for out in (out for stage in stages for out in stage.outs if out.md5):
         source = find(out.md5 or "")
         if not source.is_file():
@@ -120,7 +120,7 @@ def _link_outs(root: Path, stages: Iterable[StageRecord], find: Callable[[str], 
 
 
 def _link_given(home: Path, root: Path, graph: Graph) -> None:
-    """Link the data that no stage wrote from the project, as they are now: their hashes are recorded."""
+    """Link current files of the project that no stage wrote; lineage compares their recorded hashes."""
     outs = set(graph.list_outs())
     for dep in {dep.path for stage in graph.stages for dep in stage.data} - outs:
         if not PurePosixPath(dep).is_absolute() and (home / dep).exists():

@@ -1,7 +1,7 @@
-"""What a deployment of nights goes on by: server and worker, and a systemd unit and a compose file for both.
+"""Write the files that keep a deployment of nights running: a systemd unit and a compose file.
 
-Neither file holds a secret. The server's password is read from where the server reads it; keys come from the
-environment, or from a file of mode 0600 beside the unit.
+Both files start server and worker, and neither file contains a secret. The server's password is read from the
+server's own file. Keys come from the environment, or from a file of mode 0600 beside the unit.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from tasks.settings import check_variable
 
 FOLDER = ".benchloom/nightly"
 PATIENCE_S = 30.0
-"""How long a worker that is told to end may take for the night that it runs."""
+"""Seconds that a worker has to end, with its running night, before it is killed."""
 LOOK_EVERY_S = 2.0
+"""Seconds between two checks that the project's Prefect server still runs."""
 UNIT = """\
 # Written by `benchloom nightly deploy`, and written anew by it.
 [Unit]
@@ -67,14 +68,14 @@ KEYS = """\
 
 @dataclass(frozen=True)
 class StandingFiles:
-    """The files that let a deployment's server and worker come up by themselves."""
+    """The files that start a deployment's server and worker automatically."""
 
     unit: Path
     compose: Path
     keys: Path
 
     def describe_needs(self, pool: str, foreign: bool) -> list[str]:
-        """Say what must run for nights to run. foreign: the server is not the project's own."""
+        """Return what must run so that nights run. foreign: whether the server is not the project's own."""
         server = (
             "the server that PREFECT_API_URL names"
             if foreign
@@ -90,7 +91,10 @@ class StandingFiles:
 
 
 def write_files(root: Path, pool: str, params: Mapping[str, Any]) -> StandingFiles:
-    """Write the unit, the compose file and, if there is none, an empty file for keys. Raises BadInput."""
+    """Write the unit, the compose file and, if there is none, an empty file for keys.
+
+    Raises BadInput if a path or the name of a variable cannot be written to these files.
+    """
     folder = root / FOLDER
     slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-") or "project"
     files = StandingFiles(folder / f"nights-{slug}.service", folder / "compose.yaml", folder / "keys.env")
@@ -110,13 +114,13 @@ def write_files(root: Path, pool: str, params: Mapping[str, Any]) -> StandingFil
 
 
 def remove_files(root: Path) -> None:
-    """Remove the unit and the compose file; keys stay."""
+    """Remove the unit and the compose file, but not the file for keys."""
     for path in [*(root / FOLDER).glob("*.service"), root / FOLDER / "compose.yaml"]:
         path.unlink(missing_ok=True)
 
 
 def make_keys(path: Path, names: list[str]) -> None:
-    """Make a file for keys, readable by its owner alone. Raises BadInput where others can read it."""
+    """Create a file for keys that only its owner can read. Raises BadInput if others can read it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -129,9 +133,9 @@ def make_keys(path: Path, names: list[str]) -> None:
 
 
 def list_keys(params: Any, *place: str) -> Iterator[str]:
-    """List the environment variables that parameters name: `key_env`, `password_env`, `headers` of endpoints.
+    """Yield the environment variables that parameters name: `*_env`, and `headers` of endpoints.
 
-    place: the keys that lead to these parameters. Raises BadInput for what is not the name of a variable.
+    `place`: the keys that lead to these parameters. Raises BadInput if a value is not a valid variable name.
     """
     if not isinstance(params, Mapping):
         return
@@ -148,7 +152,7 @@ def list_keys(params: Any, *place: str) -> Iterator[str]:
 
 
 def describe_container(root: Path, name: str, pool: str, keys: Path) -> dict[str, Any]:
-    """Describe a container that keeps server and worker, with the project and the live ledger in place."""
+    """Describe a container that keeps server and worker running, with the project and the live ledger."""
     lines = DOCKERFILE.format(version=".".join(map(str, sys.version_info[:2])))
     if not (root / "benchloom").is_dir():
         from importlib.metadata import version
@@ -162,7 +166,8 @@ def describe_container(root: Path, name: str, pool: str, keys: Path) -> dict[str
         "user": f"{os.getuid()}:{os.getgid()}",
         "environment": {"HOME": str(home), "USER": getpass.getuser(), "XDG_DATA_HOME": str(data.parent)},
         "env_file": [{"path": str(keys), "required": False}],
-        # The short form, and Docker's own for folders that it makes, end a path at its first colon.
+        # Use the long form: the short form ends a path at its first colon, and Docker would create missing
+        # folders.
         "volumes": [
             {
                 "type": "bind",
@@ -182,7 +187,7 @@ def describe_container(root: Path, name: str, pool: str, keys: Path) -> dict[str
 
 
 def escape_for_compose(value: Any) -> Any:
-    """Write every text so that it stands for itself."""
+    """Escape every text for a compose file."""
     if isinstance(value, dict):
         return {key: escape_for_compose(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -191,10 +196,10 @@ def escape_for_compose(value: Any) -> Any:
 
 
 def keep_worker(root: Path, pool: str, own: bool) -> None:
-    """Run a worker of a work pool until Ctrl-C or SIGTERM. Raises BenchloomError where it cannot go on.
+    """Run a worker of a work pool until Ctrl-C or SIGTERM. Raises BenchloomError if it cannot continue.
 
-    own: the server is the project's own, which the worker must not outlive: it sends the password to whoever
-    listens on that port.
+    `own`: whether the server is the project's own. The worker must not outlive it, since the worker would
+    send the password to any program that listens on that port next.
     """
     signal.signal(signal.SIGTERM, interrupt)
     command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--type", "process"]
@@ -211,7 +216,7 @@ def keep_worker(root: Path, pool: str, own: bool) -> None:
 
 
 def end_worker(worker: subprocess.Popen[bytes]) -> None:
-    """End a worker: asked first, then killed."""
+    """End a worker by SIGTERM, and by SIGKILL after 30 s."""
     worker.terminate()
     try:
         worker.wait(PATIENCE_S)
@@ -221,5 +226,5 @@ def end_worker(worker: subprocess.Popen[bytes]) -> None:
 
 
 def interrupt(number: int, frame: object) -> None:
-    """Take SIGTERM as Ctrl-C."""
+    """Handle SIGTERM like Ctrl-C."""
     raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""Plan which items a night asks by past whole nights, and forecast the whole from their scores."""
+"""Choose the items that a night asks from past whole nights, and forecast the scores of all items."""
 
 from __future__ import annotations
 
@@ -50,8 +50,9 @@ from tasks.scoring.metric import FloatArray, IntArray
 class EntryPlan:
     """An entry of which a night asks a part.
 
-    entry: its section and key. file: its items, as the last whole night read them. ids: of all items; order:
-    as `order_items` gives it. series: system and metric of each row of `past`, shape (series, nights, items).
+    `entry`: its section and key. `asks`: the argument with the items. `file`: the items of the last whole
+    night. `ids`: the ids of all items. `order`: the result of `order_items`. `series`: system and metric of
+    each row of `past`. `past`: scores, shape (series, nights, items).
     """
 
     entry: tuple[str, str]
@@ -65,7 +66,7 @@ class EntryPlan:
 
     @property
     def name(self) -> str:
-        """The entry by its full name."""
+        """The full name of the entry."""
         return ".".join(self.entry)
 
     @property
@@ -75,27 +76,27 @@ class EntryPlan:
 
     @cached_property
     def chances(self) -> FloatArray:
-        """Each item's probability of being in a part."""
+        """Each item's probability of being in a part, shape (items,)."""
         return find_chances(
             weigh_items(self.past, self.metrics), count_part(len(self.ids), self.subset.share)
         )
 
     @cached_property
     def error(self) -> PartError:
-        """How far off one part was for past nights."""
+        """The error that forecasts from one part had for past nights."""
         return check_part(self.past, self.metrics, self.order, self.subset.share, self.subset.seed)
 
     def weigh(self, first: int, parts: int) -> FloatArray:
-        """Weigh the items of so many parts."""
+        """Return the weights of the items in the given parts; items outside of the parts have weight 0."""
         return weigh_parts(self.chances, self.order, first, parts, self.subset.seed)
 
     def list_items(self, first: int, parts: int) -> list[str]:
-        """List the ids of the items of so many parts, sorted."""
+        """List the ids of the items in the given parts, sorted."""
         weights = self.weigh(first, parts)
         return sorted(item for item, weight in zip(self.ids, weights, strict=True) if weight > 0)
 
     def forecast(self, strands: Iterable[Strand], first: int, test: PartTest) -> list[PartForecast]:
-        """Forecast every metric of the whole; p values are not corrected yet."""
+        """Forecast every metric over all items; p values are not corrected yet."""
         now, expected = read_scores(strands, self.series, self.ids), expect_scores(self.past)
         weights, past = self.weigh(first, test.parts), self.past
         return [
@@ -122,22 +123,22 @@ class EntryPlan:
 
 @dataclass(frozen=True)
 class NightPlan:
-    """What a night asks: `parts` parts of each entry, from the part `first` on; other entries whole."""
+    """The plan of a night: `parts` parts of each entry from part `first` on, else all items."""
 
     entries: tuple[EntryPlan, ...]
     first: int
     parts: int
     subset: NightSubset
     nights: tuple[str, ...]
-    """The past whole nights that it is planned from, oldest first."""
+    """Labels of the past whole nights on which the plan is based, oldest first."""
 
     @property
     def items(self) -> dict[str, list[str]]:
-        """The ids of the items by entry, as `evaluation.items` has them."""
+        """The ids of the items by entry, in the form of `evaluation.items`."""
         return {plan.name: plan.list_items(self.first, self.parts) for plan in self.entries}
 
     def forecast(self, strands: Sequence[Strand]) -> tuple[PartForecast, ...]:
-        """Forecast every metric of the whole; p values are corrected by Holm over all of them."""
+        """Forecast every metric over all items; p values are corrected by Holm over all metrics."""
         test = PartTest(self.parts, self.subset.near, sum(len(plan.series) for plan in self.entries))
         found: list[PartForecast] = []
         for plan in self.entries:
@@ -146,7 +147,7 @@ class NightPlan:
         return correct_forecasts(found)
 
     def find_changed(self, root: Path, params: Mapping[str, Any], nodes: Sequence[Node]) -> str:
-        """Name an entry whose items are not those of the last whole night; empty if there is none."""
+        """Return an entry whose items differ from those of the last whole night; empty if there is none."""
         for plan in self.entries:
             section, key = plan.entry
             files = [
@@ -162,7 +163,7 @@ class NightPlan:
 
 @dataclass(frozen=True)
 class WholeNight:
-    """A night that asks all items. why: empty where nights have no subset."""
+    """A night that asks all items. why: empty if nights have no subset."""
 
     why: str = ""
 
@@ -178,7 +179,7 @@ def prepare_night(home: Path, root: Path, label: str) -> NightPlan | WholeNight:
         past = list_past(read_history(home), label)
         plan = plan_night(home, params, evaluations, nightly.subset, past, parts)
         if why and isinstance(plan, WholeNight):
-            plan = WholeNight(why)  # three parts of few items are all of them
+            plan = WholeNight(why)  # keep the reason: a few parts of few items may be all items
     write_params(home, root, label, plan.items if isinstance(plan, NightPlan) else None)
     share_cache(home, root)
     return plan
@@ -192,10 +193,11 @@ def plan_night(
     history: Sequence[Night],
     parts: int,
 ) -> NightPlan | WholeNight:
-    """Plan a night by the nights before it, oldest first; the same history gives the same plan.
+    """Plan a night from the nights before it, oldest first; the same history gives the same plan.
 
-    parts: how many it asks. A history of fewer whole nights than `subset.nights` over the same items, since
-    the last one that a person accepted in spite of its alarms, is too short.
+    `parts`: number of parts to ask. The night asks all items if the history has fewer than `subset.nights`
+    whole nights over the same items. Nights before the last one that a person accepted despite its alarms do
+    not count.
     """
     if subset is None:
         return WholeNight()
@@ -229,7 +231,7 @@ def plan_night(
 def list_whole(history: Sequence[Night]) -> tuple[list[Night], int]:
     """List the whole nights that a plan may use, and count the nights since the last of them.
 
-    None from before a night that was accepted in spite of its alarms: another state of things began with it.
+    Nights before a night that was accepted despite its alarms are excluded, since the systems have changed.
     """
     finished = [night for night in history if night.state != "unfinished"]
     places = [place for place, night in enumerate(finished) if night.is_baseline]
@@ -243,7 +245,7 @@ def plan_entry(
     recorded: Sequence[Mapping[tuple[str, str], EvaluatedStage]],
     subset: NightSubset,
 ) -> EntryPlan | None:
-    """Plan an entry by past nights, oldest first; None if they recorded other items of it, or none."""
+    """Plan an entry from past nights, oldest first; None if a night lacks it or had other items."""
     scope, entry = evaluation.scope, (evaluation.scope.over, evaluation.key)
     stages = [stages[entry] for stages in recorded if entry in stages]
     if len(stages) < len(recorded):
@@ -270,7 +272,7 @@ def plan_entry(
 
 
 def read_scores(strands: Iterable[Strand], series: Sequence[SeriesName], ids: Sequence[str]) -> FloatArray:
-    """Read the scores of items, NaN where there is none; shape (series, items)."""
+    """Read the scores of items, shape (series, items); missing scores are NaN."""
     cases = {strand.system: collect_cases(strand) for strand in strands}
     scores = [[_score(cases.get(name.system, {}).get(item), name.metric) for item in ids] for name in series]
     return np.array(scores, dtype=np.float64).reshape(len(series), len(ids))
@@ -284,7 +286,7 @@ def _score(case: Case | None, metric: str) -> float:
 def _list_strata(
     file: Path, template: str, cases: Mapping[str, Case], ids: Sequence[str]
 ) -> list[tuple[str, ...]]:
-    """List the template, if the items have one, and the group of each item."""
+    """List the strata of each item: its template, if the items have one, and its group."""
     templates: dict[str, str] = {}
     if template:
         table = pq.read_table(file, columns=["id", template])

@@ -1,4 +1,4 @@
-"""Send a night's alarms to the webhook, and say whether they arrived."""
+"""Send a night's alarms to the webhook, and report whether they arrived."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ from tasks.models.incoming import find_origin
 from tasks.reports.night_summary import describe_night
 
 DEADLINE_S = 20.0
-"""For everything: the name's look-up, all redirects, and a receiver that sends a byte a second."""
+"""Seconds for the whole delivery: name lookup, all redirects, and receivers that respond slowly."""
 MAX_REDIRECTS = 5
 METHOD_KEPT = (307, 308)
+"""Redirect status codes for which the request is repeated as a POST; others may turn it into a GET."""
 LOGGERS = ("httpx2", "httpcore2")
-"""Their lines hold the address, which may hold a secret."""
+"""Loggers whose messages contain the URL, which may contain a secret."""
 
 
 class NotTold(Exception):
-    """The receiver did not take the alarm; its text says why, without the address."""
+    """The receiver did not accept the alarm; the message says why, without the URL."""
 
 
 def send_alarm(project: str, webhook: Webhook, night: Night) -> str:
-    """Send a night's alarms to the webhook; return a line that says whether they arrived, never the address.
+    """Send a night's alarms to the webhook; return a line that says whether they arrived.
 
-    The line is empty if there is nothing to send. No failure of the receiver raises.
+    The line never contains the URL, and is empty if there is nothing to send. Errors of the receiver are
+    never raised.
     """
     if webhook.url_env is None or not night.alarms:
         return ""
@@ -43,10 +45,11 @@ def send_alarm(project: str, webhook: Webhook, night: Night) -> str:
     def send() -> None:
         try:
             replies.append(post(url, write_body(project, night)))
-        except Exception as error:  # noqa: BLE001 - whatever a receiver causes, the night goes on
+        except Exception as error:  # noqa: BLE001 - no error of a receiver may stop the night
             replies.append(explain_failure(error))
 
-    # Only a thread of its own ends on time: neither a name's look-up nor slow headers have a deadline.
+    # A separate thread enforces the deadline: neither a name lookup nor slow headers have a timeout of their
+    # own.
     thread = threading.Thread(target=send, name="webhook", daemon=True)
     thread.start()
     thread.join(DEADLINE_S)
@@ -57,7 +60,7 @@ def send_alarm(project: str, webhook: Webhook, night: Night) -> str:
 
 
 def write_body(project: str, night: Night) -> bytes:
-    """Write what is posted."""
+    """Return the JSON document that is posted."""
     body = {
         "project": project,
         "night": night.label,
@@ -71,7 +74,7 @@ def write_body(project: str, night: Night) -> bytes:
 
 
 def post(url: str, body: bytes) -> int:
-    """Post a body; return the 2xx status of the receiver that read it.
+    """Post a body; return the 2xx status of a receiver that has read the body.
 
     A redirect is followed only if it keeps scheme, host, port and method. Raises NotTold, or an error of the
     HTTP library.
@@ -86,7 +89,7 @@ def post(url: str, body: bytes) -> int:
 
             def read(sent: list[bool] = sent) -> Iterator[bytes]:
                 yield body
-                sent.append(True)  # the library reads a reply, too, if it could not send the body whole
+                sent.append(True)  # the library accepts a reply even if the body was not fully sent
 
             with client.stream("POST", url, content=read(), headers=headers) as reply:
                 status = reply.status_code
@@ -103,7 +106,7 @@ def post(url: str, body: bytes) -> int:
 
 
 def explain_failure(error: Exception) -> str:
-    """Say why nothing arrived; no text of the library's, which may hold the address."""
+    """Explain why nothing arrived, without the HTTP library's message, which may contain the URL."""
     match error:
         case NotTold():
             return str(error)

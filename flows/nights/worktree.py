@@ -1,4 +1,4 @@
-"""The git worktree that a night runs in, on a branch of its own: the user's working tree is not touched."""
+"""The git worktree in which a night runs, on a separate branch, so the user's working tree is unchanged."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from tasks.files import write_text
 
 TREE = f"{FOLDER}/tree"
 WHOLE = f"{FOLDER}/tree.branch"
-"""Names the worktree's branch once all of its files are there. A night killed earlier creates it again."""
+"""File that names the worktree's branch once all files exist; missing if a night was killed before."""
 SUMMARY = "nightly/summary.md"
-"""The night in Markdown, on its branch: the text of a pull request."""
+"""The night's summary in Markdown, on its branch: the text of a pull request."""
 OVERLAID = ("nightly", "run")
-"""Sections that are read from the user's params.yaml as it stands: no stage depends on them."""
+"""Sections read from the user's params.yaml without a commit, since no stage depends on them."""
 AUTHOR = ("-c", "user.name=benchloom", "-c", "user.email=benchloom@localhost")
-"""Who commits where git knows no name."""
+"""Author of commits if git has no configured name."""
 NAMED = 5
-"""How many files a line names."""
+"""Maximum number of files that a line names."""
 
 
 @dataclass(frozen=True)
 class NightTree:
-    """A night's worktree. home: the user's project; folder: of the worktree, the repository's top."""
+    """A night's worktree. home: the user's project. label: the night's label."""
 
     home: Path
     label: str
 
     @property
     def folder(self) -> Path:
-        """The worktree's top."""
+        """The top folder of the worktree."""
         return self.home / TREE
 
     @property
     def root(self) -> Path:
-        """The project within the worktree."""
+        """The project's folder in the worktree."""
         return self.folder / run_git(self.home, "rev-parse", "--show-prefix")
 
     @property
@@ -54,11 +54,11 @@ class NightTree:
         return f"{BRANCH}{self.label}"
 
     def has_branch(self) -> bool:
-        """Tell whether the night's branch is there."""
+        """Return whether the night's branch exists."""
         return Git(self.home).find_commit(f"refs/heads/{self.branch}") is not None
 
     def open(self, *, anew: bool) -> None:
-        """Make the worktree, or go on in the one that is there. anew: its branch begins at HEAD."""
+        """Create the worktree, or keep the existing one. anew: whether its branch starts at HEAD again."""
         if not anew and self._is_open():
             return
         self.close()
@@ -67,14 +67,14 @@ class NightTree:
         write_text(self.home / WHOLE, self.branch)
 
     def close(self) -> None:
-        """Remove the worktree; the branch stays."""
+        """Remove the worktree, but not its branch."""
         (self.home / WHOLE).unlink(missing_ok=True)
         if self.folder.exists():
             shutil.rmtree(self.folder)
         run_git(self.home, "worktree", "prune")
 
     def commit(self, message: str) -> None:
-        """Commit what the night recorded, unless the branch has it."""
+        """Commit the night's records, unless the branch already contains them."""
         names = [name for name in (PARAMS, "dvc.lock", SUMMARY) if (self.root / name).is_file()]
         run_git(self.root, "add", "--force", "--", *names)
         if run_git(self.root, "diff", "--cached", "--name-only"):
@@ -109,16 +109,17 @@ def require_commit(root: Path) -> str:
 
 
 def drop_branch(root: Path, label: str, commit: str) -> None:
-    """Remove the branch of a night that was given up, if it holds nothing but the commit it began at."""
+    """Delete the branch of an abandoned night, if it contains only the commit at which it began."""
     branch = f"{BRANCH}{label}"
     if Git(root).find_commit(f"refs/heads/{branch}") == commit:
         run_git(root, "branch", "--quiet", "-D", branch)
 
 
 def describe_left_out(root: Path) -> str:
-    """Say which changes of the working tree no commit has, so that a night runs without them; empty if none.
+    """Describe the uncommitted changes, which a night does not use; empty if there are none.
 
-    A change of `nightly` and `run` in params.yaml alone is none: a night reads these as they stand.
+    Changes only of `nightly` and `run` in params.yaml do not count, since a night reads these sections from
+    the working tree.
     """
     names = [show_name(name) for name in Git(root).list_uncommitted() if name != PARAMS or _differs(root)]
     if not names:
@@ -130,9 +131,9 @@ def describe_left_out(root: Path) -> str:
 
 
 def require_committed(root: Path, names: Iterable[str]) -> None:
-    """Hold that the commit has the entries of params.yaml that a night evaluates. Raises BadInput.
+    """Raise BadInput if the committed params.yaml lacks an entry that a night evaluates.
 
-    names: as `nightly.assessments` names them, which is read as it stands and may name what no commit has.
+    `names`: from `nightly.assessments`, which is read from the working tree and may name uncommitted entries.
     """
     from flows.comparing.places import parse_yaml
 
@@ -150,7 +151,7 @@ def require_committed(root: Path, names: Iterable[str]) -> None:
 
 
 def _differs(root: Path) -> bool:
-    """Tell whether params.yaml says anything else than its commit does, beside what a night takes over."""
+    """Return whether params.yaml differs from its committed version, except in `nightly` and `run`."""
     from flows.comparing.places import parse_yaml
 
     committed = Git(root).read_file("HEAD", PARAMS)
@@ -161,7 +162,7 @@ def _differs(root: Path) -> bool:
 
 
 def run_git(folder: Path, *words: str) -> str:
-    """Run git without hooks; return what it prints, without the last line break.
+    """Run git without hooks; return its output without the last line break.
 
     Raises BenchloomError with git's last line.
     """

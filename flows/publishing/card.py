@@ -1,4 +1,4 @@
-"""Write the card of a published dataset, and complete it with the hub's library."""
+"""Write the card of a published dataset, and complete it with the Hugging Face library."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from tasks.artifacts.markdown import draw_list, escape
 from tasks.artifacts.statistics import read_statistics
 
 OWN_CARD = "dataset/README.md"
-"""Below an entry's folder: the card that a stage of its flow wrote. It knows more than the declaration."""
+"""The card written by a stage of the flow, below an entry's folder; it knows more than the declaration."""
 CONTENT, SOURCES = "What is in it", "Sources and licence"
 BY_STAGE = "Rows, drops and calls by stage"
 FROM_DECLARATION = (
     CONTENT, SOURCES, BY_STAGE, "Models and prompts", "Parameters",
     "How to rebuild it",
 )  # fmt: skip
-"""Sections that are about the published artifacts, and are not taken from the flow's own card."""
+"""Sections about the published artifacts, which are not copied from the flow's own card."""
 MEANING = re.compile(r"^- `(\w+)`: (.+)$", re.MULTILINE)
-"""A column of a card, with what it means."""
+"""Matches a column in a card, with its meaning."""
 CREATIVE_COMMONS = re.compile(r"CC[ -]?(0|BY(?:-(?:SA|NC|ND))*)[ -](\d\.\d)", re.IGNORECASE)
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 NOT_SHOWN = frozenset({"databases", "systems"})
-"""Sections of params.yaml, at any depth, that say where things lie and how they are reached."""
+"""Sections of params.yaml, at any depth, that contain places and connections; cards omit them."""
 LIMITS = (
     "The folder does not contain dropped rows. The tables above count dropped rows by reason.",
     "The replies in `ledger/` are the unchanged texts of the models.",
@@ -56,7 +56,7 @@ def make_card(
     root: Path, choice: Choice, sources: Sequence[DatasetSource], params: Mapping[str, Any], version: str,
     *, language: str, calls: int, layout: str = "",
 ) -> str:  # fmt: skip
-    """Make the card's whole text. calls: of the ledger in the folder; layout: the folder of the release's."""
+    """Return the text of a dataset's card. calls: number of ledger entries. layout: folder of the release."""
     own = read_own_card(root / choice.folder / OWN_CARD)
     flow = next(flow for flow in list_flows() if flow.find(choice.lead.stage))
     key = choice.entry.rpartition(".")[2]
@@ -95,7 +95,7 @@ def make_card(
 
 
 def complete_card(head: str, sections: Mapping[str, str], sources: Sequence[DatasetSource]) -> str:
-    """Put a card's sections together, with the licence as hubs know it."""
+    """Join a card's sections to its text, and set the licence in the form that hubs use."""
     from huggingface_hub import DatasetCard as HubCard
 
     card = HubCard("\n\n".join([head, *(f"## {name}\n\n{part}" for name, part in sections.items())]) + "\n")
@@ -109,7 +109,7 @@ def complete_card(head: str, sections: Mapping[str, str], sources: Sequence[Data
 
 
 def write_licences(sources: Iterable[DatasetSource]) -> str:
-    """Write LICENSE.md: under which terms each source stands, and whom it wants named."""
+    """Return the text of LICENSE.md: the licence and attribution of each source."""
     return (
         f"# Licences of the sources\n\n{draw_list(map(describe_source, sources))}\n\n"
         "The stages that README.md lists selected and joined rows of these sources, and made questions and "
@@ -118,7 +118,7 @@ def write_licences(sources: Iterable[DatasetSource]) -> str:
 
 
 def describe_source(source: DatasetSource) -> str:
-    """Write a source as a line: what it is, its licence with the address of its text, and whom it names."""
+    """Describe a source on one line: title, licence with a link to its text, and attribution."""
     links = [
         f"https://creativecommons.org/publicdomain/zero/{number}/"
         if kind == "0"
@@ -136,7 +136,7 @@ def describe_source(source: DatasetSource) -> str:
 
 
 def read_own_card(path: Path) -> OwnCard:
-    """Read the card of a flow's own, where there is one."""
+    """Read the flow's own card; an empty card if there is none."""
     from huggingface_hub import DatasetCard as HubCard
 
     if not path.is_file():
@@ -148,13 +148,13 @@ def read_own_card(path: Path) -> OwnCard:
 
 
 def split_sections(text: str) -> tuple[str, dict[str, str]]:
-    """Split Markdown into what stands above its first section, and its sections by their headings."""
+    """Split Markdown into the text above its first section, and its sections by heading."""
     head, *parts = HEADING.split(text)
     return head.strip(), {name: part.strip() for name, part in zip(parts[::2], parts[1::2], strict=True)}
 
 
 def describe_stage(root: Path, node: Node) -> str:
-    """Say what a stage does, as its function does in its first line."""
+    """Describe a stage by the first line of its function's docstring."""
     path = root / to_path(locate_module(node.stage))
     function = find_function(path, node.stage.rpartition(".")[2])
     documented = ast.get_docstring(function) if function else None
@@ -162,7 +162,7 @@ def describe_stage(root: Path, node: Node) -> str:
 
 
 def list_columns(path: Path, own: OwnCard) -> dict[str, str]:
-    """List a file's columns: name -> type, and what it means where the flow's own card says it."""
+    """List a file's columns: name -> type, with the meaning from the flow's own card if given there."""
     meanings = dict(MEANING.findall(own.sections.get(CONTENT, "")))
     return {
         field.name: f"`{field.type}`" + (f", {meanings[field.name]}" if field.name in meanings else "")
@@ -171,13 +171,13 @@ def list_columns(path: Path, own: OwnCard) -> dict[str, str]:
 
 
 def list_parameters(nodes: Sequence[Node], params: Mapping[str, Any]) -> dict[str, object]:
-    """List the parameters that shaped the artifacts, without those that say where things lie."""
+    """List the parameters that determined the artifacts, without places and connections."""
     names = sorted({name for node in nodes for name in node.params})
     return {name: get_section(params, name) for name in names if not NOT_SHOWN & set(name.split("."))}
 
 
 def list_rebuilding(choice: Choice, calls: int) -> list[str]:
-    """List the commands that make the dataset again in its project."""
+    """List the commands that rebuild the dataset in its project."""
     asked = [f"benchloom ledger import {LEDGER}   # the recorded replies"] if calls else []
     return [*asked, f"benchloom run --replay {choice.lead.name}   # byte for byte, without model calls"]
 
@@ -186,7 +186,7 @@ def make_folder_card(
     root: Path, choice: Choice, title: str, sources: Sequence[DatasetSource], version: str,
     *, language: str, layout: str,
 ) -> str:  # fmt: skip
-    """Make the card of a folder that no entry of params.yaml made. root: the folder."""
+    """Return the card of a folder that no entry of params.yaml produced. root: the folder."""
     artifacts = [read_statistics(root / node.artifact) for node in choice.sets]
     lead = artifacts[0]
     card = DatasetCard(
@@ -221,7 +221,7 @@ def make_folder_card(
 
 
 def describe_files(choice: Choice, calls: int, layout: str = "") -> str:
-    """Say what lies in the folder beside the rows."""
+    """Describe the files in the folder besides the rows."""
     return draw_list(
         [
             "`data/NAME.parquet` and `data/NAME.jsonl`: the same rows in two forms",
@@ -236,7 +236,7 @@ def describe_files(choice: Choice, calls: int, layout: str = "") -> str:
 
 
 def cite(title: str, choice: Choice, sources: Sequence[DatasetSource], version: str) -> str:
-    """Write how to cite the dataset, with all whom its sources want named."""
+    """Return instructions for citing the dataset, with the attributions of its sources."""
     named = "; ".join(dict.fromkeys(filter(None, (source.attribution for source in sources))))
     key = re.sub(r"[^a-z0-9]+", "-", choice.entry.lower())
     note = f"Made by Benchloom {version} from: {', '.join(source.title for source in sources)}"

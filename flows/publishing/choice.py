@@ -23,8 +23,9 @@ ROWS = ".parquet"
 class Choice:
     """The artifacts of an entry to publish.
 
-    entry: `databases.films`; lead: the stage whose rows are the dataset's; stages: all whose artifacts are
-    published, each after what it stands on; left_out: artifact -> why it is not published.
+    `entry`: full name, for example `databases.films`. `lead`: the stage with the dataset's main rows.
+    `stages`: the stages whose artifacts are published, upstream first. `left_out`: artifact -> why it is not
+    published.
     """
 
     entry: str
@@ -39,15 +40,15 @@ class Choice:
 
     @property
     def folder(self) -> str:
-        """Where the entry's artifacts lie."""
+        """The folder of the entry's artifacts."""
         return str(Path(self.lead.artifact).parent)
 
 
 def choose(recorder: Recorder, name: str) -> Choice:
-    """Choose the artifacts of an entry, named as in params.yaml, in short where that is unique.
+    """Choose the artifacts of an entry, by its name in params.yaml or a unique short name.
 
-    A dataset's are led by its questions, an evaluation's by its scores. Raises BadInput for another name, and
-    where one of them, or what it was made from, is not fresh.
+    The lead of a dataset is its questions, that of an evaluation its scores. Raises BadInput for an unknown
+    name, or if a chosen artifact or one of its inputs is not fresh.
     """
     entries = list_entries(recorder.nodes)
     entry = find_entry(entries, name)
@@ -73,7 +74,7 @@ def choose(recorder: Recorder, name: str) -> Choice:
 
 
 def list_entries(nodes: Mapping[str, Node]) -> dict[str, list[Node]]:
-    """List the entries whose artifacts are a dataset or an evaluation's, with their stages in order."""
+    """List the entries that are datasets or evaluations, with their stages in order."""
     found: dict[str, list[Node]] = {}
     scopes = {scope.over for scope in list_scopes() if scope.over and (scope.samples or scope.evaluates)}
     for name in order_nodes(nodes):
@@ -85,7 +86,7 @@ def list_entries(nodes: Mapping[str, Node]) -> dict[str, list[Node]]:
 
 
 def find_entry(entries: Mapping[str, Sequence[Node]], name: str) -> str:
-    """Find an entry by its name. Raises BadInput that says what there is."""
+    """Return an entry's full name. Raises BadInput that lists the known entries."""
     names = add_short_names({entry: entry for entry in entries})
     if name in names:
         return names[name]
@@ -96,7 +97,7 @@ def find_entry(entries: Mapping[str, Sequence[Node]], name: str) -> str:
 
 
 def find_scope(node: Node) -> Scope:
-    """Find the scope that a stage was declared in."""
+    """Return the scope that a stage is declared in. Raises BadInput for an undeclared stage."""
     declared = find_stage(node.stage)
     if declared is None:
         raise BadInput(node.name, "is not declared by a flow")
@@ -104,7 +105,7 @@ def find_scope(node: Node) -> Scope:
 
 
 def find_lead(scope: Scope, nodes: Sequence[Node]) -> Node | None:
-    """Find the stage whose rows are the dataset's: its questions, or an evaluation's scores."""
+    """Find the stage with the dataset's main rows: its questions, or an evaluation's scores."""
     return next(
         (
             node
@@ -117,7 +118,7 @@ def find_lead(scope: Scope, nodes: Sequence[Node]) -> Node | None:
 
 
 def check_fresh(recorder: Recorder, name: str, wanted: Sequence[Node]) -> None:
-    """Raise BadInput that says what to run where a stage, or one that it stands on, is not fresh."""
+    """Raise BadInput, with the command to run, if a stage or one of its inputs is not fresh."""
     names = [node.name for node in wanted]
     for stage in select_nodes(recorder.nodes, names):
         why = recorder.explain(stage)

@@ -1,6 +1,6 @@
-"""The folder of a published dataset: rows in two forms, calls, their ledger, card and checksums.
+"""Write the folder of a published dataset: rows in two formats, calls, ledger, card and checksums.
 
-It can also go to a hub that speaks Hugging Face's protocol.
+The folder can be uploaded to a hub with Hugging Face's API.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 RECORD, SUMS, CARD, LICENCES = "publication.json", "SHA256SUMS", "README.md", "LICENSE.md"
 LEDGER = "ledger/calls.jsonl.gz"
 TOKEN, ENDPOINT = "HF_TOKEN", "HF_ENDPOINT"
-"""Environment variables: the token stands nowhere else, also not where the hub's own library would look."""
+"""Environment variables; the token is read only from there, never from the hub library's own files."""
 OF_THE_HUB = frozenset({".gitattributes"})
 DATASET = "dataset"
 
 
 def check_own(folder: Path, entry: str) -> None:
-    """Raise BadInput where a folder holds anything but what was published of this entry, as it was then."""
+    """Raise BadInput if a folder contains anything but an unmodified publication of this entry."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -58,7 +58,7 @@ def check_own(folder: Path, entry: str) -> None:
 
 
 def check_record(where: str, entry: str, record: str, files: Iterable[str], sums: str) -> None:
-    """Raise BadInput where files, in a folder or a repository, are not this entry's as published."""
+    """Raise BadInput if files in a folder or repository are not a publication of this entry."""
     try:
         told = json.loads(record or "{}")
         published = told.get("dataset", "")
@@ -80,7 +80,7 @@ def check_record(where: str, entry: str, record: str, files: Iterable[str], sums
 
 
 def find_entries(root: Path, choice: Choice, ledger: Ledger) -> list[LedgerEntry]:
-    """Find the ledger's entries of the calls that the artifacts stand on. Raises BadInput if one lacks."""
+    """Return the ledger entries of the artifacts' calls. Raises BadInput if one is missing."""
     beside = (name_beside(root / node.artifact, "calls") for node in choice.stages)
     keys = sorted({call.id for path in beside if path.is_file() for call in read_rows(path, Call)})
     found = {key: ledger.get(key) for key in keys}
@@ -103,10 +103,10 @@ def write_folder(
     texts: Mapping[str, str],
     write_more: Callable[[Path], object] = lambda draft: None,
 ) -> int:
-    """Write the folder beside its place, rename it, and return the number of its files.
+    """Write the folder as a draft, rename it, and return the number of its files.
 
-    entries: of the ledger. texts: name of a file -> its text. write_more: writes further files into the
-    folder. A row that JSON cannot hold raises BadInput.
+    `entries`: the ledger entries to include. `texts`: name of a file -> its text. `write_more`: writes
+    further files into the folder. Raises BadInput for a row that JSON cannot represent.
     """
     with draft_folder(out) as draft:
         (draft / "data").mkdir()
@@ -123,7 +123,7 @@ def write_folder(
 
 
 def copy_rows(artifact: Path, folder: Path) -> None:
-    """Copy an artifact and its calls, and write its rows as JSON Lines beside."""
+    """Copy an artifact and its calls, and write its rows as JSON Lines."""
     shutil.copyfile(artifact, folder / artifact.name)
     calls = name_beside(artifact, "calls")
     if calls.is_file():
@@ -138,27 +138,31 @@ def copy_rows(artifact: Path, folder: Path) -> None:
 
 
 def list_files(folder: Path) -> list[Path]:
-    """List the files below a folder."""
+    """List the files below a folder, sorted."""
     return sorted(path for path in folder.rglob("*") if not path.is_dir())
 
 
 def parse_sums(text: str) -> dict[str, str]:
-    """Read checksums as sha256sum writes them: name -> checksum."""
+    """Parse checksums in the format of sha256sum: name -> checksum."""
     pairs = (line.split("  ", 1) for line in text.splitlines() if "  " in line)
     return {name: checksum for checksum, name in pairs}
 
 
 def digest(path: Path) -> str:
-    """Compute a file's SHA-256."""
+    """Return a file's SHA-256."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def upload(folder: Path, repository: str, entry: str, *, public: bool) -> str:
-    """Make a hub's repository hold a published folder, by one commit; returns the dataset's address.
+    """Upload a published folder to a hub's repository in one commit; return the dataset's URL.
 
-    A new one is private unless `public`. Raises BadInput if no token is in the environment, and where the
-    repository is another's or, without `public`, public; BenchloomError with what the hub said.
+    A new repository is private unless `public` is true. Raises BadInput in these cases:
+    - the environment contains no token.
+    - the repository contains something else.
+    - the repository is public, and `public` is false.
+
+    Raises BenchloomError, with the hub's message, if the upload fails.
     """
     import httpx2
     from huggingface_hub import HfApi
@@ -197,7 +201,7 @@ def upload(folder: Path, repository: str, entry: str, *, public: bool) -> str:
 
 
 def read_file(api: Any, repository: str, name: str) -> str:
-    """Read a text file of a repository, past any cache."""
+    """Read a text file of a repository, bypassing caches."""
     with tempfile.TemporaryDirectory() as folder:
         path = api.hf_hub_download(repository, name, repo_type=DATASET, local_dir=folder)
         return Path(path).read_text(encoding="utf-8", errors="replace")

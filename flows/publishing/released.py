@@ -25,7 +25,7 @@ WriteReleased = Callable[[Path, Path | None, str, Path], list[str]]
 
 @dataclass(frozen=True)
 class Release:
-    """The files in the layout of a flow's release. predictions: None if there are none."""
+    """Items to write in the layout of a flow's release. predictions: None if there are none."""
 
     flow: Flow
     items: Path
@@ -33,7 +33,7 @@ class Release:
     key: str
 
     def write(self, draft: Path) -> list[str]:
-        """Write it into a folder of a publication, and return what a reader should know of it."""
+        """Write the files into a publication's folder; return notes for readers."""
         module, _, function = self.flow.released.partition(":")
         write = cast("WriteReleased", load_function(module, function))
         (draft / self.flow.name).mkdir()
@@ -42,7 +42,7 @@ class Release:
 
 @dataclass(frozen=True)
 class ItemsFolder:
-    """A folder of items: an import's, or one that `benchloom evaluate` wrote. name: as in the project."""
+    """A folder of items, from an import or from `benchloom evaluate`. name: as in the project."""
 
     name: str
     place: Path
@@ -50,18 +50,18 @@ class ItemsFolder:
 
     @property
     def choice(self) -> Choice:
-        """Its files of rows as what is published, the items first; paths are relative to the folder."""
+        """The folder's row files as a choice, the items first; paths are relative to the folder."""
         there = (name for name in (ITEMS, PREDICTIONS, "scores.parquet") if (self.place / name).is_file())
         nodes = tuple(Node(Path(name).stem, "", "", (), (name,), ()) for name in there)
         return Choice(self.name, nodes[0], nodes, {})
 
     def make_release(self, key: str) -> Release:
-        """Make what is written in the release's layout."""
+        """Return the folder's release in the layout of its flow."""
         predictions = self.place / PREDICTIONS
         return Release(self.flow, self.place / ITEMS, predictions if predictions.is_file() else None, key)
 
     def list_sources(self) -> list[Source]:
-        """List the sources of its items: its own, or those of the dataset that was evaluated."""
+        """List the sources of the items: the folder's own, or those of the evaluated dataset."""
         told = [source for about in self._find_about() for source in describe_folder(about)]
         return [Source(self.name, source) for source in told or [DatasetSource(self.name, UNKNOWN)]]
 
@@ -75,7 +75,7 @@ class ItemsFolder:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object that a command wrote. Raises BadInput."""
+    """Read a JSON object that a command wrote. Raises BadInput if the file contains anything else."""
     try:
         read = json.loads(path.read_bytes())
     except ValueError as error:
@@ -86,7 +86,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def find_items_folder(root: Path, place: Path) -> ItemsFolder | None:
-    """Find the folder of items at a path; None if it is none of a flow whose release has a layout."""
+    """Return the folder of items at a path; None unless its flow has a release layout."""
     if not (place / ITEMS).is_file():
         return None
     figures = place / "figures.json"
@@ -99,10 +99,10 @@ def find_items_folder(root: Path, place: Path) -> ItemsFolder | None:
 
 
 def find_release(root: Path, choice: Choice, key: str) -> Release | None:
-    """Find what of an entry is written in the layout of its paper's release; None for nothing.
+    """Return the part of an entry to write in the layout of its paper's release; None if there is none.
 
-    A dataset's items are, and those of an evaluation with its predictions under `key`. Raises BadInput for a
-    key where no release has predictions.
+    For a dataset these are the items, for an evaluation the items and its predictions under `key`. Raises
+    BadInput if `key` is given but the release has no predictions.
     """
     flow = next(flow for flow in list_flows() if flow.find(choice.lead.stage))
     if not flow.released:

@@ -1,7 +1,7 @@
 """Collect the sources of a dataset with the licences and attributions that its card must list.
 
-Sources are found by the graph: every file that the dataset's stages read, and the stages before them, and
-that no stage wrote. A database says who made it in its entry of params.yaml, an imported folder in its own
+The graph determines the sources: all files that the dataset's stages and their upstream stages read, and that
+no stage wrote. A database is described by its entry of params.yaml. An imported folder is described by its
 about.json or dataset.json, or article by article.
 """
 
@@ -35,31 +35,31 @@ PRIVATE = frozenset(
         "proprietary",
     }
 )
-"""Licences, in small letters, under which a source is not for others."""
+"""Licences, in lower case, under which a source may not be redistributed."""
 OWN_INPUTS = ("flows/", "tasks/", "data/labels", "data/templates", "data/worlds", "pyproject.toml")
-"""What stages read beside their sources: code, and what the project's own people wrote."""
+"""Inputs of stages that are not sources: code, and files written by the project's own people."""
 ABOUT = ("about.json", "dataset.json")
-"""Files in which a folder says what it is, as imports write them."""
+"""Files in which an imported folder describes itself."""
 ARTICLES = "articles.parquet"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A source, with the place in the project by which it was found."""
+    """A source, and the path in the project by which it was found."""
 
     place: str
     told: DatasetSource
 
     @property
     def private(self) -> bool:
-        """Return whether its licence keeps it from others, or none is named."""
+        """Whether the source may not be redistributed, or has no licence."""
         return self.told.licence.strip().lower() in PRIVATE
 
 
 def list_sources(
     nodes: Mapping[str, Node], lead: Node, params: Mapping[str, Any], root: Path
 ) -> list[Source]:
-    """List the sources of a stage's rows, each once, in the order of their places."""
+    """List the distinct sources of a stage's rows, in the order of their paths."""
     made = {out for node in nodes.values() for out in node.outs}
     databases = find_databases(params)
     read: dict[str, set[str]] = {}
@@ -81,16 +81,16 @@ def list_sources(
 
 
 def is_made(path: str, made: Collection[str]) -> bool:
-    """Return whether stages wrote a path, the folder that it lies in, or what lies in it."""
+    """Return whether stages wrote a path, a parent folder of it, or a file in it."""
     above = {parent.as_posix() for parent in Path(path).parents}
     return path in made or bool(above & set(made)) or any(written.startswith(f"{path}/") for written in made)
 
 
 def walk_upstream(nodes: Mapping[str, Node], lead: Node, params: Mapping[str, Any]) -> Iterator[Node]:
-    """Walk from a stage to all that it stands on.
+    """Yield a stage and all stages upstream of it.
 
-    A stage reads a folder of all entries of a section; where its own entry names some of them
-    (`databases: [films]`), the others are none of its sources.
+    A stage may read a folder with all entries of a section. If the stage's own entry names some of them
+    (`databases: [films]`), other entries are not sources and are skipped.
     """
     seen, todo = {lead.name}, [lead]
     while todo:
@@ -108,21 +108,21 @@ def walk_upstream(nodes: Mapping[str, Node], lead: Node, params: Mapping[str, An
 
 
 def list_names(params: Mapping[str, Any], node: Node) -> set[str]:
-    """List the texts of the entry that a stage runs for: among them names of other entries."""
+    """List the texts in the entry that a stage runs for, which include names of other entries."""
     entry = get_section(params, f"{find_section_of(node.stage)}.{node.key}") or {}
     values = [value for given in entry.values() for value in (given if isinstance(given, list) else [given])]
     return {value for value in values if isinstance(value, str)}
 
 
 def find_databases(params: Mapping[str, Any]) -> dict[str, str]:
-    """Find the databases of params.yaml: name -> the file that DVC hashes."""
+    """Return the databases of params.yaml: name -> the file that DVC hashes."""
     section = get_section(params, "databases") or {}
     entries = {name: parse_database(params, name) for name in section}
     return {name: entry.file.as_posix() for name, entry in entries.items() if entry.file is not None}
 
 
 def describe_database(params: Mapping[str, Any], name: str) -> DatasetSource:
-    """Describe a database as its entry does."""
+    """Describe a database by its entry."""
     entry = parse_database(params, name)
     url = entry.source if entry.source.startswith(("http://", "https://")) else ""
     source = f"From: {entry.source}." if entry.source and not url else ""
@@ -131,9 +131,10 @@ def describe_database(params: Mapping[str, Any], name: str) -> DatasetSource:
 
 
 def read_told(root: Path, path: str, names: set[str], *, made: bool) -> Iterator[DatasetSource]:
-    """Read what a file's folder, a folder, or of a folder of several those in `names`, says of itself.
+    """Yield the descriptions in a file's folder, or in a folder and its subfolders in `names`.
 
-    made: by a stage; articles then stand under the licences of the folder that they were copied from.
+    `made`: whether a stage wrote the path; if so, articles have the licences of the folder from which they
+    were copied.
     """
     place = root / path
     if not place.is_dir():
@@ -150,7 +151,7 @@ def read_told(root: Path, path: str, names: set[str], *, made: bool) -> Iterator
 
 
 def describe_folder(about: Path) -> Iterator[DatasetSource]:
-    """Describe an imported folder; nothing of one made from a database, which speaks for itself."""
+    """Describe an imported folder; yields nothing for one made from a database, a separate source."""
     try:
         told = json.loads(about.read_bytes())
         own = {key: str(told.get(key) or "") for key in ("title", "name", "licence", "source", "attribution")}
@@ -165,7 +166,7 @@ def describe_folder(about: Path) -> Iterator[DatasetSource]:
 
 
 def describe_articles(path: Path) -> Iterator[DatasetSource]:
-    """Describe articles by the licences and attributions that they have, each of these once."""
+    """Describe articles by their distinct licences and attributions."""
     told = pq.read_table(path, columns=["licence", "attribution"]).group_by(["licence", "attribution"])
     for row in sorted(told.aggregate([]).to_pylist(), key=lambda row: (row["licence"], row["attribution"])):
         source = DatasetSource(path.parent.name, row["licence"] or UNKNOWN, "", row["attribution"])

@@ -13,9 +13,9 @@ from tasks.judging.human_files import ESCAPE, FORMULA
 from tasks.scoring.items import BadItem, describe_type
 
 MAX_NAME, MAX_NOTE, MAX_TEXT = 60, 2_000, 200_000
-"""In characters."""
+"""Maximum characters of names, notes and texts."""
 AHEAD = timedelta(days=1)
-"""How far in the future a time may lie, for clocks and zones that are set wrong."""
+"""Maximum distance of a time in the future, to tolerate wrong clocks and time zones."""
 
 
 def make_decision(
@@ -25,9 +25,10 @@ def make_decision(
     edited: Mapping[str, str],
     now: datetime,
 ) -> Decision:
-    """Make a decision of fields: reviewer, decision, rating, note, at. edited: new texts by column.
+    """Make a decision from the fields reviewer, decision, rating, note and at.
 
-    `at` stays empty where it is; a rating alone is a decision of its own. Raises BadItem.
+    `edited`: new texts by column. An empty `at` stays empty; a rating without a decision is allowed. Raises
+    BadItem for an invalid field.
     """
     choice = read_text(fields, "decision").strip().lower()
     if choice and choice not in CHOICES:
@@ -52,7 +53,7 @@ def make_decision(
 
 
 def read_text(fields: Mapping[str, object], name: str, most: int = MAX_TEXT) -> str:
-    """Return a field's text with plain line ends; "" if it is missing or null. Raises BadItem."""
+    """Return a field's text with Unix line ends; "" if it is missing or null. Raises BadItem for non-text."""
     value = fields.get(name)
     if value is None:
         return ""
@@ -67,7 +68,10 @@ def read_text(fields: Mapping[str, object], name: str, most: int = MAX_TEXT) -> 
 
 
 def read_name(fields: Mapping[str, object]) -> str:
-    """Return the name of who decided, its white space and accents in one form. Raises BadItem."""
+    """Return the reviewer's name with normalised white space and accents.
+
+    Raises BadItem for a name that is missing, too long, or contains unprintable characters.
+    """
     name = " ".join(unicodedata.normalize("NFC", read_text(fields, "reviewer")).split())
     if not name:
         raise BadItem("has no reviewer (fill in the column `reviewer`, or give --reviewer)")
@@ -79,7 +83,10 @@ def read_name(fields: Mapping[str, object]) -> str:
 
 
 def read_rating(fields: Mapping[str, object]) -> int | None:
-    """Return a rating of 1 to 5, from a number or its digit; None if it is empty. Raises BadItem."""
+    """Return a rating of 1 to 5, from a number or its digit; None if it is empty.
+
+    Raises BadItem for any other value.
+    """
     value = fields.get("rating")
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
@@ -90,7 +97,10 @@ def read_rating(fields: Mapping[str, object]) -> int | None:
 
 
 def read_time(fields: Mapping[str, object], now: datetime) -> str:
-    """Return a time as decisions have it; "" if it is empty. Raises BadItem."""
+    """Return a time in the format of decisions; "" if the field is empty.
+
+    Raises BadItem for an invalid time, or a time in the future.
+    """
     text = read_text(fields, "at").strip()
     if not text:
         return ""
@@ -104,7 +114,7 @@ def read_time(fields: Mapping[str, object], now: datetime) -> str:
 
 
 def read_cell(fields: Mapping[str, object], name: str) -> str:
-    """Return the text of a CSV's cell. Raises BadItem if it begins as a formula, without an apostrophe."""
+    """Return the text of a CSV cell. Raises BadItem for an unescaped formula."""
     text = read_text(fields, name).strip()
     if text.startswith(ESCAPE) and text.removeprefix(ESCAPE).startswith(FORMULA):
         return text.removeprefix(ESCAPE)

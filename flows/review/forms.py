@@ -1,6 +1,6 @@
 """Write review forms as CSV or JSON Lines, and read completed forms.
 
-Each line of a filled form is a decision, was left open, or is refused.
+Each line of a completed form is a decision, is left open, or is refused.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tasks.judging.human_files import FormLine, is_same_text, read_lines, write_
 from tasks.scoring.items import BadItem
 
 CELL = 30_000
-"""The most characters of a CSV's cell; spreadsheets cut what is longer than 32,767."""
+"""Maximum characters of a CSV cell; spreadsheets truncate texts longer than 32,767."""
 BOM = "\ufeff"
-"""Spreadsheets read a CSV as UTF-8 by it."""
+"""Byte order mark, by which spreadsheets recognise UTF-8."""
 KINDS = (".csv", ".jsonl")
 HINT = "a form of `benchloom review export`; see docs/review.md"
 TYPED = ("decision", "edited", "rating", "note")
-"""A line that has none of these was left open."""
+"""Columns that reviewers fill in; a line without any of them was left open."""
 
 
 def write_review_form(artifact: ReviewedArtifact, items: Sequence[ReviewItem], out: Path) -> None:
@@ -49,24 +49,24 @@ def write_review_form(artifact: ReviewedArtifact, items: Sequence[ReviewItem], o
 
 
 def list_columns(artifact: ReviewedArtifact) -> list[str]:
-    """List a form's columns: the item, what is shown of it, and what is to be filled in."""
+    """List a form's columns: the item, the columns to show, and the columns to fill in."""
     further = [name_edit(artifact, name) for name in artifact.editable[1:]]
     fill_in = ["decision", "edited", *further, "rating", "reviewer", "note", "at"]
     return ["item", "artifact", *artifact.columns, *fill_in]
 
 
 def name_edit(artifact: ReviewedArtifact, column: str) -> str:
-    """Name the form's column for the new wording of a row's: `edited` for the main one."""
+    """Return the form's column for the new text of an artifact's column: `edited` for the main one."""
     return "edited" if column == artifact.editable[0] else f"edited.{column}"
 
 
 def cut_cell(text: str) -> str:
-    """Cut a text that is too long for a spreadsheet, and say how much is missing."""
+    """Truncate a text that is too long for a spreadsheet, and add how many characters are missing."""
     return text if len(text) <= CELL else f"{text[:CELL]} [{len(text) - CELL:,} characters more]"
 
 
 def draw_items(artifact: ReviewedArtifact, take: int | None, seed: int) -> list[ReviewItem]:
-    """Draw items by a seed; all of them where `take` is None. They come in the order of their ids."""
+    """Sample items by a seed, sorted by id; return all items if `take` is None."""
     items = list(artifact.items.values())
     if take is None or take >= len(items):
         return items
@@ -76,7 +76,7 @@ def draw_items(artifact: ReviewedArtifact, take: int | None, seed: int) -> list[
 
 @dataclass(frozen=True)
 class RefusedLine:
-    """A line that was not taken, and why."""
+    """A line that was refused, and why."""
 
     line: int
     why: str
@@ -93,9 +93,9 @@ class FilledForm:
 
 
 def read_form(root: Path, path: Path, reviewer: str, now: datetime) -> FilledForm:
-    """Read a form. reviewer: who decided in lines that name nobody.
+    """Read a completed form. reviewer: the reviewer of lines without a name.
 
-    Raises BadInput if the file cannot be read, has not a form's columns, or is of no artifact of the project.
+    Raises BadInput if the file cannot be read, lacks a form's columns, or names no artifact of the project.
     """
     is_csv = path.suffix.lower() == ".csv"
     lines = read_lines(path, FORM if is_csv else (), HINT)
@@ -136,7 +136,7 @@ def _find_artifact(path: Path, lines: Sequence[FormLine]) -> str:
 def _check_columns(
     path: Path, lines: Sequence[FormLine], artifact: ReviewedArtifact, known: set[str]
 ) -> None:
-    """Refuse a CSV with a column that is not the form's, or without a text that was judged."""
+    """Raise BadInput for a CSV with an unknown column, or without a column of reviewed texts."""
     columns = next(line.record for line in lines if line.record is not None)
     unknown = [name for name in columns if name not in known and not _is_beside(name)]
     missing = [name for name in artifact.judged if name not in columns]
@@ -147,7 +147,7 @@ def _check_columns(
 
 
 def _is_beside(name: str) -> bool:
-    """Tell whether a column was shown from another artifact (`--beside`), which the import does not read."""
+    """Return whether a column is from another artifact (`--beside`); imports ignore such columns."""
     return "." in name and not name.startswith("edited.")
 
 
@@ -194,7 +194,7 @@ def _read_edited(artifact: ReviewedArtifact, fields: Mapping[str, object], is_cs
 def _check_texts(
     artifact: ReviewedArtifact, item: ReviewItem, fields: Mapping[str, object], is_csv: bool
 ) -> None:
-    """Refuse a line whose item has other texts by now, or whose texts were edited in their own place."""
+    """Raise BadItem if a line's texts differ from the artifact's: one of the two was edited."""
     for name in artifact.judged:
         cell, text = fields.get(name), item.shown.get(name, "")
         shown = cut_cell(text) if is_csv else text

@@ -16,7 +16,7 @@ from tasks.errors import BadInput
 from tasks.judging.decisions import EDITABLE, digest_row
 
 FORM = ("item", "artifact", "decision", "edited", "rating", "reviewer", "note", "at")
-"""A form's own columns; a row's column of such a name is shown under `row.<name>`."""
+"""A form's own columns; if a row has a column with the same name, it is shown as `row.<name>`."""
 ROW_ID = re.compile(r"[0-9a-f]{16}")
 NOT_SHOWN = frozenset({"id", "origin"})
 DATA = "data"
@@ -26,35 +26,36 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class ReviewItem:
-    """A row to review. shown: its columns as text; texts: those of them that can be worded again."""
+    """A row to review. shown: its columns as text. texts: the texts that reviewers may edit."""
 
     id: str
     shown: Mapping[str, str]
     texts: Mapping[str, str]
     seen: str
-    """`digest_row` of the row."""
+    """The value of `digest_row` for the row."""
 
 
 @dataclass(frozen=True)
 class ReviewedArtifact:
-    """An artifact's items by id, in the order of the ids."""
+    """An artifact's items by id, sorted by id."""
 
     path: str
-    """Below the project's folder."""
+    """Path relative to the project's folder."""
     columns: tuple[str, ...]
     """The columns that are shown."""
     judged: tuple[str, ...]
-    """Those by which a changed row is told: the editable ones, or all of text where none is."""
+    """Columns whose change makes a row count as changed: the editable ones, else all texts."""
     editable: tuple[str, ...]
-    """The main one first."""
+    """The editable columns, the main one first."""
     items: Mapping[str, ReviewItem]
 
 
 def read_artifact(root: Path, path: Path, beside: Sequence[Path] = ()) -> ReviewedArtifact:
     """Read an artifact below the project's data/ as items to review.
 
-    beside: further artifacts; of each, the row with an item's id, or with one that the item names, is shown
-    beside the item. Raises BadInput for a file elsewhere, and for one without ids or without texts.
+    `beside`: further artifacts. From each of these artifacts, an item also shows the row with the item's id,
+    or with an id in one of the item's columns. Raises BadInput for a file elsewhere, and for a file without
+    ids or without texts.
     """
     place = locate_artifact(root, path)
     schema, records = _read_records(root / place, place)
@@ -78,8 +79,8 @@ def read_artifact(root: Path, path: Path, beside: Sequence[Path] = ()) -> Review
 
 
 def locate_artifact(root: Path, path: Path) -> str:
-    """Return an artifact's path below the project's folder. Raises BadInput if it is no artifact of it."""
-    # Not `resolve`: an artifact may be a link into DVC's cache.
+    """Return an artifact's path relative to the project. Raises BadInput if it is not an artifact."""
+    # Do not resolve links: an artifact may be a link into DVC's cache.
     inside = Path(os.path.normpath(root / path))
     place = inside.relative_to(root) if inside.is_relative_to(root) else None
     if place is None or place.suffix != ".parquet" or place.parts[:1] != (DATA,) or len(place.parts) < 3:
@@ -138,7 +139,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _is_id(values: Iterable[object]) -> bool:
-    """Return whether a column has nothing but ids of rows."""
+    """Return whether a column contains only ids of rows."""
     found = [value for value in values if value is not None]
     return bool(found) and all(isinstance(value, str) and ROW_ID.fullmatch(value) for value in found)
 

@@ -1,7 +1,7 @@
-"""Serve an artifact's items on loopback for people to decide on; every decision is written at once.
+"""Serve an artifact's items on loopback for review; every decision is written immediately.
 
-Whoever has the address has the token in it, and may decide under any name: the server is for people who trust
-each other on this machine. Everyone else gets 403.
+The URL contains a token. Anyone with the URL may decide under any name, so all users on this machine who get
+the URL must be trusted. Requests without the token get status 403.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from tasks.reports.frame import render_alone
 from tasks.scoring.items import BadItem, parse_record
 
 MAX_BODY_BYTES = 2 << 20
+"""Maximum size of a request in bytes."""
 HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -41,7 +42,7 @@ SCRIPTS = ("core.js", "review.js")
 
 
 class ReviewServer:
-    """Serves some items of an artifact. token: what every path begins with."""
+    """Serves some items of an artifact. token: prefix of every path."""
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class ReviewServer:
         self._policy = (found[1] if found else "default-src 'none'") + "; frame-ancestors 'none'"
 
     def application(self) -> web.Application:
-        """Build the aiohttp application: the page, its items, and what is decided on them."""
+        """Build the aiohttp application with routes for the page, the items and the decisions."""
         app = web.Application(
             client_max_size=MAX_BODY_BYTES, middlewares=[self._add_headers, refuse_foreign, self._refuse]
         )
@@ -94,7 +95,7 @@ class ReviewServer:
         return web.Response(text=self._page, content_type="text/html")
 
     async def _get_items(self, request: web.Request) -> web.Response:
-        """List the items' ids, and what the reviewer decided on them; nobody is shown others' decisions."""
+        """List the items' ids with the reviewer's own decisions; decisions by others are never shown."""
         name = read_name({"reviewer": request.query.get("reviewer", "")})
         stored = await asyncio.to_thread(load_decisions, find_file(self._root, self._artifact.path))
         own = {item: acts[name] for item, acts in stored.standing.items() if name in acts}
@@ -129,7 +130,7 @@ class ReviewServer:
 
 
 def _show_act(item: ReviewItem, act: Decision | None) -> dict[str, Any]:
-    """Give an item with its reviewer's decision; one on another wording counts as none."""
+    """Return an item with its reviewer's decision; a decision on an older text counts as none."""
     if act is None or act.seen != item.seen:
         return {"item": item.id, "decision": "", "rating": None, "note": "", "edited": {}}
     return {
@@ -147,7 +148,7 @@ def fail(status: int, message: str) -> web.Response:
 
 
 def serve_review(server: ReviewServer, port: int, announce: Callable[[str], None]) -> None:
-    """Serve on loopback until interrupted; `announce` is called with the base URL once it listens.
+    """Serve on loopback until interrupted; call `announce` with the base URL once the server listens.
 
     Raises BadInput if the port cannot be used.
     """
@@ -171,7 +172,7 @@ async def _serve(server: ReviewServer, port: int, announce: Callable[[str], None
 
 @dataclass(frozen=True)
 class ReviewPage:
-    """The content of the page. count: number of items. editable: names of the columns to word again."""
+    """The content of the page. count: number of items. editable: names of the editable columns."""
 
     artifact: str
     count: int
@@ -179,6 +180,6 @@ class ReviewPage:
 
 
 def render_review(artifact: ReviewedArtifact, count: int) -> str:
-    """Render the page; its items come by the server, one at a time, and are never markup."""
+    """Render the page; it loads items from the server, one at a time, and never as markup."""
     content = ReviewPage(artifact.path, count, artifact.editable)
     return render_alone("review.html", content, home="", styles=STYLES, scripts=SCRIPTS)

@@ -14,6 +14,7 @@ from tasks.judging.decisions import Decision, Decisions, load_decisions, name_de
 FOLDER = Path("data/labels/review")
 LOCK = Path(".benchloom/review.lock")
 STEP = timedelta(microseconds=1)
+"""Added to the stored decision's time if a later decision does not have a later time."""
 
 
 @dataclass(frozen=True)
@@ -22,23 +23,24 @@ class Merged:
 
     decisions: Decisions
     new: int = 0
-    """On items on which their people had not decided."""
+    """Number of decisions on items on which the reviewer had not decided before."""
     changed: int = 0
-    """Which took the place of earlier ones."""
+    """Number of decisions that replaced earlier ones."""
     unchanged: int = 0
     older: int = 0
-    """Made before what stands, and kept as history alone."""
+    """Number of decisions older than the stored ones; they are stored only as history."""
 
 
 def find_file(root: Path, artifact: str) -> Path:
-    """Return the place of an artifact's file of decisions, which need not be there yet."""
+    """Return the path of an artifact's file of decisions, which may not exist yet."""
     return root / FOLDER / name_decisions(artifact)
 
 
 def record_decisions(root: Path, artifact: str, incoming: Iterable[Decision], now: datetime) -> Merged:
     """Merge decisions into the file of their artifact. Raises BadInput if the file cannot be read.
 
-    A decision without a time (`at` empty) was made now, and later than all that this person decided.
+    A decision without a time (`at` empty) is dated now, and counts as later than all previous decisions of
+    its reviewer on the item.
     """
     path = find_file(root, artifact)
     with _lock(root / LOCK):
@@ -49,7 +51,7 @@ def record_decisions(root: Path, artifact: str, incoming: Iterable[Decision], no
 
 
 def merge_decisions(stored: Decisions, incoming: Iterable[Decision], now: datetime) -> Merged:
-    """Add decisions to those that are stored: the last of a person's on an item stands."""
+    """Add decisions to the stored ones; only a reviewer's last decision on an item counts."""
     known = set(map(repr, stored.history))
     added: list[Decision] = []
     counts = {"new": 0, "changed": 0, "unchanged": 0, "older": 0}
@@ -67,19 +69,20 @@ def merge_decisions(stored: Decisions, incoming: Iterable[Decision], now: dateti
         else:
             counts["changed"] += 1
             if dated.at <= standing.at:
-                # A form may give the day alone, and a clock may go back: what comes in later stands.
+                # A form may contain only a date, and a clock may be set back: the decision that arrives later
+                # is valid.
                 dated = replace(dated, at=format_time(parse_time(standing.at) + STEP))
         added.append(dated)
     return Merged(Decisions(tuple(sorted([*stored.history, *added], key=_by_person))), **counts)
 
 
 def format_time(moment: datetime) -> str:
-    """Write a moment as decisions have it: UTC, to the microsecond."""
+    """Format a time as in decisions: UTC, with microseconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def parse_time(text: str) -> datetime:
-    """Read a moment in ISO 8601; one without a zone is UTC. Raises ValueError."""
+    """Parse a time in ISO 8601, in UTC if it has no time zone. Raises ValueError for other texts."""
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
@@ -90,7 +93,7 @@ def _by_person(act: Decision) -> tuple[str, str, str]:
 
 @contextmanager
 def _lock(path: Path) -> Iterator[None]:
-    """Wait for other processes and threads that merge; the kernel frees the lock of a killed one."""
+    """Hold an exclusive lock during a merge; the kernel releases the lock of a killed process."""
     path.parent.mkdir(mode=0o700, exist_ok=True)
     with path.open("a") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)

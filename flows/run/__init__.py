@@ -1,1 +1,1 @@
-"""The runner between Prefect and DVC."""
+"""The runner, which connects Prefect and DVC."""

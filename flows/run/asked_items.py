@@ -1,4 +1,4 @@
-"""Keep the items of an evaluation that a night asks: `evaluation.items` in params.yaml."""
+"""Select the items of an evaluation that a night asks: `evaluation.items` in params.yaml."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ ITEMS = f"{EVALUATION}.items"
 
 
 def keep_asked(node: Node, argument: str, rows: list[Any], params: Mapping[str, Any]) -> list[Any]:
-    """Return the rows of a stage's argument that its entry asks: all, unless these are its scope's items.
+    """Return the rows of a stage's argument that its entry asks; other arguments are returned unchanged.
 
-    Stages that ask models depend on `evaluation` in dvc.yaml. The other stages of the scope read what those
-    wrote, so other items make them stale, too. Raises BadInput if an item is not among the rows.
+    Stages that call models depend on `evaluation` in dvc.yaml. The scope's other stages read outputs of the
+    stages that call models, so a change of the items makes them stale, too. Raises BadInput if an item is not
+    among the rows.
     """
     declared = find_stage(node.stage)
     if declared is None or not argument or argument != declared.scope.asks:

@@ -1,14 +1,17 @@
-"""Call a stage's function with arguments from the graph and params.yaml, and write what it returns.
+"""Call a stage's function with arguments from the graph and params.yaml, and write its result.
 
-An argument is the artifact of that name (the stem of a dependency's file, dots read as underscores, or
-the field of the entry that has the file's path): rows where it is annotated `list[Row]`, rows in a
-stream of bounded memory where it is annotated `Iterable[Row]`, its path where it is annotated `Path`.
-Beside these a stage may ask for `params`, `ask`, `limit`, for `settings` (the parameters that dvc.yaml
-declares for it, by dotted name), and for `out` where it writes its artifact by itself.
+An argument is the artifact with its name: the stem of a dependency's file with dots as underscores, or the
+field of the entry that contains the file's path. The annotation determines the value:
+- `list[Row]`: the rows.
+- `Iterable[Row]`: the rows as a stream with bounded memory.
+- `Path`: the path of the artifact.
 
-A stage that is fanned out over a section of params.yaml may ask for its `key`, for its `entry`
-(dvc.yaml then declares `<section>.${key}` among its parameters), and for the `database` and the
-`system` that the entry names, or that the key itself is the name of. `systems` is all of them.
+A stage may also have the arguments `params`, `ask`, `limit`, `settings` (the parameters that dvc.yaml
+declares for the stage, by dotted name), and `out` if it writes its artifact itself.
+
+A stage that is fanned out over a section of params.yaml may have the arguments `key` and `entry` (dvc.yaml
+then declares the parameter `<section>.${key}`). The arguments `database` and `system` are the ones that the
+entry names, or that have the key as their name. `systems` contains all systems.
 """
 
 from __future__ import annotations
@@ -44,10 +47,10 @@ from tasks.models.calls import Call
 from tasks.models.planning import SYSTEM
 
 CODE = "tasks/"
-"""Dependencies that are code, prompts or pages: they make a stage stale and are no arguments."""
+"""Prefix of dependencies that are code, prompts or pages; these are never passed as arguments."""
 
 MakeAsk = Callable[[str, Path, str], Any]
-"""(stage name, prompts folder, epoch) -> the object that is handed to the stage as `ask`."""
+"""(stage name, prompts folder, epoch) -> the object that the stage receives as `ask`."""
 
 
 @dataclass(frozen=True)
@@ -61,19 +64,19 @@ class Work:
 
 @dataclass(frozen=True)
 class Places:
-    """Where a stage reads and writes; another folder for outputs makes a preview."""
+    """The folders that a stage reads from and writes to; in a preview, the output folder differs."""
 
     root: Path
     outs_root: Path
     limit: int | None = None
 
     def find(self, path: str) -> Path:
-        """Find a dependency: the preview's own where there is one."""
+        """Return the path of a dependency: the preview's file if it exists, else the project's."""
         preview = self.place(path)
         return preview if preview.exists() else self.root / path
 
     def place(self, path: str) -> Path:
-        """Name the file that an output goes to."""
+        """Return the path to which an output is written."""
         return self.outs_root / (path if self.outs_root == self.root else path.removeprefix("data/"))
 
 
@@ -89,7 +92,7 @@ class Bound:
     rows_in: int | None
 
     def call(self, run_coroutine: Callable[[Coroutine[Any, Any, Any]], Any] = asyncio.run) -> Work:
-        """Run the stage and write its artifacts. Raises what the stage raises."""
+        """Run the stage and write its artifacts. Errors of the stage are raised unchanged."""
         result = self.function(**self.arguments)
         if inspect.iscoroutine(result):
             result = run_coroutine(result)
@@ -129,8 +132,8 @@ def bind(
 ) -> Bound:
     """Find a stage's function and its arguments.
 
-    split: leave the rows that it splits over in their artifact, to be read a block at a time. Raises
-    BadInput where dvc.yaml, params.yaml and the function's signature do not agree.
+    `split`: leave the rows over which the stage splits in their artifact, to be read in blocks. Raises
+    BadInput if dvc.yaml, params.yaml and the function's signature disagree.
     """
     module, function = find_function(node)
     splitting = find_splitting(function) if split else None
@@ -180,9 +183,9 @@ def bind(
 
 
 def name_files(node: Node, params: Mapping[str, Any]) -> dict[str, str]:
-    """Name the files that a stage reads as its arguments do: by their stems, or by fields of its entry.
+    """Map argument names to the files that a stage reads: by stem, or by field of the entry.
 
-    A file that is declared as `${item.documents}` is the argument `documents`, whatever its own name.
+    A file that is declared as `${item.documents}` has the argument name `documents`, whatever its own name.
     """
     declared = find_stage(node.stage)
     paths = [*node.deps, *(declared.covered if declared else ())]
@@ -197,7 +200,10 @@ def name_files(node: Node, params: Mapping[str, Any]) -> dict[str, str]:
 def read_evaluated(
     node: Node, params: Mapping[str, Any], places: Places, files: Mapping[str, str]
 ) -> EvaluatedRows:
-    """Read what the scope of a stage evaluates: its scored answers, one strand a system. Raises BadInput."""
+    """Read the scored answers of a stage's scope, one answer set per system.
+
+    Raises BadInput if dvc.yaml lacks a dependency, or an artifact cannot be read.
+    """
     scope = find_evaluating(node.stage)
     entry = get_section(params, f"{scope.over}.{node.key}")
     system = str(entry.get("system") or "") if isinstance(entry, dict) else ""
@@ -212,9 +218,10 @@ def read_evaluated(
 
 
 def check_asked(node: Node, root: Path, calls: Iterable[Call]) -> None:
-    """Raise BadInput if a stage asked by a prompt, or a role, that it does not depend on.
+    """Raise BadInput if a stage used a prompt or a role that it does not depend on.
 
-    An edit of it would not make the stage stale. A node without code (of an evaluation) is not checked.
+    Otherwise an edit of the prompt or role would not make the stage stale. A node without code (of an
+    evaluation) is not checked.
     """
     code = [dep for dep in node.deps if dep.startswith(CODE)]
     known = any(dep.endswith(".py") for dep in code)
@@ -239,13 +246,13 @@ def check_asked(node: Node, root: Path, calls: Iterable[Call]) -> None:
 
 
 def find_function(node: Node) -> tuple[ModuleType, Callable[..., Any]]:
-    """Import a stage: `grammar.schema` is the function of that name in the one module of that name."""
+    """Import a stage's module; return the module, and its function: `schema` for `grammar.schema`."""
     function = load_function(locate_module(node.stage), node.stage.rpartition(".")[2])
     return sys.modules[function.__module__], function
 
 
 def prompts_folder(module: ModuleType) -> Path:
-    """Name the folder that a stage's prompts lie in: beside its module, or its paper's."""
+    """Return the folder with a stage's prompts: beside its module, or in the folder of its paper."""
     beside = Path(module.__file__ or "").parent / "prompts"
     return beside if beside.is_dir() else beside.parents[1] / "prompts"
 
@@ -257,9 +264,10 @@ def load_database(node: Node, params: Mapping[str, Any], root: Path) -> Database
 
 
 def find_section(node: Node) -> str:
-    """Name the entry that a stage is fanned out over: what dvc.yaml declares as `<section>.<key>`.
+    """Return the dotted name of the entry that a stage is fanned out over, as in dvc.yaml.
 
-    An entry that it also reads may have the same name: its flow says which one is its own.
+    Another entry that the stage reads may have the same key; the flow determines which entry is the stage's
+    own. Raises BadInput if this is ambiguous.
     """
     own = f"{find_section_of(node.stage)}.{node.key}"
     if node.key and own in node.params:
@@ -273,7 +281,7 @@ def find_section(node: Node) -> str:
 
 
 def place_paths(entry: Any, places: Places) -> Any:
-    """Name an entry's files where they are: its paths are relative to the project."""
+    """Replace an entry's paths, which are relative to the project, by paths of the actual files."""
     if not isinstance(entry, BaseModel):
         return entry
     paths = {name: places.find(str(value)) for name, value in entry if isinstance(value, Path)}
@@ -281,14 +289,14 @@ def place_paths(entry: Any, places: Places) -> Any:
 
 
 def find_name(node: Node, params: Mapping[str, Any], kind: str) -> str:
-    """Name the database or system of a stage: the one its entry names, else the one its key is."""
+    """Return the name of a stage's database or system: named by its entry, else equal to its key."""
     entries = (get_section(params, name) for name in node.params if name.endswith(f".{node.key}"))
     named = (entry[kind] for entry in entries if isinstance(entry, dict) and kind in entry)
     return str(next(named, node.key))
 
 
 def read_epoch(node: Node, params: Mapping[str, Any]) -> str:
-    """Read the epoch of a stage's calls: the label of the section of nights that it declares, else none."""
+    """Return the epoch of a stage's calls: the label of the night, if the stage depends on one."""
     declared = {name.split(".")[0] for name in node.params}
     section = next((name for name in (EVALUATION, BASELINES) if name in declared), None)
     return str(get_section(params, f"{section}.as_of") or "") if section else ""
@@ -308,7 +316,7 @@ def collect_settings(node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def prepare_out(node: Node, places: Places, name: str) -> Path:
-    """Name a file or folder that a stage writes by itself, and clear its place. name: the argument."""
+    """Return the path that a stage writes itself, after removing what exists there. name: the argument."""
     folders = {argument: f"{folder}/" for argument, folder in FIGURES.items()}
     kind = tuple(folders.values()) if name == "out" else folders[name]
     found = [path for path in node.outs if path.startswith(kind) != (name == "out")]
@@ -324,11 +332,11 @@ def prepare_out(node: Node, places: Places, name: str) -> Path:
 
 
 def cut_rows(rows: list[Any], row: type, limit: int | None) -> list[Any]:
-    """Keep the first rows in a preview. A schema's columns are no items and stay whole."""
+    """Return the first rows in a preview. Columns of a schema are not items, so all are returned."""
     return rows[: limit_rows(row, limit)]
 
 
 def limit_rows(row: type, limit: int | None) -> int | None:
-    """Say how many rows a preview takes: a schema's columns are no items and stay whole."""
+    """Return the limit of rows in a preview; None for columns of a schema, which are not items."""
     items = any(attribute.name == "origin" for attribute in dataclasses.fields(row))
     return limit if items else None

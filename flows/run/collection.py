@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 SELDOM = (200_000, 20, 100)
-"""Thresholds of the generations. Python's defaults are 700, 10 and 10."""
+"""Thresholds of the three generations; Python's defaults are 700, 10 and 10."""
 
 
 def collect_seldom() -> None:
-    """Set high thresholds: otherwise a sixth of a stage's time is spent scanning cells."""
+    """Set high thresholds: otherwise a sixth of a stage's time is spent on garbage collection."""
     gc.set_threshold(*SELDOM)
 
 

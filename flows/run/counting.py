@@ -1,4 +1,4 @@
-"""Counts the calls of stages whose inputs are there, and weighs them by the calls that were seen."""
+"""Count the calls of stages whose inputs exist, and estimate their tokens and cost from earlier calls."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ from tasks.models.planning import CallPlan
 
 @dataclass(frozen=True)
 class Counted:
-    """The calls of a stage. exact: first attempts that no ledger answers; None where they are not known."""
+    """The calls of a stage. recorded: calls that a ledger answers.
+
+    `exact`: first attempts that no ledger answers; None if their number is unknown. `weight`: estimate for
+    the new calls.
+    """
 
     recorded: int
     exact: int | None
@@ -39,12 +43,12 @@ class Counted:
 
     @property
     def new(self) -> float:
-        """About how many calls no ledger answers."""
+        """The estimated number of calls that no ledger answers."""
         return self.exact if self.exact is not None else self.weight.calls.middle
 
 
 class StageCounter:
-    """Counts what stages would ask, by running them with an `ask` that only counts."""
+    """Counts the calls that stages would make, by running them with an `ask` that only counts."""
 
     def __init__(
         self, root: Path, params: Mapping[str, Any], session: Session, experience: Experience
@@ -52,7 +56,7 @@ class StageCounter:
         self.root, self.params, self.session, self.experience = root, params, session, experience
 
     def count(self, node: Node) -> Counted:
-        """Count what a stage would ask about the inputs that lie there. Raises StageFailed if it fails."""
+        """Count the calls that a stage would make on its existing inputs. Raises StageFailed if it fails."""
         plan, ended = self._follow(node, self.session.make_plan)
         own, likes = self.experience.find_own(node), self.experience.list_like(node)
         runs, previews = [own] if own else likes, self.experience.list_previews(node)
@@ -69,7 +73,7 @@ class StageCounter:
         return Counted(len(plan.known), None, weight)
 
     def _expect(self, node: Node, plan: CallPlan, runs: Sequence[SeenRun]) -> float | None:
-        """Estimate how many new calls there are; None where nothing tells."""
+        """Estimate the number of new calls; return None if nothing is known about the stage."""
         worst, ended = self._follow(node, self.session.make_blind_plan)
         by_share = expect_by_share(plan, worst) if ended else None
         expected = by_share if by_share is not None else expect_by_rows(plan)
@@ -79,35 +83,36 @@ class StageCounter:
         return sum(totals) / len(totals) - len(plan.known) if totals else None
 
     def read_calls(self, node: Node) -> CallPlan:
-        """Read which calls a stage would make. Raises StageFailed if its code fails."""
+        """Return the calls that a stage would make. Raises StageFailed if its code fails."""
         return self._follow(node, self.session.make_plan)[0]
 
     def make_price(self, *, batch: bool = False) -> Price:
-        """Return what prices calls. batch: by the Batch API."""
+        """Return the function that prices calls. batch: at the price of the Batch API."""
         budget = self.session.dispatcher.budget
         return lambda model, prompt, completion: budget.price(model, prompt, completion, batch=batch).usd
 
     def _follow(self, node: Node, make_ask: MakeAsk) -> tuple[CallPlan, bool]:
-        """Run a stage; return its calls, and whether it went to its end."""
+        """Run a stage with an `ask` that only counts; return its calls, and whether the stage ended."""
         with tempfile.TemporaryDirectory() as nowhere:
             bound = bind(node, self.params, Places(self.root, Path(nowhere)), make_ask)
             ended = True
             try:
                 bound.call()
-            except StageFailed:  # it has nothing to go on with until it is answered: nobody knows what more
+            except StageFailed:  # it needs an answer to continue, so further calls are unknown
                 ended = False
             except BenchloomError:
                 raise
-            except Exception as error:  # whatever its code raises, a user's own methods and environments too
+            except Exception as error:  # any error of its code, which may be a user's own method
                 raise StageFailed(f"{node.name} cannot be planned: {describe_error(error)}") from error
             plan: CallPlan = bound.ask.count()
             return plan, ended
 
 
 def weigh_freely(plan: CallPlan, ended: bool, most: Weight) -> Weight:
-    """Weigh calls that depend on answers to come, of which nothing was seen: from the sure ones on.
+    """Estimate calls that depend on future answers when no similar calls were recorded.
 
-    most: what they come to if no answer is right. ended: whether the stage could be followed to its end.
+    `most`: the estimate if no answer is right. `ended`: whether the stage reached its end. The lower ends
+    cover only the calls that are certain.
     """
     share = plan.sure_calls / len(plan.new) if plan.new else 0
     unknown = 0.0 if ended else math.inf

@@ -1,4 +1,4 @@
-"""Ranges of what is to come, and the mean of further values by those that were seen."""
+"""Ranges of future values, and predictions of their mean from observed values."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 ENOUGH = 10
-"""Values that were seen from which a range is narrow."""
+"""Minimum number of observed values for a narrow range."""
 WIDEST = 1.7
-"""A narrow range goes from its estimate divided by so much, to so many times it: the largest number whose
-square is below 3, so that no end is off by more than a factor of 3 from a figure within the range."""
+"""Factor between an estimate and each end of its narrow range.
+
+1.7 is the largest number with one decimal whose square is below 3. So each end differs from any value in the
+range by a factor of less than 3.
+"""
 SLACK = 0.2
-"""The least half width of a narrow range, as a share of its estimate: what comes is not drawn from what was
-seen, but from what follows it."""
+"""Minimum half width of a narrow range, as a share of its estimate, since conditions may change."""
 QUANTILE = 2.58
-"""Of the normal distribution: 99% of the means lie within so many standard errors."""
+"""Quantile of the normal distribution: 99% of means are within this many standard errors."""
 GROWTH = 2.0
-"""With fewer values seen, an estimate may be off by so much; nothing may come of it, too."""
+"""Factor from an estimate to its range's upper end with fewer than ENOUGH values; the lower end is 0."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """From at least to at most; `exact` where the inputs are at hand and only re-asking can add.
+    """A range from at least `low` to at most `high`, where `high` is infinite if unknown.
 
-    high is infinite where nothing tells how much it may be.
+    `exact`: the inputs exist, so only retries can add to the count.
     """
 
     low: float = 0
@@ -37,16 +39,17 @@ class Range:
 
     @property
     def middle(self) -> float:
-        """The geometric mean of both ends, or half of the upper one where the lower is 0."""
+        """The geometric mean of both ends, or half of the upper end if the lower end is 0."""
         return float(self.low * self.high) ** 0.5 if self.low else self.high / 2
 
     def times(self, low: float, high: float) -> Range:
-        """Multiply both ends; a range that is empty or unknown stays so."""
+        """Multiply both ends; an empty or unknown range stays unchanged."""
         return Range(self.low * low, self.high * high if self.high else 0, self.exact)
 
 
 NOTHING = Range()
 UNKNOWN = Range(0, math.inf, exact=False)
+"""The range without any information."""
 
 
 def widen(estimate: float, low: float | None = None) -> Range:
@@ -55,15 +58,15 @@ def widen(estimate: float, low: float | None = None) -> Range:
 
 
 def widen_freely(estimate: float) -> Range:
-    """Return the range for an estimate that rests on few calls."""
+    """Return the range for an estimate that is based on few calls."""
     return Range(0, estimate * GROWTH, exact=False)
 
 
 def predict_mean(values: Sequence[float], further: int) -> tuple[float, float]:
-    """Predict between what the mean of `further` values lies, by at least two that were seen.
+    """Return the bounds of the mean of `further` values, predicted from at least two observed values.
 
-    The standard error of the difference of both means is s * sqrt(1/n + 1/m), with s the standard deviation,
-    n the values seen and m the further ones.
+    The standard error of the difference of both means is s * sqrt(1/n + 1/m). Here s is the standard
+    deviation, n the number of observed values, and m the number of further values.
     """
     mean = fmean(values)
     error = stdev(values) * math.sqrt(1 / len(values) + 1 / further)

@@ -1,4 +1,4 @@
-"""Read the scored answers of a scope, by the functions of the module that it declares."""
+"""Read the scored answers of a scope, by the functions of its evaluated stage's module."""
 
 from __future__ import annotations
 
@@ -19,14 +19,15 @@ from tasks.judging.comparison import CallFile, Strand
 ALL_CALLS = "calls.parquet"
 """The file with all calls of an evaluation by `benchloom evaluate`."""
 Find = Callable[[str], Path]
-"""Finds the file of an artifact by the name of an argument. Raises BadInput."""
+"""Returns the file of an artifact, given the name of an argument. Raises BadInput if it is missing."""
 
 
 def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) -> list[Strand]:
-    """Read an entry's scored answers, one strand a system.
+    """Read an entry's scored answers, one answer set per system.
 
-    system: that the entry names, empty if rows name theirs. label: of the place, for errors. Raises BadInput
-    if an artifact is missing, or was written with other columns than this code's.
+    `system`: the system that the entry names; empty if the rows name their systems. `label`: name of the
+    place in error messages. Raises BadInput if an artifact is missing, or was written by code with other
+    columns.
     """
     name = scope.evaluates
     module, function = locate_module(name), name.rpartition(".")[2]
@@ -47,7 +48,7 @@ def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) ->
     for score in scored:
         answer = answers[score.id]
         by_system[answer.system or system].append((score, answer))
-    # Calls say for which row they are, and not for which system.
+    # Calls record their row but not their system.
     calls = list_calls(scope, find, written, arguments) if len(by_system) == 1 else []
     return [Strand(scope.over, key, name, answered, calls) for name, answered in sorted(by_system.items())]
 
@@ -70,7 +71,7 @@ def list_calls(scope: Scope, find: Find, scores: str, arguments: Iterable[str]) 
 
 
 def list_arguments(stage: str) -> list[str]:
-    """List the artifacts that `read_strands` reads for an evaluated stage: that of its scores first."""
+    """List the artifacts that `read_strands` reads for an evaluated stage, the one with the scores first."""
     written, function = name_written(stage), stage.rpartition(".")[2]
     list_answered = load_function(locate_module(stage), LIST_ANSWERED)
     names = [written if name == function else name for name in inspect.signature(list_answered).parameters]
@@ -78,7 +79,7 @@ def list_arguments(stage: str) -> list[str]:
 
 
 def find_evaluating(stage: str) -> Scope:
-    """Find the scope that a stage stands in, which evaluates. Raises BadInput if it evaluates nothing."""
+    """Return the evaluating scope that contains a stage. Raises BadInput if it evaluates nothing."""
     found = find_stage(stage)
     scopes = [scope for scope in list_evaluating() if found is not None and scope == found.scope]
     if not scopes:
@@ -87,13 +88,17 @@ def find_evaluating(stage: str) -> Scope:
 
 
 def name_written(stage: str) -> str:
-    """Name the artifact that a stage writes, as an argument."""
+    """Return the name of the artifact that a stage writes, as used for arguments."""
     found = find_stage(stage)
     return (found.artifact or found.function) if found else stage.rpartition(".")[2]
 
 
 def read_artifact(find: Find, name: str, where: str, hint: Any) -> list[Any]:
-    """Read an artifact's rows. where: the entry and its place. hint: `list[Row]`. Raises BadInput."""
+    """Read an artifact's rows.
+
+    `where`: entry and place for error messages. `hint`: the annotation `list[Row]`. Raises BadInput if the
+    artifact cannot be read as such rows.
+    """
     path = find(name)
     try:
         return read_rows(path, get_args(hint)[0])

@@ -1,7 +1,7 @@
-"""What stages asked in earlier runs: of a stage itself, for other entries, and in previews.
+"""Read the calls that stages made in earlier runs: for the same entry, for other entries, and in previews.
 
-Read from the calls artifacts, so that a clone whose artifacts were pulled knows as much as the machine that
-ran them.
+The calls are read from the calls artifacts, so a clone with pulled artifacts has the same information as the
+machine that ran the stages.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class SeenCall:
 
 @dataclass(frozen=True)
 class SeenRun:
-    """One earlier run of a stage: the rows of its first input and of its artifact, and its calls.
+    """One earlier run of a stage: the number of rows of its first input and of its artifact, and its calls.
 
-    rows_in is None for a stage that reads no rows.
+    `rows_in`: None for a stage that reads no rows.
     """
 
     rows_in: int | None
@@ -58,7 +58,7 @@ class SeenRun:
 
 
 class Experience:
-    """Earlier runs of the stages of a project. A stage is looked up once for all its entries."""
+    """Finds earlier runs of a project's stages. Each stage is looked up once for all its entries."""
 
     def __init__(self, recorder: Recorder, params: Mapping[str, Any]) -> None:
         self._recorder, self._params = recorder, params
@@ -68,10 +68,10 @@ class Experience:
             self._by_stage[node.stage].append(node)
         self._shrunk: Mapping[str, Any] | None = None
         self._asking: dict[str, list[Node]] = {}
-        """By stage: its entries that do not switch its calls off."""
+        """Stage -> its entries whose settings do not disable its calls."""
 
     def find_own(self, node: Node) -> SeenRun | None:
-        """Return the last run of a stage; None where its artifacts are missing."""
+        """Return the last run of a stage; None if its artifacts are missing."""
         found = self._read(node, Places(self._recorder.root, self._recorder.root))
         return found[0] if found else None
 
@@ -82,19 +82,19 @@ class Experience:
         return [run for like in likes for run in self._read(like, Places(root, root))]
 
     def list_previews(self, node: Node) -> list[SeenRun]:
-        """List previews of the same stage, of whatever entry."""
+        """List previews of the same stage, for any entry."""
         root = self._recorder.root
         previews = Places(root, root / PREVIEW)
         return [run for like in self._choose_likes(node) for run in self._read(like, previews)]
 
     def is_scaled(self, node: Node) -> bool:
-        """Tell whether a preview asks less of a stage than a run does, for each of its rows."""
+        """Return whether a preview makes fewer calls per row of a stage than a run does."""
         if self._shrunk is None:
             self._shrunk = shrink_params(self._params, 1)
         return bool(get_section(self._shrunk, node.stage) != get_section(self._params, node.stage))
 
     def find_row_input(self, node: Node) -> str:
-        """Name the file of the rows that a stage goes through; empty where it reads none."""
+        """Return the file of the rows over which a stage iterates; empty if it reads no rows."""
         _, function = find_function(node)
         hints, files = get_type_hints(function), name_files(node, self._params)
         for name in inspect.signature(function).parameters:
@@ -103,7 +103,7 @@ class Experience:
         return ""
 
     def _choose_likes(self, node: Node) -> list[Node]:
-        """Choose the entries whose calls are of the same kinds: of the same systems, if there are any."""
+        """Return the nodes whose calls are of the same kinds: with the same systems, if there are any."""
         if node.stage not in self._asking:
             nodes = self._by_stage[node.stage]
             self._asking[node.stage] = [other for other in nodes if not is_off(other, self._params)]
@@ -126,7 +126,7 @@ class Experience:
         yield SeenRun(self._count_input(node, places), count_rows(places.place(node.artifact)) or 0, calls)
 
     def _count_input(self, node: Node, places: Places) -> int | None:
-        """Count the rows that a run went through; a preview took the first of them, and kept how many."""
+        """Count the input rows of a run; a preview stored the number of rows that it used."""
         if places.outs_root != self._recorder.root:
             outcome = load_outcome(places.outs_root, node.name)
             return None if outcome is None else outcome.rows_in
@@ -140,12 +140,12 @@ def list_systems(node: Node) -> set[str]:
 
 
 def is_rows(hint: object) -> bool:
-    """Tell whether an argument of a stage is rows."""
+    """Return whether the annotation of an argument means rows."""
     return getattr(get_origin(hint), "__name__", "") in ("list", "Iterable")
 
 
 def count_rows(path: Path) -> int | None:
-    """Count the rows of an artifact; None where it is no Parquet file, or missing."""
+    """Count the rows of an artifact; None if it is missing or not a Parquet file."""
     if path.suffix != ".parquet" or not path.is_file():
         return None
     return int(pq.read_metadata(path).num_rows)

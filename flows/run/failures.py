@@ -1,4 +1,4 @@
-"""Describe in one line why a stage failed, for logs and reports."""
+"""Describe on one line why a stage failed, for logs and reports."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tasks.lines import write_error
 
 
 class Interrupted(BenchloomError):
-    """The run was stopped by the user; what had finished is recorded."""
+    """The user stopped the run; results of finished stages are recorded."""
 
     exit_code = 130
 
 
 def describe_error(error: BaseException) -> str:
-    """Say what went wrong in one line; an error that is not ours with its kind, for it is a bug."""
+    """Describe an error on one line; an error that is not a BenchloomError includes its class name."""
     text = write_error(error)
     if is_disk_full(error):
         return f"the disk is full; make room and run the same command again ({text})"
@@ -24,10 +24,10 @@ def describe_error(error: BaseException) -> str:
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Return whether an error, or what brought it about, is a disk or quota without room."""
+    """Return whether an error or its cause is a full disk or an exhausted quota."""
     if error is None:
         return False
     full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-    # An error that sqlite3 itself raises, not the engine, carries no code.
+    # An error raised by the sqlite3 module itself, not by the engine, has no error code.
     full = full or getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
     return full or is_disk_full(error.__cause__ or error.__context__)

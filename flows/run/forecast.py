@@ -1,7 +1,7 @@
-"""How many model calls a run has still to begin, by what its stages asked when they last ran.
+"""Estimate how many model calls a run has still to make, from the last runs of its stages.
 
-A stage knows only the round that it is in; what comes after it, and in later stages, its last run tells, or
-another entry's, or its flow.
+A stage knows only its current round of calls. Later calls are estimated from its last run, from other
+entries, or from the flow's declaration.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 
 class Forecast:
-    """The calls of a run of these stages. Made when it begins, counted while it runs."""
+    """Counts the remaining calls of a run. Created when the run begins."""
 
     def __init__(self, run: Run, names: Sequence[str]) -> None:
         nodes = run.recorder.nodes
         self._run, self._names = run, list(names)
-        # Before anything runs: a stage's own outcome is replaced when it ends.
+        # Read now: a stage's own outcome is replaced when it ends.
         self._expected = {name: expect_calls(run.recorder, nodes[name]) for name in names if nodes[name].asks}
         self._ahead: list[str] | None = None
         self._mutex = threading.Lock()
 
     def count_to_come(self, waiting: int) -> int | None:
-        """Count the calls that are not begun yet; None where a stage ahead has never been seen to ask.
+        """Count the calls that have not begun; None if nothing is known about a remaining stage.
 
-        waiting: the calls that are begun and not answered.
+        `waiting`: number of calls that have begun and have no answer yet.
         """
         with self._mutex:
             if self._ahead is None:
@@ -51,7 +51,7 @@ class Forecast:
 
 
 def list_ahead(run: Run, names: Sequence[str]) -> list[str]:
-    """List the stages that have not ended and will run: they are stale, or stand on one of these."""
+    """List the stages that have not ended and will run: stale stages, and stages downstream of these."""
     ahead = dict[str, None]()
     for name in names:
         if name in run.outcomes:
@@ -63,7 +63,7 @@ def list_ahead(run: Run, names: Sequence[str]) -> list[str]:
 
 
 def is_stale(recorder: Recorder, name: str) -> bool:
-    """Tell whether a stage is stale, as far as it can be told while others run."""
+    """Return whether a stage is stale, as far as this can be decided while other stages run."""
     try:
         return bool(recorder.explain(name, patience_s=0))
     except BenchloomError:
@@ -71,9 +71,10 @@ def is_stale(recorder: Recorder, name: str) -> bool:
 
 
 def expect_calls(recorder: Recorder, node: Node) -> int | None:
-    """Say how many calls a stage may ask; None where nothing tells.
+    """Estimate the number of a stage's calls; return None if nothing is known about the stage.
 
-    By its last outcome, else by the mean of those that it had for other entries, else as its flow declares.
+    Uses the stage's last outcome, else the mean of the outcomes for other entries, else the flow's
+    declaration.
     """
     root = recorder.root
     if (last := load_outcome(root, node.name)) is not None and last.calls:

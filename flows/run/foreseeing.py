@@ -1,7 +1,7 @@
-"""Foresees what stages ask whose inputs another stage will only make: by earlier runs, and by rows to come.
+"""Estimate the calls of stages whose inputs do not exist yet, from earlier runs and expected rows.
 
-A stage asks about its rows. How many rows there will be follows from stage to stage: of what goes in, the
-same share comes out as before.
+The number of calls depends on the number of rows. The number of rows is propagated from stage to stage: the
+ratio of output to input rows is assumed to be the same as before.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from tasks.errors import BenchloomError
 
 
 class Foresight:
-    """What the stages of one plan ask and make, in the order of the graph."""
+    """Estimates the calls and rows of the stages of a plan, in the order of the graph."""
 
     def __init__(self, counter: StageCounter, params: Mapping[str, Any]) -> None:
         self.counter, self.params, self.session = counter, params, counter.session
         self.experience: Experience = counter.experience
         self._rows: dict[str, float] = {}
-        """Rows to come, by artifact."""
+        """Artifact -> expected number of rows."""
         self._shares: dict[str, float] = {}
-        """By stage: the share of its calls that is new, or of those that it stands on."""
+        """Stage -> the share of its calls that is new; without calls, the share of its upstream stages."""
 
     def foresee(self, node: Node) -> Weight:
-        """Weigh the calls of a stage whose inputs are not there yet, or not yet what they will be."""
+        """Estimate the calls of a stage whose inputs do not exist, or will change."""
         if self.find_rows_in(node) == 0:
             return Weight()
         own = self.experience.find_own(node)
@@ -51,7 +51,7 @@ class Foresight:
         return replace(self._weigh(node, usual.calls, calls), unseen=usual.unseen)
 
     def note(self, node: Node, new: float, recorded: float) -> None:
-        """Note what a stage asks, once it is known: how many rows it will make, and how much of it is new."""
+        """Record a stage's estimated calls: derive its expected rows and the share of calls that is new."""
         upstream = [self._shares.get(name, 0.0) for name in node.upstream]
         self._shares[node.name] = new / (new + recorded) if new + recorded else max(upstream, default=0.0)
         own = self.experience.find_own(node)
@@ -61,7 +61,7 @@ class Foresight:
             self._rows[node.artifact] = rows
 
     def find_rows_in(self, node: Node) -> float | None:
-        """Find how many rows a stage will go through; None where it reads none, or nobody knows."""
+        """Return the expected input rows of a stage; None if it reads no rows or the number is unknown."""
         path = self.experience.find_row_input(node) if node.stage else ""
         if not path:
             return None
@@ -77,7 +77,7 @@ class Foresight:
         return made * rows_in / read if rows_in is not None and read else made / len(runs)
 
     def _foresee_again(self, node: Node, own: SeenRun) -> Weight:
-        """Weigh the calls of a stage that has run: about its old inputs, for as many rows as will come."""
+        """Estimate the calls of a stage that has run: from its old inputs, scaled to the expected rows."""
         counted = self._count_old(node)
         recorded, new = (counted.recorded, counted.new) if counted else (len(own.calls), 0.0)
         rows = self.find_rows_in(node)
@@ -91,7 +91,7 @@ class Foresight:
         return self._weigh(node, span, own.calls or self._list_like_calls(node))
 
     def _count_old(self, node: Node) -> Counted | None:
-        """Count the calls about the inputs of the last run; None where they, or the code, do not fit."""
+        """Count the calls for the inputs of the last run; None if inputs or code do not fit any more."""
         try:
             return self.counter.count(node)
         except (BenchloomError, OSError):
@@ -101,7 +101,7 @@ class Foresight:
         return [call for run in self.experience.list_like(node) for call in run.calls]
 
     def _span_like(self, node: Node, likes: Sequence[SeenRun]) -> Range:
-        """Foresee the calls of a stage by those of other entries: so many for a row, or for an entry."""
+        """Estimate the calls of a stage from other entries: in proportion to rows, or per entry."""
         counts = [float(len(run.calls)) for run in likes]
         rows = self.find_rows_in(node)
         read = [run for run in likes if run.rows_in]
@@ -112,13 +112,13 @@ class Foresight:
             low, high = of_rows, of_rows
             if len(read) == 1 or spread(counts) < spread(shares):
                 low, high = min(of_rows, fmean(counts)), max(of_rows, fmean(counts))
-            elif max(shares) > min(shares) * WIDEST**2:  # entries differ, and nothing tells which one is like
+            elif max(shares) > min(shares) * WIDEST**2:  # the entries differ too much
                 low, high = rows * min(shares), rows * max(shares)
         margin = WIDEST if sum(counts) >= ENOUGH else GROWTH
         return Range(math.floor(low / margin), math.ceil(high * margin), exact=False)
 
     def _foresee_usual(self, node: Node) -> Weight:
-        """Weigh the calls of a stage that never ran here, by what its flow declares, if it does."""
+        """Estimate the calls of a stage that never ran here from its flow's declaration, if it has one."""
         flow = find_flow_of(node.stage)
         usual = flow.usual.get(node.stage) if flow is not None else None
         if usual is None:
@@ -134,7 +134,7 @@ class Foresight:
         return Weight(calls, prompt, completion, usd, (("", ""),) if calls.high else ())
 
     def _weigh(self, node: Node, calls: Range, seen: Sequence[SeenCall]) -> Weight:
-        """Weigh calls by the mean of those that were seen, at the prices of today's models."""
+        """Estimate tokens and cost from the mean of earlier calls, at the prices of the current models."""
         if not seen:
             return Weight(calls, calls, calls, UNKNOWN) if calls.high else Weight()
         price = self.counter.make_price(batch=self.session.dispatcher.batch.covers(node.name))
@@ -155,6 +155,6 @@ class Foresight:
 
 
 def spread(values: Sequence[float]) -> float:
-    """Return the standard deviation as a share of the mean; 0 where all values are 0."""
+    """Return the standard deviation as a share of the mean; 0 if all values are 0."""
     mean = fmean(values)
     return pstdev(values) / mean if mean else 0.0

@@ -1,7 +1,7 @@
-"""The interface of hooks, user code that runs after each stage and after each run.
+"""The interface of hooks: user code that runs after each stage and after each run.
 
-A new hook is one subclass, named like its file in flows/hooks/, or an entry point of the group
-`benchloom.hooks`; `run.hooks` in params.yaml turns it on.
+A new hook is one subclass in a file of flows/hooks/ with the hook's name, or an entry point of the group
+`benchloom.hooks`. `run.hooks` in params.yaml enables it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from tasks.settings import Settings
 
 @dataclass(frozen=True)
 class Output:
-    """A file or folder that a stage left. path: relative to the project."""
+    """A file or folder that a stage wrote. path: relative to the project."""
 
     path: str
     md5: str
-    """As dvc.lock has it; a folder's ends with `.dir`."""
+    """The hash as in dvc.lock; that of a folder ends with `.dir`."""
     bytes: int | None
 
 
@@ -30,37 +30,41 @@ class StageEnd:
     """The result of a stage for hooks."""
 
     stage: str
-    """As `benchloom status` names it: `grammar-scores@films-good`."""
+    """The stage's name in `benchloom status`: `grammar-scores@films-good`."""
     flow: str
-    """Empty for a stage of your own in dvc.yaml."""
+    """Name of the flow; empty for a stage that you added to dvc.yaml."""
     section: str
-    """Of params.yaml, whose entry it ran for: `assessments`; empty where it runs once."""
+    """Section of params.yaml of the stage's entry: `assessments`; empty if the stage runs once."""
     entry: str
-    """`films-good`; empty where it runs once."""
+    """Key of the entry: `films-good`; empty if the stage runs once."""
     state: State
-    """`fresh` stands in `RunEnd.stages` alone: nothing was done, and no counts are known."""
+    """The state; `fresh` occurs only in `RunEnd.stages`, for stages that did not run, which have no
+    counts."""
     error: str = ""
     seconds: float = 0.0
     rows_in: int | None = None
     rows_out: int | None = None
     dropped: Mapping[str, int] = field(default_factory=dict)
-    """Reason -> rows."""
+    """Reason -> number of dropped rows."""
     calls: int = 0
-    """All model calls that its artifact stands on; calls_live: those that were asked now."""
+    """Number of all model calls behind the artifact; `calls_live` counts those made in this run."""
     calls_live: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    """Both of all calls, and so is usd; paid_tokens, paid_usd: of those that were asked now."""
+    """Token counts and `usd` cover all calls; `paid_tokens` and `paid_usd` only those made in this run."""
     usd: float = 0.0
     paid_tokens: int = 0
     paid_usd: float = 0.0
     params: Mapping[str, Any] = field(default_factory=dict)
-    """The parameters that it depends on, by dotted name."""
+    """The parameters that the stage depends on, by dotted name."""
     figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    """Of a page: the figures that `dvc metrics show` has, as `grammar/films-good/r` -> `value`, and where
-    there are any `low`, `high` (of the 95% interval), `n`, `failed`."""
+    """Figures of a page, as in `dvc metrics show`: name -> numbers.
+
+    An example of a name is `grammar/films-good/r`. The numbers are `value` and, if known, `low` and `high`
+    (of the 95% interval), `n` and `failed`.
+    """
     outputs: tuple[Output, ...] = ()
-    """Nothing where it failed or was skipped."""
+    """Files and folders that the stage wrote; empty if it failed or was skipped."""
 
 
 @dataclass(frozen=True)
@@ -69,33 +73,34 @@ class RunEnd:
 
     root: Path
     title: str
-    """What was asked for: `grammar`, `everything`, `night 2030-01-31`."""
+    """The target of the run: `grammar`, `everything`, `night 2030-01-31`."""
     exit_code: int
     seconds: float
     replay: bool
     commit: str
-    """Of the working tree, which may have changes beside it; empty without git."""
+    """The commit of the working tree, which may have further changes; empty without git."""
     paid_tokens: int
     paid_usd: float
-    """By this run, replies that were lost included."""
+    """Price of the calls of this run in US dollars, including replies that were lost."""
     stages: tuple[StageEnd, ...]
-    """All that the run came to, in the order of the graph."""
+    """The stages of the run, in the order of the graph."""
 
 
 class Hook(Settings):
-    """Called at ends; its fields are its options, from `run.hooks.<name>`.
+    """Called after stages and runs; its fields are its options, from `run.hooks.<name>`.
 
-    Calls come one at a time, in the order of the ends, in a thread of their own, so that a slow hook holds up
-    no stage. A hook that raises is told of in one line and not called again in that run.
+    Calls are made one at a time, in the order in which stages end, in a separate thread, so that a slow hook
+    does not delay stages. If a hook raises an error, one line reports it, and the hook is not called again in
+    that run.
     """
 
     name: ClassVar[str]
 
     def prepare(self, root: Path) -> None:
-        """Look whether it can work, before anything runs. Raises BadInput, which ends the run with 2."""
+        """Check that the hook can work, before any stage runs. Raises BadInput, which ends the run with 2."""
 
     def end_stage(self, end: StageEnd) -> None:
-        """Take the end of a stage that was not fresh. One that is tried again ends twice."""
+        """Handle the end of a stage that was not fresh. A stage that is retried ends twice."""
 
     def end_run(self, end: RunEnd) -> None:
-        """Take the end of a run, also of one that failed or was stopped; not of one that was killed."""
+        """Handle the end of a run, even if it failed or was stopped, but not if it was killed."""

@@ -29,14 +29,14 @@ FOLDER = Path(__file__).parents[1] / "hooks"
 CLASSES: PluggedClasses[Hook] = PluggedClasses(Hook, "hooks", "flows.hooks", "hook", "docs/plugs.md")
 SECTION, GIVEN = "run.hooks", dict[str, dict[str, Any] | None]
 PATIENCE_S = 600.0
-"""How long a run that is over waits for its hooks: a tracking server that is down has timeouts of its own."""
+"""Maximum seconds that a finished run waits for its hooks; unreachable servers have their own timeouts."""
 TOLD_AFTER_S = 5.0
-"""After how long that is said."""
+"""Seconds of waiting after which a line says so."""
 METRICS = FIGURES["metrics"]
 
 
 class Hooks:
-    """The hooks of one run, in a thread of their own."""
+    """Calls the hooks of one run in a separate thread."""
 
     def __init__(
         self, hooks: Mapping[str, Hook], say: Callable[[str], None], patience_s: float = PATIENCE_S
@@ -48,11 +48,11 @@ class Hooks:
         self._thread.start()
 
     def end_stage(self, run: Run, outcome: StageOutcome) -> None:
-        """Hand over the end of a stage."""
+        """Queue the end of a stage for the hooks."""
         self._queue.put(describe_end(run, outcome))
 
     def end_run(self, run: Run, names: Sequence[str], title: str, exit_code: int, commit: str) -> None:
-        """Hand over the end of a run of these stages, and wait for a while until all is taken."""
+        """Queue the end of a run for the hooks, and wait a limited time until all calls are finished."""
         seconds = round(time.monotonic() - self._began, 3)
         self._queue.put(describe_run(run, names, title, exit_code, seconds, commit))
         self._thread.join(min(TOLD_AFTER_S, self._patience_s))
@@ -78,7 +78,7 @@ class Hooks:
                 hook.end_stage(end)
             else:
                 hook.end_run(end)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - others' code must not lose the run
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - third-party code must not fail the run
             del self._hooks[name]
             said = tell_error(error) if isinstance(error, Exception) else "SystemExit"
             where = end.stage if isinstance(end, StageEnd) else "the end of the run"
@@ -86,7 +86,7 @@ class Hooks:
 
 
 def open_hooks(run: Run) -> Hooks | None:
-    """Make the hooks that `run.hooks` turns on; None where it names none. Raises BadInput for a wrong one."""
+    """Make the hooks that `run.hooks` enables; None without any. Raises BadInput for an invalid hook."""
     keys = SECTION.split(".")
     given = validate(GIVEN, get_section(run.params, SECTION) or {}, keys, run.params)
     hooks: dict[str, Hook] = {}
@@ -98,7 +98,7 @@ def open_hooks(run: Run) -> Hooks | None:
 
 
 def describe_end(run: Run, outcome: StageOutcome) -> StageEnd:
-    """Put what is known of a stage into what hooks are handed."""
+    """Make the description of a finished stage for hooks."""
     node = run.recorder.nodes[outcome.stage]
     flow = find_flow_of(node.stage)
     done = outcome.state in ("ran", "restored", "fresh")
@@ -119,7 +119,7 @@ def describe_end(run: Run, outcome: StageOutcome) -> StageEnd:
 def describe_run(
     run: Run, names: Sequence[str], title: str, exit_code: int, seconds: float, commit: str
 ) -> RunEnd:
-    """Put what is known of a run into what hooks are handed."""
+    """Make the description of a finished run for hooks."""
     spent = run.session.dispatcher.budget.spent if run.session is not None else None
     return RunEnd(
         root=run.root,
@@ -135,7 +135,7 @@ def describe_run(
 
 
 def list_outputs(run: Run, node: Node) -> tuple[Output, ...]:
-    """List what a stage left, as it is recorded."""
+    """List the outputs of a stage with their recorded hashes and sizes."""
     with run.recorder.mutex:
         entry = run.recorder.graph.entries.get(node.name) or {}
         return tuple(
@@ -145,9 +145,9 @@ def list_outputs(run: Run, node: Node) -> tuple[Output, ...]:
 
 
 def read_figures(root: Path, node: Node) -> dict[str, dict[str, float]]:
-    """Read the figures of a page's stage: name -> value, bounds of its interval, counts.
+    """Read the figures of a page's stage: name -> value, bounds of its interval, and counts.
 
-    A file of your own below data/metrics that has no such numbers is not a figure.
+    JSON files below data/metrics without such numbers are skipped, since users may add their own.
     """
     found: dict[str, dict[str, float]] = {}
     for path in list_metrics(root, node):
@@ -166,7 +166,7 @@ def read_figures(root: Path, node: Node) -> dict[str, dict[str, float]]:
 
 
 def list_metrics(root: Path, node: Node) -> Iterator[Path]:
-    """List the files of a stage's figures."""
+    """List the files with a stage's figures."""
     for out in node.outs:
         if out.startswith(f"{METRICS}/"):
             yield from sorted((root / out).rglob("*.json"))

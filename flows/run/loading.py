@@ -16,11 +16,11 @@ from tasks.artifacts.rows import Drafts
 from tasks.errors import BadInput
 
 IMPORTING = threading.Lock()
-"""Stages start in threads, and libraries with import cycles (nltk) deadlock where two threads import them."""
+"""Lock for imports: stages start in threads, and concurrent imports of cyclic libraries (nltk) deadlock."""
 
 
 def locate_module(stage: str) -> str:
-    """Name the module of a stage, of the project that runs."""
+    """Return the module name of a stage of the running project."""
     exact = f"tasks.{stage}"
     loaded = sys.modules.get(exact)
     if loaded is not None and not hasattr(loaded, "__path__"):
@@ -29,7 +29,7 @@ def locate_module(stage: str) -> str:
 
 
 def load_function(module: str, name: str) -> Callable[..., Any]:
-    """Import a stage's module and give its function. Raises BadInput if one of them is not there."""
+    """Import a stage's module and return its function. Raises BadInput if one of them does not exist."""
     try:
         with IMPORTING:
             loaded = importlib.import_module(module)
@@ -42,7 +42,7 @@ def load_function(module: str, name: str) -> Callable[..., Any]:
 
 
 def row_type_of(function: Callable[..., Any]) -> type:
-    """Read the row type from a stage's return annotation, `Drafts[Row]`."""
+    """Return the row type from a stage's return annotation, `Drafts[Row]`."""
     hint = get_type_hints(function)["return"]
     if get_origin(hint) is not Drafts:
         raise TypeError(f"{function.__qualname__} must return Drafts[Row]")

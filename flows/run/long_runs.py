@@ -1,4 +1,4 @@
-"""Says before a run on this machine's own models that it will take long, and offers its preview."""
+"""Warn before a run that embedded models on this machine will take long, and suggest a preview."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from tasks.models.ask import Role
 from tasks.models.stream_board import format_time
 
 LONG_S = 30 * 60
+"""Estimated seconds above which a run is reported as long."""
 PREVIEWED = 20
+"""Number of items in the suggested preview."""
 
 
 def tell_length(run: Run, names: Sequence[str], targets: Sequence[str]) -> None:
-    """Say how long a run on embedded models takes, where that is over half an hour. targets: as typed."""
+    """Report the estimated time of a run on embedded models if it is over half an hour. targets: as typed."""
     trial, roles = SpeedTrial(run.params), read_mapping(run.params, "roles", Role)
     asking = [node for name in names if (node := run.recorder.nodes[name]).asks]
     if not any(trial.can_try(model) for node in asking for model in find_models(node, run.params, roles)):
@@ -44,7 +46,7 @@ def tell_length(run: Run, names: Sequence[str], targets: Sequence[str]) -> None:
 
 
 def describe_length(span: Range, measured: Sequence[str], targets: Sequence[str]) -> list[str]:
-    """Write what to expect of a long run, and what to do instead; nothing about a short one."""
+    """Return lines about a long run and its preview; empty for a run of at most half an hour."""
     if span.middle <= LONG_S:
         return []
     preview = shlex.join(["benchloom", "run", "--limit", str(PREVIEWED), *targets])

@@ -1,6 +1,6 @@
-"""Explain in one line where all rows of a stage were lost, if its flow requires rows.
+"""Explain on one line where all rows of a stage were lost, if its flow requires rows.
 
-Its artifacts stay where they are, for people to look into, and are recorded nowhere.
+The stage's artifacts stay on disk for inspection, but are not recorded.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from flows.run.binding import Work
 
 LONGEST = 160
-"""Of the text of a dropped row, in characters."""
+"""Maximum characters of a dropped row's text in the message."""
 DROPPED = ".dropped.parquet"
 SHARED = ("databases.", "roles", "models")
-"""Parameters that no stage alone is turned by."""
+"""Parameters shared by several stages, which the message does not suggest changing."""
 
 
 def require_rows(
@@ -33,10 +33,10 @@ def require_rows(
     root: Path,
     find: Callable[[str], Path] | None = None,
 ) -> None:
-    """Check that a stage that must have rows has some.
+    """Raise StageFailed if a stage that must have rows has none.
 
-    nodes: the graph, in which the first stage is looked for that lost them. find: gives the file of a path,
-    where that does not lie below `root`. Raises StageFailed.
+    `nodes`: the graph, in which the first stage that lost the rows is searched. `find`: returns the file of a
+    path, if it is not below `root`.
     """
     if work.rows_out != 0 or may_be_empty(node):
         return
@@ -47,20 +47,20 @@ def require_rows(
 
 
 def may_be_empty(node: Node) -> bool:
-    """Return whether no rows may be a right result of a stage, as of one that no flow declares."""
+    """Return whether an empty result is valid for a stage; this is always so for undeclared stages."""
     declared = find_stage(node.stage)
     return declared is None or declared.may_be_empty
 
 
 @dataclass(frozen=True)
 class Search:
-    """Looks into the artifacts of a graph."""
+    """Searches the artifacts of a graph for lost rows."""
 
     nodes: Mapping[str, Node]
     find: Callable[[str], Path]
 
     def find_first(self, node: Node) -> Node:
-        """Follow what a stage reads upwards for as long as one of it was lost: empty, of dropped rows."""
+        """Follow empty inputs upstream to the first stage that dropped all rows."""
         for upstream in (self.nodes[name] for name in node.upstream):
             path = upstream.artifact
             if path in node.deps and self.count(path) == 0 and self.read_drops(upstream):
@@ -68,7 +68,7 @@ class Search:
         return node
 
     def count(self, path: str) -> int | None:
-        """Count the rows of an artifact; None of what has none."""
+        """Count the rows of an artifact; None if it has no rows to count."""
         if not path.endswith(".parquet") or not self.find(path).is_file():
             return None
         from tasks.artifacts.parquet import count_rows
@@ -86,7 +86,7 @@ class Search:
         return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
     def describe_loss(self, node: Node) -> str:
-        """Say why a stage dropped its rows, with the first text of the most frequent reason."""
+        """Explain why a stage dropped its rows, with the first text of the most frequent reason."""
         drops = self.read_drops(node)
         if not drops:
             read = [dep for dep in node.deps if not dep.startswith("tasks/")]
@@ -104,7 +104,7 @@ class Search:
 
 
 def advise(node: Node) -> str:
-    """Say what may be changed."""
+    """Suggest parameters to change."""
     own = [
         f"`{name}`" for name in node.params if not name.startswith(SHARED) and node.key not in name.split(".")
     ]

@@ -10,7 +10,7 @@ from flows.settings import get_section
 from tasks.models.settings import EmbeddedModel, ModelRun
 
 RUNNER_KEYS = frozenset({"workers", "engine", "importing", "openlineage", "hooks"})
-"""Keys of `run:` that are the runner's own."""
+"""Keys of `run:` that only the runner uses."""
 
 
 def read_models(params: Mapping[str, Any]) -> tuple[ModelRun, dict[str, EmbeddedModel]]:
@@ -19,13 +19,13 @@ def read_models(params: Mapping[str, Any]) -> tuple[ModelRun, dict[str, Embedded
 
 
 def read_run(params: Mapping[str, Any]) -> ModelRun:
-    """Read what the model layer needs of `run:`."""
+    """Read the part of `run:` that the model layer uses."""
     section = {key: value for key, value in get_section(params, "run").items() if key not in RUNNER_KEYS}
     return cast(ModelRun, validate(ModelRun, section, ["run"], params))
 
 
 def read_mapping(params: Mapping[str, Any], key: str, model: Any) -> dict[str, Any]:
-    """Read a section whose keys are names and whose values are all of one type."""
+    """Read a section whose keys are names and whose values have the same type."""
     return cast(
         dict[str, Any], validate(dict[str, model], get_section(params, key) or {}, key.split("."), params)
     )

@@ -1,7 +1,7 @@
 """Check the requirements of a project or of some stages: what is missing, and the command that fixes it.
 
-`benchloom doctor` looks at everything in params.yaml. A command that asks models looks at what its own stages
-use, before its first paid call: what a later stage lacks is not found out after earlier ones were paid for.
+`benchloom doctor` checks everything in params.yaml. A command that calls models checks what its stages use
+before the first paid call, so that a later stage does not fail after earlier stages were paid for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tasks.models.incoming import is_loopback
 from tasks.models.settings import EmbeddedModel, Endpoint, SystemRun
 
 CONNECT_S = 3.0
-"""How long an address has to take a connection: one that is slower is left to the run's own retries."""
+"""Seconds for an address to accept a connection; slower addresses are left to the run's own retries."""
 JAPANESE = "ja"
 
 
@@ -38,12 +38,12 @@ class Finding:
 
     what: str
     state: Literal["ok", "missing", "optional"]
-    """missing: a run needs it. optional: only what `detail` names needs it."""
+    """missing: a run needs it. optional: it is needed only for the purpose given in `detail`."""
     detail: str
     mend: str = ""
 
 
-# What some stages use
+# Requirements of some stages
 
 
 @dataclass
@@ -53,15 +53,16 @@ class Used:
     models: set[str] = field(default_factory=set)
     systems: set[str] = field(default_factory=set)
     extras: dict[str, str] = field(default_factory=dict)
-    """Extra -> the first that needs it."""
+    """Extra -> the first stage that needs it."""
     files: dict[str, str] = field(default_factory=dict)
     """File -> the first stage that reads it."""
 
 
 def require_needs(root: Path, params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]) -> None:
-    """Check that everything is there that stages need to ask models and systems.
+    """Check that everything exists that stages need for calls of models and systems.
 
-    made: paths that other stages write. Says a line for each thing missing. Raises BadInput for the last.
+    `made`: paths that other stages write. Prints a line for each missing thing except the last. Raises
+    BadInput for the last missing thing.
     """
     missing = [found for found in examine_needs(root, params, nodes, made) if found.state == "missing"]
     if not missing:
@@ -75,7 +76,7 @@ def require_needs(root: Path, params: Mapping[str, Any], nodes: Sequence[Node], 
 def examine_needs(
     root: Path, params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]
 ) -> Iterator[Finding]:
-    """Look at what stages need. made: paths that stages of the project write."""
+    """Yield findings on the requirements of stages. made: paths that stages of the project write."""
     run, models = read_models(params)
     used = find_used(params, nodes, made)
     for extra, user in used.extras.items():
@@ -104,14 +105,14 @@ def examine_needs(
 
 
 def require(finding: Finding) -> Finding:
-    """Take what is optional for a project for what is missing: a stage uses it."""
+    """Change an optional finding to a missing one, since a stage needs it."""
     if finding.state != "optional":
         return finding
     return Finding(finding.what, "missing", finding.detail.partition(";")[0], finding.mend)
 
 
 def find_used(params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]) -> Used:
-    """Find what stages use. made: paths that stages of the project write."""
+    """Collect what stages use. made: paths that stages of the project write."""
     from tasks.models.ask import Role
     from tasks.systems.entries import SystemEntry
 
@@ -141,7 +142,7 @@ def find_used(params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[s
 
 
 def find_systems(node: Node) -> Iterator[str]:
-    """Find the systems that a stage's parameters name: `systems.good`."""
+    """Yield the systems that a stage's parameters name: `good` for `systems.good`."""
     for key in node.params:
         section, _, name = key.partition(".")
         if section == "systems" and name:
@@ -149,9 +150,10 @@ def find_systems(node: Node) -> Iterator[str]:
 
 
 def find_models(node: Node, params: Mapping[str, Any], roles: Mapping[str, Any]) -> tuple[str, ...]:
-    """Find the models that a stage may ask: of the roles that it declares by name.
+    """Return the models that a stage may call, from the roles that it declares by name.
 
-    Where it declares all roles, they are those that its entry names; all, if it names none.
+    If the stage declares all roles, the ones that its entry names are used; all roles, if the entry names
+    none.
     """
     named = name_roles(node, list_entries(node, params), roles)
     named = named or (list(roles) if "roles" in node.params else [])
@@ -159,9 +161,9 @@ def find_models(node: Node, params: Mapping[str, Any], roles: Mapping[str, Any])
 
 
 def name_roles(node: Node, entries: Sequence[object], roles: Mapping[str, Any]) -> list[str]:
-    """Name the roles that a stage declares, or those that its entries name if it declares all.
+    """Return the roles that a stage declares, or those that its entries name if it declares all.
 
-    A role that an entry has by default may never be asked, and is left out.
+    A role that is only a default of an entry may never be called, so it is left out.
     """
     named = [key.removeprefix("roles.").partition(".")[0] for key in node.params if key.startswith("roles.")]
     if "roles" in node.params:
@@ -175,14 +177,14 @@ def list_entries(node: Node, params: Mapping[str, Any]) -> list[object]:
 
 
 def drop_fields(entry: object, fields: Sequence[str]) -> object:
-    """Leave fields out of an entry."""
+    """Return an entry without some of its fields."""
     if not isinstance(entry, Mapping):
         return entry
     return {name: value for name, value in entry.items() if name not in fields}
 
 
 def list_texts(value: object) -> Iterator[str]:
-    """List the texts in a value of params.yaml, those in lists and mappings too."""
+    """Yield all texts in a value of params.yaml, including those in lists and mappings."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -194,7 +196,7 @@ def list_texts(value: object) -> Iterator[str]:
 
 
 def list_roles(entry: Any) -> list[str]:
-    """List the roles that a system asks by: a rewriter only in conversations, an embedder if it is dense."""
+    """List the roles that a system calls: a rewriter only in conversations, an embedder only if dense."""
     if entry.kind == "openai":
         return [entry.role]
     if entry.kind != "rag":
@@ -204,15 +206,15 @@ def list_roles(entry: Any) -> list[str]:
 
 
 def find_languages(entries: Iterable[object]) -> set[str]:
-    """Find the languages that entries name."""
+    """Return the languages that entries name."""
     return {str(entry["language"]) for entry in entries if isinstance(entry, Mapping) and "language" in entry}
 
 
-# Single things
+# Single requirements
 
 
 def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedModel]) -> Finding:
-    """Look for an endpoint's keys and library, or for an embedded model's. A replay needs none of them."""
+    """Check an endpoint's keys and library, or an embedded model's files. A replay needs nothing."""
     what = f"model {name}"
     if endpoint.kind != "embedded":
         if endpoint.kind == "provider" and find_spec("any_llm") is None:
@@ -236,7 +238,7 @@ def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedM
 
 
 def check_key(what: str, place: Endpoint | SystemRun, *further: str) -> Finding:
-    """Look for the environment variables that a connection needs."""
+    """Check that the environment variables of a connection are set."""
     wanted = [*([place.key_env] if place.key_env else []), *further]
     missing = [name for name in wanted if not os.environ.get(name)]
     if not missing:
@@ -246,7 +248,7 @@ def check_key(what: str, place: Endpoint | SystemRun, *further: str) -> Finding:
 
 
 def check_addresses(places: Mapping[str, str]) -> Iterator[Finding]:
-    """Look whether addresses take a connection, all at once; those behind a proxy are left out."""
+    """Check in parallel that addresses accept connections; addresses behind a proxy are skipped."""
     asked = {what: url for what, url in places.items() if is_loopback(url) or not getproxies()}
     with ThreadPoolExecutor(max(len(asked), 1)) as pool:
         for what, problem in zip(asked, pool.map(try_address, asked.values()), strict=True):
@@ -256,7 +258,7 @@ def check_addresses(places: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def try_address(url: str) -> str:
-    """Try whether a URL's host takes a connection; say what is wrong, or nothing."""
+    """Return why a URL's host refuses connections, or an empty text if it accepts one."""
     parts = urlsplit(url)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -269,7 +271,7 @@ def try_address(url: str) -> str:
 
 
 def check_databases(root: Path, params: Mapping[str, Any]) -> Iterator[Finding]:
-    """Look for each database's file, or its password and driver."""
+    """Check each database's file, or its password and driver."""
     databases = get_section(params, "databases") or {}
     if not databases:
         yield Finding("databases", "missing", "params.yaml lists no database", "edit params.yaml: databases")
@@ -278,7 +280,7 @@ def check_databases(root: Path, params: Mapping[str, Any]) -> Iterator[Finding]:
 
 
 def check_database(root: Path, name: str, params: Mapping[str, Any]) -> Finding:
-    """Look at one entry of `databases:`."""
+    """Check one entry of `databases:`."""
     what = f"database {name}"
     try:
         entry = parse_database(params, name)
@@ -304,7 +306,7 @@ def check_database(root: Path, name: str, params: Mapping[str, Any]) -> Finding:
 
 
 def has_packages(root: Path) -> bool:
-    """Return whether the sample's packaged files lie in the project, or can be copied from their packages."""
+    """Return whether the sample's packaged files are in the project, or can be copied from packages."""
     from tasks.sources.packages import FILES, TARGET
 
     return all((root / TARGET / file.target).is_file() or find_spec(file.package) for file in FILES)

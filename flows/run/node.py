@@ -1,4 +1,4 @@
-"""A stage of a project's graph, as dvc.yaml resolves it."""
+"""A stage of a project's graph, as resolved from dvc.yaml."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ class Node:
     name: str
     """DVC's name: `grammar-schema@films`."""
     stage: str
-    """Ours: `grammar.schema`, the module below tasks/ and the section of params.yaml; or nothing."""
+    """Benchloom's name, or empty: `grammar.schema`, a module below tasks/ and a section of params.yaml."""
     key: str
-    """What the stage is fanned out over (a database's name), or nothing."""
+    """The entry that the stage is fanned out over (a database's name), or empty."""
     deps: tuple[str, ...]
     outs: tuple[str, ...]
     upstream: tuple[str, ...]
     command: str = ""
     folder: str = ""
-    """Where the command runs; nothing = in the project's own."""
+    """The folder in which the command runs; empty = the project's folder."""
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Parameters that the stage depends on, by dotted name: file -> names."""
 
     @property
     def asks(self) -> bool:
-        """Return whether the stage asks a model: it then keeps its calls."""
+        """Whether the stage calls a model; its outputs then include its calls."""
         return any(out.endswith(CALLS) for out in self.outs)
 
     @property
     def artifact(self) -> str:
-        """The file of its rows, or its first output; nothing where it writes none."""
+        """The file with the stage's rows, or its first output; empty without outputs."""
         rows = (out for out in self.outs if out.endswith(".parquet") and out.count(".") == 1)
         return next(rows, self.outs[0] if self.outs else "")
 
@@ -51,15 +51,16 @@ class Node:
 
 
 def normalise(path: str) -> str:
-    """Write a path without `./`, `//` and a slash at its end, as it may stand in dvc.yaml and dvc.lock."""
+    """Return a path without `./`, `//` and a trailing slash, which dvc.yaml and dvc.lock may contain."""
     odd = path.startswith("./") or path.endswith("/") or "//" in path or "/./" in path
     return str(PurePosixPath(path)) if odd else path
 
 
 def split_command(command: str) -> tuple[str, str]:
-    """Read a stage's name and key from the command in its block; both are empty where it is not ours.
+    """Return a stage's name and key from its command; both are empty for other commands.
 
-    Raises BadInput for one that begins as ours do and is none: a shell must not see what a name brings along.
+    Raises BadInput for a malformed `benchloom stage` command, so that a crafted name is never passed to a
+    shell.
     """
     words = command.split()
     if words[:2] != ["benchloom", "stage"]:

@@ -14,23 +14,23 @@ HERE = Path(__file__).absolute().parents[2]
 
 
 def lead_child(environment: dict[str, str] | None = None) -> dict[str, str]:
-    """Give a child process this process's environment, and the same `flows` and `tasks`."""
+    """Return an environment in which a child process imports the same `flows` and `tasks`."""
     inherited = {**os.environ, **(environment or {})}
     paths = [str(HERE), inherited.get("PYTHONPATH", "")]
     return {**inherited, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
 
 
 def check_code(root: Path) -> None:
-    """Raise BadInput where a loaded module of `flows` or `tasks` is not of the project in `root`.
+    """Raise BadInput if a loaded module of `flows` or `tasks` is not from the project in `root`.
 
-    A folder that has no such code of its own, such as a trial's, records no hashes of it.
+    A folder without its own code, such as a trial's, records no hashes of code, and is not checked.
     """
     for package in PACKAGES:
         folder = root / package
         if not folder.is_dir():
             continue
         homes = (f"{folder}{os.sep}", f"{folder.resolve()}{os.sep}")
-        # A copy is made at once; amid a list of items another thread may import, and that is an error.
+        # Iterate over a copy: another thread may import a module meanwhile, which would raise an error.
         for name, module in sys.modules.copy().items():
             file = getattr(module, "__file__", None)
             if name.partition(".")[0] == package and file and not file.startswith(homes):

@@ -1,6 +1,6 @@
 """Store the outcome of each stage's last run, outside of the artifacts.
 
-One small JSON file a stage in `.benchloom/stages/`: `status` and `plan` read it, nothing else does.
+There is one small JSON file per stage in `.benchloom/stages/`; `status` and `plan` read it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ DONE: frozenset[State] = frozenset({"ran", "restored", "fresh"})
 
 @dataclass(frozen=True)
 class StageOutcome:
-    """The outcome of a stage, and its work so far.
+    """The outcome of a stage, and its work.
 
-    prompt_tokens, completion_tokens, usd: of all calls that its artifact stands on. paid_tokens,
-    paid_usd: of those that this run asked.
+    `prompt_tokens`, `completion_tokens` and `usd` cover all calls behind the artifact; `paid_tokens` and
+    `paid_usd` only the calls made in this run.
     """
 
     stage: str
@@ -43,12 +43,12 @@ class StageOutcome:
 
 
 def save_outcome(root: Path, outcome: StageOutcome) -> None:
-    """Keep an outcome for `status` and `plan`."""
+    """Store an outcome for `status` and `plan`."""
     write_text(_place(root, outcome.stage), json.dumps(asdict(outcome), indent=1, ensure_ascii=False))
 
 
 def load_outcome(root: Path, stage: str) -> StageOutcome | None:
-    """Read a stage's last outcome; None where there is none that can be read."""
+    """Read a stage's last outcome; None if there is none, or it cannot be read."""
     try:
         return StageOutcome(**json.loads(_place(root, stage).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -56,7 +56,7 @@ def load_outcome(root: Path, stage: str) -> StageOutcome | None:
 
 
 def find_last_time(root: Path, stage: str) -> float | None:
-    """Find when a stage's last outcome was kept, in seconds since 1970; None where there is none."""
+    """Return when a stage's last outcome was stored, in seconds since 1970; None if there is none."""
     try:
         return _place(root, stage).stat().st_mtime
     except OSError:
@@ -64,7 +64,7 @@ def find_last_time(root: Path, stage: str) -> float | None:
 
 
 def describe_outcome(outcome: StageOutcome) -> str:
-    """Write an outcome as one line for people."""
+    """Format an outcome as one line."""
     parts = []
     if outcome.rows_out is not None:
         parts.append(f"{outcome.rows_out} rows")

@@ -1,4 +1,4 @@
-"""How long the stages of a plan take: by their last runs, else by their models' speed."""
+"""Estimate how long the stages of a plan take, from their last runs or from their models' speed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from flows.run.speeds import Speeds
 from flows.run.weighing import Weight
 
 EMBEDDED_TOKENS_PER_S = (11.0, 53.0)
-"""Of the 1.5B model on two cores: writing at its slowest, reading at its quickest (docs/models.md)."""
+"""Speed of the 1.5B model on two cores: its slowest writing and its fastest reading (docs/models.md)."""
 
 
 class Pace:
-    """Tells how long stages of a project take."""
+    """Estimates how long stages of a project take."""
 
     def __init__(
         self, recorder: Recorder, params: Mapping[str, Any], session: Session, speeds: Speeds
@@ -28,12 +28,12 @@ class Pace:
         self._recorder, self._params, self._session, self._speeds = recorder, params, session, speeds
 
     def find_last(self, node: Node) -> Range | None:
-        """Find how long a stage takes that asks nothing: about as long as last time; None if it never ran."""
+        """Estimate the time of a stage without calls from its last run; None if it never ran."""
         last = self._load(node)
         return widen(last.seconds) if last is not None and last.state == "ran" else None
 
     def time(self, node: Node, weight: Weight) -> Range | None:
-        """Estimate how long a stage's calls take, in seconds; None where nothing tells."""
+        """Estimate the time of a stage's calls in seconds; return None if nothing is known about it."""
         if weight.calls.high == 0:
             return NOTHING
         if math.isinf(weight.calls.high):
@@ -46,14 +46,14 @@ class Pace:
         return self._time_models(node, weight) or self._time_few(weight, outcomes)
 
     def _time_models(self, node: Node, weight: Weight) -> Range | None:
-        """Estimate the time of calls by the speed of the models that the stage asks."""
+        """Estimate the time of calls from the speed of the models that the stage calls."""
         models = find_models(node, self._params, self._session.roles)
         embedded = bool(models) and all(map(self._session.is_embedded, models))
         speeds = [self._speeds.find(model) for model in models]
         known = [speed for speed in speeds if speed is not None]
         if known and (
             embedded or len(known) == len(speeds)
-        ):  # one that embeds texts takes no time to speak of
+        ):  # a model that embeds texts takes negligible time
             spans = []
             for speed in known:
                 if speed.prompt_per_s and speed.output_per_s:
@@ -80,7 +80,7 @@ class Pace:
 
 
 def stretch(span: Range, seconds: float) -> Range:
-    """Return how long so many calls or tokens take: a narrow range of them takes a range as narrow."""
+    """Return the range of seconds for a range of calls or tokens; a narrow range stays narrow."""
     low, high = span.low * seconds, span.high * seconds
     if low and high / low <= WIDEST**2:
         estimate = (low * high) ** 0.5

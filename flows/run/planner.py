@@ -1,9 +1,8 @@
-"""What a run would do and cost, found out without touching anything.
+"""Estimate what a run would do and cost, without changing anything.
 
-Where all of a stage's inputs are at hand, its function is run with an `ask` that only counts, and
-the calls it would make first are exact. Where they are not, there is a range from what was seen
-(`flows.run.foreseeing`). A stage that DVC's run cache knows with these inputs would not run, and what follows
-it is planned with the outputs it had.
+If all inputs of a stage exist, its function is run with an `ask` that only counts, so its first calls are
+exact. Otherwise the calls are estimated as a range from earlier calls (`flows.run.foreseeing`). A stage with
+these inputs in DVC's run cache would not run; downstream stages are planned with its cached outputs.
 """
 
 from __future__ import annotations
@@ -29,29 +28,29 @@ ASKED_AGAIN = "recorded calls are asked again"
 
 @dataclass(frozen=True)
 class StagePlan:
-    """What one stage would do. calls: new ones; recorded: calls that a ledger answers.
+    """The plan of one stage. calls: new calls. recorded: calls that a ledger answers.
 
-    restored: its outputs would come back from DVC's run cache, and it would not run.
+    `restored`: its outputs would be restored from DVC's run cache, so the stage would not run.
     """
 
     stage: str
     why: tuple[str, ...]
     exact_calls: int | None = None
-    """First attempts that no ledger answers; None where the inputs are not at hand."""
+    """Number of first attempts that no ledger answers; None if an input does not exist."""
     recorded: int = 0
     calls: Range = NOTHING
     tokens: Range = NOTHING
     usd: Range = NOTHING
     seconds: Range | None = None
-    """None where no earlier run tells how long a call takes."""
+    """None if no earlier run shows how long a call takes."""
     restored: bool = False
     unseen: tuple[str, ...] = ()
-    """Kinds of calls of which too few were seen for a narrow range: role and prompt."""
+    """Kinds of calls (role and prompt) with too few earlier calls for a narrow range."""
 
 
 @dataclass(frozen=True)
 class StaleStage:
-    """A stage that a run would run or restore. at_hand: whether all that it reads is there already."""
+    """A stage that a run would run or restore. at_hand: whether all of its inputs exist already."""
 
     node: Node
     why: tuple[str, ...]
@@ -62,13 +61,13 @@ class StaleStage:
 def find_stale(recorder: Recorder, names: Sequence[str], again: Collection[str] = ()) -> list[StaleStage]:
     """Find the stages that a run of `names` (in order, with their upstream) would run or restore.
 
-    again: those that run in any case, since they ask again.
+    `again`: stages that run in any case, since their calls are repeated.
     """
     found: dict[str, StaleStage] = {}
     for name in names:
         node = recorder.nodes[name]
         stale = [upstream for upstream in node.upstream if upstream in found]
-        known = name in recorder.graph.plain  # of others DVC says what they are, from what lies there now
+        known = name in recorder.graph.plain  # for other stages, DVC explains the state from existing files
         waiting = [upstream for upstream in stale if not (known and found[upstream].restored)]
         if waiting:
             why = tuple(f"after {upstream}" for upstream in waiting)
@@ -86,7 +85,7 @@ def find_stale(recorder: Recorder, names: Sequence[str], again: Collection[str] 
         outs = recorder.find_restorable(name) if name not in again else None
         if outs is not None:
             recorder.hashes.assumed |= outs
-        # Of what the run cache would bring back, the bytes are not at hand.
+        # The files that the run cache would restore do not exist yet.
         found[name] = StaleStage(node, why, restored=outs is not None, at_hand=not stale)
     return list(found.values())
 
@@ -98,7 +97,7 @@ def plan_stages(
     session: Session,
     speeds: Speeds | None = None,
 ) -> list[StagePlan]:
-    """Plan stages that a run would run or restore. speeds: of the models; by default of the ledger alone."""
+    """Plan stages that a run would run or restore. speeds: models' speeds, by default from the ledger."""
     planner = Planner(
         recorder, params, session, speeds or Speeds(session.dispatcher.ledger, session.identities)
     )
@@ -106,7 +105,7 @@ def plan_stages(
 
 
 class Planner:
-    """Plans stages in the order of the graph: what one asks and makes tells what follows it."""
+    """Plans stages in the order of the graph: the result of a stage is used for the stages downstream."""
 
     def __init__(
         self, recorder: Recorder, params: Mapping[str, Any], session: Session, speeds: Speeds
@@ -118,7 +117,7 @@ class Planner:
         self._pace = Pace(recorder, params, session, speeds)
 
     def plan(self, stage: StaleStage) -> StagePlan:
-        """Plan one stage; those that it stands on must have been planned before."""
+        """Plan one stage; its upstream stages must have been planned before."""
         node = stage.node
         if stage.restored:
             return StagePlan(node.name, stage.why, exact_calls=0, seconds=NOTHING, restored=True)

@@ -1,6 +1,6 @@
 """Choose the Prefect server for a run: PREFECT_API_URL if set, otherwise a server of the project.
 
-The project's own ends after ten idle minutes; where nights are deployed on it, it stays, on a fixed port.
+The project's server ends after ten idle minutes. If nights are deployed on it, it stays, on a fixed port.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from tasks.files import write_text
 
 SERVER = "prefect"
 AUTH_FILE = "prefect.secret"
+"""File with the credentials of the project's own server."""
 PORT_FILE = "prefect.port"
-"""Holds the port of the server that deployed nights need; is there for as long as they are deployed."""
+"""File with the port of the server for deployed nights; exists only while nights are deployed."""
 AUTH = "PREFECT_API_AUTH_STRING"
 SERVER_AUTH = "PREFECT_SERVER_API_AUTH_STRING"
 QUIET = {
@@ -41,21 +42,21 @@ QUIET = {
     "PREFECT_SERVER_CORS_ALLOWED_ORIGINS": "http://127.0.0.1",
     "DO_NOT_TRACK": "1",
 }
-"""Nothing is told to anybody outside, no page from elsewhere may ask, and the console is left to our own
-lines."""
+"""Settings of Prefect: no telemetry, no requests from other web pages, and no output on the console."""
 RETRIES = "PREFECT_CLIENT_MAX_RETRIES"
-"""A server of our own, on this machine, that does not answer is gone: five tries would take a minute each."""
+"""Setting for retries: a lost local server will not return, and five tries would take a minute per call."""
 
 
 @contextmanager
 def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False) -> Iterator[str | None]:
-    """Point this process at a Prefect server, starting the project's own if there is none.
+    """Make this process use a Prefect server, and start the project's own if there is none.
 
-    Gives its URL, or None, said in a line, where it does not come up: a run can do without. needed: what
-    cannot raises BenchloomError then. Must come before Prefect is imported: it reads its settings then.
+    Yields the server's URL, or None if the server does not start; a line says so, and a run continues without
+    Prefect. `needed`: raise BenchloomError instead. Call this before Prefect is imported, since Prefect reads
+    its settings on import.
     """
     folder = server_folder(root)
-    folder.mkdir(parents=True, exist_ok=True)  # Prefect warns where it cannot make its own in it
+    folder.mkdir(parents=True, exist_ok=True)  # Prefect warns if it cannot create its own folder in this one
     for name, value in describe_home(root).items():
         os.environ.setdefault(name, value)
     if url := find_foreign(root):
@@ -84,9 +85,9 @@ def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False)
 
 
 def check_foreign() -> None:
-    """Raise BenchloomError in one line unless a Prefect server of this release answers at PREFECT_API_URL.
+    """Raise BenchloomError unless a Prefect server of this release answers at PREFECT_API_URL.
 
-    It is asked once: what Prefect itself raises, after five tries, is a traceback for each.
+    The server is called only once: Prefect itself would raise a traceback after each of five tries.
     """
     os.environ.setdefault(RETRIES, "0")
     from prefect import __version__
@@ -97,7 +98,7 @@ def check_foreign() -> None:
         with get_client(sync_client=True) as client:
             if (problem := client.api_healthcheck()) is None:
                 found = str(client.api_version())
-    except Exception as error:  # noqa: BLE001 - whatever the server, or the way to it, may raise
+    except Exception as error:  # noqa: BLE001 - any error of the server or the network
         problem = error
     address = os.environ["PREFECT_API_URL"]
     if problem is not None:
@@ -112,7 +113,7 @@ def check_foreign() -> None:
 
 
 def find_foreign(root: Path) -> str | None:
-    """Find the URL, without `/api`, that PREFECT_API_URL names, if it is not the project's own server's."""
+    """Return the URL in PREFECT_API_URL without `/api`, unless that is the project's own server."""
     found = os.environ.get("PREFECT_API_URL", "").rstrip("/").removesuffix("/api")
     running = find_server(server_folder(root), SERVER)
     own = (running.url if running else None, describe_url(read_port(root)))
@@ -121,7 +122,7 @@ def find_foreign(root: Path) -> str | None:
 
 @contextmanager
 def stand_server(root: Path, port: int, say: Callable[[str], None]) -> Iterator[None]:
-    """Let the project's own server stay from now on, on a port; taken back where the block fails.
+    """Make the project's own server permanent, on a port; undone if the block fails.
 
     Raises BadInput if the port is not free.
     """
@@ -147,13 +148,13 @@ def stand_server(root: Path, port: int, say: Callable[[str], None]) -> Iterator[
 
 
 def end_standing(root: Path) -> None:
-    """End the server that was to stay; the next one ends when it is idle."""
+    """End the permanent server; the next server ends when it is idle."""
     stop_server(server_folder(root), SERVER)
     (server_folder(root) / PORT_FILE).unlink(missing_ok=True)
 
 
 def read_port(root: Path) -> int | None:
-    """Read on which port the project's own server stays; None where no nights are deployed on it."""
+    """Return the port of the project's permanent server; None if no nights are deployed on it."""
     file = server_folder(root) / PORT_FILE
     try:
         return int(file.read_text(encoding="utf-8"))
@@ -164,17 +165,17 @@ def read_port(root: Path) -> int | None:
 
 
 def describe_url(port: int | None) -> str | None:
-    """Name the project's own server on a port."""
+    """Return the URL of the project's own server on a port."""
     return f"http://127.0.0.1:{port}" if port else None
 
 
 def is_server_up(root: Path) -> bool:
-    """Return whether there is a server to show a run to, without starting one."""
+    """Return whether there is a server that can show a run, without starting one."""
     return bool(os.environ.get("PREFECT_API_URL")) or find_server(server_folder(root), SERVER) is not None
 
 
 def start_server(root: Path) -> Server:
-    """Find a project's own server, or start it. Raises BenchloomError if it does not come up."""
+    """Find the project's own server, or start it. Raises BenchloomError if it does not start."""
     port = read_port(root)
     return ensure_server(
         server_folder(root),
@@ -188,26 +189,27 @@ def start_server(root: Path) -> Server:
 
 
 def read_auth(root: Path) -> str:
-    """Read what the project's own server wants of whoever asks it, made when it is first needed.
+    """Return the credentials of the project's own server, which are created on first use.
 
-    Whoever may tell the server what to run runs it as this user, with the keys in the environment.
+    The server requires credentials because anyone who can give it work runs code as this user, with the keys
+    in the environment.
     """
     file = server_folder(root) / AUTH_FILE
     file.parent.mkdir(parents=True, exist_ok=True)
     if not file.exists():
-        with NamedTemporaryFile("w", dir=file.parent) as draft:  # readable by its owner alone
+        with NamedTemporaryFile("w", dir=file.parent) as draft:  # readable only by its owner
             draft.write(f"benchloom:{secrets.token_urlsafe(32)}")
             draft.flush()
-            with suppress(FileExistsError):  # another process was first
+            with suppress(FileExistsError):  # another process created it first
                 os.link(draft.name, file)
     return file.read_text(encoding="utf-8")
 
 
 def describe_home(root: Path) -> dict[str, str]:
-    """Give the environment of everything of Prefect's that a project runs."""
+    """Return the environment for all of Prefect's processes of a project."""
     return {"PREFECT_HOME": str(server_folder(root) / "prefect"), **QUIET}
 
 
 def server_folder(root: Path) -> Path:
-    """Name the folder for the state of a project's background servers."""
+    """Return the folder for the state of a project's background servers."""
     return root / ".benchloom" / "servers"

@@ -10,12 +10,12 @@ from flows.parameters import Parameters
 from flows.run.loading import load_function
 
 PREVIEW = "data/.preview"
-"""Where a preview's artifacts lie, and in its own `.benchloom` what its stages did."""
+"""The folder with a preview's artifacts; its subfolder `.benchloom` contains the stages' outcomes."""
 Shrink = Callable[[Mapping[str, Any], int], dict[str, Any]]
 
 
 def shrink_params(params: Mapping[str, Any], limit: int) -> Mapping[str, Any]:
-    """Return the parameters of a preview of `limit` items: the same, where no flow scales its own."""
+    """Return the parameters of a preview of `limit` items, scaled by the flows that define a scaling."""
     path, text = (params.path, params.text) if isinstance(params, Parameters) else (None, b"")
     for flow in list_flows():
         if flow.preview and flow.name in params:

@@ -1,4 +1,4 @@
-"""Says on stderr, every so often, how far a command is: its model calls, streams and other work."""
+"""Report at intervals on stderr how far a command is: its model calls, streams and other work."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from tasks.models.stream_board import BOARD
 from tasks.models.work_board import WORK, WorkProgress
 
 PAUSE_S, LOGGED_PAUSE_S = 5.0, 10.0
-"""At a terminal somebody waits; a log is read afterwards."""
+"""Seconds between reports: shorter at a terminal, where a user waits, than in a log."""
 LOGGED_LINES = 40
-"""The most lines at once where there is no terminal; at one it is its height."""
+"""Maximum lines per report without a terminal; at a terminal, its height is the limit."""
 ERASE = "\x1b[{}A\x1b[J"
-"""Go up so many lines, and clear from there."""
+"""Terminal code that moves the cursor up by some lines and clears the screen from there."""
 
 
 MOST_WORKS = 10
-"""Pieces of work that are shown at once."""
+"""Maximum number of tasks that are shown at once."""
 NAMED = 50
-"""Problems that are named one by one."""
+"""Maximum number of problems that are listed one by one."""
 
 
 def tell_first(about: str, lines: Sequence[str]) -> None:
-    """Write the first lines about something to stderr, and how many more there are."""
+    """Print the first lines about a subject to stderr, and the number of further lines."""
     for line in lines[:NAMED]:
         say_line(f"benchloom: {about}{line}")
     if len(lines) > NAMED:
@@ -38,7 +38,7 @@ def tell_first(about: str, lines: Sequence[str]) -> None:
 
 
 class Reporter:
-    """Says a line while calls are waited for, and one for each stream and each other piece of work."""
+    """Prints a line while calls are in flight, and a line for each stream and each other task."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Reporter:
         *,
         terminal: bool | None = None,
     ) -> None:
-        """terminal: whether a block of lines takes the place of the last one."""
+        """Start reporting. terminal: whether each block of lines replaces the previous block."""
         self._look, self._say = look, say
         self._terminal = sys.stderr.isatty() if terminal is None else terminal
         self._pause_s = pause_s or (PAUSE_S if self._terminal else LOGGED_PAUSE_S)
@@ -58,7 +58,7 @@ class Reporter:
         self._thread.start()
 
     def stop(self) -> None:
-        """Say no more."""
+        """Stop reporting."""
         self._stopping.set()
         self._thread.join()
 
@@ -69,7 +69,8 @@ class Reporter:
             lines = [progress.describe()] if progress.waiting else []
             most = size.lines - 2 if self._terminal else LOGGED_LINES
             lines += BOARD.describe(most - len(lines))
-            # Most stages take less than a second: without the limit each tick would name those just begun.
+            # Most stages take less than a second. Without a minimum time, each report would list stages that
+            # have just begun.
             room, least_s = min(MOST_WORKS, most - len(lines)), self._pause_s / 2
             lines += WORK.describe(room, alone=not lines, least_s=least_s)
             if lines:
@@ -86,7 +87,7 @@ IDLE = Progress(0, 0, 0, 0.0, 0.0, 0)
 
 @dataclass
 class SharedReporter:
-    """The reporter of this process: started by the first that wants one, stopped by the last."""
+    """The reporter of this process: started by the first user, and stopped by the last one."""
 
     looks: list[Callable[[], Progress]] = field(default_factory=list)
     users: int = 0
@@ -94,7 +95,7 @@ class SharedReporter:
     mutex: threading.Lock = field(default_factory=threading.Lock)
 
     def look(self) -> Progress:
-        """Read the calls of the session that was opened last; idle without one."""
+        """Return the progress of the session that was opened last; idle without a session."""
         looks = list(self.looks)
         return looks[-1]() if looks else IDLE
 
@@ -104,9 +105,9 @@ SHARED = SharedReporter()
 
 @contextmanager
 def report_progress(look: Callable[[], Progress] | None = None) -> Iterator[None]:
-    """Report how far this process is until the block ends. look: reads the calls of a session.
+    """Report the progress of this process until the block ends. look: reads the calls of a session.
 
-    BENCHLOOM_PROGRESS=off in the environment turns the lines off.
+    BENCHLOOM_PROGRESS=off in the environment disables the reports.
     """
     if os.environ.get("BENCHLOOM_PROGRESS") == "off":
         yield
@@ -131,6 +132,6 @@ def report_progress(look: Callable[[], Progress] | None = None) -> Iterator[None
 
 @contextmanager
 def follow_command(name: str) -> Iterator[None]:
-    """Report how far a command is; how long it has taken, where nothing else is known of it."""
+    """Report the progress of a command; if nothing else is known, how long it has taken."""
     with report_progress(), WORK.follow(WorkProgress(f"benchloom {name}", quiet=True)):
         yield

@@ -22,22 +22,23 @@ from flows.run.runner import STOPPING, Run, run_plain, schedule
 from tasks.errors import ModelFailed, ModelRefused
 
 RETRY_DELAY_S = 30.0
+"""Seconds before a stage with failed model calls is retried."""
 STATE_NAMES = {"fresh": "Cached", "restored": "Restored", "ran": "Completed"}
 
 
 def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
-    """Bring stages up to date under Prefect. Outcomes and errors are left in `run`.
+    """Bring stages up to date under Prefect. Outcomes and errors are stored in `run`.
 
-    Where Prefect's server is lost on the way, the run goes on without it.
+    If Prefect's server is lost, the run continues without it.
     """
     runner: Any = ThreadPoolTaskRunner(max_workers=workers)
     pages = Pages(run)
-    # A line that cannot be sent to a lost server is said once by us, not each time by its handlers.
+    # If the server is lost, Benchloom reports it once; Prefect's log handlers would report each line.
     logging.raiseExceptions = False
 
     @flow(name=title, task_runner=runner, persist_result=False, validate_parameters=False)
     def reproduce(stages: list[str]) -> State[Any]:
-        run.listen()  # Prefect has put a SIGTERM handler of its own before ours, which no stage hears of
+        run.listen()  # Prefect has replaced our SIGTERM handler
         futures: dict[str, Any] = {}
 
         def submit(name: str, ended: Callable[[str], None]) -> None:
@@ -45,7 +46,8 @@ def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
             futures[name] = make_task(run, name, pages).submit(wait_for=waits)
             futures[name].add_done_callback(lambda _: ended(name))
 
-        # A task that waits for another would hold one of Prefect's threads meanwhile.
+        # Submit a task only when its upstream tasks are done: a waiting task would occupy one of Prefect's
+        # threads.
         schedule(run, stages, workers, submit)
         failed = sorted(run.errors)
         if failed:
@@ -56,15 +58,16 @@ def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
         reproduce(list(names), return_state=True)
     except KeyboardInterrupt:
         run.say(STOPPING)
-    except Exception as error:  # noqa: BLE001 - what a stage raised is in run.errors: this is Prefect's own
+    except Exception as error:  # noqa: BLE001 - Prefect's own error: errors of stages are in run.errors
         pages.lose(error)
     bring_up_lost(run, names, workers)
 
 
 def bring_up_lost(run: Run, names: Sequence[str], workers: int) -> None:
-    """Bring up plainly what no task of Prefect's came to; what stands on a failed stage is skipped.
+    """Run without Prefect the stages that no Prefect task started, except below a failed stage.
 
-    A task whose server does not answer in time ends before its stage has begun, and no error of ours says so.
+    If Prefect's server does not answer in time, a task ends before its stage begins, without an error of
+    Benchloom.
     """
     if run.stopping.is_set():
         return
@@ -80,13 +83,13 @@ def bring_up_lost(run: Run, names: Sequence[str], workers: int) -> None:
 
 @dataclass
 class Pages:
-    """Artifacts of stages on Prefect's server besides their states: a line and a table each."""
+    """Artifacts of stages on Prefect's server in addition to their states: a log line and a table."""
 
     run: Run
     lost: bool = False
 
     def report(self, outcome: StageOutcome) -> None:
-        """Leave a stage's line and table. A stage that is recorded does not fail for want of them."""
+        """Send a stage's log line and table to Prefect. An error here does not fail the stage."""
         if self.lost:
             return
         node = self.run.recorder.nodes[outcome.stage]
@@ -97,11 +100,11 @@ class Pages:
                 key=artifact_key(outcome.stage),
                 description=f"What `{outcome.stage}` did, and its parameters",
             )
-        except Exception as error:  # noqa: BLE001 - whatever the server or the way to it may raise
+        except Exception as error:  # noqa: BLE001 - any error of the server or the network
             self.lose(error)
 
     def lose(self, error: Exception) -> None:
-        """Say once that the server is lost, and ask it nothing more."""
+        """Report once that the server is lost, and send nothing further."""
         if not self.lost:
             self.lost = True
             self.run.say(
@@ -118,7 +121,7 @@ def make_task(run: Run, name: str, pages: Pages) -> Any:
         name=name,
         task_run_name=name,
         tags={"model"} if asks else set(),
-        # What the endpoint had said before it failed is in the ledger, and is not paid for again.
+        # Replies received before the endpoint failed are in the ledger and are not paid for again.
         retries=1 if asks else 0,
         retry_delay_seconds=RETRY_DELAY_S,
         retry_condition_fn=lambda _task, _run, state: may_be_answered(run, state),
@@ -139,9 +142,9 @@ def make_task(run: Run, name: str, pages: Pages) -> Any:
 
 
 def may_be_answered(run: Run, state: State[Any]) -> bool:
-    """Return whether a stage failed for want of a model's reply that another try may bring.
+    """Return whether a stage failed for lack of a model's reply that a retry may get.
 
-    It may not where the endpoint is still down: its deadline has been waited for. Nor where it refuses all.
+    A retry does not help if the endpoint is still down after its deadline, or if it refuses all requests.
     """
     error = state.result(raise_on_failure=False)
     failed = isinstance(error, ModelFailed) and not isinstance(error, ModelRefused)
@@ -149,12 +152,12 @@ def may_be_answered(run: Run, state: State[Any]) -> bool:
 
 
 def artifact_key(name: str) -> str:
-    """Turn a stage's name into an artifact key: lower case, digits and dashes."""
+    """Convert a stage's name to a key of a Prefect artifact: lower case, digits and dashes."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 def tabulate(outcome: StageOutcome, settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Lay an outcome out as the table that Prefect's UI shows. settings: the stage's parameters, dotted."""
+    """Convert an outcome to rows of a table for Prefect's UI. settings: parameters by dotted name."""
     rows = [
         ("rows in", outcome.rows_in),
         ("rows out", outcome.rows_out),

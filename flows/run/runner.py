@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from tasks.models.recorded_model import RecordedModel
 
 STOP_POLL_S = 0.2
+"""Seconds between two checks whether the run was stopped."""
 COMMAND_PATIENCE_S = 10.0
 """Seconds that a stopped command has to end after SIGTERM, before SIGKILL."""
 STOPPING = "stopping: what has finished is kept, calls in flight are recorded; Ctrl-C again ends at once"
@@ -56,8 +57,8 @@ class RunHooks(Protocol):
 class Run:
     """The state that the stages of a run share.
 
-    open_session: opens the models' session when the first stage needs it, so that a run with
-    nothing to do imports none of it. computing: for the stages that ask no model; without it these run
+    `open_session`: opens the models' session when the first stage needs it, so that a run without stale
+    stages does not import the model code. `computing`: runs the stages that call no model; if None, they run
     in this process, too.
     """
 
@@ -67,7 +68,7 @@ class Run:
     open_session: Callable[[], Session]
     replay: bool = False
     again: frozenset[str] = frozenset()
-    """The stages that run whether they are stale or not, and ask what is recorded again."""
+    """Stages that run even if they are fresh, and repeat their recorded calls."""
     say: Callable[[str], None] = say_line
     stopping: threading.Event = field(default_factory=threading.Event)
     outcomes: dict[str, StageOutcome] = field(default_factory=dict)
@@ -77,13 +78,13 @@ class Run:
     computing: Computing | None = None
     hooks: RunHooks | None = None
     asks: dict[str, RecordedModel] = field(default_factory=dict)
-    """By stage, of those that were begun."""
+    """Stage -> its `ask`, for stages that have begun."""
     count_to_come: CountToCome | None = None
     require_needs: Callable[[], None] | None = None
-    """Holds, before the first call that is paid for, that nothing is missing which later stages need."""
+    """Checks, before the first paid call, that later stages lack nothing that they need."""
 
     def listen(self) -> None:
-        """Take Ctrl-C and SIGTERM as the wish to stop. Must be called in the main thread."""
+        """Stop the run on Ctrl-C and SIGTERM. Must be called in the main thread."""
 
         def stop(number: int, frame: object) -> None:
             self.stopping.set()
@@ -93,7 +94,7 @@ class Run:
             signal.signal(number, stop)
 
     def bring_up(self, name: str) -> StageOutcome:
-        """Bring one stage up to date; its upstream stages must be. Raises what the stage raises."""
+        """Bring one stage up to date, after its upstream stages. Errors of the stage are raised."""
         started = time.monotonic()
         node = self.recorder.nodes[name]
         try:
@@ -106,7 +107,7 @@ class Run:
             self.keep(StageOutcome(name, state, error=describe_error(error), seconds=seconds))
             raise
         with self.mutex:
-            self.errors.pop(name, None)  # of a try before this one
+            self.errors.pop(name, None)  # an error of an earlier try
         self.keep(outcome)
         return outcome
 
@@ -156,7 +157,7 @@ class Run:
         return {**describe_work(node, work), **counts}, bound.ask
 
     def _execute_command(self, node: Node) -> dict[str, Any]:
-        """Run a stage that is not ours the way DVC does: its command in a shell."""
+        """Run a stage that is not Benchloom's as DVC does: its command in a shell."""
         with subprocess.Popen(  # noqa: S602 - the user's own dvc.yaml
             node.command, shell=True, cwd=self.root / node.folder, start_new_session=True
         ) as process:
@@ -171,7 +172,7 @@ class Run:
         return {"stage": node.name, "state": "ran"}
 
     def make_ask(self, stage: str, prompts: Path, epoch: str) -> Any:
-        """Make the object that a stage asks models through."""
+        """Make the object by which a stage calls models."""
         with self.mutex:
             if self.session is None:
                 self.session = self.open_session()
@@ -182,14 +183,14 @@ class Run:
         return self.session.make_ask(stage, prompts, epoch)
 
     def make_noted_ask(self, stage: str, prompts: Path, epoch: str) -> Any:
-        """Make it for a stage whose result is recorded: until then, its calls are noted as its own."""
+        """Make the `ask` of a recorded stage: until it is recorded, its calls are stored as unfinished."""
         ask = self.make_ask(stage, prompts, epoch)
         ask.note_unfinished(str(self.root))
         self.asks[stage] = ask
         return ask
 
     def run_coroutine(self, work: Coroutine[Any, Any, Any]) -> Any:
-        """Run a stage's coroutine; it is cancelled when the run is stopped. Raises Interrupted then."""
+        """Run a stage's coroutine; if the run is stopped, cancel it and raise Interrupted."""
         try:
             return asyncio.run(end_when(work, self.stopping))
         except asyncio.CancelledError as error:
@@ -198,7 +199,7 @@ class Run:
             raise
 
     def finish(self) -> None:
-        """Write dvc.lock and close what was opened, however the run ended."""
+        """Write dvc.lock and close all open resources, however the run ended."""
         try:
             self.recorder.flush()
         finally:
@@ -208,7 +209,7 @@ class Run:
                 self.computing.close()
 
     def keep(self, outcome: StageOutcome) -> None:
-        """Keep what a stage came to, and say it."""
+        """Store and print the outcome of a stage."""
         with self.mutex:
             self.outcomes[outcome.stage] = outcome
         if outcome.state == "fresh":
@@ -223,7 +224,7 @@ class Run:
 
 
 def require_same_params(root: Path, params: Mapping[str, Any], node: Node) -> None:
-    """Check that params.yaml still says what a stage is about to run with. Raises ChangedWhileRunning."""
+    """Raise ChangedWhileRunning if params.yaml no longer has the values that a stage runs with."""
     if not node.stage or not node.params:
         return
     if isinstance(params, Parameters) and params.path == root / "params.yaml" and params.is_current():
@@ -235,7 +236,7 @@ def require_same_params(root: Path, params: Mapping[str, Any], node: Node) -> No
 
 
 async def end_when(work: Coroutine[Any, Any, Any], stopping: threading.Event) -> Any:
-    """Await a coroutine, or cancel it once `stopping` is set. Raises CancelledError then."""
+    """Await a coroutine, or cancel it once `stopping` is set and raise CancelledError."""
     task = asyncio.ensure_future(work)
     while not task.done():
         await asyncio.wait([task], timeout=STOP_POLL_S)
@@ -245,7 +246,7 @@ async def end_when(work: Coroutine[Any, Any, Any], stopping: threading.Event) ->
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a command with all that it started: asked first, then killed."""
+    """End a command and all of its child processes: by SIGTERM, then by SIGKILL."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
@@ -255,13 +256,13 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 
 
 def describe_work(node: Node, work: Work) -> dict[str, Any]:
-    """Put what a stage did into the fields of its outcome."""
+    """Convert the counts of a stage's work to the fields of its outcome."""
     counts = {"rows_in": work.rows_in, "rows_out": work.rows_out, "dropped": work.dropped}
     return {"stage": node.name, "state": "ran", **counts}
 
 
 def count_calls(ask: RecordedModel) -> dict[str, Any]:
-    """Sum up what a stage asked, for its outcome."""
+    """Return the totals of a stage's calls, as fields of its outcome."""
     usage = ask.usage()
     return {
         "calls": usage.live_calls + usage.ledger_calls,
@@ -277,7 +278,7 @@ def count_calls(ask: RecordedModel) -> dict[str, Any]:
 def run_plain(run: Run, names: Sequence[str], workers: int) -> None:
     """Bring stages up to date without Prefect; see `schedule`.
 
-    A failed stage stops what depends on it and nothing else. Outcomes and errors are left in `run`.
+    A failed stage stops only the stages downstream. Outcomes and errors are stored in `run`.
     """
     with ThreadPoolExecutor(max_workers=workers) as pool:
 
@@ -297,9 +298,9 @@ def run_plain(run: Run, names: Sequence[str], workers: int) -> None:
 def schedule(
     run: Run, names: Sequence[str], workers: int, submit: Callable[[str, Callable[[str], None]], None]
 ) -> None:
-    """Have stages brought up in the order of names, each after what it stands on, so many at once.
+    """Submit stages in the order of names, each after its upstream stages, at most `workers` at once.
 
-    submit: takes a stage, and what is to be called with its name once it has ended, in whatever thread.
+    `submit`: receives a stage, and a function to call with the stage's name once it has ended, in any thread.
     """
     place = {name: number for number, name in enumerate(names)}
     sorter: TopologicalSorter[str] = TopologicalSorter(
@@ -320,7 +321,7 @@ def schedule(
 
 
 def find_blocker(run: Run, name: str) -> str | None:
-    """Name an upstream stage that failed or was skipped in this run."""
+    """Return an upstream stage that failed or was skipped in this run; None if there is none."""
     for upstream in run.recorder.nodes[name].upstream:
         outcome = run.outcomes.get(upstream)
         if outcome is not None and outcome.state in ("failed", "skipped"):

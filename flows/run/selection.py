@@ -1,4 +1,4 @@
-"""Resolve the targets of a command to stages, with the stages on which they depend."""
+"""Resolve the targets of a command to stages, and add the stages on which they depend."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from flows.run.outcomes import load_outcome
 from tasks.errors import BadInput
 
 NAMED = 12
-"""Names of a kind that a refusal lists."""
+"""Maximum names per kind that an error message lists."""
 
 
 def order_nodes(nodes: Mapping[str, Node]) -> list[str]:
-    """Sort stages so that each stands after what it depends on, first those that the longest chain waits for.
+    """Sort stages after their upstream stages; stages with the longest chain downstream come first.
 
-    Ties are by name.
+    Ties are sorted by name.
     """
     sorter = TopologicalSorter({name: nodes[name].upstream for name in nodes})
     below = dict.fromkeys(nodes, 0)
@@ -31,7 +31,7 @@ def order_nodes(nodes: Mapping[str, Node]) -> list[str]:
 
 
 def select_nodes(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]:
-    """Find the stages that targets name (see `select_matches`), and their upstream stages, in order."""
+    """Return the stages that targets name (see `select_matches`), and their upstream stages, in order."""
     chosen = set(select_matches(nodes, targets))
     todo = list(chosen)
     while todo:
@@ -43,17 +43,18 @@ def select_nodes(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]
 
 
 def select_failed(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -> list[str]:
-    """Keep of `names` the stages whose last run failed or was stopped, and what these stand on."""
+    """Return the stages of `names` whose last run failed or was stopped, with their upstream stages."""
     last = {name: load_outcome(root, name) for name in names}
     failed = [name for name, outcome in last.items() if outcome and outcome.state in ("failed", "skipped")]
     return select_nodes(nodes, failed) if failed else []
 
 
 def select_matches(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]:
-    """Find the stages that targets name, in order; no target means everything.
+    """Return the stages that targets name, in order; without targets, all stages.
 
     A target is a flow (`grammar`), a stage (`grammar.fill_in`), one of its runs (`grammar-fill-in@films`), an
-    entry of params.yaml (`films`, `databases.films`), or an artifact's path. Raises BadInput on all else.
+    entry of params.yaml (`films`, `databases.films`), or an artifact's path. Raises BadInput for anything
+    else.
     """
     chosen: set[str] = set()
     for target in targets:
@@ -65,9 +66,10 @@ def select_matches(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[st
 
 
 def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Sequence[str]) -> frozenset[str]:
-    """Find the stages that are to ask again, of those that a run brings up. Raises BadInput for others.
+    """Return the stages of a run that repeat their calls. Raises BadInput for stages outside the run.
 
-    names: of the run's stages. targets: as `select_matches` takes them; stages that ask no model are left.
+    `names`: the run's stages. `targets`: see `select_matches`; stages that call no model are ignored if the
+    target includes others.
     """
     found: set[str] = set()
     for target in targets:
@@ -81,7 +83,7 @@ def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Seque
 
 
 def explain_nothing() -> str:
-    """Say what a project lacks in which there is nothing to run."""
+    """Explain what a project without stages lacks."""
     sections = ", ".join(scope.over for flow in list_flows() for scope in flow.list_scopes() if scope.over)
     return f"params.yaml has nothing to run: fill in one of {sections}"
 
@@ -115,7 +117,7 @@ def _matches(node: Node, target: str) -> bool:
 
 
 def _suggest(nodes: Mapping[str, Node], target: str, entries: Sequence[str]) -> str:
-    """Name what is most alike, and what there is: the flows, and as many of the others as a reader reads."""
+    """Return a hint with the most similar name and the known names; long lists are truncated."""
     flows = [flow.name for flow in list_flows()]
     stages = sorted({node.name.partition("@")[0] for node in nodes.values()})
     names = [*flows, *entries, *(entry.partition(".")[2] for entry in entries), *stages, *nodes]
@@ -127,6 +129,6 @@ def _suggest(nodes: Mapping[str, Node], target: str, entries: Sequence[str]) -> 
 
 
 def _cut(names: Sequence[str]) -> str:
-    """Join the first names, and count the others."""
+    """Join the first 12 names, and append the number of further names."""
     rest = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,7 +1,7 @@
 """Manage background servers: start once, reuse in later runs, stop when idle.
 
-A server is started under a supervisor (`python -m flows.run.servers STATE_FILE IDLE_S -- COMMAND`) that
-ends it after it has been idle. Users of a server touch its state file; runs keep touching it.
+A server is started under a supervisor (`python -m flows.run.servers STATE_FILE IDLE_S -- COMMAND`) that ends
+the server after it has been idle. Users of a server touch its state file; runs touch it repeatedly.
 """
 
 from __future__ import annotations
@@ -29,15 +29,18 @@ from tasks.files import write_text
 from tasks.processes import is_running, list_words, read_start
 
 IDLE_S = 600.0
+"""Seconds without use after which a server ends."""
 START_PATIENCE_S = 120.0
+"""Seconds to wait for a started server to answer."""
 POLL_S = 2.0
+"""Seconds between two checks by a supervisor."""
 MODULE = "flows.run.servers"
-"""This module, by which a supervisor's command line is known; its state file is the next word."""
+"""This module's name, which identifies a supervisor's command line; the next word is its state file."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """A running background server. `started` tells its process from a later one with the same id."""
+    """A running background server. started: distinguishes its process from a later one with the same id."""
 
     name: str
     url: str
@@ -45,12 +48,12 @@ class Server:
     started: float
 
     def is_alive(self) -> bool:
-        """Return whether the process is still the one that was started."""
+        """Return whether the started process still runs."""
         return is_running(self.pid, self.started)
 
 
 def find_server(folder: Path, name: str) -> Server | None:
-    """Find a server by its state file; None where it no longer runs, or is another project's."""
+    """Find a server by its state file; None if it no longer runs, or belongs to another project."""
     state_file = _state_file(folder, name)
     try:
         server = Server(**json.loads(state_file.read_text(encoding="utf-8")))
@@ -60,9 +63,9 @@ def find_server(folder: Path, name: str) -> Server | None:
 
 
 def _is_own(server: Server, state_file: Path) -> bool:
-    """Return whether a server was started for this state file, and not for the one that this is a copy of.
+    """Return whether a server was started for this state file, not for the original of a copied file.
 
-    Where that one is gone, the folder was moved, and its servers with it.
+    If the original no longer exists, the folder was moved, and the server belongs to it.
     """
     words = list_words(server.pid)
     began_with = Path(words[words.index(MODULE) + 1]) if MODULE in words[:-1] else state_file
@@ -80,11 +83,12 @@ def ensure_server(
 ) -> Server:
     """Find a server or start it, and wait until it answers at `path`.
 
-    command: `{port}` in it becomes `port`, or a free one. Several processes may ask at once: one starts it.
-    Raises BadInput if the port is taken, BenchloomError where the server does not come up.
+    `command`: `{port}` is replaced by `port`, or by a free port. If several processes call this at once, one
+    of them starts the server. Raises BadInput if the port is not free, and BenchloomError if the server does
+    not start.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    import portalocker  # it brings the client of Redis along, which takes half a second to import
+    import portalocker  # imported here because it imports a Redis client, which takes half a second
 
     try:
         with portalocker.Lock(folder / f"{name}.lock", timeout=START_PATIENCE_S):
@@ -101,14 +105,14 @@ def ensure_server(
 
 
 def touch_server(folder: Path, name: str) -> None:
-    """Say that a server is in use."""
+    """Mark a server as in use."""
     with suppress(FileNotFoundError):
         os.utime(_state_file(folder, name))
 
 
 @contextmanager
 def keep_server(folder: Path, name: str) -> Iterator[None]:
-    """Keep a server from being idle for as long as the block runs."""
+    """Prevent a server from becoming idle while the block runs."""
     done = threading.Event()
 
     def touch() -> None:
@@ -130,7 +134,7 @@ def stop_servers(folder: Path) -> list[str]:
 
 
 def stop_server(folder: Path, name: str) -> bool:
-    """End a background server; tells whether it was running."""
+    """End a background server; return whether it was running."""
     server = find_server(folder, name)
     if server is not None:
         _end_process(psutil.Process(server.pid))
@@ -177,11 +181,11 @@ def _start_server(
 
 
 def require_free_port(port: int) -> None:
-    """Check that nothing listens on a port of this machine. Raises BadInput that names what does."""
+    """Check that a port of this machine is free. Raises BadInput that names the process listening there."""
     with socket.socket() as probe:
         probe.setsockopt(
             socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-        )  # a server that has just ended left it free
+        )  # allow a port that a server has just released
         try:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
@@ -193,7 +197,7 @@ def require_free_port(port: int) -> None:
 
 
 def _describe_listener(port: int) -> str:
-    """Name the process that listens on a port; nothing where it is another account's."""
+    """Describe the process that listens on a port; empty if it belongs to another account."""
     with suppress(psutil.Error):
         for connection in psutil.net_connections("tcp"):
             listens = connection.status == psutil.CONN_LISTEN and connection.laddr[1:] == (port,)
@@ -224,7 +228,7 @@ def _wait_until_ready(server: Server, path: str, log: Path) -> None:
 
 
 def _end_process(process: psutil.Process) -> None:
-    """End a process and its children: asked first, then killed."""
+    """End a process and its children: by SIGTERM, and after 10 s by SIGKILL."""
     with suppress(psutil.NoSuchProcess):
         family = [*process.children(recursive=True), process]
         for process in family:
@@ -237,7 +241,7 @@ def _end_process(process: psutil.Process) -> None:
 
 
 def supervise(state_file: Path, idle_s: float, command: Sequence[str]) -> int:
-    """Run a server as a child; end it once its state file has not been touched for `idle_s` seconds."""
+    """Run a server as a child; end it if its state file has not been touched for `idle_s` seconds."""
     child = subprocess.Popen(list(command))  # noqa: S603 - our own command line
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     begun = time.time()

@@ -23,11 +23,11 @@ from tasks.models.sending.progress import Progress
 from tasks.models.settings import BudgetLimits, Endpoint
 
 CountToCome = Callable[[int], int | None]
-"""Calls that wait -> calls of the whole run that are not begun; None where that is not known."""
+"""Calls in flight -> calls of the whole run that have not begun; None if unknown."""
 
 
 class Session:
-    """Hands every stage its `ask`; the ledger, the endpoints' queues and the budget are one for all."""
+    """Provides the `ask` of every stage; ledger, endpoints' queues and budget are shared."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Session:
         identities: Mapping[str, str],
         endpoints: Mapping[str, Endpoint],
     ) -> None:
-        """identities: of the embedded models."""
+        """Set up the session. identities: embedded model -> its identity."""
         self.dispatcher, self.roles, self.identities = dispatcher, roles, identities
         self._all_identities, self._earlier = dict(identities), {}
         for name, endpoint in endpoints.items():
@@ -54,26 +54,26 @@ class Session:
         return RecordedModel(self._builder(stage, prompts, epoch), self.dispatcher)
 
     def make_plan(self, stage: str, prompts: Path, epoch: str) -> PlanningModel:
-        """Make the `ask` of a stage that is only planned: it counts, and asks nobody."""
+        """Make the `ask` of a stage that is only planned: it counts calls without making them."""
         return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher)
 
     def make_blind_plan(self, stage: str, prompts: Path, epoch: str) -> PlanningModel:
-        """Make an `ask` that counts as if nothing were recorded."""
+        """Make an `ask` that counts calls as if no calls were recorded."""
         return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher, blind=True)
 
     def read_progress(self) -> Progress:
-        """Read how far the run's calls are, and what is to come of them."""
+        """Return the progress of the run's calls, with an estimate of further calls."""
         progress = self.dispatcher.read_progress()
         return (
             replace(progress, to_come=self.count_to_come(progress.waiting)) if progress.waiting else progress
         )
 
     def is_embedded(self, model: str) -> bool:
-        """Return whether a model is one of this machine's own."""
+        """Return whether a model is embedded, that is, runs on this machine."""
         return model in self.identities
 
     def close(self) -> None:
-        """Let calls in flight be recorded, say what endpoints did not take, and close the ledger."""
+        """Wait until calls in flight are recorded, print notes on the endpoints, and close the ledger."""
         self.dispatcher.close()
         for note in self.dispatcher.list_notes():
             say_line(f"benchloom: {note}")
@@ -97,7 +97,7 @@ def open_session(
 ) -> Session:
     """Open the models of a run from params.yaml. Raises BadInput that names the parameter.
 
-    again: the names of the stages that ask what is recorded again.
+    `again`: names of the stages that repeat their recorded calls.
     """
     run, models = read_models(params)
     limits = {"usd": budget_usd, "tokens": budget_tokens}

@@ -1,4 +1,4 @@
-"""Tries how fast an embedded model is on this machine: one call that mostly reads, one that mostly writes."""
+"""Measure an embedded model's speed on this machine: a call that mostly reads, and one that mostly writes."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ from tasks.lines import say_line
 from tasks.models.settings import EmbeddedModel, Endpoint
 
 READ_WORDS, WRITTEN_TOKENS = 100, 24
+"""Words in the prompt of the call that mostly reads, and output tokens of the call that mostly writes."""
 PATIENCE_S = 120.0
+"""Timeout of a call in seconds."""
 WORD = "harbour "
 
 
 class SpeedTrial:
-    """Tries embedded models of a project whose files are here; others it leaves alone."""
+    """Measures embedded models of a project whose files are present; skips other models."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         run, self._models = read_models(params)
         self._endpoints, self._idle_s = run.endpoints, run.idle_s
 
     def can_try(self, name: str) -> bool:
-        """Tell whether a model is a language model that this machine can run right now."""
+        """Return whether a model is a language model that this machine can run now."""
         model, endpoint = self._models.get(name), self._endpoints.get(name)
         return model is not None and is_here(model, endpoint)
 
     def measure(self, name: str) -> Speed | None:
-        """Measure a model's speed, in some seconds; None where it cannot be tried."""
+        """Measure a model's speed, which takes some seconds; None if the model cannot be measured."""
         if not self.can_try(name):
             return None
         from tasks.models.serving.embedded import ensure_server
@@ -42,7 +44,7 @@ class SpeedTrial:
         say_line(f"benchloom: measuring how fast {name} is on this machine, once; this takes some seconds")
         try:
             url = ensure_server(name, self._models[name], self._idle_s)
-            ask(url, name, 1, 1)  # the first call pays for what the server puts off
+            ask(url, name, 1, 1)  # the first call includes the server's deferred start-up work
             reading = ask(url, name, READ_WORDS, 1)
             writing = ask(url, name, 1, WRITTEN_TOKENS)
         except (BenchloomError, OSError, ValueError, KeyError) as error:
@@ -52,7 +54,7 @@ class SpeedTrial:
 
 
 def is_here(model: EmbeddedModel, endpoint: Endpoint | None) -> bool:
-    """Tell whether a model's files and library are here, and no other address serves it."""
+    """Return whether a model's files and library are present, and no other endpoint serves the model."""
     from tasks.models.serving.embedded import LIBRARIES
     from tasks.models.serving.fetching import has_files
 
@@ -62,8 +64,11 @@ def is_here(model: EmbeddedModel, endpoint: Endpoint | None) -> bool:
 
 
 def ask(url: str, name: str, words: int, max_tokens: int) -> tuple[float, int, int]:
-    """Ask once; return seconds, prompt tokens and completion tokens. Raises OSError, ValueError, KeyError."""
-    # Another beginning each time: a server keeps what it has read.
+    """Make a call; return seconds, prompt tokens and completion tokens.
+
+    Raises OSError, ValueError or KeyError if the server fails.
+    """
+    # Begin each prompt differently, since a server caches prompts that it has read.
     text = f"{words} {max_tokens}: " + WORD * words + "Write about the sea."
     message = {"role": "user", "content": text}
     body = {"model": name, "messages": [message], "max_tokens": max_tokens, "temperature": 0}
@@ -82,7 +87,7 @@ def ask(url: str, name: str, words: int, max_tokens: int) -> tuple[float, int, i
 
 
 def solve(reading: tuple[float, int, int], writing: tuple[float, int, int]) -> Speed | None:
-    """Solve two calls for the two rates: seconds = prompt / p + output / o; None where they do not tell."""
+    """Solve two calls for the two rates (seconds = prompt / p + output / o); None if not solvable."""
     (first_s, prompt, output), (second_s, other_prompt, other_output) = reading, writing
     determinant = prompt * other_output - other_prompt * output
     per_prompt = (first_s * other_output - second_s * output) / determinant if determinant else 0.0

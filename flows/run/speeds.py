@@ -1,4 +1,4 @@
-"""How fast models answer on this machine: by the live ledger's calls, an embedded one also by a try."""
+"""Determine how fast models answer on this machine: from the ledger, or for embedded models by a trial."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from tasks.models.recording.ledger import Ledger
 
 RECENT = 200
-"""So many of a model's last calls tell how fast it is."""
+"""Maximum number of a model's last calls from which its speed is computed."""
 FEWEST = 10
+"""Minimum number of calls from which a speed is computed."""
 READING = 4.0
-"""An embedded model reads about so many tokens while it writes one (docs/models.md)."""
+"""Tokens that an embedded model reads in the time it writes one token (docs/models.md)."""
 RECENT_CALLS = (
     "SELECT at, latency_s, prompt_tokens, completion_tokens FROM calls "
     "WHERE model = ? AND batch = 0 AND latency_s > 0 AND finish_reason != 'unanswered' "
@@ -30,7 +31,7 @@ RECENT_CALLS = (
 
 @dataclass(frozen=True)
 class TimedCall:
-    """One call as the ledger has it: when its answer was recorded, and how long it took, in seconds."""
+    """One call from the ledger: when its answer was recorded, and its latency in seconds."""
 
     at: float
     latency_s: float
@@ -40,10 +41,10 @@ class TimedCall:
 
 @dataclass(frozen=True)
 class Speed:
-    """How fast a model is. call_s: seconds of waiting for a call, with others under way at the same time.
+    """The speed of a model. call_s: seconds per call, with concurrent calls.
 
-    prompt_per_s, output_per_s: tokens that it reads and writes, asked one call at a time; None of a model
-    elsewhere, which answers many at once.
+    `prompt_per_s`, `output_per_s`: tokens read and written per second for one call at a time; None for a
+    remote model, which answers many calls at once.
     """
 
     call_s: float
@@ -51,17 +52,17 @@ class Speed:
     output_per_s: float | None = None
 
     def describe(self) -> str:
-        """Write what was measured; empty where it is only known per call."""
+        """Format the measured rates; empty if only the time per call is known."""
         if self.prompt_per_s is None or self.output_per_s is None:
             return ""
         return f"{self.prompt_per_s:.0f} prompt tokens/s, {self.output_per_s:.0f} output tokens/s"
 
 
 def measure_calls(calls: Sequence[TimedCall], *, embedded: bool) -> Speed | None:
-    """Measure a model's speed by its last calls; None where there are too few.
+    """Compute a model's speed from its last calls; None if there are too few.
 
-    The time of a call is that in which no other one was being waited for: what is idle in between does not
-    count, nor does what is answered at the same time count twice.
+    A call's time is the time in which no other call was being waited for. So idle time between calls does not
+    count, and concurrent calls are not counted twice.
     """
     if len(calls) < FEWEST:
         return None
@@ -81,9 +82,10 @@ def measure_calls(calls: Sequence[TimedCall], *, embedded: bool) -> Speed | None
 def fit_rates(
     prompts: Sequence[float], outputs: Sequence[float], seconds: Sequence[float]
 ) -> tuple[float, float]:
-    """Fit tokens read and written in a second by least squares: seconds = prompt / p + output / o.
+    """Fit tokens read and written per second by least squares: seconds = prompt / p + output / o.
 
-    Where the calls are too much alike to tell reading from writing, a model reads READING times as fast.
+    If the calls are too similar to separate reading from writing, reading is assumed to be READING times as
+    fast.
     """
     pp, oo = sum(x * x for x in prompts), sum(y * y for y in outputs)
     po = sum(x * y for x, y in zip(prompts, outputs, strict=True))
@@ -105,27 +107,27 @@ def read_calls(ledger: Ledger, model: str) -> list[TimedCall]:
 
 
 Measure = Callable[[str], "Speed | None"]
-"""The name of an embedded model -> its speed by a try, where it can be tried."""
+"""Name of an embedded model -> its measured speed, or None if it cannot be measured."""
 
 
 class Speeds:
-    """The speeds of models, each looked up once."""
+    """The speeds of models; each model is looked up once."""
 
     def __init__(
         self, ledger: Ledger, identities: Mapping[str, str], measure: Measure = lambda model: None
     ) -> None:
-        """identities: of the embedded models."""
+        """Set up the lookup. identities: embedded model -> its identity."""
         self._ledger, self._identities, self._measure = ledger, identities, measure
         self._found: dict[str, Speed | None] = {}
 
     def find(self, model: str) -> Speed | None:
-        """Find a model's speed: by its last calls, of an embedded one else by a try."""
+        """Return a model's speed from its last calls; for an embedded model without calls, from a trial."""
         if model not in self._found:
             self._found[model] = self._look_up(model)
         return self._found[model]
 
     def describe(self) -> list[str]:
-        """Write a line for each embedded model whose speed was looked up and is known."""
+        """Return a line for each embedded model whose speed was looked up and is known."""
         known = {model: speed.describe() for model, speed in self._found.items() if speed is not None}
         return [f"measured: {said} ({model})" for model, said in sorted(known.items()) if said]
 
@@ -142,13 +144,13 @@ class Speeds:
 
 
 def name_place(identity: str) -> Path:
-    """Name the file that keeps a model's speed on this machine; a home may be shared by several."""
+    """Return the file for a model's speed on this machine; several machines may share a home folder."""
     folder = Path(platformdirs.user_cache_dir("benchloom", appauthor=False)) / "speeds"
     return folder / f"{platform.node() or 'machine'}-{identity[:16]}.json"
 
 
 def load_speed(place: Path) -> Speed | None:
-    """Read a speed that was kept; None where there is none that can be read."""
+    """Read a stored speed; None if there is none, or it cannot be read."""
     try:
         return Speed(**json.loads(place.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):

@@ -1,4 +1,4 @@
-"""Whether a stage's settings switch its calls off, whatever its inputs are (`Stage.off`)."""
+"""Determine whether a stage's settings disable its calls, whatever its inputs are (`Stage.off`)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from flows.stage import KEY
 
 
 def is_off(node: Node, params: Mapping[str, Any]) -> bool:
-    """Tell whether a stage asks no model with its settings, those by default and by preset too.
+    """Return whether a stage calls no model with its settings, including defaults and presets.
 
-    Raises BadInput for a setting that is not valid.
+    Raises BadInput for an invalid setting.
     """
     declared = find_stage(node.stage)
     if declared is None:

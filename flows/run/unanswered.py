@@ -9,10 +9,10 @@ CALLS = ".calls.parquet"
 
 
 def tell_unanswered(run: Run) -> bool:
-    """Name the calls without an answer in the artifacts that this run made; return whether there are any."""
+    """Print the calls without an answer in artifacts that this run made; return whether there are any."""
     told = False
     for name, outcome in sorted(run.outcomes.items()):
-        # Others were told of when they ran, and a run with nothing to do imports no pyarrow.
+        # Skip fresh stages: their calls were reported when they ran, and pyarrow need not be imported.
         rows = list_unanswered(run, name) if outcome.state in ("ran", "restored") else []
         if rows:
             told = True

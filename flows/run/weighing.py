@@ -1,4 +1,4 @@
-"""What the calls that a stage would make come to, by the calls of their kinds that were seen."""
+"""Estimate number, tokens and cost of the calls of a stage, from earlier calls of the same kinds."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tasks.models.planning import CallPlan, PlannedCall
 from tasks.scoring.statistics import find_wilson_interval
 
 FEWEST_ROWS = 3
+"""Minimum number of finished rows for an estimate of the calls per row."""
 Kind = tuple[str, str]
 Price = Callable[[str, int, int], float]
 """Model, prompt tokens, completion tokens -> dollars."""
@@ -21,7 +22,7 @@ Price = Callable[[str, int, int], float]
 
 @dataclass(frozen=True)
 class Weight:
-    """What new calls come to. total: those that a ledger answers, too. unseen: kinds seen too seldom."""
+    """The estimated number, tokens and cost of new calls. unseen: kinds with too few earlier calls."""
 
     calls: Range = NOTHING
     prompt_tokens: Range = NOTHING
@@ -46,7 +47,7 @@ class Weight:
 
 @dataclass
 class SeenKind:
-    """The calls of one kind that were seen. ratios: of their prompts' tokens to the estimates."""
+    """The earlier calls of one kind. ratios: prompt tokens divided by the estimated prompt tokens."""
 
     prompt_tokens: list[int] = field(default_factory=list)
     completion_tokens: list[int] = field(default_factory=list)
@@ -55,7 +56,7 @@ class SeenKind:
     again: int = 0
 
     def add(self, attempt: int, prompt_tokens: int, completion_tokens: int) -> None:
-        """Add a call. attempt: 0, or above where an answer did not parse."""
+        """Add a call. attempt: 0 for the first attempt, higher if an answer could not be parsed."""
         self.prompt_tokens.append(prompt_tokens)
         self.completion_tokens.append(completion_tokens)
         self.first += attempt == 0
@@ -63,11 +64,11 @@ class SeenKind:
 
     @property
     def is_enough(self) -> bool:
-        """Whether there are enough for a narrow range."""
+        """Whether there are enough calls for a narrow range."""
         return len(self.prompt_tokens) >= ENOUGH
 
     def predict_retries(self, attempts: int) -> float:
-        """Return at most how many calls a question takes that may be asked so many times."""
+        """Return the maximum expected calls per question, with at most `attempts` attempts."""
         if attempts == 1:
             return 1.0
         asked_again = min(self.again, self.first)
@@ -75,7 +76,7 @@ class SeenKind:
 
 
 def collect_seen(seen: Sequence[SeenCall], known: Sequence[PlannedCall]) -> dict[Kind, SeenKind]:
-    """Collect the calls of earlier runs, and of this one as far as a ledger has them, by kind."""
+    """Collect the calls of earlier runs, and recorded calls of this plan, by kind."""
     kinds = defaultdict[Kind, SeenKind](SeenKind)
     here = {call.key for call in known}
     for call in {call.id: call for call in seen if call.id not in here}.values():
@@ -90,7 +91,7 @@ def collect_seen(seen: Sequence[SeenCall], known: Sequence[PlannedCall]) -> dict
 
 
 def weigh_exact(plan: CallPlan, kinds: dict[Kind, SeenKind], price: Price) -> Weight:
-    """Weigh the new calls of a plan whose first attempts are all known."""
+    """Estimate the new calls of a plan whose first attempts are all known."""
     by_kind = defaultdict[tuple[Kind, str], list[PlannedCall]](list)
     for call in plan.new:
         by_kind[call.kind, call.model].append(call)
@@ -99,7 +100,7 @@ def weigh_exact(plan: CallPlan, kinds: dict[Kind, SeenKind], price: Price) -> We
 
 
 def _weigh_kind(calls: Sequence[PlannedCall], seen: SeenKind, price: Price) -> Weight:
-    """Weigh new calls of one kind to one model: by those seen, else by the most that they can cost."""
+    """Estimate new calls of one kind to one model: from earlier calls, else by the maximum cost."""
     count, model = len(calls), calls[0].model
     estimated = sum(call.prompt_tokens for call in calls)
     if not seen.is_enough:
@@ -121,7 +122,7 @@ def _weigh_kind(calls: Sequence[PlannedCall], seen: SeenKind, price: Price) -> W
 
 
 def weigh_expected(plan: CallPlan, kinds: dict[Kind, SeenKind], expected: float, price: Price) -> Weight:
-    """Weigh new calls that depend on answers to come. expected: about how many there are."""
+    """Estimate new calls that depend on future answers. expected: approximate number of calls."""
     expected = max(expected, plan.sure_calls, 1)
     low = max(math.floor(expected / WIDEST), plan.sure_calls)
     calls = Range(low, math.ceil(expected * WIDEST), exact=False)
@@ -135,12 +136,13 @@ def weigh_expected(plan: CallPlan, kinds: dict[Kind, SeenKind], expected: float,
 
 
 def expect_by_share(plan: CallPlan, worst: CallPlan) -> float | None:
-    """Estimate the new calls of a plan by the share of those before; None where too few are known.
+    """Estimate the new calls of a plan from recorded calls; None if too few are recorded.
 
-    A plan counts what is asked if no answer is right: too many calls where a stage asks until it has enough,
-    too few where it asks on after an answer. The known calls were asked in the place of so many that `worst`,
-    the plan without a ledger, has: that is the share. It is taken over the calls, and over the questions, of
-    which several may be one call while answers are missing; the share nearer to 1 counts.
+    A plan counts the calls if no answer is right. The count is too high if a stage asks until it has enough
+    answers, and too low if it asks further questions after an answer. `worst` is the plan without a ledger;
+    the share is the number of recorded calls divided by the number of calls that they replaced in `worst`.
+    The share is computed for calls and for questions, since several questions may be one call while answers
+    are missing. The share closer to 1 is used.
     """
     if len(plan.known) < ENOUGH:
         return None
@@ -166,10 +168,10 @@ def find_recent_mean(plan: CallPlan, kinds: dict[Kind, SeenKind]) -> float:
 
 
 def expect_following(plan: CallPlan, runs: Sequence[SeenRun]) -> float | None:
-    """Estimate the new calls of a plan that ends where answers are missing; None for one that does not.
+    """Estimate the new calls of a plan that ends where answers are missing; None for other plans.
 
-    Earlier runs made calls of kinds that the plan lacks: they follow an answer. As many calls as before come
-    of each row.
+    Earlier runs made calls of kinds that the plan lacks, since these follow an answer. The number of calls
+    per row is assumed to be the same as before.
     """
     calls = [call for run in runs for call in run.calls]
     planned = (*plan.new, *plan.known)
@@ -184,9 +186,9 @@ def expect_following(plan: CallPlan, runs: Sequence[SeenRun]) -> float | None:
 
 
 def expect_by_rows(plan: CallPlan) -> float | None:
-    """Estimate the new calls of a plan by the calls of rows that are done; None where too few are.
+    """Estimate the new calls of a plan from the calls of finished rows; None if there are too few.
 
-    It serves where a stage ends early without an answer, so that nothing tells how many there are at worst.
+    Used if a stage ends early without an answer, so that the maximum number of calls is unknown.
     """
     known, waiting = Counter(call.row for call in plan.known), {call.row for call in plan.new}
     done = [count for row, count in known.items() if row not in waiting]
@@ -201,7 +203,7 @@ def _spread(values: Sequence[float], times: float, further: int) -> Range:
 
 
 def _price(model: str, prompt: Range, completion: Range, price: Price) -> Range:
-    """Price tokens from the fewest to the most."""
+    """Return the price range for ranges of tokens."""
     return Range(
         price(model, round(prompt.low), round(completion.low)),
         price(model, round(prompt.high), round(completion.high)),

@@ -1,1 +1,1 @@
-"""Lineage: from a figure, a row or an artifact back to its sources."""
+"""Lineage: trace a figure, a row or an artifact back to its sources."""

@@ -1,7 +1,7 @@
-"""The derivations of a record's plain numbers: by JSON pointer, under the record's key `bases`.
+"""Store derivations of plain numbers in a record, by JSON pointer, under the record's key `bases`.
 
-A report's figures are objects with a `basis` of their own. `figures.json` of an evaluation and a night's
-record have plain numbers, which their readers rely on.
+The figures of a report are objects with their own `basis`. `figures.json` of an evaluation and the record of
+a night contain plain numbers instead, because their readers expect numbers.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ BASES = "bases"
 
 
 def encode_bases(record: Mapping[str, Any], derivations: Mapping[str, Derivation]) -> dict[str, object]:
-    """Encode derivations by pointer for a record's key `bases`, in JSON types; those of its plain numbers."""
+    """Encode the derivations of a record's plain numbers by pointer, in JSON types, for its key `bases`."""
     bare = [figure.pointer for figure in list_figures(record) if figure.derivation is None]
     return {pointer: derivations[pointer].to_json() for pointer in bare if pointer in derivations}
 
 
 def list_record_figures(record: Mapping[str, Any]) -> list[Figure]:
-    """List a record's figures, each with its own basis or that of its pointer.
+    """List a record's figures, with the derivation from the figure itself or from `bases`.
 
     Raises ValueError for a malformed basis.
     """
@@ -42,7 +42,7 @@ def list_record_figures(record: Mapping[str, Any]) -> list[Figure]:
 
 
 def find_record_figure(path: Path, pointer: str) -> Figure:
-    """Find the figure at a pointer of a report's or a record's file. Raises BadInput if there is none."""
+    """Find the figure at a pointer in a report's or record's file. Raises BadInput if it does not exist."""
     found = find_figure(path, pointer)
     if found.derivation is not None:
         return found
@@ -52,7 +52,7 @@ def find_record_figure(path: Path, pointer: str) -> Figure:
 
 @lru_cache(maxsize=2)
 def _read_bases(path: Path, changed: int) -> Mapping[str, Any]:
-    """Read the bases of a record as it was at a time: a walk looks up hundreds of figures of one file."""
+    """Read a record's `bases`, cached by modification time: a trace looks up hundreds of figures."""
     record = json.loads(path.read_text(encoding="utf-8"))
     return record.get(BASES) or {} if isinstance(record, dict) else {}
 
@@ -60,10 +60,11 @@ def _read_bases(path: Path, changed: int) -> Mapping[str, Any]:
 def derive_rest(
     figures: Mapping[str, Any], rows: Mapping[str, Iterable[Selection]], known: Mapping[str, Derivation]
 ) -> dict[str, Derivation]:
-    """Complete the derivations of a record's figures by naming the rows of each that has none yet.
+    """Complete the derivations of a record's figures: name the rows of each figure without a derivation.
 
-    rows: beginning of a pointer -> the rows that the figures below it were computed from; the first that fits
-    counts, and the figure's place below it is its measure. known: those that say how.
+    `rows`: prefix of a pointer -> the rows from which the figures below it were computed. The first matching
+    prefix is used, and the rest of the pointer becomes the measure. `known`: existing derivations, by
+    pointer.
     """
     derived = dict(known)
     for figure in list_figures(figures):

@@ -1,4 +1,4 @@
-"""Tell which columns of an artifact are columns of those that its rows come from."""
+"""Find out which columns of an artifact are copies of columns of the artifacts that its rows come from."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 
 ID, ORIGIN = "id", "origin"
 MOST_ROWS = 20_000
-"""Rows of an artifact, and of each that they come from, that are compared."""
+"""Maximum number of rows, in the artifact and in each of its sources, for which values are compared."""
 
 
 @dataclass(frozen=True)
 class ColumnSource:
     """A column, and the column of another artifact that it comes from.
 
-    artifact: that one's path. how: `names` if it holds its rows' ids, `copied` if in all rows it has the same
-    value as the row that each comes from.
+    `artifact`: path of the other artifact. `field`: its column. `how`: `names` if the column contains ids of
+    the other artifact's rows, `copied` if its value equals that of the origin row in all rows.
     """
 
     column: str
@@ -31,10 +31,11 @@ class ColumnSource:
 def find_columns(
     root: Path, path: str, find_artifact: Callable[[str, str], str | None]
 ) -> list[ColumnSource]:
-    """Find the sources of an artifact's columns by its rows' origins, sorted; none if it has no origins.
+    """Find the sources of an artifact's columns by the origins of its rows, sorted; empty without origins.
 
-    find_artifact: finds the path of an artifact that a row of `path` names. Of what a column is computed from
-    otherwise, nothing is known. An artifact with more rows than are compared has only the columns that name.
+    `find_artifact`: returns the path of an artifact that a row of `path` names, or None. Columns that are
+    computed in any other way are not found. In an artifact with more than 20,000 rows, only the column
+    `origin` is reported.
     """
     schema = pq.read_schema(root / path)
     if ORIGIN not in schema.names or ID not in schema.names:

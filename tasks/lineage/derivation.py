@@ -1,4 +1,4 @@
-"""The derivation of a figure: the rows that it was computed from, and the measure."""
+"""The derivation of a figure: the rows from which it was computed, and the measure."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ Number = int | float
 class Derivation:
     """The computation of a figure from rows; stored in a report's record under the key `basis`.
 
-    measure: `count` of rows, number of `distinct` values of the column, `sum` or `mean` of its values
-    (without nulls), `share` of them that are `hit` or, of a list, have it among them; any other word names a
-    computation that is not repeated here. column: an expression as in Selection. once: rows with the same id
-    in several artifacts count once.
+    `measure`: one of these words; any other word names a computation that is not repeated here:
+    - `count`: number of rows.
+    - `distinct`: number of distinct values of the column.
+    - `sum`, `mean`: of the column's values, without nulls.
+    - `share`: share of the values that equal `hit`, or for list values contain it.
+
+    `column`: an expression as in Selection. `once`: rows with the same id in several artifacts count once.
     """
 
     measure: str
@@ -31,7 +34,7 @@ class Derivation:
     hit: CellValue = None
 
     def to_json(self) -> dict[str, object]:
-        """Encode it for `read_derivation`, in JSON types."""
+        """Encode the derivation in JSON types, as `read_derivation` reads it."""
         rows = [selection.to_json() for selection in self.rows]
         basis = {"measure": self.measure, "column": self.column, "once": self.once, "rows": rows}
         return basis | ({} if self.hit is None else {"hit": self.hit})

@@ -13,9 +13,9 @@ from tasks.errors import BadInput
 from tasks.lineage.derivation import Derivation, Number, read_derivation
 
 NAMING = ("title", "name", "label", "reason", "step")
-"""Keys whose text names a figure, or the object that it is in."""
+"""Keys whose text labels a figure, or the object that contains it."""
 SHOWN = 6
-"""Figures that an error names."""
+"""Number of figures that an error message lists."""
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ def encode_figure(value: Number | None, derivation: Derivation | None) -> dict[s
 
 
 def list_figures(report: object, pointer: str = "", names: tuple[str, ...] = ()) -> Iterator[Figure]:
-    """List the figures of a decoded report, in its order. Raises ValueError for a malformed basis."""
+    """Yield the figures of a decoded report, in its order. Raises ValueError for a malformed basis."""
     if isinstance(report, list):
         for index, item in enumerate(report):
             yield from list_figures(item, f"{pointer}/{index}", names)
     elif isinstance(report, dict):
-        # The report's own title is left out of labels: the file's name says it already.
+        # Labels omit the report's own title, since the file's name says it already.
         own_names = [report[key] for key in NAMING if isinstance(report.get(key), str)] if pointer else []
         path = (*names, *own_names)
         value, basis = report.get("value"), report.get("basis")
@@ -56,9 +56,9 @@ def list_figures(report: object, pointer: str = "", names: tuple[str, ...] = ())
 
 
 def find_figure(path: Path, pointer: str) -> Figure:
-    """Find the figure at a pointer, or the one whose number the pointer names.
+    """Find the figure at a pointer, which may also point to the figure's `value`.
 
-    Raises BadInput if the file is not a report, or has no figure there.
+    Raises BadInput if the file is not a report, or if there is no figure at the pointer.
     """
     try:
         figures = _read_figures(path, path.stat().st_mtime_ns)
@@ -75,7 +75,7 @@ def find_figure(path: Path, pointer: str) -> Figure:
 
 @lru_cache(maxsize=2)
 def _read_figures(path: Path, changed: int) -> Mapping[str, Figure]:
-    """Read the figures of a report, by pointer, as it was at a time."""
+    """Read the figures of a report by pointer, cached by the file's modification time."""
     report = json.loads(path.read_text(encoding="utf-8"))
     return {figure.pointer: figure for figure in list_figures(report)}
 

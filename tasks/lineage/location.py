@@ -1,4 +1,4 @@
-"""Find the artifacts of rows, figures and calls by the names that origins give them."""
+"""Find the artifacts of rows, figures and calls by the names in their origins."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tasks.lineage.lookup import RowLookup
 from tasks.lineage.records import Graph
 
 CALLS = "calls.parquet"
-"""How the name of an artifact of calls ends: a stage's, or the only one of an evaluation's folder."""
+"""End of the name of a calls artifact, of a stage or of an evaluation's folder."""
 LINE = re.compile(r", (?:line|row) \d+$")
 
 
 @dataclass
 class ArtifactLocator:
-    """Finds artifacts below `root`. graph: stages whose dependencies may be abbreviated."""
+    """Finds artifacts below `root`. graph: the stages whose dependencies are searched."""
 
     root: Path
     graph: Graph | None
@@ -25,9 +25,10 @@ class ArtifactLocator:
     _calls: dict[Path, dict[str, Path]] = field(default_factory=dict, repr=False)
 
     def find_artifact(self, stem: str, path: str) -> str | None:
-        """Find the artifact that a row or figure of `path` names: beside it, by path or by the end of one.
+        """Find the artifact that a row or figure of `path` names; None if it is missing or ambiguous.
 
-        An end is looked for among what the writer of `path` read, else among what was read for that in turn.
+        `stem`: a name in the folder of `path`, a path, or the end of a path. An end is searched among the
+        dependencies of the stage that wrote `path`, then among the dependencies of those stages, and so on.
         """
         if leads_outside(stem):
             return None
@@ -36,7 +37,7 @@ class ArtifactLocator:
             if place.suffix == ".parquet" and (self.root / place).is_file():
                 return place.as_posix()
         stage = self.graph.find_writer(path) if self.graph else None
-        # A page shows figures that another stage counted: its rows are among what that one read.
+        # A page may show figures that another stage computed, so their rows are among that stage's inputs.
         seen: set[str] = set()
         stages = [stage] if stage else []
         while stages:
@@ -52,16 +53,16 @@ class ArtifactLocator:
         return None
 
     def _list_fits(self, dep: str, stem: str) -> list[str]:
-        """List what a dependency has under a name: itself, or a file inside of it if it is a folder."""
+        """List the paths in a dependency that match a name: the file itself, or a file in the folder."""
         if (self.root / dep).is_dir():
             inside = PurePosixPath(dep) / f"{stem}.parquet"
             return [inside.as_posix()] if (self.root / inside).is_file() else []
         return [dep] if f"/{dep}".endswith(f"/{stem}.parquet") and (self.root / dep).is_file() else []
 
     def find_file(self, name: str, path: str) -> str:
-        """Find the file that a row of `path` names: by path, or by the end of that of one its stage read.
+        """Find the file that a row of `path` names, by path or by the end of a path that its stage read.
 
-        A name may say the row's place in the file: `questions.jsonl, line 4`.
+        The name may include the row's place in the file: `questions.jsonl, line 4`.
         """
         stage = self.graph.find_writer(path) if self.graph else None
         name = LINE.sub("", name)
@@ -82,7 +83,7 @@ class ArtifactLocator:
         return self.relate(artifacts[call_key]) if call_key in artifacts else None
 
     def relate(self, path: Path) -> str:
-        """Return a path relative to `root`, or as it is if it lies elsewhere."""
+        """Return a path relative to `root`, or unchanged if it is outside of `root`."""
         return path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else path.as_posix()
 
     def _index_calls(self, folder: Path, paths: Iterable[Path]) -> dict[str, Path]:
@@ -92,5 +93,5 @@ class ArtifactLocator:
 
 
 def leads_outside(path: str) -> bool:
-    """Return whether a path is absolute or leads above its start by `..`."""
+    """Return whether a path is absolute or contains `..`."""
     return PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts

@@ -1,4 +1,4 @@
-"""Find rows of artifacts by id, reading only the id column and the row groups needed."""
+"""Find rows of artifacts by id, reading only the id column and the row groups that are needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tasks.errors import BadInput
 from tasks.lineage.nodes import Record
 
 SHORTEST_PREFIX = 6
-"""A shorter beginning of an id is refused: it names no row in particular."""
+"""Minimum number of characters of an id prefix; shorter prefixes are refused as too ambiguous."""
 GROUPS_KEPT = 8
 """Row groups of one artifact that are kept in memory."""
 
@@ -30,7 +30,7 @@ class _OpenArtifact:
 
 @dataclass
 class RowLookup:
-    """Rows of Parquet artifacts by path and id; each file is opened once."""
+    """Looks up rows of Parquet artifacts by path and id; each file is opened once."""
 
     _artifacts: dict[Path, _OpenArtifact] = field(default_factory=dict, repr=False)
 
@@ -39,7 +39,7 @@ class RowLookup:
         return self._open(path).row_numbers
 
     def has_ids(self, path: Path) -> bool:
-        """Return whether the rows of an artifact can be named. Raises BadInput if it cannot be read."""
+        """Return whether an artifact's rows have ids. Raises BadInput if the artifact cannot be read."""
         try:
             return bool(self._open(path))
         except BadInput:

@@ -11,7 +11,7 @@ Record = dict[str, object]
 
 
 class FigureRows(TypedDict):
-    """An entry of `rows` in a figure's summary: the rows of one artifact that it was computed from."""
+    """An entry of `rows` in a figure's summary: the rows of one artifact behind the figure."""
 
     artifact: str
     where: dict[str, object]
@@ -22,7 +22,7 @@ class FigureRows(TypedDict):
 class CodeFile(TypedDict):
     """An entry of `code` in a stage's summary: a file as recorded when the stage ran.
 
-    now: see FileHistory.check.
+    `now`: the file's current state, see FileHistory.check.
     """
 
     path: str
@@ -33,12 +33,13 @@ class CodeFile(TypedDict):
 
 @dataclass(frozen=True)
 class LineageNode:
-    """A node of a lineage: one thing, and what it was made from.
+    """A node of a lineage: one object, and the nodes that it was made from.
 
-    kind: `figure`, `row` of an artifact, `call` of a model, `prompt`, `source` (a row of a database),
-    `raw` (a row of the file that the database was made from), `evidence`, `stage`, `file` or `gap`.
-    reference: what identifies it among its kind, with paths relative to the project (docs/lineage.md).
-    summary: its details, of JSON types. parents: what it was made from; empty for a source.
+    `kind`: `figure`, `row`, `call`, `prompt`, `source`, `raw`, `evidence`, `stage`, `file` or `gap`. A
+    `source` is a row of a database; `raw` is a row of the file that the database was made from. `reference`:
+    identifies the node among those of its kind, with paths relative to the project (docs/lineage.md).
+    `summary`: details of the node, in JSON types. `parents`: the nodes that it was made from; empty for a
+    source.
     """
 
     kind: str
@@ -48,7 +49,7 @@ class LineageNode:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Kind and reference, which identify it."""
+        """Kind and reference, which together identify the node."""
         return (self.kind, self.reference)
 
 
@@ -66,10 +67,10 @@ class Gap:
 
 @dataclass(frozen=True)
 class TracedSource:
-    """A source outside the artifacts, found by a tracer; it becomes a node.
+    """A source outside the artifacts, found by a tracer, which becomes a node.
 
-    parents: sources that it was made from in turn. files: project files that hold it.
-    gaps: missing parents.
+    `parents`: sources that this source was made from. `files`: project files that contain the source. `gaps`:
+    descriptions of missing parents.
     """
 
     kind: str

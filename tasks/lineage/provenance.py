@@ -12,19 +12,20 @@ from tasks.lineage.nodes import CodeFile, LineageNode
 from tasks.lineage.records import FileHistory, FileRecord, Graph, StageRecord
 
 JSON_COLUMNS = ("messages", "decoding", "constraint")
-"""Columns of a calls artifact that hold JSON."""
+"""Columns of a calls artifact that contain JSON."""
 
 SYSTEM = "system"
-"""The role of a call to a system under test; its column `model` then holds the system's name."""
+"""Role of the calls to a system under test; the column `model` then contains the system's name."""
 
 
 @dataclass
 class Provenance:
-    """Builds the nodes of files, stages, prompts and calls, each once.
+    """Builds the nodes of files, stages, prompts and calls, each of them once.
 
-    graph: without it, nodes of files have no parents. history: without it, files are `unchecked`. report: is
-    called for each gap with the node, the problem and, optionally, a hint. describe: returns what else is
-    known of a file: the package that it is from. installed: the folder with the code, if that is not `root`.
+    `graph`: if None, nodes of files have no parents. `history`: if None, files are `unchecked`. `report`:
+    called for each gap with the node, the problem and, optionally, a hint. `describe`: returns further
+    details of a file, such as its package. `installed`: the folder that contains the code, if the code is not
+    in `root`.
     """
 
     root: Path
@@ -42,8 +43,8 @@ class Provenance:
     def trace_file(self, path: str) -> LineageNode:
         """Trace a file through the stage that wrote it.
 
-        A path inside a folder that a stage wrote becomes that folder's node, unless a stage read it by
-        itself: only then has it a hash of its own.
+        A path inside a folder that a stage wrote becomes the node of that folder, unless a stage read the
+        path itself. Only paths that stages read have a recorded hash.
         """
         record = (self.graph.find_file(path) if self.graph else None) or FileRecord(path)
         key = ("file", record.path)
@@ -74,7 +75,7 @@ class Provenance:
         return self._nodes[key]
 
     def make_call(self, call_key: str, path: str, record: Mapping[str, object]) -> LineageNode:
-        """Build the node of a call. path: the calls artifact. record: the call's row in it."""
+        """Build the node of a call. path: the calls artifact. record: the call's row in that artifact."""
         summary = {
             name: _decode_json(value) if name in JSON_COLUMNS else value for name, value in record.items()
         }
@@ -117,9 +118,9 @@ class Provenance:
         return self._nodes[key]
 
     def _find_prompt(self, stage: StageRecord, name: str, digest: str) -> tuple[str, FileRecord] | None:
-        """Find a prompt's file among a stage's dependencies, or in a folder among them.
+        """Find the file of a prompt among a stage's dependencies, or in a folder among them.
 
-        If several files have its name, the one with its digest is returned.
+        If several files have the prompt's name, the one with the recorded digest is preferred.
         """
         fits = []
         for file in stage.code:
@@ -143,7 +144,7 @@ class Provenance:
         return {"path": file.path, "md5": file.md5, "now": now, "commit": commit}
 
     def _check_version(self, stage: StageRecord, read: FileRecord) -> None:
-        """Report a gap if a file was written again after another stage read it."""
+        """Report a gap if a file was written again after the stage read it."""
         written = self.graph.find_file(read.path) if self.graph else None
         if written and written.path == read.path and written.md5 != read.md5:
             self.report(
@@ -154,7 +155,7 @@ class Provenance:
 
 
 def find_params(params: Mapping[str, object], name: str) -> dict[str, object]:
-    """Find recorded parameters by dotted name, either under that name or nested in a section's."""
+    """Find recorded parameters by dotted name, either under that name or nested in their section."""
     if name in params:
         return {name: params[name]}
     section_name, _, own = name.partition(".")
@@ -170,7 +171,7 @@ def _decode_json(text: object) -> object:
 
 
 def _digest_prompt(path: Path) -> str | None:
-    """Hash a prompt file as calls record it (its text in UTF-8); None if it cannot be read."""
+    """Hash a prompt file in the way that calls record it (its text in UTF-8); None if it cannot be read."""
     try:
         return hashlib.sha256(path.read_text(encoding="utf-8").encode()).hexdigest()
     except (OSError, ValueError):

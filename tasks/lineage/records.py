@@ -9,12 +9,12 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 CODE = ("tasks/", "flows/", "pyproject.toml")
-"""Dependencies whose path begins so are code, prompts or pins; all others are data, wherever they lie."""
+"""Path prefixes of dependencies that are code, prompts or pinned versions; all others are data."""
 
 
 @dataclass(frozen=True)
 class FileRecord:
-    """A file or folder by its path in the project. md5: DVC's hash; size in bytes."""
+    """A file or folder, by its path in the project. md5: DVC's hash. size: in bytes."""
 
     path: str
     md5: str | None = None
@@ -23,7 +23,7 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class StageRecord:
-    """A recorded run of a stage. params: dotted name -> value."""
+    """The recorded run of a stage. params: dotted name -> value."""
 
     name: str
     command: str
@@ -38,28 +38,29 @@ class StageRecord:
 
     @property
     def code(self) -> tuple[FileRecord, ...]:
-        """The dependencies that are code, prompts or pins."""
+        """The dependencies that are code, prompts or pinned versions."""
         return tuple(file for file in self.deps if file.path.startswith(CODE))
 
     @property
     def function(self) -> str:
-        """NAME of its command `benchloom stage NAME [KEY]`; empty for any other command."""
+        """NAME of the stage's command `benchloom stage NAME [KEY]`; empty for any other command."""
         words = self.command.split()
         return words[2] if words[:2] == ["benchloom", "stage"] and len(words) > 2 else ""
 
     @property
     def key(self) -> str:
-        """KEY of its command: the entry that the stage is fanned out over (a database's name), or empty."""
+        """KEY of the stage's command, such as the name of a database; empty if the stage has none."""
         words = self.command.split()
         return words[3] if self.function and len(words) > 3 else ""
 
 
 @dataclass(frozen=True)
 class Graph:
-    """All recorded stages. commit: of the working tree, None without git.
+    """All recorded stages, and the state of git's working tree.
 
-    dirty: whether the tree has uncommitted changes; uncommitted: their paths.
-    recorded_in: the commit in which `dvc.lock` was last committed.
+    `commit`: the working tree's commit, None without git. `dirty`: whether the tree has uncommitted changes.
+    `uncommitted`: the paths of these changes. `recorded_in`: the commit in which `dvc.lock` was last
+    committed.
     """
 
     stages: tuple[StageRecord, ...]
@@ -77,12 +78,12 @@ class Graph:
         return {dep.path: dep for stage in self.stages for dep in stage.deps}
 
     def find_writer(self, path: str) -> StageRecord | None:
-        """Find the stage that wrote a path or a folder above it; None if none did."""
+        """Find the stage that wrote a path or a parent folder of it; None if no stage did."""
         found = self._find_out(path)
         return found[0] if found else None
 
     def find_file(self, path: str) -> FileRecord | None:
-        """Find a path's record: as an output, else as a dependency, else of the output that it lies in."""
+        """Find the record of a path: as an output, as a dependency, or of the output that contains it."""
         found = self._find_out(path)
         written = found[1] if found else None
         return written if written and written.path == path else self._deps.get(path, written)
@@ -92,7 +93,7 @@ class Graph:
         return sorted(self._writers)
 
     def list_code(self) -> list[str]:
-        """List the paths of all code, prompts and pins, sorted."""
+        """List the paths of all code, prompts and pinned versions, sorted."""
         return sorted({file.path for stage in self.stages for file in stage.code})
 
     def _find_out(self, path: str) -> tuple[StageRecord, FileRecord] | None:
@@ -103,15 +104,15 @@ class Graph:
 
 
 class FileHistory(Protocol):
-    """The state of recorded files beyond `dvc.lock`: whether they have changed, and their commits."""
+    """The current state of recorded files: whether they have changed, and the commits with them."""
 
     def check(self, record: FileRecord) -> str:
         """Compare a file with its record: `same`, `changed` or `missing`.
 
-        `unchecked` if no hash is recorded, or the file is too large to hash.
+        Returns `unchecked` if no hash is recorded, or if the file is too large to hash.
         """
         ...
 
     def find_commit(self, record: FileRecord) -> str | None:
-        """Find a commit that has the file with the recorded hash; None if there is none, or no git."""
+        """Find a commit that has the file with the recorded hash; None if there is none, or without git."""
         ...

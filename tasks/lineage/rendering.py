@@ -11,16 +11,17 @@ from tasks.lineage.result import LineageResult
 from tasks.lines import clean
 
 VERSION = 1
-"""Of the JSON document (docs/lineage.md); raised when a key changes its meaning or is removed."""
+"""Version of the JSON document (docs/lineage.md); raised when a key is removed or changes its meaning."""
 WIDTH = 100
-"""Characters of one value."""
+"""Maximum characters shown of one value."""
 PARENTS_DRAWN = 20
-"""Roots, and parents of one node, that the text draws; the JSON holds all."""
+"""Maximum roots, and parents per node, in the text output; the JSON document contains all."""
 IDS_SHOWN = 3
+"""Maximum number of row ids that one line shows."""
 COMMITS_SHOWN = 4
-"""Commits of a stage's code, and files without a commit, that one line names."""
+"""Maximum commits of a stage's code, and uncommitted files, that one line shows."""
 LISTED_KINDS = ("file", "stage")
-"""Kinds that are listed once below the tree of a row, not drawn under every node."""
+"""Kinds listed once below the tree of a row, instead of under every node."""
 SHOWN_FIELDS = {
     "figure": ("label", "value", "measure", "column"),
     "call": ("role", "model", "attempt", "epoch", "decoding", "text", "problem"),
@@ -30,11 +31,11 @@ SHOWN_FIELDS = {
     "stage": ("command",),
     "prompt": ("commit",),
 }
-"""Fields of a node's summary that its line shows; of a kind not named here, every text and number."""
+"""Summary fields that a node's line shows, by kind; for other kinds, all texts and numbers are shown."""
 
 
 def render_text(lineage: LineageResult) -> str:
-    """Draw the tree of the roots and their ancestors; a node that was drawn before is only named."""
+    """Draw the tree of the roots and their ancestors; repeated nodes are named without their ancestors."""
     drawn: set[tuple[str, str]] = set()
     files_only = all(root.kind == "file" for root in lineage.roots)
     lines: list[str] = []
@@ -54,12 +55,12 @@ def render_text(lineage: LineageResult) -> str:
 
 
 def render_json(lineage: LineageResult) -> str:
-    """Write the lineage as one JSON object (docs/lineage.md)."""
+    """Return the lineage as the text of one JSON object (docs/lineage.md)."""
     return json.dumps(make_document(lineage), ensure_ascii=False, indent=2, sort_keys=True)
 
 
 def make_document(lineage: LineageResult) -> dict[str, object]:
-    """Build the JSON document: nodes list the keys of their parents, gaps the key of their node."""
+    """Build the JSON document: nodes refer to their parents, gaps to their node, by key."""
     graph = lineage.graph
     return {
         "version": VERSION,
@@ -84,7 +85,7 @@ def make_document(lineage: LineageResult) -> dict[str, object]:
 
 
 def name_node(node: LineageNode) -> str:
-    """Name a node by its kind and a short form of its reference."""
+    """Return the kind of a node and a short form of its reference, as one text."""
     if node.kind == "call":
         return clean(f"call {node.reference[:12]}")
     if node.kind == "prompt":
@@ -103,7 +104,7 @@ def _refer_to(node: LineageNode) -> dict[str, str]:
 def _draw_tree(
     node: LineageNode, lead: str, indent: str, drawn: set[tuple[str, str]], left_out: Iterable[str]
 ) -> Iterator[str]:
-    """Draw a node and its ancestors. lead: prefix of its own line. indent: prefix of its parents' lines."""
+    """Draw a node and its ancestors. lead: prefix of the node's line. indent: prefix for its parents."""
     parents = [parent for parent in node.parents if parent.kind not in left_out]
     if node.key in drawn and parents:
         yield f"{lead}{name_node(node)} (as above)"

@@ -1,4 +1,4 @@
-"""A finished lineage: its target, everything it was made from, and what is missing."""
+"""A finished lineage: its target, all nodes that it was made from, and the gaps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tasks.lineage.records import Graph
 
 @dataclass(frozen=True)
 class LineageResult:
-    """Nodes traced back to their sources. target: a reference for all roots together."""
+    """Nodes traced back to their sources. target: one reference for all roots together."""
 
     target: str
     roots: tuple[LineageNode, ...]
@@ -25,11 +25,11 @@ class LineageResult:
         return tuple(walk_nodes(*self.roots))
 
     def list_kind(self, kind: str) -> Iterator[LineageNode]:
-        """List the nodes of a kind."""
+        """Yield the nodes of a kind."""
         return (node for node in self.nodes if node.kind == kind)
 
     def describe_commit(self) -> list[str]:
-        """Describe the state of git in lines: the commit, that of `dvc.lock`, and uncommitted changes."""
+        """Describe git's state in lines: current commit, last commit of `dvc.lock`, uncommitted changes."""
         graph = self.graph
         if graph is None:
             return []

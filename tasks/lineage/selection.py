@@ -22,18 +22,21 @@ FUNCTIONS: Mapping[str, Callable[[Values], CellValue]] = {
     "distinct": lambda values: len(set(values)),
     "sum": lambda values: sum(value for value in values if isinstance(value, (int, float))),
 }
-"""What an expression may take of the values of a nested column."""
+"""The functions that an expression may apply to the values of a nested column."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Rows of one artifact that meet every condition; all rows if there is none.
+    """Rows of one artifact that meet every condition; all rows if there are no conditions.
 
-    artifact: its path without `.parquet`, or an end of the path that is unambiguous among the dependencies
-    of the report's stage: `balanced`, `films/balanced`. where: expression -> its value, or several of which
-    it has one. An expression is a column, `mean.value` for a part of one (of a list the parts of all its
-    elements, of which one must fit), or `count(turns)`, `distinct(skills.name)`, `sum(rows.filter_pass)`.
-    through: column -> the rows of another artifact by whose ids it may stand.
+    `artifact`: its path without `.parquet`, or an end of the path that is unambiguous among the dependencies
+    of the report's stage: `balanced`, `films/balanced`. `where`: expression -> its value, or a tuple of
+    allowed values. An expression is one of these:
+    - a column.
+    - a part of a column, such as `mean.value`; for a list, the part of every element, of which one must match
+    - a function of such values: `count(turns)`, `distinct(skills.name)`, `sum(rows.filter_pass)`.
+
+    `through`: column -> rows of another artifact; the column's value must be the id of one of them.
     """
 
     artifact: str
@@ -41,7 +44,7 @@ class Selection:
     through: Mapping[str, Selection] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
-        """Encode it in JSON types; `through` only if there is any."""
+        """Encode the selection in JSON types; `through` is left out if it is empty."""
         joined = {column: other.to_json() for column, other in self.through.items()}
         where = {
             name: list(value) if isinstance(value, tuple) else value for name, value in self.where.items()
@@ -53,7 +56,8 @@ class Selection:
 class SelectedRows:
     """The rows that a selection matches.
 
-    values: of the derivation's expression, empty if it names none; of a list a tuple of its elements' values.
+    `values`: the values of the derivation's expression, empty without an expression; for a list column, each
+    value is a tuple of the elements' values.
     """
 
     path: Path
@@ -67,8 +71,8 @@ def select_rows(
 ) -> SelectedRows:
     """Read the ids of the selected rows, and the values of `expression` if it is not empty.
 
-    joined: for each column of `selection.through` the ids that it may have. Raises BadInput if the artifact
-    cannot be read or lacks a column.
+    `joined`: for each column of `selection.through`, the allowed ids. Raises BadInput if the artifact cannot
+    be read or lacks a column.
     """
     joined = joined or {}
     asked = [*selection.where, *([expression] if expression else [])]
@@ -98,7 +102,7 @@ def select_rows(
 
 
 def evaluate(record: Record, expression: str) -> CellValue | Values:
-    """Evaluate an expression on a row: a value, or of a list column a tuple of values."""
+    """Evaluate an expression on a row; return a value, or for a list column a tuple of values."""
     function, bracket, inner = expression.partition("(")
     place = inner.removesuffix(")") if bracket else expression
     found: CellValue | Values = _descend(record, place.split("."))

@@ -1,4 +1,4 @@
-"""Trace a figure, a row or a file back to the calls, source rows, files and commits that it comes from."""
+"""Trace a figure, a row or a file back to its calls, source rows, files and commits."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from tasks.lineage.records import FileHistory, Graph, StageRecord
 from tasks.lineage.selection import SelectedRows, Selection, select_rows
 
 Tracer = Callable[[StageRecord, Record], Sequence[TracedSource]]
-"""Finds sources of a stage's row outside the artifacts: the rows of a database behind an answer."""
+"""Finds the sources of a stage's row outside the artifacts, such as the database rows behind an answer."""
 
 
 @dataclass
 class Lineage:
     """Traces rows, figures and files of a project; each node is built once.
 
-    root: the folder that paths are relative to. graph: what `dvc.lock` records; without it, traces end at
-    rows and calls. history: the state of recorded files. tracers: stage -> its tracer. describe: returns
-    what else is known of a file: the package that it is from. gaps: references that could not be resolved.
-    installed: the folder with the code, if that is not `root`.
+    `root`: the folder that paths are relative to. `graph`: the contents of `dvc.lock`; without it, traces end
+    at rows and calls. `history`: the state of recorded files. `tracers`: stage -> its tracer. `describe`:
+    returns further details of a file, such as its package. `gaps`: references that could not be resolved.
+    `installed`: the folder that contains the code, if the code is not in `root`.
     """
 
     root: Path = field(default_factory=Path)
@@ -51,7 +51,7 @@ class Lineage:
     def trace_row(self, path: str, row_id: str) -> LineageNode:
         """Trace one row of an artifact; row_id may be a prefix.
 
-        Raises BadInput if there is no such row; whatever is missing further on is added to `gaps`.
+        Raises BadInput if there is no such row. Anything missing further upstream is added to `gaps`.
         """
         return self._trace_row(path, self.lookup.complete_id(self.root / path, row_id), ())
 
@@ -62,11 +62,12 @@ class Lineage:
     def trace_figure(
         self, path: str, pointer: str, *, row: str | None = None, first: int | None = 1
     ) -> LineageNode:
-        """Trace a figure of a report to the rows it was computed from, and from some of these further.
+        """Trace a figure of a report to the rows it was computed from, and some of these rows further.
 
-        pointer: the figure's JSON pointer. row: id of the only row to trace further; otherwise the first
-        `first` rows, None for all. The figure is recomputed from its rows if its measure is known; a
-        different value is a gap. Raises BadInput if there is no such figure, or the row is none of its rows.
+        `pointer`: the figure's JSON pointer. `row`: id of the only row to trace further; if None, the first
+        `first` rows are traced, or all rows if `first` is None. The figure is recomputed from its rows if its
+        measure is known; a different value is a gap. Raises BadInput if there is no such figure, or if `row`
+        is not one of its rows.
         """
         figure = find_record_figure(self.root / path, pointer)
         derivation = figure.derivation
@@ -107,7 +108,7 @@ class Lineage:
         return [part for part in chosen if part is not None]
 
     def _select(self, selection: Selection, column: str, path: str, name: str) -> SelectedRows | None:
-        """Select rows of an artifact, and those that they stand through; a gap if one is not there."""
+        """Select rows of an artifact through its joined artifacts; report a gap if one is missing."""
         artifact = self._locator.find_artifact(selection.artifact, path)
         if artifact is None:
             what = f"comes from {selection.artifact}.parquet, which is not there"
@@ -126,7 +127,7 @@ class Lineage:
             return None
 
     def _trace_row(self, path: str, row_id: str, descendants: tuple[str, ...]) -> LineageNode:
-        """Trace a row. descendants: the rows on the path to it; it must not be one of them."""
+        """Trace a row. descendants: the rows traced on the way; a row that is its own origin is an error."""
         if path.endswith(CALLS):
             return self._read_call(row_id, path)
         reference = f"{path}#{row_id}"
@@ -157,7 +158,7 @@ class Lineage:
     def _follow_origin(
         self, kind: str, reference: str, path: str, descendants: tuple[str, ...]
     ) -> LineageNode:
-        """Follow one origin of a row of `path`, the last of its `descendants`."""
+        """Follow one origin of a row of `path`; the row is the last of `descendants`."""
         at = descendants[-1]
         if kind == "call":
             return self._trace_call(reference, path, at)
@@ -234,7 +235,10 @@ class Lineage:
 def _choose_rows(
     parts: Sequence[SelectedRows], row: str | None, first: int | None, name: str
 ) -> list[tuple[Path, str]]:
-    """Choose the first rows of a figure, or those whose id begins with `row`. Raises BadInput."""
+    """Choose the first rows of a figure, or the row whose id begins with `row`.
+
+    Raises BadInput unless `row` matches exactly one id.
+    """
     rows = [(part.path, row_id) for part in parts for row_id in part.ids]
     if row is None:
         return rows[:first]

@@ -1,1 +1,1 @@
-"""HTML reports: the frame that all pages share."""
+"""HTML reports: the frame, tables, charts and item viewer that all pages share."""

@@ -1,6 +1,7 @@
-"""The blocks that the item viewer shows of a row: texts, tables, passages, calls; pages/viewer.js draws them.
+"""The blocks that the item viewer shows for a row: texts, tables, passages, calls.
 
-A block is a JSON array whose first element names its kind. Texts are never markup.
+A block is a JSON array whose first element names its kind; pages/viewer.js draws the blocks. Texts are never
+interpreted as markup.
 """
 
 from __future__ import annotations
@@ -14,59 +15,59 @@ GOOD, BAD, OFF = "good", "bad", "off"
 
 
 def heading(text: str, *tags: Tag) -> Block:
-    """Head what follows, with tags behind the text."""
+    """Make a heading for the blocks that follow, with tags behind the heading's text."""
     return ("head", text, list(tags))
 
 
 def title(heading_text: str, *tags: Tag) -> Block:
-    """Head the row's own title, and show it: a row that is one of many thousands has it once."""
+    """Make a heading followed by the row's title, which the viewer stores only once per row."""
     return ("title", heading_text, list(tags))
 
 
 def rows(row_ids: Iterable[str], style: str = "siblings") -> Block:
-    """List other rows of the viewer by id, with their titles and tags; the row that is open is left out."""
+    """Show links to other rows of the viewer by id, with their titles and tags; omits the open row."""
     return ("rows", list(row_ids), style)
 
 
 def text(value: str, style: str = "", lang: str = "") -> Block:
     """Show a text with its line breaks.
 
-    style: `question`, `reply`, `said`, `dim`, `error`, or a class of the paper's style sheet. lang: its
-    language.
+    `style`: `question`, `reply`, `said`, `dim`, `error`, or a class of the paper's style sheet. `lang`:
+    language code of the text.
     """
     return ("text", value, style, lang)
 
 
 def dim(value: str) -> Block:
-    """Show a remark."""
+    """Show a remark in a subdued style."""
     return text(value, "dim")
 
 
 def code(value: str, *, sql: bool = False, slots: bool = False) -> Block:
-    """Show a code block. sql: colour its keywords; slots: colour placeholders such as `[films.title]`."""
+    """Show a code block. sql: highlight SQL keywords. slots: highlight placeholders (`[films.title]`)."""
     return ("code", value, int(sql), int(slots))
 
 
 def tags(*shown: Tag, beside: str = "") -> Block:
-    """Show tags in a line, and a remark beside them."""
+    """Show tags on one line, followed by a remark."""
     return ("tags", list(shown), beside)
 
 
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, total: int | None = None, beside: str = ""
 ) -> Block:
-    """Show rows of cells; None is shown as NULL. total: number of rows of the whole, if more than these."""
+    """Show a table; None is shown as NULL. total: number of rows in the full table, if it has more."""
     shown = [list(row) for row in rows]
     return ("table", list(columns), shown, len(shown) if total is None else total, beside)
 
 
 def items(values: Iterable[str | Sequence[object]], style: str = "plain") -> Block:
-    """List texts, or (text, tag, tone, address of another row) with trailing parts left out."""
+    """Show a list of texts, or of (text, tag, tone, address of another row); trailing parts are optional."""
     return ("list", [value if isinstance(value, str) else list(value) for value in values], style)
 
 
 def facts(values: Mapping[str, str]) -> Block:
-    """Show names with texts."""
+    """Show names with their texts; empty texts are left out."""
     return ("facts", [[name, value] for name, value in values.items() if value])
 
 
@@ -79,12 +80,12 @@ def fold(
     is_open: bool = False,
     anchor: str = "",
 ) -> Block:
-    """Fold blocks away below a summary. anchor: a name that `links` leads to."""
+    """Show blocks that are collapsed under a summary. anchor: the name by which `links` opens the fold."""
     return ("fold", summary, list(shown), beside, style, int(is_open), anchor, list(inside))
 
 
 def group(style: str, inside: Sequence[Block], who: str = "") -> Block:
-    """Show blocks in a box of a style. who: named at its head."""
+    """Show blocks in a box with a style. who: the name shown at the top of the box."""
     return ("group", style, who, list(inside))
 
 
@@ -94,19 +95,19 @@ def links(parts: Iterable[tuple[str, Sequence[tuple[str, str]]]], style: str = "
 
 
 def marked(value: str, words: Iterable[str], style: str = "said", *, whole: bool = False) -> Block:
-    """Show a text in which some words are marked. whole: only where they are whole words."""
+    """Show a text in which some words are highlighted. whole: match only whole words."""
     return ("marked", value, [word for word in words if word], style, int(whole))
 
 
 def passages(
     title: str, shown: Iterable[tuple[str, str, Sequence[Tag], str]], none: str = "Nothing."
 ) -> Block:
-    """Show passages under a title: (name, remark, tags, text). none: what is said without any."""
+    """Show passages under a title: (name, remark, tags, text). none: the text shown if there are none."""
     return ("passages", title, [[name, beside, list(own), body] for name, beside, own, body in shown], none)
 
 
 def calls(title: str, keys: Iterable[str], *, file: str = "calls", is_open: bool = False) -> Block:
-    """Show model calls by ledger key, from a data file beside the page, loaded when first needed."""
+    """Show model calls by ledger key; the page loads them on demand from a data file beside it."""
     return ("calls", title, list(dict.fromkeys(keys)), file, int(is_open))
 
 
@@ -121,17 +122,17 @@ def shared(key: str) -> Block:
 
 
 def stored(file: str, key: str) -> Block:
-    """Show blocks from a data file beside the page, loaded when the row is opened."""
+    """Show blocks from a data file beside the page, which is loaded when the row is opened."""
     return ("stored", file, key)
 
 
 def component(name: str, data: object) -> Block:
-    """Show what only one paper has: a function that its script registers under the name draws the data."""
+    """Show data of a single paper: the function that its script registers under `name` draws the data."""
     return ("component", name, data)
 
 
 def score_tag(score: int | None, *, top: int = 5) -> Tag:
-    """Make the tag of a grade on a scale that ends at `top`; 0 means "not sure"."""
+    """Make the tag of a grade on a scale that ends at `top`; a grade of 0 means "not sure"."""
     if score is None:
         return ("no grade", OFF)
     if score == 0:

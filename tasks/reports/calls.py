@@ -1,4 +1,4 @@
-"""Read model calls for pages."""
+"""Read model calls for report pages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from tasks.lineage.selection import Selection
 class ShownCall:
     """A model call; its fields are the keys that pages/core.js reads.
 
-    They are columns of a calls artifact, with `messages` decoded to role and content. id: the ledger key.
+    The fields are columns of a calls artifact, with `messages` decoded to role and content. `id`: the ledger
+    key.
     """
 
     id: str
@@ -43,12 +44,12 @@ class ShownCall:
 def read_calls(paths: Iterable[Path], wanted: Collection[str] | None = None) -> dict[str, ShownCall]:
     """Read calls by ledger key, sorted. wanted: the keys to read; None reads all calls that have a prompt.
 
-    Embeddings have no prompt, and would make a page too long.
+    Embedding calls have no prompt; they would make the page too large.
     """
     columns = [field.name for field in fields(ShownCall)]
     calls: dict[str, ShownCall] = {}
     for path in paths:
-        # Of an earlier version's artifact the last columns are missing.
+        # Artifacts of earlier versions lack the newest columns.
         found = pq.read_schema(path).names
         for record in pq.read_table(path, columns=[name for name in columns if name in found]).to_pylist():
             if record["id"] in wanted if wanted is not None else record["prompt"]:
@@ -57,7 +58,7 @@ def read_calls(paths: Iterable[Path], wanted: Collection[str] | None = None) -> 
 
 
 def derive_shown_calls(calls: Mapping[str, ShownCall], *artifacts: str) -> Derivation:
-    """Derive the number of calls that `read_calls` reads of artifacts. artifacts: their stems."""
+    """Return the derivation of the number of calls that `read_calls` reads. artifacts: stems of artifacts."""
     prompts = tuple(sorted({call.prompt for call in calls.values()}))
     rows = tuple(Selection(f"{name}.calls", {"prompt": prompts}) for name in artifacts)
     return Derivation("count", rows, once=True)

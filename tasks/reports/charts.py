@@ -1,6 +1,6 @@
 """The one chart model: lines and points over an axis, values on a scale, bars; pages/charts.html draws them.
 
-Altair with vl-convert was measured and left: the converter alone takes 84 MB, and 40 MB were allowed.
+Altair with vl-convert was tried and rejected: the converter alone takes 84 MB, and 40 MB were allowed.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ from tasks.reports.tables import Cell
 from tasks.scoring.statistics import Interval
 
 MOST_POINTS = 240
-"""Points of one line that are drawn: more cannot be seen, and would make the page long."""
+"""Maximum points drawn for one line: more would not be visible, and would make the page large."""
 WANTED_TICKS = 4
+"""Approximate number of steps between the ends of an axis."""
 COLOURS = 8
-"""Colours of the style; lines beyond are dashed in the same colours."""
+"""Number of colours in the style sheet; further lines are dashed and reuse the colours."""
 APART = 9.0
-"""Distance between the points of series in one category, so that intervals do not overlap."""
+"""Horizontal distance in SVG units between series in one category, so that intervals do not overlap."""
 LONGEST_LABEL = 14
+"""Maximum characters of a category's label; longer names are shortened."""
 REACHES = (0.1, 0.25, 0.5, 1, 5)
-"""Possible ends of an axis of differences."""
+"""Possible ends of the axis of a chart of differences."""
 SIZE = (460.0, 240.0)
 """Width and height of a plot in SVG units."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A value of a series. x: a number, or a category's place from 0. interval: drawn as band or whisker."""
+    """A value of a series. x: a number, or the index of a category. interval: drawn as band or whisker."""
 
     x: float
     y: float
@@ -41,8 +43,8 @@ class Point:
 class Series:
     """Points of one kind.
 
-    place: decides the colour, from 0. end: a value shown in the key, empty for none. line: whether the points
-    are joined; points that are not stand where those of the first series do.
+    `place`: index of the series' colour. `end`: a value shown in the legend, empty for none. `line`: whether
+    the points are joined by a line; unjoined points are not shifted within a category.
     """
 
     name: str
@@ -56,7 +58,8 @@ class Series:
 class Axis:
     """A chart's axis.
 
-    bottom, top: its ends; None follows from the values. form: `share` labels ticks x100.
+    `bottom`, `top`: ends of the axis; None derives them from the values. `form`: `share` labels ticks in
+    percent.
     """
 
     label: str = ""
@@ -79,7 +82,7 @@ class PlacedPoint:
 
 @dataclass(frozen=True)
 class PlacedSeries:
-    """A series in SVG units. path: its line, empty for points alone. band: the area of its intervals."""
+    """A series in SVG units. path: its line, empty for points only. band: the area of its intervals."""
 
     name: str
     colour: int
@@ -94,8 +97,8 @@ class PlacedSeries:
 class Plot:
     """Lines or points over an axis, in SVG units.
 
-    marks: whether points are drawn; whiskers: whether their intervals are. ticks: (place, label); for
-    categories x_ticks have the whole name, too.
+    `marks`: whether points and their intervals (as whiskers) are drawn. `x_ticks`: (place, label, full name),
+    where the label of a category may be shortened. `y_ticks`: (place, label).
     """
 
     title: str
@@ -117,7 +120,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Scale:
-    """Values on a scale, a line each, with their intervals. lines: (label, cell)."""
+    """Values on a common scale, one row per value, with intervals. lines: (label, cell)."""
 
     title: str
     lines: Sequence[tuple[str, Cell]]
@@ -131,7 +134,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Bar:
-    """A line of a bar chart: one count per step of the chart, and a derivation for each count, or none."""
+    """A row of a bar chart: one count per step of the chart, and a derivation for each count, or none."""
 
     label: str
     counts: Sequence[int]
@@ -140,9 +143,10 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """Bars over the same steps, to one scale. tones: step -> `warn` or `s1`, for its colour.
+    """Horizontal bars with the same steps and scale. tones: step -> `warn` or `s1`, for its colour.
 
-    record: the JSON pointer of the chart's bars in the page's record, empty if they are not there.
+    `record`: JSON pointer to the chart's bars in the page's record; empty if the record does not contain
+    them.
     """
 
     title: str
@@ -173,10 +177,10 @@ def draw_lines(
     marks: bool = False,
     size: tuple[float, float] = SIZE,
 ) -> Plot:
-    """Draw series over an axis of numbers, or of categories if `x` has any.
+    """Draw series over an axis of numbers, or of categories if `x` has categories.
 
-    size: width and height in SVG units. Intervals are a band around a line, or whiskers if marks are drawn. A
-    series without points is left out.
+    `size`: width and height in SVG units. Intervals are drawn as whiskers if `marks` is true, otherwise as a
+    band around the line. A series without points is left out.
     """
     drawn = [line for line in series if line.points]
     frame = Plot(title, note, marks, x.label, (), (), (), *size)
@@ -228,12 +232,12 @@ def draw_lines(
 
 
 def draw_scatter(title: str, points: Sequence[Point], x: Axis, y: Axis, *, note: str = "") -> Plot:
-    """Draw points alone; several on each other look darker."""
+    """Draw points without lines; overlapping points look darker."""
     return draw_lines(title, [Series("", points, line=False)], x, y, note=note, marks=True)
 
 
 def thin_out(points: Sequence[Point]) -> list[Point]:
-    """Keep at most MOST_POINTS points, evenly, the first and the last among them."""
+    """Return at most MOST_POINTS points, evenly spaced, including the first and the last."""
     if len(points) <= MOST_POINTS:
         return list(points)
     apart = (len(points) - 1) / (MOST_POINTS - 1)
@@ -241,7 +245,7 @@ def thin_out(points: Sequence[Point]) -> list[Point]:
 
 
 def list_ticks(bottom: float, top: float) -> list[float]:
-    """List round numbers from bottom to top, about WANTED_TICKS steps apart."""
+    """List round numbers between bottom and top, about WANTED_TICKS steps."""
     rough = (top - bottom) / WANTED_TICKS or 1.0
     size = 10.0 ** floor(log10(rough))
     step = next((size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= rough), rough)
@@ -251,12 +255,12 @@ def list_ticks(bottom: float, top: float) -> list[float]:
 
 
 def show_tick(value: float, form: str) -> str:
-    """Write a tick's label: a share x100."""
+    """Format the label of a tick: shares in percent, other numbers with thousands separators."""
     return f"{100 * value:.0f}%" if form == "share" else f"{value:,g}"
 
 
 def find_reach(bounds: Iterable[float | None]) -> float:
-    """Find the end of an axis of differences around zero: the first of REACHES that includes every bound."""
+    """Find the end of an axis of differences around zero: the first of REACHES that includes all bounds."""
     most = max((abs(bound) for bound in bounds if bound is not None), default=0.0)
     return next(reach for reach in REACHES if reach >= most or reach == REACHES[-1])
 
@@ -289,7 +293,7 @@ def _draw_band(points: Sequence[PlacedPoint]) -> str:
 
 
 def _join(points: Iterable[tuple[float, float]]) -> str:
-    """Join points to a path, rounded to a tenth."""
+    """Join points to an SVG path, with coordinates rounded to 0.1."""
     return "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
 

@@ -1,4 +1,4 @@
-"""Write the page of a comparison: the metrics in pairs, and changed items with both answers side by side."""
+"""Write the page of a comparison: metrics in pairs, and changed items with both answers side by side."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
 ITEMS = 200
-"""Maximum changed items of one strand on a page, half of them from either end; it says what it leaves out."""
+"""Maximum changed items of one pair of systems on a page, half from either end of the changes."""
 TEXT = 4_000
 """Maximum characters of one text."""
 WORDS = 400
-"""Answers of more words are shown without marks of what differs."""
+"""Maximum words of an answer for which differences between the answers are highlighted."""
 STYLES = ("report.css", "comparison.css")
 
 
 @dataclass(frozen=True)
 class AnswerPiece:
-    """A part of an answer. own: whether the other answer has not got it."""
+    """A part of an answer. own: whether only this answer contains the part."""
 
     text: str
     own: bool
@@ -35,7 +35,7 @@ class AnswerPiece:
 
 @dataclass(frozen=True)
 class ShownCase:
-    """A changed item. a, b: each answer in pieces."""
+    """A changed item. a, b: each answer, split into pieces."""
 
     case: ChangedCase
     a: Sequence[AnswerPiece]
@@ -44,7 +44,7 @@ class ShownCase:
 
 @dataclass(frozen=True)
 class ShownStrand:
-    """A strand's comparison. reach: end of the differences' axis."""
+    """The comparison of one pair of systems. reach: end of the axis of differences."""
 
     strand: StrandComparison
     name: str
@@ -60,14 +60,14 @@ class ShownCost:
     metric: PricedMetric
     plot: Plot | None
     why: str
-    """Why prices are not shown; empty if all are."""
+    """Why prices are not shown; empty if all prices are shown."""
 
 
 @dataclass(frozen=True)
 class ComparisonPage:
-    """The content of the page. sides: letter -> label. alone: letter -> what only that side has.
+    """The content of the page. sides: letter -> label. alone: letter -> items that only that side has.
 
-    costs: the systems by each metric, with what their answers cost.
+    `costs`: for each metric, the systems with the cost of their answers.
     """
 
     comparison: Comparison
@@ -80,7 +80,7 @@ class ComparisonPage:
 def write_comparison(
     comparison: Comparison, out: Path, alone: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> None:
-    """Write the page to the file `out`. alone: side's letter -> what only that side has, by name."""
+    """Write the page to the file `out`. alone: side's letter -> names of what only that side has."""
     sides = dict(zip(ascii_uppercase, comparison.sides, strict=False))
     strands = [_show_strand(strand) for strand in comparison.strands]
     content = ComparisonPage(comparison, list(map(show_cost, comparison.means)), strands, sides, alone)
@@ -88,7 +88,7 @@ def write_comparison(
 
 
 def show_cost(metric: PricedMetric) -> ShownCost:
-    """Draw the systems' means against their price, or against tokens where prices are not known or zero."""
+    """Plot the systems' means against price, or against tokens if prices are unknown or all zero."""
     why = "; ".join(dict.fromkeys(system.cost.why for system in metric.systems if system.cost.why))
     priced = [(system, system.cost.usd) for system in metric.systems if system.cost.usd is not None]
     label = "US dollars per answer"
@@ -116,7 +116,7 @@ def show_cost(metric: PricedMetric) -> ShownCost:
 
 def _show_strand(strand: StrandComparison) -> ShownStrand:
     left_out = max(len(strand.changed) - ITEMS, 0)
-    # Sorted by their change: the ends are what fell and what rose most.
+    # The items are sorted by change, so the ends contain the largest drops and the largest gains.
     kept = [*strand.changed[: ITEMS // 2], *strand.changed[-ITEMS // 2 :]] if left_out else strand.changed
     return ShownStrand(
         strand,
@@ -147,7 +147,7 @@ def _cut(text: str) -> str:
 
 
 def mark_words(a: str, b: str) -> tuple[list[AnswerPiece], list[AnswerPiece]]:
-    """Split two answers into pieces, and mark the words that the other has not got."""
+    """Split two answers into pieces, and mark the words that the other answer lacks."""
     words_a, words_b = a.split(" "), b.split(" ")
     if max(len(words_a), len(words_b)) > WORDS:
         return [AnswerPiece(a, own=False)], [AnswerPiece(b, own=False)]

@@ -1,6 +1,6 @@
-"""Shared by all validation stages: check artifacts with their drops and calls, and write the findings.
+"""Code shared by validation stages: check artifacts, their drops and their calls, and write the findings.
 
-The page of a stage says what must hold of each artifact, failures first.
+The page of a validation stage lists the contracts of each artifact, failures first.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ HASH = r"^[0-9a-f]{16}$"
 
 @dataclass(frozen=True)
 class ContractsPage:
-    """The content of the page."""
+    """The content of the page of contracts."""
 
     title: str
     contracts: ContractResults
 
 
 def write_contracts(title: str, findings: Sequence[ContractFinding], folder: Path) -> None:
-    """Write index.html into a folder: a single file that loads nothing."""
+    """Write index.html into a folder: a single file that loads no other files."""
     out = folder / "index.html"
     content = ContractsPage(title, ContractResults(group_findings(findings, folder), ""))
     write_text(out, render_alone("contracts.html", content, home=link_home(out)))
 
 
 def expect_hash() -> Expectation:
-    """Expect ids as `make_id` makes them: 16 hexadecimal digits."""
+    """Make an expectation that ids have the form of `make_id`: 16 hexadecimal digits."""
     return expect_match("ids_are_hashes", "Each id consists of 16 hexadecimal digits.", "id", HASH)
 
 
@@ -62,11 +62,12 @@ def check_artifacts(
     *,
     sources: Iterable[Path] = (),
 ) -> list[ContractFinding]:
-    """Check artifacts with their `*.dropped` and `*.calls` files; write findings and page.
+    """Check artifacts with their `*.dropped` and `*.calls` files; write the findings and a page.
 
-    artifacts: file -> its row type. declare: returns the rules of each artifact beyond its keys, given the
-    rule on origins; it is called only if all columns exist with their types, so that it may read the rows
-    (cells may be NULL). folder: to write to. sources: further artifacts that origins may refer to.
+    `artifacts`: file -> its row type. `declare`: returns the rules of each artifact beyond its keys, given
+    the rule on origins. This function is called only if all columns exist with their types, so it may read
+    the rows; cells may be NULL. `folder`: the output folder. `sources`: further artifacts that origins may
+    refer to.
     """
     dropped, calls = (
         [path for path in (name_beside(artifact, kind) for artifact in artifacts) if path.is_file()]
@@ -89,6 +90,6 @@ def check_artifacts(
 
 
 def require_contracts(findings: Sequence[ContractFinding], out: Path) -> Counts:
-    """Count rows checked and findings. Raises ContractBroken, with one line, if a contract is broken."""
+    """Count checked rows and findings. Raises ContractBroken, with a one-line message, if one is broken."""
     raise_if_broken(findings, out)
     return Counts(sum(finding.checked for finding in findings), len(findings), {})

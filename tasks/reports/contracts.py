@@ -1,4 +1,4 @@
-"""The findings of a validation stage, by artifact, for pages."""
+"""Group the findings of a validation stage by artifact, for pages."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tasks.artifacts.contracts import ContractFinding, read_findings
 from tasks.reports.places import name_in_project
 
 STATES = ("broken", "unchecked", "held")
-"""The order in which a page shows contracts."""
+"""The states of contracts, in the order in which a page shows them."""
 
 
 @dataclass(frozen=True)
 class ArtifactContracts:
-    """What must hold of one artifact, failures first. path: of the artifact, empty if it lies elsewhere."""
+    """The contracts of one artifact, failures first. path: the artifact's path, empty if it is not known."""
 
     name: str
     path: str
@@ -34,20 +34,20 @@ class ArtifactContracts:
 
     @property
     def checked(self) -> int:
-        """How many rows were checked by the contract that checked most."""
+        """The largest number of rows that one of the contracts checked."""
         return max(finding.checked for finding in self.findings)
 
 
 @dataclass(frozen=True)
 class ContractResults:
-    """A validation stage's findings. page: link to the page of its own, empty on that page."""
+    """The findings of a validation stage. page: link to the stage's own page, empty on that page."""
 
     artifacts: Sequence[ArtifactContracts]
     page: str
 
     @property
     def findings(self) -> Sequence[ContractFinding]:
-        """All of them."""
+        """The findings of all artifacts."""
         return [finding for artifact in self.artifacts for finding in artifact.findings]
 
     def count(self, state: str) -> int:
@@ -56,9 +56,10 @@ class ContractResults:
 
 
 def open_contracts(folder: Path, order: Iterable[str], page: Path) -> ContractResults:
-    """Read the findings in a validation stage's folder.
+    """Read the findings in the folder of a validation stage.
 
-    order: of the artifacts on the page. page: the page's folder.
+    `order`: names of artifacts in the order of the page. `page`: the page's folder, to which the link is
+    relative.
     """
     link = Path(os.path.relpath(folder / "index.html", page)).as_posix()
     return ContractResults(group_findings(read_findings(folder), folder, order), link)
@@ -67,7 +68,7 @@ def open_contracts(folder: Path, order: Iterable[str], page: Path) -> ContractRe
 def group_findings(
     findings: Iterable[ContractFinding], folder: Path, order: Iterable[str] = ()
 ) -> list[ArtifactContracts]:
-    """Group findings by artifact, failures first, then in `order`. folder: the validation stage's."""
+    """Group findings by artifact, failures first, then in `order`. folder: of the validation stage."""
     ranks = {artifact: rank for rank, artifact in enumerate(order)}
     groups = defaultdict[str, list[ContractFinding]](list)
     for finding in sorted(findings, key=lambda finding: STATES.index(finding.state)):

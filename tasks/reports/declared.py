@@ -1,6 +1,6 @@
-"""Declare a table: slices of outcomes in rows and columns, measures in the cells, and fill it.
+"""Declare a table: slices of outcomes in rows and columns, measures in the cells. Then fill the table.
 
-An outcome is what came of one item for one system: the item, the answer and the scores, joined by the paper.
+An outcome is the result of one item for one system: item, answer and scores, joined by the paper's code.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from tasks.reports.tables import Cell, FigureTable, Line
 
 Outcome = TypeVar("Outcome")
 Where = Mapping[str, CellValue | tuple[CellValue, ...]]
-"""Conditions on the columns of rows, as a `Selection` takes them."""
+"""Conditions on columns of rows, in the form of a `Selection`."""
 
 
 @dataclass(frozen=True)
 class Slice(Generic[Outcome]):
     """A named filter over outcomes.
 
-    name: the column's head, or a line's label. has: whether an outcome belongs to the slice; None takes all.
-    where: the conditions on rows that say the same, for lineage. why: the reason that its cells are empty,
-    such as `not run`; nothing is measured then.
+    `name`: the head of a column, or the label of a line. `has`: whether an outcome belongs to the slice; None
+    accepts all outcomes. `where`: the same filter as conditions on rows, for lineage. `why`: the reason why
+    the slice's cells are empty, such as `not run`; nothing is measured in that case.
     """
 
     name: str | tuple[str, ...]
@@ -33,20 +33,20 @@ class Slice(Generic[Outcome]):
 
     @property
     def label(self) -> tuple[str, ...]:
-        """The name as a line's label."""
+        """The name as a tuple of texts, for the label of a line."""
         return (self.name,) if isinstance(self.name, str) else self.name
 
     def choose(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
-        """List the outcomes of the slice."""
+        """Return the outcomes that belong to the slice."""
         return outcomes if self.has is None else [outcome for outcome in outcomes if self.has(outcome)]
 
 
 @dataclass(frozen=True)
 class Measure(Generic[Outcome]):
-    """A figure over outcomes, with a denominator of its own.
+    """A figure over outcomes, with its own denominator.
 
-    fill: makes the cell of some outcomes; where: the conditions of their row and column, for the cell's
-    basis. empty: makes the cell of a slice that has a reason to be empty. form: see `FigureTable.forms`.
+    `fill`: makes the cell from outcomes and the conditions of the cell's row and column, which become its
+    basis. `empty`: makes the cell of a slice that has a reason to be empty. `form`: see `FigureTable.forms`.
     """
 
     name: str
@@ -59,8 +59,8 @@ class Measure(Generic[Outcome]):
 class Table(Generic[Outcome]):
     """A table of a paper: a line for each slice of `rows`, a cell for each column slice and measure.
 
-    columns: one slice for all outcomes, named nothing, makes the measures the columns. With several columns
-    and several measures a column is named `column: measure`.
+    `columns`: a single slice with an empty name makes the measures the columns. With several columns and
+    several measures, a column is named `column: measure`.
     """
 
     number: str
@@ -72,7 +72,7 @@ class Table(Generic[Outcome]):
     notes: tuple[str, ...] = ()
 
     def fill(self, outcomes: Sequence[Outcome]) -> FigureTable:
-        """Measure every cell over its own outcomes."""
+        """Fill the table: compute each cell over the outcomes of its row and column."""
         columns = self.columns or (Slice[Outcome](""),)
         lines = tuple(
             Line(
@@ -129,9 +129,10 @@ def tabulate(
     forms: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> FigureTable:
-    """Tabulate figures that are computed elsewhere, with no number of the paper's.
+    """Make a table without a number from figures that are computed elsewhere.
 
-    rows: (a line's label, what its cells are read from). columns: name -> reads the cell of a line.
+    `rows`: (label of the line, object with the line's figures). `columns`: name -> function that makes a
+    line's cell from that object.
     """
     lines = tuple(
         Line((label,) if isinstance(label, str) else label, tuple(read(row) for read in columns.values()))
@@ -143,7 +144,7 @@ def tabulate(
 def by(
     read: Callable[[Outcome], CellValue], groups: Mapping[CellValue, str], expression: str = ""
 ) -> tuple[Slice[Outcome], ...]:
-    """Slice outcomes by a value. groups: value -> the slice's name. expression: of the rows, for lineage."""
+    """Make a slice per group. groups: value -> slice's name. expression: on the rows, for lineage."""
 
     def make(value: CellValue, name: str) -> Slice[Outcome]:
         return Slice(name, lambda outcome: read(outcome) == value, {expression: value} if expression else {})

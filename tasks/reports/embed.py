@@ -1,4 +1,4 @@
-"""Embed data for a page's scripts: JSON that cannot end a tag, in files that load without a server."""
+"""Embed data for a page's scripts as JSON that cannot close a tag, in files that load without a server."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+"""Characters that could close an HTML tag, or that JavaScript treats as line breaks."""
 
 
 def encode_json(data: object) -> str:
-    """Encode as JSON that is also valid JavaScript and safe inside HTML.
+    """Encode data as JSON that is also valid JavaScript and safe inside HTML.
 
-    data: of JSON types and dataclasses, whose fields become keys. Raises ValueError for NaN and infinities.
+    `data`: JSON types and dataclasses, whose fields become keys. Raises ValueError for NaN and infinities.
     """
     text = json.dumps(
         data, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=encode_dataclass
@@ -23,17 +24,14 @@ def encode_json(data: object) -> str:
 
 
 def encode_dataclass(value: object) -> dict[str, object]:
-    """Convert a dataclass to a dict of its fields, for json.dumps. Raises TypeError for anything else."""
+    """Convert a dataclass to a dict of its fields, for json.dumps. Raises TypeError for other types."""
     if not is_dataclass(value) or isinstance(value, type):
         raise TypeError(f"{type(value).__name__} is no type of JSON, and no dataclass")
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def write_data(path: Path, name: str, data: object) -> None:
-    """Write `data` as a script that passes it to the page under `name`.
-
-    A page opened from disk cannot fetch a JSON file, but it can load a script.
-    """
+    """Write `data` as a script that passes the data to the page under `name`."""
     path.write_text(
         f"Benchloom.give({encode_json(name)},{encode_json(data)});\n", encoding="utf-8", newline="\n"
     )

@@ -1,7 +1,7 @@
-"""Stage of every flow that evaluates: a page of means, differences and answers, with no code of the paper.
+"""The stage of every flow that evaluates: a page of means, differences and answers.
 
-A flow declares it as `SCOPE.stage("<paper>.evaluation_page", out="data/reports/<paper>/${key}")`; a paper
-that has a module of that name has a page of its own.
+A flow declares the stage as `SCOPE.stage("<paper>.evaluation_page", out="data/reports/<paper>/${key}")`. A
+paper with a module of that name uses its own page instead.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SUBTITLE = "This page shows how well systems answer the items of a dataset."
 MEANS = "Means are over items, with 95% intervals over groups of items."
 TAGS = "The table shows the same means over the items with each tag."
 MOST_TAGS = 50
-"""Tags of a table, those with the most items; further ones are only counted."""
+"""Maximum tags in the table, those with the most items; further tags are only counted."""
 PAIRS = (
     "Each pair is compared over the items with a score from both systems. p is from a paired bootstrap "
     "over groups of items, corrected by Holm."
@@ -41,7 +41,7 @@ PAIRS = (
 
 @dataclass(frozen=True)
 class ScoredAnswer:
-    """What came of one item for one system. values: metric -> score, None if unscored."""
+    """The result of one item for one system. values: metric -> score, None if unscored."""
 
     system: str
     scored: Scored
@@ -54,7 +54,7 @@ class ScoredAnswer:
 
 
 def evaluation_page(evaluated: EvaluatedRows, key: str, out: Path, metrics: Path, bars: Path) -> Counts:
-    """Write the page into the folder `out`; the counts are of scored answers."""
+    """Write the page into the folder `out`; return the counts of scored answers."""
     outcomes = [
         ScoredAnswer(strand.system, scored, answered)
         for strand in evaluated.strands
@@ -117,7 +117,7 @@ def evaluation_page(evaluated: EvaluatedRows, key: str, out: Path, metrics: Path
 
 
 def tabulate_means(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[ScoredAnswer]:
-    """Declare the table of means: a line a system, a column a metric."""
+    """Declare the table of means: a line per system, a column per metric."""
     systems = tuple(dict.fromkeys(outcome.system for outcome in outcomes))
     names = dict.fromkeys(name for outcome in outcomes for name in outcome.values)
     rows = [Slice[ScoredAnswer](name or "system", _is_of(name), {}) for name in systems]
@@ -125,7 +125,7 @@ def tabulate_means(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[Sco
 
 
 def tabulate_tags(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[ScoredAnswer] | None:
-    """Declare the means by tag: a line a tag and system, a column a metric; None where no item has a tag."""
+    """Declare the means by tag, a line per tag and system; return None if no item has a tag."""
     counted = Counter(tag for outcome in outcomes for tag in outcome.answered.tags)
     if not counted:
         return None
@@ -144,7 +144,7 @@ def tabulate_tags(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[Scor
 
 
 def tabulate_pairs(evaluated: EvaluatedRows) -> FigureTable | None:
-    """Compare the systems in pairs; None for a single system."""
+    """Compare the systems in pairs; return None for a single system."""
     strands = list(combinations(evaluated.strands, 2))
     if not strands:
         return None
@@ -171,7 +171,7 @@ def tabulate_pairs(evaluated: EvaluatedRows) -> FigureTable | None:
 
 
 def view_answers(outcomes: Sequence[ScoredAnswer], artifact: Path) -> Viewer:
-    """Show every answer with its question, reference and scores."""
+    """Make the viewer of all answers with their questions, references and scores."""
     rows = [
         ViewedRow(
             id=outcome.scored.id,

@@ -14,10 +14,10 @@ Read = TypeVar("Read")
 
 
 def read_figures(path: Path, model: type[Read], stage: str = "") -> Read:
-    """Read a JSON file as a dataclass or model; what else the file has is ignored.
+    """Read a JSON file as a dataclass or model; further keys of the file are ignored.
 
-    stage: that writes the file, by default of the file's name. Raises BadInput if the file is missing, or of
-    another form.
+    `stage`: name of the stage that writes the file, by default the file's stem. Raises BadInput if the file
+    is missing, or does not match the model.
     """
     hint = f"run the stage {stage or path.stem}"
     try:

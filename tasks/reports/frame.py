@@ -23,7 +23,7 @@ PAGES.filters["count"] = lambda number: f"{number:,}"
 
 
 def open_templates(package: str) -> Environment:
-    """Open the templates of a package (its folder `pages`), which take precedence over the shared ones."""
+    """Open the templates in the folder `pages` of a package, which take precedence over the shared ones."""
     return PAGES.overlay(loader=ChoiceLoader([PackageLoader(package, "pages"), FRAME]))
 
 
@@ -37,16 +37,16 @@ def render_alone(
 ) -> str:
     """Render a single-file page with inline styles and scripts; its security policy allows only these.
 
-    template: name of a shared template. content: a dataclass, `content` in the template. home: link to the
-    front page, empty if there is none. styles, scripts: names of shared files.
+    `template`: name of a shared template. `content`: a dataclass, named `content` in the template. `home`:
+    link to the front page, empty if there is none. `styles`, `scripts`: names of shared files.
     """
     style = "\n".join(_read_part(name) for name in styles)
     texts = [_read_part(name) for name in scripts]
     return PAGES.get_template(template).render(
         content=content,
         home=home,
-        style=Markup(style),  # noqa: S704 - ours
-        scripts=[Markup(text) for text in texts],  # noqa: S704 - ours
+        style=Markup(style),  # noqa: S704 - our own style sheets
+        scripts=[Markup(text) for text in texts],  # noqa: S704 - our own scripts
         seals={"style": [_hash(style)], "script": [_hash(text) for text in texts]},
     )
 

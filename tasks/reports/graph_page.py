@@ -1,4 +1,4 @@
-"""Write the page over the whole graph: every stage by flow and entry, how fresh, how large, what it cost."""
+"""Write the page of the whole graph: all stages by flow and entry, with their state, size and cost."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ GOOD = "fresh"
 
 @dataclass(frozen=True)
 class GraphStage:
-    """A stage. name: DVC's; stage: without its entry.
+    """A stage on the page of the graph.
 
-    state: as `benchloom status` names it; why: it is not fresh. artifact: the path of its main output; link:
-    from the page to it, empty if it is not there. rows: None if it is no Parquet file. tokens, usd: of all
-    calls that its artifact stands on; None if it has not run here. seconds: its last run took. upstream: the
-    stages that it reads from. again: the command that mends it.
+    `name`: DVC's name of the stage. `stage`: the name without the entry. `state`: as shown by `benchloom
+    status`. `why`: why the stage is not fresh. `artifact`: path of the main output. `link`: relative link to
+    the artifact, empty if the artifact does not exist. `rows`: None if the artifact is not a Parquet file.
+    `tokens`, `usd`: totals of all calls behind the artifact; None if the stage has not run here. `seconds`:
+    duration of the last run. `upstream`: the stages whose outputs this stage reads. `again`: the command that
+    makes the stage fresh.
     """
 
     name: str
@@ -49,7 +51,7 @@ class GraphEntry:
 
     @property
     def states(self) -> Mapping[str, int]:
-        """How many stages are in each state, fresh ones first."""
+        """The number of stages in each state, fresh ones first."""
         counts: dict[str, int] = {}
         for stage in sorted(self.stages, key=lambda stage: (stage.state != GOOD, stage.state)):
             counts[stage.state] = counts.get(stage.state, 0) + 1
@@ -57,45 +59,45 @@ class GraphEntry:
 
     @property
     def rows(self) -> int:
-        """Rows of all artifacts."""
+        """The total number of rows of all artifacts."""
         return sum(stage.rows or 0 for stage in self.stages)
 
     @property
     def tokens(self) -> int | None:
-        """Of all calls; None if no stage is known to have run here."""
+        """The tokens of all calls; None if no stage is known to have run here."""
         known = [stage.tokens for stage in self.stages if stage.tokens is not None]
         return sum(known) if known else None
 
     @property
     def usd(self) -> float | None:
-        """Of all calls; None if no stage is known to have run here."""
+        """The price of all calls in US dollars; None if no stage is known to have run here."""
         known = [stage.usd for stage in self.stages if stage.usd is not None]
         return sum(known) if known else None
 
     @property
     def last_run(self) -> str:
-        """When a stage last ran."""
+        """The latest time at which one of the stages ran."""
         return max((stage.last_run for stage in self.stages), default="")
 
 
 @dataclass(frozen=True)
 class GraphPage:
-    """The content of the page. made: when, in words."""
+    """The content of the page. made: when the page was made, in words."""
 
     entries: Sequence[GraphEntry]
     made: str
 
     @property
     def count(self) -> int:
-        """How many stages there are."""
+        """The number of stages."""
         return sum(len(entry.stages) for entry in self.entries)
 
     @property
     def fresh(self) -> int:
-        """How many of them are fresh."""
+        """The number of fresh stages."""
         return sum(entry.states.get(GOOD, 0) for entry in self.entries)
 
 
 def write_graph(entries: Sequence[GraphEntry], made: str, out: Path) -> None:
-    """Write the page to the file `out`. made: when the stages were looked at, in words."""
+    """Write the page to the file `out`. made: when the states of the stages were read, in words."""
     write_text(out, render_alone("graph.html", GraphPage(entries, made), home=link_home(out)))

@@ -1,4 +1,4 @@
-"""Write the page of a lineage: a single file with its tree, which loads nothing else."""
+"""Write the page of a lineage: a single file with its tree, which loads no other files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
 NODES = 1_000
-"""Maximum nodes on a page, in the order of the walk; the page states how many are left out."""
+"""Maximum nodes on a page, in the order of the trace; the page states how many are left out."""
 TEXT = 4_000
 """Maximum characters of one text."""
 ITEMS = 200
@@ -43,7 +43,7 @@ class LineagePage:
 class ShownNode:
     """A node in the form that pages/lineage.js reads.
 
-    parents: indexes of those on the page. cut: number of parents that are not.
+    `parents`: indexes of the parents that are on the page. `cut`: number of parents that are not on the page.
     """
 
     kind: str
@@ -55,7 +55,7 @@ class ShownNode:
 
 
 def write_lineage(lineage: LineageResult, out: Path) -> None:
-    """Write a lineage's page to the file `out`; nodes, lists and texts are limited as above."""
+    """Write a lineage's page to the file `out`, with limits on nodes, lists and texts."""
     shown = lineage.nodes[:NODES]
     numbers = {node.key: number for number, node in enumerate(shown)}
     data = {
@@ -67,7 +67,7 @@ def write_lineage(lineage: LineageResult, out: Path) -> None:
         count_kinds(lineage.nodes),
         len(lineage.nodes) - len(shown),
         render_text(lineage)[:PLAIN],
-        Markup(encode_json(data)),  # noqa: S704 - it holds no character that could close the tag
+        Markup(encode_json(data)),  # noqa: S704 - encode_json escapes all characters that could close the tag
     )
     page = render_alone("lineage.html", content, home=link_home(out), styles=STYLES, scripts=SCRIPTS)
     write_text(out, page)

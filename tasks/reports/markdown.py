@@ -1,7 +1,7 @@
 """Write a comparison as Markdown, for a comment on a pull request or merge request.
 
-Names, questions and answers are data from models and other people. `quote` makes a text of them that no host
-reads as markup, as a mention, or as the start of another cell.
+Names, questions and answers are untrusted data from models and other people. `quote` escapes them, so that no
+host interprets them as markup, as a mention, or as the start of another cell.
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ from tasks.judging.priced_means import AnswerCost, PricedMean, PricedMetric
 from tasks.reports.page import count_of
 
 LONGEST = 120
-"""Characters of a name or of a caution's part that a cell shows."""
+"""Maximum characters of a name in a cell; a caution may have three times as many."""
 CAUTIONS = 20
-"""Cautions that the report lists."""
+"""Maximum number of cautions in the report."""
 ROWS = 100
-"""Lines of a table that the report shows: hosts refuse a comment of more than 65,536 characters."""
+"""Maximum lines of a table: hosts refuse a comment of more than 65,536 characters."""
 MARKUP = re.compile(r"[\\`*_{}\[\]()#!|~<>&@:%$^]|^[+=-]|(?<=www)\.|(?<=\d)\.(?=\s)", re.IGNORECASE)
 STARTS = frozenset("@#!~%$&[:.")
-"""Signs that begin a mention, a reference or an address; hosts look for these after rendering."""
+"""Characters that begin a mention, a reference or a link; hosts look for these after rendering."""
 APART = "&#8203;"
-"""A zero-width space, which ends what such a sign begins."""
+"""A zero-width space, which prevents the host from recognising a mention or link."""
 BLANK = re.compile(r"[<>\s]")
 UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+")
+"""Control characters and invisible characters, which could hide or reorder text."""
 
 
 def quote(text: str, longest: int = LONGEST) -> str:
-    """Write a text that Markdown shows as it is, in one line: signs of markup become character references.
+    """Escape a text for one line of Markdown by replacing markup characters with character references.
 
-    A character reference starts no link, cell or HTML tag, which a backslash cannot promise on every host.
-    Hosts look for `@name`, `#12` and addresses in what is rendered, so a zero-width space follows their first
-    sign. Control characters become a space.
+    A character reference never starts a link, cell or HTML tag; backslash escapes do not guarantee this on
+    every host. Hosts search the rendered text for `@name`, `#12` and addresses, so a zero-width space follows
+    the first character of these. Control characters become spaces.
     """
     line = " ".join(UNSEEN.sub(" ", text).split())
     short = line if len(line) <= longest else f"{line[: longest - 1]}…"
@@ -52,7 +53,8 @@ def write_markdown(
 ) -> str:
     """Write the report: a verdict, the systems, the pairs, cautions and links.
 
-    alone: side's letter -> what only that side has. links: (text, address); only https and http are kept.
+    `alone`: side's letter -> names of what only that side has. `links`: (text, address); only https and http
+    addresses are included.
     """
     parts = [
         "### Benchloom: " + " compared with ".join(quote(side) for side in comparison.sides),
@@ -68,9 +70,9 @@ def write_markdown(
 
 
 def list_verdicts(comparison: Comparison) -> list[str]:
-    """List in plain words which metrics changed significantly, worst first; one line if none did.
+    """List in words which metrics changed significantly, worst first; a first line says if none dropped.
 
-    Between sides of several systems each line names the system.
+    If the sides have several systems, each line names the system.
     """
     changes = [
         (change, strand)
@@ -93,7 +95,7 @@ def list_verdicts(comparison: Comparison) -> list[str]:
 
 
 def list_drops(comparison: Comparison) -> list[MetricChange]:
-    """List the metrics that dropped significantly: below zero, and p below alpha after Holm's correction."""
+    """List the metrics that dropped significantly: difference below zero, Holm-corrected p below alpha."""
     return [
         change
         for strand in comparison.strands
@@ -106,7 +108,7 @@ def list_drops(comparison: Comparison) -> list[MetricChange]:
 
 
 def write_systems(metric: PricedMetric) -> str:
-    """Write the systems by one metric as a table, with price and latency per answer where they are known."""
+    """Write a table of the systems for one metric, with price and latency per answer where known."""
     head = ["System", quote(metric.metric), "95% interval", "items", "tokens", "price", "latency"]
     rows = [
         [
@@ -129,7 +131,7 @@ def write_systems(metric: PricedMetric) -> str:
 
 
 def write_pairs(comparison: Comparison) -> str:
-    """Write every metric of every pair as a table."""
+    """Write a table of all metrics of all pairs."""
     head = ["Pair", "metric", "pairs", "from", "to", "change", "95% interval", "p (Holm)", "fell", "rose"]
     rows = [
         [
@@ -151,7 +153,7 @@ def write_pairs(comparison: Comparison) -> str:
 
 
 def write_cautions(comparison: Comparison, alone: Mapping[str, Sequence[str]]) -> str:
-    """List what to know before one reads a figure; empty if there is nothing."""
+    """Write a list of the cautions that readers of the figures should know; empty if there are none."""
     lines = [quote(caution, 3 * LONGEST) for caution in comparison.cautions]
     lines += [f"only in {letter}: {quote(', '.join(names))}" for letter, names in alone.items() if names]
     shown = [f"- {line}" for line in lines[:CAUTIONS]]
@@ -161,7 +163,7 @@ def write_cautions(comparison: Comparison, alone: Mapping[str, Sequence[str]]) -
 
 
 def write_links(links: Iterable[tuple[str, str]]) -> str:
-    """Write links as a line."""
+    """Write links on one line."""
     kept = [
         f"[{quote(text)}](<{BLANK.sub('', address)}>)"
         for text, address in links
@@ -204,7 +206,7 @@ def _write_interval(low: float | None, high: float | None) -> str:
 
 
 def _write_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a table; the first two columns are texts, the others figures at the right."""
+    """Write a Markdown table; the first column is left-aligned, all others are right-aligned."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows[:ROWS]]
     text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
     left_out = len(rows) - ROWS

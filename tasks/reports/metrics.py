@@ -1,7 +1,7 @@
-"""Write a report's main figures as files that DVC shows: metrics (JSON, one a figure) and plots (CSV).
+"""Write a report's main figures as files for DVC: metrics (one JSON file per figure) and plots (CSV).
 
-A file a figure, with the same few keys in all: the tables that `dvc metrics show` and `dvc metrics diff`
-print then have a line a figure and few columns, however many systems a report compares.
+All JSON files have the same few keys. So the tables of `dvc metrics show` and `dvc metrics diff` have one
+line per figure and few columns, however many systems a report compares.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ POINT_COLUMNS = ("step", "value", "low", "high", "series")
 
 @dataclass(frozen=True)
 class DvcMetric:
-    """One figure. interval: 95%; n: how many it is over; failed: how many more could not be counted."""
+    """One figure. interval: 95%. n: number of items behind it. failed: number of items without a value."""
 
     name: str
     value: int | float
@@ -38,7 +38,7 @@ class DvcMetric:
 
 @dataclass(frozen=True)
 class MetricGroup:
-    """Figures of one kind, such as the accuracy of every method: a folder of metrics, and a plot of bars."""
+    """Figures of one kind, such as the accuracy of all methods: a folder of metrics and a bar plot."""
 
     name: str
     metrics: tuple[DvcMetric, ...]
@@ -62,11 +62,10 @@ def choose_column(
     labels: Sequence[int] | None = None,
     where: Mapping[int, str] | None = None,
 ) -> MetricGroup:
-    """Take a column of a table that the report prints; a cell without a value is left out.
+    """Make metrics from a column of a table in the report; cells without a value are left out.
 
-    labels: places of the parts of a line's label that name it, None = all. where: place -> the part that the
-    lines taken have there.
-    Raises ValueError if the table has no such column.
+    `labels`: indexes of the label parts that name a metric; None uses all parts. `where`: index of a label
+    part -> its text, to choose lines. Raises ValueError if the table has no such column.
     """
     if column not in table.columns:
         raise ValueError(f"no such column: {column}")
@@ -88,19 +87,20 @@ def choose_column(
 
 
 def name_line(label: Sequence[str], labels: Sequence[int] | None) -> str:
-    """Name a line by parts of its label, all of them where none is chosen."""
+    """Return the name of a line: the chosen parts of its label, or all parts if `labels` is None."""
     return " · ".join(filter(None, label if labels is None else [label[place] for place in labels]))
 
 
 def make_metric(name: str, value: int | float, cell: Cell) -> DvcMetric:
-    """Make a figure of a cell that has a value."""
+    """Make a metric from a cell that has a value."""
     return DvcMetric(name, value, cell.interval, cell.n, cell.failed)
 
 
 def write_metrics(folder: Path, page: Page, groups: Iterable[MetricGroup]) -> None:
-    """Write a page's headline figures, and of each group every figure, as JSON below a folder.
+    """Write a page's headline figures, and all figures of each group, as JSON files below a folder.
 
-    A headline's file is named by its symbol, as `R` is `r.json`, else by its label as far as the first comma.
+    The file of a headline is named after its symbol (`R` becomes `r.json`), or after its label up to the
+    first comma.
     """
     headlines = [
         DvcMetric(headline.symbol or headline.label.partition(",")[0], headline.value, headline.interval)
@@ -117,7 +117,7 @@ def write_metrics(folder: Path, page: Page, groups: Iterable[MetricGroup]) -> No
 
 
 def write_bars(folder: Path, groups: Iterable[MetricGroup]) -> None:
-    """Write each group as a CSV below a folder: a line a figure, the columns `BAR_COLUMNS`."""
+    """Write each group as a CSV file below a folder: a line per figure, the columns `BAR_COLUMNS`."""
     with draft_folder(folder) as draft:
         for name, group in name_files((group.name, group) for group in groups if group.metrics).items():
             lines = [(one.name, one.value, *_bounds(one.interval), one.n) for one in group.metrics]
@@ -125,7 +125,7 @@ def write_bars(folder: Path, groups: Iterable[MetricGroup]) -> None:
 
 
 def write_lines(folder: Path, charts: Mapping[str, Sequence[SeriesPoint]]) -> None:
-    """Write each chart as a CSV below a folder: a line a point, the columns `POINT_COLUMNS`."""
+    """Write each chart as a CSV file below a folder: a line per point, the columns `POINT_COLUMNS`."""
     with draft_folder(folder) as draft:
         for name, points in name_files((name, points) for name, points in charts.items() if points).items():
             lines = [(one.step, one.value, *_bounds(one.interval), one.series) for one in points]
@@ -133,7 +133,7 @@ def write_lines(folder: Path, charts: Mapping[str, Sequence[SeriesPoint]]) -> No
 
 
 def name_files(named: Iterable[tuple[str, Own]]) -> dict[str, Own]:
-    """Give each a name that is a file's: words and dashes; one that is taken has a number behind it."""
+    """Map unique file names of words and dashes to the objects; duplicate names get a number."""
     found: dict[str, Own] = {}
     for text, own in named:
         stem = re.sub(r"[^\w]+", "-", text.lower().replace("'", "")).strip("-_") or "figure"

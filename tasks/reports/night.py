@@ -1,4 +1,4 @@
-"""Write the page of nightly runs: each metric's mean per night, and what became of it in each."""
+"""Write the page of nightly runs: the mean and the outcome of each metric per night."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
 SIZE = (960.0, 190.0)
-"""Of a metric's plot, in SVG units."""
+"""Width and height of a metric's plot, in SVG units."""
 TOPS = (1, 5)
-"""Possible ends of a mean's axis."""
+"""Possible upper ends of the axis of means."""
 FEW = 4
-"""Up to so many metrics, the plot of each is shown at once."""
+"""Maximum number of metrics for which all plots are open at first."""
 STYLES = ("report.css", "night.css")
 LABELS = 8
-"""Maximum number of nights labelled below the plot; the last one always is."""
+"""Maximum number of nights labelled below the plot; the last night is always labelled."""
 
 
 @dataclass(frozen=True)
 class NightRow:
-    """A metric in a night."""
+    """A metric in one night."""
 
     night: Night
     series: NightSeries
 
     @property
     def forecast(self) -> PartForecast | None:
-        """What a part of the items says of the whole's mean; None of a whole night."""
+        """The estimate for all items from a night that asked only a part; None for a night with all items."""
         forecasts = self.night.part.forecasts if self.night.part else ()
         return next((forecast for forecast in forecasts if forecast.name == self.series.name), None)
 
     @property
     def mean(self) -> float | None:
-        """The mean of all items: estimated where a part was asked, whose own items are no even sample."""
+        """The mean of all items: estimated if only a part was asked, which is not a uniform sample."""
         return self.forecast.mean if self.forecast is not None else self.series.mean
 
     @property
     def alarm(self) -> bool:
-        """Whether the metric is among the night's alarms."""
+        """Whether the metric caused an alarm in this night."""
         return self.series.outcome in ("fell", "judge drift", "unscored")
 
 
 @dataclass(frozen=True)
 class SeriesNights:
-    """One metric's nights. rows: newest first. reach: end of the differences' axis. anchor: its place's id.
+    """The nights of one metric. rows: newest first. reach: end of the axis of differences.
 
-    is_open: whether it is shown at once, where there are many.
+    `anchor`: the HTML id of the metric's section. `is_open`: whether the section is open at first.
     """
 
     name: str
@@ -93,7 +93,7 @@ def _collect(name: str, nights: Sequence[Night], anchor: str, *, few: bool) -> S
 
 
 def plot_nights(rows: Sequence[NightRow], top: float = 1) -> Plot:
-    """Plot each night's mean, left to right, from 0 to `top`; nights of alarm are marked again."""
+    """Plot the mean of each night from 0 to `top`, oldest first; nights with an alarm get a second mark."""
     apart = -(-len(rows) // LABELS)
     labels = ["" if (len(rows) - 1 - place) % apart else row.night.label for place, row in enumerate(rows)]
     points = [

@@ -1,4 +1,4 @@
-"""Say what a night came to: a line for each thing it found, and Markdown for a pull request."""
+"""Summarise a night: a line of text per finding, and Markdown for a pull request."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from tasks.judging.night_forecast import describe_forecast, describe_part
 from tasks.judging.nights import JudgeChange, Night, NightSeries
 
 SHOWN = 20
-"""Differences of gold answers that are listed; all are in `gold.tsv`."""
+"""Maximum number of differences of gold answers listed; `gold.tsv` contains all of them."""
 
 
 def describe_series(series: NightSeries, against: str | None) -> str:
-    """Describe what became of a metric in one line."""
+    """Describe the outcome of a metric on one line. against: label of the night compared with."""
     mean = "nothing scored" if series.mean is None else f"mean {series.mean:.3f}"
     head = f"{series.name}: {mean}, {series.n_scored} of {series.n} scored"
     if series.outcome == "first" or series.difference is None:
@@ -28,7 +28,7 @@ def describe_series(series: NightSeries, against: str | None) -> str:
 
 
 def describe_night(night: Night) -> list[str]:
-    """Describe a night, a line for each metric, then one for each alarm, then its state."""
+    """Describe a night: a line for each metric, then a line for each alarm, then the night's state."""
     lines = _describe_asked(night)
     lines += [describe_series(series, night.against) for series in night.series]
     if night.gold:
@@ -45,14 +45,14 @@ def describe_night(night: Night) -> list[str]:
 
 
 def _describe_asked(night: Night) -> list[str]:
-    """Say which items a night asked, where not every night asks all of them."""
+    """Say which items a night asked, if some nights ask only a part of the items."""
     if night.part is not None:
         return [describe_part(night.part), *map(describe_forecast, night.part.forecasts)]
     return [f"all items: {night.whole}"] if night.whole else []
 
 
 def summarise_night(night: Night) -> str:
-    """Write a night in Markdown."""
+    """Return the summary of a night in Markdown."""
     parts = [f"# Night {night.label}: {night.state}\n"]
     parts.append(
         f"Compared with {f'the night {night.against}' if night.against else 'nothing: the first'}.\n"
@@ -99,5 +99,5 @@ def _describe_judge(judge: JudgeChange) -> str:
 
 
 def escape(text: str) -> str:
-    """Keep a text within one cell of a Markdown table, as itself."""
+    """Escape a text for one cell of a Markdown table."""
     return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

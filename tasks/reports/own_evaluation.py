@@ -1,4 +1,4 @@
-"""How `benchloom evaluate` evaluates a system in a flow: one declaration, in `evaluation.py` of the paper."""
+"""Declare how `benchloom evaluate` evaluates a system in a flow, in `evaluation.py` of the paper."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 
 OwnRows = Mapping[str, Sequence[Any]]
-"""The rows of an evaluation by artifact; what a stage dropped is under `<artifact>_dropped`."""
+"""The rows of an evaluation by artifact; rows that a stage dropped are under `<artifact>_dropped`."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """An evaluation's figures, as figures.json holds them. failures: one line for each row without a score.
+    """The figures of an evaluation for figures.json. failures: one line for each row without a score.
 
-    A number that is given as its derivation is computed from the rows that it names. bases: JSON pointer of
-    another plain number -> the rows that it was computed from. rest: beginning of a pointer -> the rows of
+    A number may be given as its derivation, and is then computed from the rows that the derivation selects.
+    `bases`: JSON pointer of another number -> its derivation. `rest`: prefix of a pointer -> the rows behind
     all numbers below it that have no other basis.
     """
 
@@ -38,7 +38,7 @@ class Measured:
 
 
 ReadOwn = Callable[[EvaluationOptions, SystemEntry, ReadSection], OwnDataset]
-"""Reads and checks the user's dataset; usually an `ItemDataset`. Raises BadInput, one line."""
+"""Reads and checks the user's dataset; usually an `ItemDataset`. Raises BadInput with one line."""
 MeasureRows = Callable[[OwnRows, EvaluationOptions, ReadSection], Measured]
 """Computes the figures from the rows that the stages read and wrote."""
 
@@ -56,30 +56,33 @@ MEASURES = (
         "By tag",
     ),
 )
-"""The tables of a flow that declares none: the mean of each metric of its scored rows, and that by tag."""
+"""Default tables of a flow: the mean of each metric over the scored rows, and the same by tag."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """How a flow evaluates a system on a user's dataset."""
+    """The way in which a flow evaluates a system on a user's dataset."""
 
     read: ReadOwn
     measure: MeasureRows | None = None
-    """None: the means of what `list_scored` and `list_answered` of the evaluated stage give."""
+    """If None, the means of the results of the evaluated stage's `list_scored` and `list_answered`."""
     printed: tuple[Printed, ...] = MEASURES
     notes: Callable[[Mapping[str, Any]], Iterator[str]] = lambda figures: iter(())
-    """Lists the lines below the tables, from the figures."""
+    """Yields the lines below the tables, given the figures."""
     takes: frozenset[str] = frozenset()
-    """Options that the flow takes beside those of all flows: `documents`, `turns`, `language`, `columns`,
-    `score`, `judge`. A system that retrieves from documents is refused by a flow that takes none."""
+    """Options that this flow accepts in addition to the options of all flows.
+
+    Possible options: `documents`, `turns`, `language`, `columns`, `score`, `judge`. A system that retrieves
+    from documents is an error if the flow does not accept `documents`.
+    """
     anywhere: bool = False
-    """Whether it works outside of a project, too: nothing of params.yaml is required."""
+    """Whether the evaluation also works outside of a project, without any parameters from params.yaml."""
 
 
 def resolve_figures(value: object, folder: Path, bases: dict[str, Derivation], pointer: str = "") -> object:
-    """Compute the numbers of a record that are given as their derivations, and add these to `bases`.
+    """Compute the numbers of a record that are given as derivations; add these derivations to `bases`.
 
-    folder: with the artifacts of the rows that they name.
+    `folder`: the folder of the artifacts that the derivations select rows from.
     """
     if isinstance(value, Derivation):
         bases[pointer] = value
@@ -93,7 +96,7 @@ def resolve_figures(value: object, folder: Path, bases: dict[str, Derivation], p
 
 
 def compute_figure(derivation: Derivation, folder: Path) -> Number | None:
-    """Compute a number from the rows that it is derived from. folder: with their artifacts."""
+    """Compute a number from the rows of its derivation. folder: the folder with the rows' artifacts."""
     return measure_rows(
         derivation, [_select(folder, selection, derivation.column) for selection in derivation.rows]
     )
@@ -105,7 +108,7 @@ def _select(folder: Path, selection: Selection, expression: str = "") -> Selecte
 
 
 def warn_few(n: int, what: str = "items") -> list[str]:
-    """Warn of figures over few items, or of what else is counted."""
+    """Return a warning line if `n` is small, else an empty list. what: noun for the counted things."""
     return [f"{n} {what} are few: read the intervals."] if n < FEW else []
 
 
@@ -115,7 +118,7 @@ def list_unread(rows: Iterable[CanaryRow]) -> list[str]:
 
 
 def measure_strands(strands: Iterable[Strand], artifact: str) -> Measured:
-    """Compute the mean of each metric, with an interval over groups. artifact: of the scored rows."""
+    """Compute the mean of each metric, with an interval over groups. artifact: the one with the scores."""
     outcomes = [
         ScoredAnswer(strand.system, scored, answered)
         for strand in strands
@@ -145,5 +148,5 @@ def measure_strands(strands: Iterable[Strand], artifact: str) -> Measured:
 
 
 def nest_tags(table: FigureTable) -> dict[str, dict[str, Cell]]:
-    """Nest the cells of a table by tag: tag -> metric -> cell."""
+    """Convert a table by tag to a nested mapping: tag -> metric -> cell."""
     return {line.label[0]: dict(zip(table.columns, line.cells, strict=True)) for line in table.lines}

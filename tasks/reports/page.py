@@ -1,4 +1,4 @@
-"""The parts that all pages share: section on the front page, title, figures, warnings and samples."""
+"""The data that every page has: section on the front page, title, figures, warnings and samples."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ class Section:
 DATASETS = Section("dataset", "Datasets", 1)
 ASSESSMENTS = Section("assessment", "Assessments", 2)
 FRAME_SECTIONS = (DATASETS, ASSESSMENTS)
-"""Sections that a record names only by their part; for any other it also has title and order."""
+"""Sections that a record names only by `part`; for other sections it also has title and order."""
 ASKING = frozenset(
     [
         *("what", "which", "who", "whom", "whose", "when", "where", "why", "how"),
         *("is", "are", "was", "were", "do", "does", "did", "can", "could", "has", "have"),
     ]
 )
-"""First words of a question in English that ends without a question mark."""
+"""Words that start an English question, to recognise questions without a question mark."""
 SENTENCE_END = re.compile(r"[.!?]\s+[^a-z\s]")
 GLANCE = 140
-"""Characters of a question that is read at a glance."""
+"""Maximum characters of a question that can be read at a glance."""
 
 
 @dataclass(frozen=True)
 class Headline:
-    """A figure at the head of a page. value: a count, a rate or a word; None if undefined.
+    """A figure at the top of a page. value: a count, a rate or a word; None if undefined.
 
-    derivation: the rows that it was computed from, for lineage. interval: 95%, of a rate. symbol: the
-    paper's, by which DVC names the figure.
+    `derivation`: the rows behind the figure, for lineage. `interval`: 95% interval of a rate. `symbol`: the
+    paper's symbol, which names the figure's file for DVC.
     """
 
     label: str
@@ -53,10 +53,11 @@ class Headline:
 
 @dataclass(frozen=True)
 class SystemFigure:
-    """How one system did by one measure, for the front page's table of all systems.
+    """The result of one system by one measure, for the front page's table of all systems.
 
-    dataset: what it was asked. measure: in words; symbol: the paper's. n, of: how many the value is over, and
-    of what; failed: how many more have no value. bottom, top: the ends of the measure's scale.
+    `dataset`: what the system was asked. `measure`: the measure's name in words. `symbol`: the paper's
+    symbol. `n`: number of items behind the value. `of`: noun for these items. `failed`: number of items
+    without a value. `bottom`, `top`: ends of the measure's scale.
     """
 
     system: str
@@ -75,7 +76,7 @@ class SystemFigure:
 
 @dataclass(frozen=True)
 class SampleQuestion:
-    """A row that is shown at the head of its page. link: its place in the page's address, `question=<id>`."""
+    """A row shown at the top of its page. link: its place in the page's address, `question=<id>`."""
 
     link: str
     text: str
@@ -83,11 +84,11 @@ class SampleQuestion:
 
 
 def order_naturally(question: str) -> tuple[bool, bool, bool]:
-    """Return a sort key: first the questions that a reader understands at a glance.
+    """Return a sort key that puts first the questions that a reader understands at a glance.
 
-    A canned opener ("I am checking a report.") is a sentence of its own before the question, so questions of
-    one sentence come before others, whatever the dataset. Then whole questions come before keywords, and
-    short ones before long ones.
+    A canned opener ("I am checking a report.") is a separate sentence before the question, so questions of
+    one sentence come first, in every dataset. Then whole questions precede keywords, and short questions
+    precede long ones.
     """
     text = question.strip()
     asks = text.endswith("?") or text.split(" ")[0].casefold() in ASKING
@@ -95,7 +96,7 @@ def order_naturally(question: str) -> tuple[bool, bool, bool]:
 
 
 def choose_samples(samples: Sequence[SampleQuestion], most: int = 4) -> list[SampleQuestion]:
-    """Choose samples that read naturally (`order_naturally`), spread evenly over those of one rank."""
+    """Choose the samples that are easiest to read (`order_naturally`), evenly spaced within a rank."""
     ranks = defaultdict[tuple[bool, ...], list[SampleQuestion]](list)
     for sample in samples:
         ranks[order_naturally(sample.text)].append(sample)
@@ -107,18 +108,18 @@ def choose_samples(samples: Sequence[SampleQuestion], most: int = 4) -> list[Sam
 
 
 def count_of(n: int, noun: str) -> str:
-    """Count things in words: `1 item`, `2 items`."""
+    """Return a count with its noun: `1 item`, `2 items`."""
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
 @dataclass(frozen=True)
 class Page:
-    """The head of a page; its record and the front page show it too. Texts are escaped by the templates.
+    """The head of a page, which its record and the front page also show. Templates escape all texts.
 
-    name: the flow's entry that the page is about. finding: its result in words, empty if there is none.
-    systems: how each system did, by the main measures, the most important one first. counts: the label of the
-    headline that counts a dataset's questions; empty for a page about another thing. A warning's first
-    sentence says what is wrong: the front page shows it alone.
+    `name`: the flow's entry that the page is about. `finding`: the result in words, empty if there is none.
+    `systems`: the results of each system, the most important measure first. `counts`: the label of the
+    headline with a dataset's number of questions; empty for other pages. The first sentence of a warning must
+    say what is wrong, since the front page shows only this sentence.
     """
 
     section: Section

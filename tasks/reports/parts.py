@@ -1,4 +1,4 @@
-"""The parts of a page between its head and its foot, declared; pages/page.html draws them in order."""
+"""The declared parts of a page between its head and its foot; pages/page.html draws them in order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tasks.reports.yields import StageYield
 
 @dataclass(frozen=True)
 class TextBlock:
-    """A paragraph. style: `dim` for a remark, else empty. tag: (text, tone) of a box before it."""
+    """A paragraph. style: `dim` for a remark, else empty. tag: (text, tone) of a box before the paragraph."""
 
     text: str
     style: str = "dim"
@@ -35,12 +35,12 @@ class Head:
 
 @dataclass(frozen=True)
 class TableBlock:
-    """Tables by key. The key is the table's place in the address (`#table-KEY`) and in the page's record.
+    """Tables by key. The key is part of the address (`#table-KEY`) and of the page's record.
 
-    folded: whether each stands in a box that can be closed, with its number and title; closed: keys of boxes
-    that are closed at first. pointers: key -> JSON pointer of each cell by line and column, for figures that
-    the record has elsewhere. narrows: key -> filters of the viewer that each cell leads to, by line and
-    column, as `name=value&...`, empty for no link; for tables that are not in the record.
+    `folded`: whether each table is in a collapsible box with its number and title. `closed`: keys of the
+    boxes that are closed at first. `pointers`: key -> JSON pointers of the cells by line and column, for
+    figures that are elsewhere in the record. `narrows`: key -> viewer filters that the cells link to, by line
+    and column, as `name=value&...`, empty for no link; for tables that are not in the record.
     """
 
     tables: Mapping[str, FigureTable]
@@ -54,7 +54,7 @@ class TableBlock:
 
 @dataclass(frozen=True)
 class Charts:
-    """Charts side by side."""
+    """Charts that are shown side by side."""
 
     charts: Sequence[Chart]
 
@@ -63,7 +63,7 @@ class Charts:
 
 @dataclass(frozen=True)
 class FormLink:
-    """A link to a CSV form beside the page, and what to do with it."""
+    """A link to a CSV form beside the page, with instructions."""
 
     file: str
     text: str
@@ -74,7 +74,7 @@ class FormLink:
 
 @dataclass(frozen=True)
 class Folded:
-    """Blocks in a box that can be closed."""
+    """Blocks in a collapsible box."""
 
     summary: str
     blocks: Sequence[PartBlock]
@@ -85,7 +85,7 @@ class Folded:
 
 @dataclass(frozen=True)
 class Facts:
-    """Names with texts; an empty text is left out."""
+    """Names with their texts; empty texts are left out."""
 
     facts: Sequence[tuple[str, str]]
 
@@ -94,9 +94,10 @@ class Facts:
 
 @dataclass(frozen=True)
 class Yields:
-    """What came through each stage.
+    """The rows that passed and left each stage.
 
-    through: a stage's rows are some of the last one's. most: dropped rows that are listed for one reason.
+    `through`: whether each stage's rows are a subset of the previous stage's. `most`: maximum dropped rows
+    listed per reason.
     """
 
     stages: Sequence[StageYield]
@@ -117,7 +118,7 @@ class ContractList:
 
 @dataclass(frozen=True)
 class Component:
-    """What only one paper has: a template of its own that is given `data`."""
+    """A block of a single paper, drawn by the paper's own template from `data`."""
 
     template: str
     data: object
@@ -132,10 +133,10 @@ PartBlock = (
 
 @dataclass(frozen=True)
 class PagePart:
-    """A part of a page; one without blocks is left out.
+    """A part of a page; a part without blocks is left out.
 
-    anchor: in the address. link: its name in the page's navigation. symbol: the paper's name for what it
-    shows.
+    `anchor`: in the page's address. `link`: name in the page's navigation. `symbol`: the paper's symbol for
+    what the part shows.
     """
 
     anchor: str
@@ -149,7 +150,7 @@ class PagePart:
 
 @dataclass(frozen=True)
 class Browse:
-    """The item viewer, as a part of the page. link: its name in the navigation."""
+    """The item viewer, as a part of the page. link: its name in the page's navigation."""
 
     link: str
     viewer: Viewer
@@ -161,13 +162,13 @@ Parts = Sequence[PagePart | Browse]
 
 
 def find_viewer(parts: Parts) -> Viewer:
-    """Find the page's viewer. Raises ValueError if there is none, or several."""
+    """Return the page's viewer. Raises ValueError unless the page has exactly one."""
     (viewer,) = [part.viewer for part in parts if isinstance(part, Browse)]
     return viewer
 
 
 def collect_tables(parts: Parts) -> dict[str, FigureTable]:
-    """Collect the tables of all parts by key, in order, without those whose figures stand elsewhere."""
+    """Collect the tables of all parts by key, in order, except tables whose figures are elsewhere."""
     found: dict[str, FigureTable] = {}
     for part in parts:
         if isinstance(part, PagePart):
@@ -184,7 +185,7 @@ def _collect(blocks: Sequence[PartBlock], found: dict[str, FigureTable]) -> None
 
 
 def make_contracts_part(contracts: ContractResults) -> PagePart:
-    """Make the part of a dataset's contracts."""
+    """Make the part of a page that shows a dataset's contracts."""
     held, findings = contracts.count("held"), len(contracts.findings)
     said = f"{held:,} of {findings:,} contracts hold. Great Expectations checked them."
     return PagePart(

@@ -1,4 +1,4 @@
-"""Where a page stands in its project: the way home, and the names that commands know files by."""
+"""Find the place of a page in its project: the link to the front page, and paths relative to the project."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import os
 from pathlib import Path
 
 TOPS = ("data", ".benchloom")
-"""Folders of a project that pages and artifacts lie in."""
+"""Top-level folders of a project that contain pages and artifacts."""
 FRONT_PAGE = "data/reports/index.html"
 
 
 def name_in_project(path: Path) -> str:
-    """Name a file relative to its project, as `data/...`; empty if it lies in none of a project's folders."""
+    """Return a file's path relative to its project (`data/...`); empty if it is in no project folder."""
     inside = Path(os.path.relpath(path)) if path.is_absolute() else path
     parts = inside.parts
     if parts[:1] and parts[0] in TOPS:
         return inside.as_posix()
-    # Of another project than the one that this runs in: the innermost, since a project may lie in a `data`.
+    # The file is in another project. Use the innermost such folder, since a project may be inside a folder
+    # named `data`.
     start = max((place for place, part in enumerate(parts[:-1]) if part in TOPS), default=None)
     return "" if start is None else Path(*parts[start:]).as_posix()
 
 
 def link_home(page: Path) -> str:
-    """Link the front page from the file of a page; empty if it lies in none of a project's folders."""
+    """Return the link from a page's file to the front page; empty if the page is in no project folder."""
     name = name_in_project(page)
     return Path(os.path.relpath(FRONT_PAGE, Path(name).parent)).as_posix() if name else ""

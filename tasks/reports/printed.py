@@ -1,4 +1,4 @@
-"""Print figures of a JSON record as tables in a terminal: rows and columns are declared by JSON pointers."""
+"""Print figures of a JSON record as terminal tables, whose rows and columns are declared by JSON pointers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from typing import Any
 from tasks.reports.tables import Cell, FigureTable, Line
 
 ANY = "*"
-"""A part of a pointer that stands for every key."""
+"""The pointer part that matches every key."""
 NARROW, WIDE = 20, 40
-"""Characters of labels that are never wrapped, and of the widest label column."""
+"""Labels up to 20 characters are never wrapped; the widest label column has 40 characters."""
 
 
 @dataclass(frozen=True)
 class PrintedColumn:
     """A column of a printed table.
 
-    at: the figure's place below the line's object; empty for the object itself. From `/` on it is a pointer
-    of its own, in which `{0}` is the first key that the line's `*` stood for. between: the place of the
-    interval, for a figure that does not hold its own. scale, digits: what a value is multiplied by, and how
-    many decimals are shown.
+    `at`: path of the figure below the line's object; empty for the object itself. A path that starts with `/`
+    is a pointer from the record's root, in which `{0}` is the first key that `*` matched. `between`: path of
+    the interval, if the figure does not contain it. `scale`: factor for values. `digits`: number of decimals.
     """
 
     head: str
@@ -34,37 +33,37 @@ class PrintedColumn:
 
 @dataclass(frozen=True)
 class Rows:
-    """The lines of a printed table: one for each object that a pointer with `*` leads to.
+    """The lines of a printed table: one for each object that matches a pointer with `*`.
 
-    label: the texts of the label columns, in which `{0}` is the first key that `*` stood for.
+    `label`: the texts of the label columns, in which `{0}` is the first key that `*` matched.
     """
 
     at: str
     label: tuple[str, ...]
     columns: tuple[PrintedColumn, ...] = ()
-    """Columns that these lines have in place of the table's."""
+    """Columns of these lines, if they differ from the table's."""
 
 
 @dataclass(frozen=True)
 class Printed:
-    """A printed table. title: a line above it, with fields of the record and of its counts in braces."""
+    """A printed table. title: a line above it, with fields of the record and its counts in braces."""
 
     heads: tuple[str, ...]
     rows: tuple[Rows, ...]
     columns: tuple[PrintedColumn, ...]
     title: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Key -> how a label shows it."""
+    """Key -> text shown for it in labels."""
     keeps: Callable[[Any], bool] = bool
-    """Tells whether an object is a line."""
+    """Returns whether an object becomes a line."""
 
     def list_columns(self) -> tuple[PrintedColumn, ...]:
-        """List the columns, whose heads those of all lines are."""
+        """Return the table's columns, or those of the first rows; their heads apply to all lines."""
         return self.columns or self.rows[0].columns
 
 
 def build_table(printed: Printed, figures: Mapping[str, Any]) -> FigureTable:
-    """Build a table of the figures that a record has."""
+    """Build a table from the figures of a record."""
     lines = []
     for rows in printed.rows:
         columns = rows.columns or printed.list_columns()
@@ -114,7 +113,7 @@ def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes
 
 
 def format_cell(cell: Cell, column: PrintedColumn) -> str:
-    """Format a value with its interval, if it has one; `-` if it is undefined."""
+    """Format a value with its interval, if it has one; `-` if the value is undefined."""
     if cell.value is None:
         return "-"
     value, *bounds = (
@@ -124,13 +123,13 @@ def format_cell(cell: Cell, column: PrintedColumn) -> str:
 
 
 def fill_fields(text: str, figures: Mapping[str, Any]) -> str:
-    """Fill the braces of a text with fields of a record and of its counts."""
+    """Replace the fields in braces of a text by values of a record and of its counts."""
     known = {**figures, **figures.get("counts", {})}
     return re.sub(r"\{(\w+)\}", lambda found: str(known.get(found[1], found[0])), text)
 
 
 def _match(value: Any, parts: list[str], keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Find what a pointer leads to: the keys that its `*` stood for, and the object."""
+    """Yield the matches of a pointer: the keys that `*` matched, and the object."""
     if not parts:
         yield keys, value
     elif isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""A page's record (report.json): its head and figures, for the front page and for lineage."""
+"""The record of a page (report.json): its head and figures, for the front page and for lineage."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tasks.reports.page import FRAME_SECTIONS, Headline, Page, SampleQuestion, S
 RECORD = "report.json"
 """The name of the record's file in a page's folder."""
 DIGITS = 10
-"""Significant digits of a headline's value; the front page shows fewer."""
+"""Significant digits of a headline's value in the record; the front page shows fewer."""
 
 
 @dataclass(frozen=True)
 class RecordedHeadline:
-    """A headline as read from a record."""
+    """A headline read from a record."""
 
     label: str
     value: int | float
@@ -31,7 +31,7 @@ class RecordedHeadline:
 
 @dataclass(frozen=True)
 class RecordedSystem:
-    """How a system did, as read from a record: see `SystemFigure`. low, high: None without an interval."""
+    """A system's result read from a record: see `SystemFigure`. low, high: None without an interval."""
 
     label: str
     system: str
@@ -49,16 +49,16 @@ class RecordedSystem:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """(low, high), or None without an interval."""
+        """The pair (low, high), or None without an interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
 @dataclass(frozen=True)
 class PageRecord:
-    """A page's head as read from its record.
+    """The head of a page, read from its record.
 
-    section: None if `part` is one of `FRAME_SECTIONS`. counts: the label of the figure that counts a
-    dataset's questions; empty if none does.
+    `section`: None if `part` is one of `FRAME_SECTIONS`. `counts`: the label of the figure with a dataset's
+    number of questions; empty if there is none.
     """
 
     part: str
@@ -76,15 +76,15 @@ class PageRecord:
 
     @property
     def questions(self) -> int | None:
-        """Return the number of a dataset's questions; None if it is not known."""
+        """The number of a dataset's questions; None if it is not known."""
         values = (figure.value for figure in self.figures if self.counts and figure.label == self.counts)
         return next((int(value) for value in values if value is not None), None)
 
 
 def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
-    """Write a page's record: its head, the headlines that are numbers, and further `figures`.
+    """Write a page's record: its head, the numeric headlines, and further `figures`.
 
-    figures: key of the record -> value, of JSON types and dataclasses. Raises ValueError for NaN and
+    `figures`: key of the record -> value, of JSON types and dataclasses. Raises ValueError for NaN and
     infinities.
     """
     numbers = [

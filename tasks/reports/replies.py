@@ -1,4 +1,4 @@
-"""What an evaluation's replies were beside their texts: cut, filtered, missing, and of which model."""
+"""Count and describe an evaluation's replies: truncated, filtered, missing, and by answering model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tasks.models.recording.entries import UNANSWERED
 from tasks.reports.calls import ShownCall
 
 KINDS = {"unanswered": UNANSWERED, "cut": "length", "filtered": "content_filter"}
-"""What is counted of replies -> their finish reason."""
+"""Kind of reply that is counted -> its finish reason."""
 SAID = {
     "length": "cut off at the token limit",
     "content_filter": "ended by a content filter",
@@ -21,13 +21,14 @@ SAID = {
 }
 NOT_NAMED = "not named"
 CallT = TypeVar("CallT", Call, ShownCall)
-"""A model call as an artifact or a page has it."""
+"""A model call, from an artifact or from a page."""
 
 
 def derive_replies(calls: Iterable[Call], artifact: str = "calls") -> dict[str, object]:
-    """Derive the counts of model replies by role and model. artifact: of the calls.
+    """Make the derivations of the counts of model replies. artifact: the calls artifact.
 
-    Returns `<role>@<model>` -> replies, those of each kind, and by the model that the reply names.
+    Returns `<role>@<model>` -> derivations of the number of replies, of the replies of each kind, and of the
+    replies by the model that the reply names.
     """
     models: dict[tuple[str, str], set[str]] = {}
     for call in calls:
@@ -50,7 +51,7 @@ def derive_replies(calls: Iterable[Call], artifact: str = "calls") -> dict[str, 
 
 
 def describe_replies(calls: Iterable[CallT]) -> list[str]:
-    """Describe what a reader of figures must know of the replies, a line for each role and kind."""
+    """Describe problems of the replies that readers of figures must know, a line per role and kind."""
     lines = []
     for role, own in group_roles(calls).items():
         reasons = Counter(call.finish_reason for call in own)
@@ -66,7 +67,7 @@ def describe_replies(calls: Iterable[CallT]) -> list[str]:
 
 
 def describe_served(calls: Iterable[Call]) -> list[str]:
-    """Describe which model answered, if it is another than was asked, and what was taken off its replies."""
+    """Describe which model answered, if not the requested one, and how much reasoning was removed."""
     lines = []
     for role, own in group_roles(calls).items():
         if stripped := sum(bool(call.reasoning) for call in own):
@@ -97,15 +98,15 @@ def group_roles(calls: Iterable[CallT]) -> dict[str, list[CallT]]:
 
 
 def count_models(calls: Iterable[CallT]) -> Counter[str]:
-    """Count the replies by the model that they name."""
+    """Count the replies by the model that the reply names; refused requests are not counted."""
     return Counter(call.answered_by or NOT_NAMED for call in calls if call.finish_reason != UNANSWERED)
 
 
 def join_counts(named: Mapping[str, int]) -> str:
-    """Write counts by model, sorted by name."""
+    """Format counts by model, sorted by name."""
     return ", ".join(f"{count} by {name}" for name, count in sorted(named.items()))
 
 
 def _is_same(named: str, asked: str) -> bool:
-    """Tell whether a reply names the model that was asked: providers add a date or their own prefix."""
+    """Return whether a reply names the requested model: providers add a date or their own prefix."""
     return bool(asked) and (named.startswith(asked) or named.endswith(f"/{asked}"))

@@ -1,4 +1,4 @@
-"""Write a page of a report as a folder: its parts, its viewer's rows, model calls, and its record."""
+"""Write a report page as a folder: its parts, the viewer's rows, model calls, and its record."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tasks.reports.tables import FigureTable, encode_tables
 from tasks.reports.viewer import ROWS
 
 SHARED = ("report.css", "core.js", "tables.js", "viewer.js")
-"""Styles and scripts of every page; a paper's own follow these."""
+"""Styles and scripts of every page; a paper's own files follow these."""
 TEMPLATE = "page.html"
 
 
 @dataclass(frozen=True)
 class Form:
-    """A CSV form for people to fill in. name: of its file."""
+    """A CSV form for people to fill in. name: the file's name. text: the file's content."""
 
     name: str
     text: str
@@ -50,13 +50,14 @@ def write_page(
 ) -> None:
     """Write a page's folder, and its main figures as files for DVC.
 
-    The folder has no references to the outside, so it can be moved.
+    The folder contains no external references, so it can be moved.
 
-    calls: by ledger key; the page loads them when one is first opened. metrics: the folder of the figures at
-    the page's head and of `groups`; bars: the folder of the plots of groups and of further `charts`. figures:
-    the record's entries beyond the page's head and its tables; if they have `tables`, a mapping, these stand
-    for the parts' own. tables: of the record, where it has more than the parts show, in its order. assets: a
-    paper's styles and scripts; package: the paper, whose templates are found in its folder `pages`.
+    `calls`: by ledger key; the page loads them when the first call is opened. `metrics`: folder for the
+    headline figures and for `groups`. `bars`: folder for the plots of groups and of further `charts`.
+    `figures`: further entries of the record; if they have the key `tables`, a mapping, it replaces the tables
+    of the parts. `tables`: the record's tables in order, if the record has more tables than the parts show.
+    `assets`: styles and scripts of a paper. `package`: the paper's package, whose templates are in its folder
+    `pages`.
     """
     viewer = find_viewer(parts)
     page = replace(page, warnings=(*page.warnings, *describe_replies(calls.values())))
@@ -90,7 +91,7 @@ def write_page(
             (folder / file.name).write_bytes(file.read_bytes())
         write_record(folder / RECORD, page, own)
         if form is not None:
-            # With a byte order mark: spreadsheets take a CSV without one for another encoding.
+            # Write a byte order mark: without one, spreadsheets assume an encoding other than UTF-8.
             (folder / form.name).write_text(form.text, encoding="utf-8-sig", newline="")
         write_data(folder / f"{ROWS}.js", ROWS, viewer.encode())
         for name, stored in viewer.files.items():
@@ -99,7 +100,7 @@ def write_page(
 
 
 def _point_tables(own: object, recorded: Mapping[str, FigureTable]) -> dict[str, str]:
-    """Map the keys of a page's tables to their JSON pointers in its record."""
+    """Map the keys of a page's tables to their JSON pointers in the page's record."""
     if isinstance(own, Mapping):
         return {str(key): f"/tables/{key}" for key in own}
     return {key: f"/tables/{place}" for place, key in enumerate(recorded)}

@@ -1,6 +1,7 @@
 """Write the front page, which links all reports; a single file, since the folders belong to other stages.
 
-The page also says what changed since the site was last another one: pages, their main figures and warnings.
+The page also lists what changed since the previous different state of the site: pages, main figures and
+warnings.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from tasks.reports.standings import (
 
 @dataclass(frozen=True)
 class PageState:
-    """A page as far as changes are told: figures by name, as they were counted."""
+    """The state of a page that is compared. figures: name -> value, as recorded."""
 
     title: str
     figures: Mapping[str, int | float]
@@ -44,7 +45,7 @@ class PageState:
 
 @dataclass(frozen=True)
 class SiteState:
-    """The site at a time. made: the time, in words. pages: by their links."""
+    """The state of the site at one time. made: the time, in words. pages: by their links."""
 
     made: str
     pages: Mapping[str, PageState]
@@ -52,7 +53,7 @@ class SiteState:
 
 @dataclass(frozen=True)
 class Change:
-    """One change. link: of the page, empty if it is gone. before, after: None for what is no figure."""
+    """One change. link: to the page, empty if the page is gone. before, after: None if there is no figure."""
 
     title: str
     link: str
@@ -63,7 +64,7 @@ class Change:
 
 @dataclass(frozen=True)
 class SiteChanges:
-    """The changes since the site was last another one. since: empty if there was none before."""
+    """The changes since the previous different state. since: its time, empty if there was no such state."""
 
     since: str = ""
     changes: Sequence[Change] = ()
@@ -78,9 +79,10 @@ class SiteHistory:
 
 
 def follow_site(path: Path, records: Mapping[str, PageRecord], made: str) -> SiteChanges:
-    """Compare the site with what it was, and keep its state in the file `path`.
+    """Compare the site with its previous different state, and store the states in the file `path`.
 
-    records: by the pages' links. made: the time now, in words. A file that cannot be read counts as none.
+    `records`: by the links of the pages. `made`: the current time, in words. An unreadable file is treated as
+    missing.
     """
     now = SiteState(made, {link: _describe(record) for link, record in sorted(records.items())})
     history = _read_history(path)
@@ -102,7 +104,7 @@ def _read_history(path: Path) -> SiteHistory | None:
 
 
 def _describe(record: PageRecord) -> PageState:
-    # A page whose systems have a measure shows it at its head, too: one change of it is enough.
+    # If systems have a measure, the page also shows it as a headline; one change is enough.
     measures = {system.measure for system in record.systems}
     figures = {figure.label: figure.value for figure in record.figures if figure.label not in measures}
     figures |= {system.label: system.value for system in record.systems}
@@ -149,7 +151,7 @@ class FrontPageSection:
 
 @dataclass(frozen=True)
 class FrontPageSample:
-    """A sample and the page that it is of."""
+    """A sample and the page that it comes from."""
 
     card: Card
     sample: SampleQuestion
@@ -157,7 +159,7 @@ class FrontPageSample:
 
 @dataclass(frozen=True)
 class SiteLink:
-    """A page of the site that is no report. about: what it shows, in a few words."""
+    """A page of the site that is not a report. about: the content of the page, in a few words."""
 
     title: str
     link: str
@@ -168,8 +170,9 @@ class SiteLink:
 class FrontPage:
     """The content of the front page.
 
-    questions: of all datasets; datasets: how many have them. result: for the headline; None without systems.
-    systems: of one measure and dataset side by side. warnings: each in one sentence, with its pages.
+    `questions`: total of all datasets. `datasets`: number of datasets with questions. `result`: for the
+    headline; None without systems. `systems`: sorted so that results by one measure on one dataset are
+    adjacent. `warnings`: first sentence of each warning, with the pages that have it.
     """
 
     questions: int
@@ -193,11 +196,11 @@ def write_index(
     links: Sequence[SiteLink] = (),
     find_beaten: FindBeaten | None = None,
 ) -> None:
-    """Write the front page to the file `out`. reports: folders of pages; their records name the sections.
+    """Write the front page to the file `out`. reports: page folders, whose records name their sections.
 
-    history: where the site's state is kept, so that the page can say what changed; made: the time now, in
-    words. links: further pages. find_beaten: tests the best system against others, for the headline. Raises
-    BadInput if a folder has no record, or its page cannot be placed in a section.
+    `history`: file with the site's states, so that the page can list changes. `made`: the current time, in
+    words. `links`: further pages. `find_beaten`: tests the best system against others, for the headline.
+    Raises BadInput if a folder has no record, or if its page cannot be assigned to a section.
     """
     cards: dict[Section, list[Card]] = {}
     for folder in reports:
@@ -241,7 +244,7 @@ def choose_front_samples(cards: Sequence[Card], most: int = SAMPLES) -> list[Fro
 
 
 def group_warnings(cards: Iterable[Card]) -> list[tuple[str, list[Card]]]:
-    """Group the pages' warnings by their first sentences; those of most pages first."""
+    """Group the pages' warnings by their first sentences; warnings of the most pages first."""
     pages = defaultdict[str, list[Card]](list)
     for card in cards:
         for short in dict.fromkeys(SENTENCE.split(warning, maxsplit=1)[0] for warning in card.page.warnings):

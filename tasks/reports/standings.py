@@ -1,4 +1,4 @@
-"""How systems stand on the front page: a chart for each dataset, and the one result that matters most."""
+"""Rank the systems for the front page: a chart for each dataset, and the most important result."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tasks.reports.record import PageRecord, RecordedSystem
 from tasks.reports.tables import Cell
 
 CHARTS = 4
-"""Maximum number of charts on the front page; its table has all figures."""
+"""Maximum number of charts on the front page; its table contains all figures."""
 CHARTED = 8
 """Maximum number of systems in a chart: the best ones."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """A page's entry on the front page. link: relative to the front page. record: as lineage names it."""
+    """A page's entry on the front page. link: relative to the front page. record: path used by lineage."""
 
     page: PageRecord
     link: str
@@ -26,7 +26,7 @@ class Card:
 
 @dataclass(frozen=True)
 class SystemLine:
-    """A system's figure. pointer: of it in its page's record."""
+    """A system's figure. pointer: JSON pointer of the figure in its page's record."""
 
     card: Card
     system: RecordedSystem
@@ -34,9 +34,9 @@ class SystemLine:
 
 
 FindBeaten = Callable[[str, str, Sequence[str]], Mapping[str, bool]]
-"""(flow, entry, other entries) -> other entry -> whether `entry` is shown to be better than that one.
+"""(flow, entry, other entries) -> other entry -> whether `entry` is significantly better.
 
-Whatever cannot be tested in pairs over the same items is left out.
+Entries that cannot be tested in pairs over the same items are left out.
 """
 
 
@@ -53,18 +53,18 @@ class DatasetStanding:
 
     @property
     def is_share(self) -> bool:
-        """Whether the measure runs from 0 to 1, and is shown in percent."""
+        """Whether the measure ranges from 0 to 1, and is shown in percent."""
         return (self.best.system.bottom, self.best.system.top) == (0, 1)
 
     @property
     def entries(self) -> set[tuple[str, str]]:
-        """The flows and names of the assessments that the lines are of."""
+        """The flows and names of the assessments that the lines come from."""
         return {(line.card.page.flow, line.card.page.name) for line in self.lines}
 
     def draw(self) -> Scale:
-        """Draw the values with their intervals."""
+        """Return a chart of the values with their intervals."""
         system = self.best.system
-        # What else a figure is over, such as a set or a mode, stands in the table.
+        # Details of the items, such as a set or a mode, are in the table only.
         sizes = {f"{line.system.n:,} {line.system.of.partition(',')[0]}" for line in self.lines}
         left_out = len(self.lines) - CHARTED
         notes = [self.best.card.page.flow, *([sizes.pop()] if len(sizes) == 1 else [])]
@@ -83,10 +83,10 @@ class DatasetStanding:
 
 @dataclass(frozen=True)
 class MainResult:
-    """The one result of the headline: the best system of a standing, and which others it is compared with.
+    """The result in the headline: the best system of a standing, and the systems it is compared with.
 
-    beaten: systems that the best one is shown to be better than, by a test in pairs after Holm's correction;
-    alike: those that it is not shown to differ from; untested: those that nothing was tested of.
+    `beaten`: systems that the best one significantly outperforms in a paired test after Holm's correction.
+    `alike`: systems without a significant difference. `untested`: systems without a test.
     """
 
     standing: DatasetStanding
@@ -96,12 +96,12 @@ class MainResult:
 
     @property
     def warned(self) -> bool:
-        """Whether a page that the result is from has warnings."""
+        """Whether one of the pages behind the result has warnings."""
         return any(line.card.page.warnings for line in self.standing.lines)
 
 
 def list_systems(cards: Iterable[Card]) -> list[SystemLine]:
-    """List all systems' figures: those of one measure and dataset stand together, best first."""
+    """List the figures of all systems, grouped by measure and dataset, best first."""
     lines = [
         SystemLine(card, system, f"/systems/{place}")
         for card in cards
@@ -123,9 +123,9 @@ def list_systems(cards: Iterable[Card]) -> list[SystemLine]:
 
 
 def list_standings(lines: Iterable[SystemLine]) -> list[DatasetStanding]:
-    """Group figures by flow and dataset, those of most assessments first, then those of most systems.
+    """Group figures by flow and dataset; groups with the most assessments first, then the most systems.
 
-    Of each flow only the main measure is taken, which is the first that its pages name.
+    Only the main measure of each flow is used, which is the first measure that its pages name.
     """
     groups: dict[tuple[str, str], list[SystemLine]] = {}
     for line in lines:
@@ -142,9 +142,10 @@ def list_standings(lines: Iterable[SystemLine]) -> list[DatasetStanding]:
 def choose_result(
     standings: Sequence[DatasetStanding], find_beaten: FindBeaten | None = None
 ) -> MainResult | None:
-    """Test the best system of the first standing against its others; None without standings.
+    """Compare the best system of the first standing with the others; return None without standings.
 
-    find_beaten: tests two assessments in pairs; nothing is tested without it, nor within one assessment.
+    `find_beaten`: tests two assessments in pairs. Without it, nothing is tested, nor are systems within one
+    assessment.
     """
     if not standings:
         return None
@@ -163,10 +164,10 @@ def choose_result(
 
 
 def list_charts(standings: Iterable[DatasetStanding], most: int = CHARTS) -> list[Scale]:
-    """Draw the standings of several systems, in their order."""
+    """Draw the standings that have several systems, in order, at most `most`."""
     return [standing.draw() for standing in standings if len(standing.lines) > 1][:most]
 
 
 def _make_cell(system: RecordedSystem) -> Cell:
-    """Make the cell of a chart; the chart's note says what all are over."""
+    """Make the cell of a chart; the chart's note says how many items are behind it."""
     return Cell(float(system.value), 0, 0, system.interval, "")

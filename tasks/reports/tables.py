@@ -1,4 +1,4 @@
-"""The one table model: a cell with what it is over, a line, a table, and how each is written to a record."""
+"""The one table model: cells with their denominators, lines, tables, and how they are written to a record."""
 
 from __future__ import annotations
 
@@ -13,39 +13,40 @@ from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import Interval, find_mean_interval, find_share_interval
 
 DIGITS = 10
+"""Significant digits of floats in records."""
 DRAWS = Bootstrap()
 ROWS = "interactions"
 OPTIONAL = ("unjudged", "kind", "forms", "group")
-"""Fields that JSON leaves out where they have their default."""
+"""Fields that the JSON record leaves out if they have their defaults."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure. A failure is in no value: it is counted beside it."""
+    """One figure. Failures are counted separately, never as part of the value."""
 
     value: int | float | None
-    """A count is whole. None if it is not defined."""
+    """The value; counts are integers. None if the value is not defined."""
     n: int
-    """How many the value is over."""
+    """Number of items behind the value."""
     failed: int
-    """How many have nothing to count: no answer, no verdict."""
+    """Number of items without a value: no answer or no verdict."""
     interval: Interval | None
-    """95%: Wilson's of a share, a bootstrap's of a mean; None where none is given."""
+    """95% interval, by Wilson for a share, by bootstrap for a mean; None if it is not computed."""
     of: str
-    """What n and failed count."""
+    """Noun for the items that `n` and `failed` count."""
     why: str = ""
-    """Why there is no value, or no interval."""
+    """Why there is no value or no interval."""
     basis: Derivation | None = None
-    """The rows that it was computed from; None if it has no value."""
+    """The rows that the value was computed from; None if there is no value."""
     unjudged: int = 0
-    """How many of n have no verdict and count as wrong, where the paper has it so."""
+    """How many of n have no verdict and count as wrong, in papers that define it so."""
     kind: str = ""
-    """By which rule and mode the figure was computed, where a table mixes several."""
+    """The rule and mode by which the figure was computed, in tables that mix several."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a table. label: as many texts as the table has heads."""
+    """One line of a table. label: one text per label column."""
 
     label: tuple[str, ...]
     cells: tuple[Cell, ...]
@@ -56,7 +57,7 @@ class FigureTable:
     """A table of a report."""
 
     number: str
-    """The paper's, such as `2` or `errors`; empty where it has none."""
+    """The paper's number, such as `2` or `errors`; empty if the table has none."""
     title: str
     heads: tuple[str, ...]
     """Names of the label columns."""
@@ -64,22 +65,22 @@ class FigureTable:
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
     forms: tuple[str, ...] = ()
-    """How values are shown: one form for all columns, or one a column.
+    """Format of the values: one for all columns, or one per column.
 
-    `share`: x100. `difference`: x100 with its sign. `p`: a probability. `mean`: two decimals. `count`: none
-    where whole. `scale:BOTTOM:TOP`: drawn on that scale. `shift:REACH`: a difference drawn around zero. By
-    default a number is shown as it is.
+    `share`: in percent. `difference`: in percentage points with a sign. `p`: a probability. `mean`: two
+    decimals. `count`: no decimals for integers. `scale:BOTTOM:TOP`: drawn on that scale. `shift:REACH`: a
+    difference drawn around zero. By default a number is shown as it is.
     """
     group: int = 1
-    """How many columns stand under one head; their names are then `head: measure`."""
+    """Number of columns under one common head; the column names are then `head: measure`."""
 
     @property
     def has_kinds(self) -> bool:
-        """Whether cells say by which rule and mode they are."""
+        """Whether cells name the rule and mode by which they were computed."""
         return any(cell.kind for line in self.lines for cell in line.cells)
 
     def form_of(self, column: int) -> str:
-        """Return the form of a column, from 0."""
+        """Return the format of a column. column: index from 0."""
         return "" if not self.forms else self.forms[column if len(self.forms) > 1 else 0]
 
 
@@ -91,12 +92,12 @@ def leave_empty(why: str, of: str = ROWS, failed: int = 0) -> Cell:
 def count_cell(
     value: float | None, n: int, of: str, failed: int = 0, basis: Derivation | None = None
 ) -> Cell:
-    """Make a cell of a count, or of a figure that is computed elsewhere."""
+    """Make a cell for a count, or for a figure that is computed elsewhere."""
     return Cell(value, n, failed, None, of, "" if value is not None else f"no {of}", basis)
 
 
 def rate_cell(outcomes: Sequence[bool | None], of: str = ROWS, basis: Derivation | None = None) -> Cell:
-    """Compute the share of True, 0 to 1, with Wilson's interval (`find_share_interval`). None: failed."""
+    """Compute the share of True (0 to 1) with Wilson's interval; None counts as failed."""
     given = [outcome for outcome in outcomes if outcome is not None]
     failed = len(outcomes) - len(given)
     if not given:
@@ -113,7 +114,7 @@ def mean_cell(
     interval: bool = False,
     basis: Derivation | None = None,
 ) -> Cell:
-    """Compute a mean, on demand with a bootstrap interval. None: failed."""
+    """Compute a mean, optionally with a bootstrap interval; None counts as failed."""
     given = [value for value in values if value is not None]
     failed = len(values) - len(given)
     if not given:
@@ -131,7 +132,7 @@ def _explain(failed: int, of: str) -> str:
 def round_figures(value: object) -> object:
     """Convert figures to JSON types, with floats rounded to 10 significant digits at every depth.
 
-    Dataclasses become objects of their fields, in the fields' order.
+    Dataclasses become objects of their fields, in the order of the fields.
     """
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
@@ -150,12 +151,12 @@ def _is_left_out(value: object, name: str, default: object) -> bool:
 
 
 def encode_tables(tables: Mapping[str, FigureTable]) -> list[dict[str, object]]:
-    """Encode tables by key, in their order, for a page's record."""
+    """Encode tables with their keys, in order, for a page's record."""
     return [{"key": key, **encode_table(table)} for key, table in tables.items()]
 
 
 def encode_table(table: FigureTable) -> dict[str, object]:
-    """Encode a table: every figure with the rows that it was computed from."""
+    """Encode a table, with the basis of every figure."""
     return {
         "title": table.title,
         "lines": [
@@ -171,7 +172,7 @@ def encode_table(table: FigureTable) -> dict[str, object]:
 
 
 def encode_cell(column: str, cell: Cell) -> dict[str, object]:
-    """Encode a cell; one without a value says why, and is no figure."""
+    """Encode a cell; a cell without a value has the reason instead, and is not a figure."""
     if cell.value is None:
         return {"step": column, "why": cell.why}
     beside = {"n": cell.n, "failed": cell.failed, "interval": cell.interval, "of": cell.of}
@@ -189,7 +190,7 @@ def read_systems(
     bottom: float = 0,
     top: float = 1,
 ) -> Iterator[SystemFigure]:
-    """Read a column as figures of the systems that the lines are of; a cell without a value is left out.
+    """Read a column of a table as one figure per system; cells without a value are left out.
 
     The front page lists these figures of all pages side by side.
     """

@@ -1,4 +1,4 @@
-"""The one item viewer: rows that a reader searches, filters, pages through and opens."""
+"""The one item viewer: a reader searches, filters, pages through and opens rows."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ FilterValue = str | Sequence[str] | Mapping[str, str]
 
 @dataclass(frozen=True)
 class Filter:
-    """A select above the list. name: in the address; label: above it.
+    """A select box above the list. name: in the page's address. label: text above the box.
 
-    options: (value, label) in order; by default the values that occur, sorted. value: chosen at first, empty
-    for any. varies: names of choices by which a row's value varies; the row's value is then a mapping from
+    `options`: (value, label) in order; by default the values that occur. `value`: selected at first, empty
+    for any. `varies`: names of choices on which a row's value depends; the row's value is then a mapping from
     the chosen values, joined by `|`.
     """
 
@@ -31,7 +31,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class FilterChoice:
-    """A select that filters nothing, and decides which values of filters and tags that vary are used."""
+    """A select box that does not filter, but chooses among values of filters and tags that vary."""
 
     name: str
     label: str
@@ -43,12 +43,17 @@ class FilterChoice:
 class ViewedRow:
     """A row of the viewer.
 
-    id: in the address. title: in the list. values: of each filter in order: one, several of which each
-    counts, or by choices. tags: below the title. blocks: shown when the row is opened. traced: rows of
-    artifacts beside the page's that it is shown from, as (artifact, id), for lineage; by default the page's
-    own. find: further text that the search looks at, where the row's blocks are stored in a file. also:
-    further ids that it is found by. vary: (choices, tags) further tags by chosen values, as a filter's
-    `varies`.
+    - `id`: the row's id in the page's address.
+    - `title`: the row's title in the list.
+    - `values`: for each filter in order, one value, several values of which each matches, or a mapping by
+      choices.
+    - `tags`: tags below the title.
+    - `blocks`: the blocks shown when the row is opened.
+    - `traced`: for lineage, the (artifact, id) of rows in other artifacts behind this row; by default the
+      page's own row.
+    - `find`: further text for the search, if the row's blocks are stored in a file.
+    - `also`: further ids by which the row is found.
+    - `vary`: (choices, tags): further tags by chosen values, as in a filter's `varies`.
     """
 
     id: str
@@ -64,12 +69,13 @@ class ViewedRow:
 
 @dataclass(frozen=True)
 class Viewer:
-    """What the viewer shows.
+    """The content of the viewer.
 
-    noun, nouns: what a row is called; the noun is the address's key (`#question=<id>`). placeholder: of the
-    search. empty: what is said before a row is opened. shared: blocks that rows refer to, by key. files: data
-    files beside the page, name -> key -> blocks, which rows refer to by `stored`. artifact: whose rows they
-    are, for their lineage. walk: whether buttons and the keys J and K lead to the next and previous row.
+    `noun`, `nouns`: word for a row; the noun is the key in the address (`#question=<id>`). `placeholder`:
+    text in the search box. `empty`: text shown before a row is opened. `shared`: blocks that rows refer to,
+    by key. `files`: data files beside the page, name -> key -> blocks; rows refer to these blocks by
+    `stored`. `artifact`: the file that contains the rows, for lineage. `walk`: whether buttons and the keys J
+    and K open the next and previous row.
     """
 
     noun: str
@@ -84,7 +90,7 @@ class Viewer:
     walk: bool = False
 
     def encode(self) -> dict[str, object]:
-        """Encode what pages/viewer.js reads; rows are arrays, since there may be a hundred thousand."""
+        """Encode the viewer for pages/viewer.js; rows are arrays, since there may be a hundred thousand."""
         return {
             "noun": self.noun,
             "nouns": self.nouns,
@@ -114,7 +120,7 @@ def _encode_row(row: ViewedRow) -> list[object]:
 
 
 def list_values(rows: Iterable[ViewedRow], place: int) -> list[tuple[str, str]]:
-    """List the values of a filter that occur in rows, in their order, as options."""
+    """List the values of a filter that occur in rows, in order of occurrence, as options."""
     values = (value for row in rows for value in _flatten(row.values[place]))
     return [(value, value.replace("_", " ")) for value in dict.fromkeys(values) if value]
 

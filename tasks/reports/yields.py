@@ -1,4 +1,4 @@
-"""What came through each stage and what did not, for the page of a dataset."""
+"""The rows that passed and left each stage, for the page of a dataset."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from tasks.lineage.selection import Selection
 
 @dataclass(frozen=True)
 class StageYield:
-    """What came through a stage, and what did not."""
+    """The artifact of a stage and its dropped rows."""
 
     artifact: ArtifactStatistics
     dropped: Sequence[Dropped]
 
     @property
     def tally(self) -> CallTotals:
-        """Its calls."""
+        """The totals of the stage's model calls."""
         return sum_calls(self.artifact.calls)
 
     @property
@@ -42,18 +42,18 @@ class StageYield:
 
 
 def read_yield(artifact: Path) -> StageYield:
-    """Read what came through a stage from its artifact and the files beside it."""
+    """Read the statistics and the dropped rows of a stage from its artifact and the files beside it."""
     dropped = name_beside(artifact, "dropped")
     return StageYield(read_statistics(artifact), read_rows(dropped, Dropped) if dropped.is_file() else [])
 
 
 def derive_dropped(stages: Iterable[StageYield]) -> Derivation:
-    """Derive the number of rows that some stages dropped."""
+    """Return the derivation of the number of rows that some stages dropped."""
     names = [stage.artifact.name for stage in stages if stage.dropped]
     return Derivation("count", tuple(Selection(f"{name}.dropped") for name in names))
 
 
 def derive_calls(stages: Iterable[StageYield]) -> Derivation:
-    """Derive the number of calls of some stages; one that several used counts once."""
+    """Return the derivation of the number of calls of some stages; shared calls count once."""
     names = [stage.artifact.name for stage in stages if stage.artifact.calls]
     return Derivation("count", tuple(Selection(f"{name}.calls") for name in names), once=True)

@@ -1,7 +1,7 @@
 """Run stages that call no model: in a local process, or in shards on an engine.
 
-What asks a model stays in the run's own process, beside the one ledger, and so do DVC's record and locks. A
-stage's artifacts are written on this machine, from the parts that its shards left.
+Stages that call models stay in the run's own process, which has the only ledger, and so do DVC's records and
+locks. A stage's artifacts are written on this machine, from the parts that its shards wrote.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Computing:
-    """Runs stages. engine: what does shards; by default the processes that whole stages run in."""
+    """Runs stages. engine: runs shards; by default the processes that also run whole stages."""
 
     processes: Processes
     engine: ShardEngine | None = None
@@ -33,8 +33,8 @@ class Computing:
     def run(self, run: StageRun) -> Work:
         """Run a stage and write its artifacts.
 
-        Raises what the stage raises, StageFailed where its processes were ended, and Interrupted where the
-        run was stopped before it had one.
+        Errors of the stage are raised unchanged. Raises StageFailed if its processes were killed, and
+        Interrupted if the run was stopped before the stage got a process.
         """
         name = run.node.name
         forget_parts(run.root, run.node, keep=run.inputs)
@@ -58,14 +58,14 @@ class Computing:
         return self.processes.call(name, join_parts, run, begun)
 
     def close(self) -> None:
-        """End the processes that have nothing to do, and a cluster of this run's own."""
+        """End idle processes, and the cluster if this run started one."""
         self.processes.close()
         if self.engine is not None:
             self.engine.close()
 
 
 def forget_parts(root: Path, node: Node, keep: str = "") -> None:
-    """Remove the parts of a stage; keep: but those of these inputs."""
+    """Remove the parts of a stage. keep: the inputs' hash whose parts are kept."""
     folder = root / PARTS / node.name
     for old in folder.iterdir() if folder.is_dir() else ():
         if old.name != keep:

@@ -1,4 +1,4 @@
-"""Settings `run.engine` of params.yaml: where shards of stages run."""
+"""The settings `run.engine` of params.yaml: where shards of stages run."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class Cluster(Settings):
     """A running cluster, or processes on this machine."""
 
     address: str | None = None
-    """The address of a running cluster; null starts one on this machine for the run."""
+    """The address of a running cluster; null starts a cluster on this machine for the run."""
     workers: int | None = Field(default=None, gt=0)
     """Number of processes to start; null starts one per core."""
 
 
 class EngineSettings(Settings):
-    """`run.engine`."""
+    """`run.engine` in params.yaml: the engine on which shards of stages run."""
 
     name: EngineName = "threads"
-    """Where shards run without `--engine`: threads, dask or ray."""
+    """The engine without the option `--engine`: threads, dask or ray."""
     dask: Cluster = Cluster()
     ray: Cluster = Cluster()

@@ -1,7 +1,7 @@
 """The engines on which shards run: local processes, a Dask cluster, a Ray cluster.
 
-Dask and Ray are reached through Prefect's task runners: the shards of a stage are a flow run, each of them a
-task. A cluster is opened when the first stage splits, once for a run.
+Dask and Ray are used through Prefect's task runners: the shards of a stage are a flow run with one task per
+group of shards. A cluster is opened once per run, when the first stage splits.
 """
 
 from __future__ import annotations
@@ -31,30 +31,31 @@ THREADS = "threads"
 NAMES: tuple[str, ...] = get_args(EngineName)
 PACKAGES = {"dask": "prefect_dask", "ray": "prefect_ray"}
 SHARDS = "flows.run.engine.prefect_shards"
-"""The module that workers need."""
+"""The module that workers must import."""
 OWN_DASK = {
-    # A worker that is killed costs a task one more try, no three.
+    # A task whose worker was killed is tried once more, not three times.
     "distributed.scheduler.allowed-failures": 1,
     "distributed.worker.profile.enabled": False,
-    # Each tick takes the interpreter from the shard at work; the defaults are 20 and 100 ms.
+    # Each tick interrupts the running shard; the defaults are 20 and 100 ms.
     "distributed.admin.tick.interval": "1s",
     "distributed.worker.memory.monitor-interval": "1s",
-    # Prefect takes seconds to import: a worker that stands has done so.
+    # Importing Prefect takes seconds, so each worker imports it when it starts.
     "distributed.worker.preload": [SHARDS],
-    # Dask's own has workers give every 64 kB back to the system, a seventh of the CPU of reading a dump.
+    # Dask's default makes workers return every 64 kB to the system, which takes a seventh of the CPU time of
+    # reading a dump.
     "distributed.nanny.pre-spawn-environ": {
         "OMP_NUM_THREADS": 1,
         "MKL_NUM_THREADS": 1,
         "OPENBLAS_NUM_THREADS": 1,
     },
 }
-"""How a Dask cluster of the run's own is set."""
+"""Settings of a Dask cluster that a run starts."""
 PATIENCE_S = 20.0
-"""How long a cluster at an address is waited for."""
+"""Seconds to wait for a cluster at an address."""
 
 
 def require_engine(name: str) -> None:
-    """Check that an engine is known, and what it needs installed. Raises BadInput."""
+    """Raise BadInput for an unknown engine, or for an engine whose packages are not installed."""
     if name not in NAMES:
         raise BadInput("--engine", f"unknown engine {name!r}", hint=f"one of {', '.join(NAMES)}")
     package = PACKAGES.get(name)
@@ -67,14 +68,14 @@ def require_engine(name: str) -> None:
 
 
 def read_settings(params: Mapping[str, Any]) -> EngineSettings:
-    """Read `run.engine` of params.yaml. Raises BadInput."""
+    """Read `run.engine` of params.yaml. Raises BadInput if a setting is invalid."""
     given = get_section(params, "run").get("engine", {})
     settings: EngineSettings = validate(EngineSettings, given, ["run", "engine"], params)
     return settings
 
 
 def count_cores() -> int:
-    """Count the cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -82,9 +83,9 @@ def count_cores() -> int:
 def open_engine(
     root: Path, name: str, workers: int | None, say: Callable[[str], None]
 ) -> Iterator[ShardEngine | None]:
-    """Open an engine for shards outside of a run; None where this process is to do them.
+    """Yield an engine for shards outside of a run; None if this process should run the shards itself.
 
-    workers: processes of this machine, one a core by default.
+    `workers`: number of processes on this machine, by default one per core.
     """
     require_engine(name)
     processes = Processes(workers or count_cores(), say=say)
@@ -105,9 +106,9 @@ def open_engine(
 
 
 class ClusterEngine:
-    """Does shards on a cluster, as tasks of Prefect's; on processes of this machine where that is lost.
+    """Runs shards on a cluster as Prefect tasks, or on local processes if the cluster is lost.
 
-    name: `dask` or `ray`. stopping: set where the run is to end.
+    `name`: `dask` or `ray`. `stopping`: set when the run should end.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class ClusterEngine:
         self._runner: Any = None
 
     def work(self, shards: Sequence[Shard]) -> None:
-        """Do shards; see `Engine`. Raises BadInput if no cluster answers at its address."""
+        """Run shards; see `ShardEngine`. Raises BadInput if no cluster answers at the configured address."""
         if not shards:
             return
         from flows.run.engine.prefect_shards import run_shards
@@ -135,7 +136,7 @@ class ClusterEngine:
             lost = run_shards(shards, runner, self._workers, self._stopping)
         except BenchloomError:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a cluster, Prefect or the way to them may raise
+        except Exception as error:  # noqa: BLE001 - any error of the cluster, of Prefect or of the network
             left = list_left(shards)
             self._say(
                 f"{self._name} and Prefect: lost on the way; {len(left)} of {len(shards)} shards go on in "
@@ -148,15 +149,15 @@ class ClusterEngine:
 
     @property
     def _workers(self) -> int | None:
-        """Processes of a cluster of this run's own; of one at an address nobody knows."""
+        """The number of processes of a cluster that the run starts; None for a cluster at an address."""
         return None if self._cluster.address else self._cluster.workers or os.cpu_count() or 1
 
     def close(self) -> None:
-        """End the cluster, if it is this run's own."""
+        """End the cluster, if this run started it."""
         self._opened.close()
 
     def open(self) -> Any:
-        """Open the cluster, unless it is; give a task runner of Prefect's."""
+        """Open the cluster on first use; return a Prefect task runner."""
         with self._opening:
             if self._runner is None:
                 if self._stopping.is_set():
@@ -167,7 +168,7 @@ class ClusterEngine:
                     self._runner = self._opened.enter_context(OPEN[self._name](self._cluster))
                 except BenchloomError:
                     raise
-                except Exception as error:  # whatever Dask or Ray may raise
+                except Exception as error:  # any error of Dask or Ray
                     raise StageFailed(
                         f"--engine {self._name}: the cluster did not start on this machine "
                         f"({describe_error(error)}); run the command again, or use --engine threads"
@@ -177,14 +178,16 @@ class ClusterEngine:
 
 @contextmanager
 def open_dask(cluster: Cluster) -> Iterator[Any]:
-    """Open a Dask cluster; give a task runner of Prefect's. One of our own is this run's alone, by TLS."""
+    """Open a Dask cluster; yield a Prefect task runner. A cluster of this run is protected by TLS."""
     import dask.config
     import distributed
     from prefect_dask.task_runners import DaskTaskRunner
 
     if cluster.address:
         try:
-            distributed.Client(cluster.address, timeout=PATIENCE_S, set_as_default=False).close()  # type: ignore[no-untyped-call] # untyped
+            distributed.Client(  # type: ignore[no-untyped-call] # untyped
+                cluster.address, timeout=PATIENCE_S, set_as_default=False
+            ).close()
         except (OSError, ValueError) as error:
             raise refuse_address("dask", cluster.address, error) from error
         yield DaskTaskRunner(address=cluster.address)
@@ -210,12 +213,12 @@ def open_dask(cluster: Cluster) -> Iterator[Any]:
 
 @contextmanager
 def open_ray(cluster: Cluster) -> Iterator[Any]:
-    """Open Ray; give a task runner of Prefect's. Whoever speaks to a cluster of our own needs its token."""
+    """Open Ray; yield a Prefect task runner. A cluster that this run starts is protected by a token."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     if cluster.address is None:
         os.environ["RAY_AUTH_MODE"] = "token"
         os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
-        os.environ.setdefault("RAY_worker_niceness", "0")  # 15, where nothing is said
+        os.environ.setdefault("RAY_worker_niceness", "0")  # the default is 15
         os.environ["PYTHONPATH"] = lead_child()["PYTHONPATH"]
     import ray
     from prefect_ray import RayTaskRunner
@@ -243,7 +246,7 @@ def open_ray(cluster: Cluster) -> Iterator[Any]:
 
 
 def warm_up() -> None:
-    """Import what shards need into a worker that stands."""
+    """Import the modules that shards need when a worker starts."""
     import_module(SHARDS)
 
 

@@ -1,6 +1,6 @@
-"""Run the shards of a stage as a Prefect flow, a few in each task, on the task runner's machines.
+"""Run the shards of a stage as a Prefect flow, several shards per task, on the task runner's machines.
 
-A task costs 0.2 s of CPU beside its shards, which may be as short as that; so there are several in one.
+A task costs 0.2 s of CPU time, about as much as a short shard, so a task contains several shards.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from flows.run.failures import Interrupted
 from tasks.errors import BenchloomError
 
 POLL_S = 0.5
+"""Seconds between two checks whether the run was stopped."""
 LOST = ("KilledWorker", "WorkerCrashedError", "OutOfMemoryError", "NodeDiedError")
-"""What Dask and Ray raise where the process of a task was ended more often than it is tried."""
+"""Names of errors that Dask and Ray raise if a task's process was killed too often."""
 TASKS = 6
-"""How many tasks a worker is given of a stage: few, since each costs, and enough for all to end together."""
+"""Tasks of a stage per worker: few, as each has a cost, but enough to balance the load."""
 WORK: ContextVar[tuple[Sequence[Shard], int, threading.Event]] = ContextVar("work")
-"""What the flow does. As a parameter it would be sent to Prefect's server, too."""
+"""The shards, shards per task and stop event of the flow; a parameter would be sent to Prefect's server."""
 
 
 @task(persist_result=False, cache_policy=NO_CACHE, task_run_name="{name}")
 def do_some(name: str, content: bytes) -> None:
-    """Do shards, wherever this is. content: pickled, so that Prefect does not look for futures in it."""
+    """Run shards on any machine. content: pickled, so that Prefect does not search it for futures."""
     del name
-    for shard in pickle.loads(content):  # noqa: S301 - from the run, by the channel that the task itself came by
+    for shard in pickle.loads(content):  # noqa: S301 - sent by the run, over the task's channel
         require_project(shard.root)
         mark = find_mark(shard)
         mark.parent.mkdir(parents=True, exist_ok=True)
@@ -43,23 +44,26 @@ def do_some(name: str, content: bytes) -> None:
         try:
             with collecting_seldom():
                 do_shard(shard)
-        finally:  # not where the process is ended from outside
+        finally:  # not reached if the process is killed
             mark.unlink(missing_ok=True)
 
 
 @flow(name="shards", flow_run_name="shards of {stage}", persist_result=False, validate_parameters=False)
 def do_all(stage: str) -> list[int]:
-    """Do the shards of a stage; list those whose process was ended too often. Raises what one raises."""
+    """Run the shards of a stage; return the numbers of shards whose process was killed too often.
+
+    Errors of a shard are raised.
+    """
     del stage
-    # The flow goes to the processes of its tasks by value: what it names must be what can be sent there.
+    # The flow is sent to its tasks' processes by value, so it may name only what can be pickled.
     return submit_shards()
 
 
 def submit_shards() -> list[int]:
-    """Submit what the flow is to do, and wait for it.
+    """Submit the flow's shards and wait for them; return the numbers of shards that were lost.
 
-    Dask blames every task that a worker held when it ended, those that it had not begun, too: what is not
-    done and was not begun twice is submitted again, each shard by itself.
+    If a Dask worker is killed, Dask reports all tasks assigned to it as failed, including tasks that had not
+    begun. So shards that are neither done nor begun twice are submitted again, one per task.
     """
     shards, at_once, stopping = WORK.get()
     clear_marks(shards)
@@ -70,7 +74,8 @@ def submit_shards() -> list[int]:
         ended = [number for number in blamed if count_begun(shards[number]) >= TRIES]
         lost += ended
         again = [number for number in blamed if number not in ended]
-        # Where nothing was begun at all, or nobody is to blame, another round would be no other.
+        # If no shard was begun, or no further shard can be excluded, another round would have the same
+        # result.
         if len(again) == len(left) and at_once == 1:
             lost += again
             break
@@ -80,16 +85,16 @@ def submit_shards() -> list[int]:
 
 
 def divide(numbers: Sequence[int], at_once: int) -> list[Sequence[int]]:
-    """Divide numbers into runs of a length; the last may be shorter."""
+    """Divide numbers into groups of `at_once`; the last group may be smaller."""
     return [numbers[place : place + at_once] for place in range(0, len(numbers), at_once)]
 
 
 def submit_some(
     shards: Sequence[Shard], parts: Sequence[Sequence[int]], stopping: threading.Event
 ) -> list[int]:
-    """Submit shards by their numbers, a task a part, and wait for them; list those that are not done.
+    """Submit groups of shards as tasks, and wait for them; return the numbers of unfinished shards.
 
-    Raises what one raises that the engine did not give up.
+    Raises the error of a shard, except errors that only report a killed process.
     """
     with try_once_more():
         futures = [do_some.submit(*pack([shards[number] for number in part])) for part in parts]
@@ -107,24 +112,24 @@ def submit_some(
 
 
 def pack(shards: Sequence[Shard]) -> tuple[str, bytes]:
-    """Name a task of shards, for Prefect's pages, and pickle them."""
+    """Return a name for a task of shards, for Prefect's UI, and the pickled shards."""
     more = f" and {len(shards) - 1} more" if len(shards) > 1 else ""
     return f"{shards[0].name}{more}", pickle.dumps(shards)
 
 
 def find_mark(shard: Shard) -> Path:
-    """Find the file with a byte for each time that a shard was begun and its process ended from outside."""
+    """Return the file with one byte for each time that a shard was begun and its process was killed."""
     return shard.part.with_name(f".{shard.part.name}.begun")
 
 
 def count_begun(shard: Shard) -> int:
-    """Count how often a shard was begun and its process ended from outside."""
+    """Return how often a shard was begun and its process was killed."""
     mark = find_mark(shard)
     return mark.stat().st_size if mark.exists() else 0
 
 
 def clear_marks(shards: Sequence[Shard]) -> None:
-    """Remove all marks."""
+    """Remove the files that count how often shards were begun."""
     for shard in shards:
         find_mark(shard).unlink(missing_ok=True)
 
@@ -132,10 +137,10 @@ def clear_marks(shards: Sequence[Shard]) -> None:
 def run_shards(
     shards: Sequence[Shard], runner: Any, workers: int | None, stopping: threading.Event
 ) -> list[Shard]:
-    """Do shards by a task runner; list those whose process was ended too often.
+    """Run shards by a task runner; return those whose process was killed too often.
 
-    workers: processes that share them; None, where nobody knows, sends each shard as a task of its own.
-    Raises what a shard raises, and whatever Prefect or the cluster does where it is lost.
+    `workers`: number of processes that share the shards; if None, each shard is a separate task. Raises
+    errors of shards, and any error of Prefect or the cluster if the connection is lost.
     """
     at_once = 1 if workers is None else max(1, len(shards) // (workers * TASKS))
 
@@ -145,12 +150,12 @@ def run_shards(
         found: list[int] = do_all.with_options(task_runner=runner)(stage)
         return found
 
-    # A flow run of its own: below the run's, tasks would take along what cannot be sent to another process.
+    # Use a separate flow run: as a subflow, its tasks would carry context that cannot be pickled.
     return [shards[number] for number in Context().run(run)]
 
 
 def wait_for(future: Any, stopping: threading.Event) -> None:
-    """Wait for a task. Raises what it raises, and Interrupted where the run is stopped meanwhile."""
+    """Wait for a task. Raises the task's error, and Interrupted if the run is stopped meanwhile."""
     while True:
         if stopping.is_set():
             raise Interrupted("the run was stopped; the next run skips complete shards")
@@ -163,7 +168,7 @@ def wait_for(future: Any, stopping: threading.Event) -> None:
 
 @contextmanager
 def try_once_more() -> Iterator[None]:
-    """Have Ray begin a task once more, and no three times, whose process is ended."""
+    """Make Ray retry a task whose process was killed only once; Ray's default is three times."""
     try:
         from prefect_ray.context import remote_options
     except ModuleNotFoundError:

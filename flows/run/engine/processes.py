@@ -1,6 +1,7 @@
 """Run computing stages in local processes, since one Python process uses one core.
 
-What asks a model waits for replies instead, and stays in the threads of the run, beside the one ledger.
+Stages that call models wait for replies instead; they stay in the threads of the run, which has the only
+ledger.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ STARTING = threading.Lock()
 
 
 class ProcessEnded(StageFailed):
-    """The work in a process did not finish because the process was killed from outside."""
+    """The work in a process did not finish because the process was killed."""
 
 
 class Processes:
-    """At most `count` processes, each started when it is first wanted, with one thing to do at a time.
+    """At most `count` processes, each started on demand, and each with one task at a time.
 
-    They are the engine `threads`: a thread of the run waits for each.
+    The class implements the engine `threads`: one thread of the run waits for each process.
     """
 
     def __init__(
@@ -61,10 +62,11 @@ class Processes:
         *arguments: object,
         begun: Callable[[int], None] = lambda process: None,
     ) -> Result:
-        """Call a function of a module in a process; waits for one that is free.
+        """Call a function of a module in a process, after waiting for a free one.
 
-        name: for errors. begun: told the process's id when it begins. Raises what the function raises,
-        ProcessEnded where its process was ended, and Interrupted where the run was stopped before it had one.
+        `name`: name of the work in error messages. `begun`: called with the process's id when the call
+        begins. Errors of the function are raised. Raises ProcessEnded if the process was killed, and
+        Interrupted if the run was stopped before the call.
         """
         process = self._free.get()
         try:
@@ -82,7 +84,7 @@ class Processes:
             self._free.put(process)
 
     def work(self, shards: Sequence[Shard]) -> None:
-        """Do shards; see `Engine`. Where one fails, the processes of the others are ended."""
+        """Run shards; see `ShardEngine`. If a shard fails, the processes of the other shards are killed."""
         failed = threading.Event()
         running: dict[str, int] = {}
 
@@ -116,7 +118,7 @@ class Processes:
             raise make_lost_error(lost)
 
     def close(self) -> None:
-        """End the processes that have nothing to do."""
+        """End the idle processes."""
         with suppress(Empty):
             while True:
                 if (process := self._free.get_nowait()) is not None:
@@ -124,9 +126,9 @@ class Processes:
 
 
 def start_process() -> tuple[ProcessPoolExecutor, int]:
-    """Start one process; give its id, too.
+    """Start a process; return it with its process id.
 
-    It is forked from a server of its own, never from a process with threads.
+    The process is forked from a separate server process, since forking a process with threads is unsafe.
     """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["flows.run.binding", "flows.run.engine.stage_work", __name__])
@@ -138,7 +140,7 @@ def start_process() -> tuple[ProcessPoolExecutor, int]:
 
 @contextmanager
 def hidden_main() -> Iterator[None]:
-    """Have no process that starts meanwhile import the script of this one: unguarded, it would run again."""
+    """Hide this process's main script while processes start, since they would import and so run it."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -148,7 +150,7 @@ def hidden_main() -> Iterator[None]:
 
 
 def attach_to_parent() -> None:
-    """Leave Ctrl-C to the run, and end with it however it ends: what it holds on paths ends then, too."""
+    """Ignore Ctrl-C, which the run handles, and end with the run, so that path locks are released."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     collect_seldom()
     parent = multiprocessing.parent_process()

@@ -1,7 +1,7 @@
 """Shards: units of work that any process with the project's code and files can run, in any order.
 
-A shard leaves a part, a folder or file that is there when all of it is done. What is done stays on disk, so
-that a killed run, or a shard whose process was ended, is taken up again at the parts that are missing.
+A shard writes a part: a file or folder that exists only when the shard is complete. Parts stay on disk, so
+that a killed run or shard continues with the missing parts.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from flows.run.origin import check_code
 from tasks.errors import BadInput, BenchloomError, StageFailed
 
 TRIES = 2
-"""How often a shard is begun whose process is ended from outside."""
+"""Maximum number of times that a shard is begun if its process is killed."""
 
 
 @dataclass(frozen=True)
 class Shard:
-    """A piece of work. name: for people. work: a function of a module, called with the arguments.
+    """A unit of work. name: for people. work: a function of a module, called with the arguments.
 
-    part: what it leaves. root: the project whose code it is.
+    `part`: the file or folder that the shard writes. `root`: the project that contains the code.
     """
 
     name: str
@@ -35,23 +35,23 @@ class Shard:
 
 
 class ShardEngine(Protocol):
-    """Processes that do shards: of this machine, or of a cluster."""
+    """Processes that run shards: on this machine, or of a cluster."""
 
     def work(self, shards: Sequence[Shard]) -> None:
-        """Do shards; one whose process is ended from outside is begun once more.
+        """Run shards; a shard whose process is killed is begun once more.
 
-        Raises what a shard raises; StageFailed that names shards whose process was ended twice, after all
-        others were done.
+        Errors of a shard are raised. Raises StageFailed if processes were killed twice, after all other
+        shards have finished; the message names the lost shards.
         """
 
     def close(self) -> None:
-        """End processes and clusters of its own."""
+        """End the processes and clusters that the engine started."""
 
 
 def do_shard(shard: Shard) -> None:
-    """Do a shard in this process, unless its part is there. Raises one of our errors.
+    """Run a shard in this process, unless its part exists. All errors become a BenchloomError.
 
-    BadInput where this process sees another project than the run does.
+    Raises BadInput if this process has another project than the run.
     """
     require_project(shard.root)
     if shard.part.exists():
@@ -66,7 +66,7 @@ def do_shard(shard: Shard) -> None:
 
 
 def require_project(root: Path) -> None:
-    """Check that this process sees a project, and runs its code. Raises BadInput."""
+    """Raise BadInput if this process has no access to a project, or runs code of another project."""
     if not root.is_dir():
         raise BadInput(
             root,
@@ -77,7 +77,7 @@ def require_project(root: Path) -> None:
 
 
 def make_lost_error(shards: Iterable[Shard]) -> StageFailed:
-    """Make the error for shards whose processes were ended twice."""
+    """Make the error for shards whose processes were killed twice."""
     return StageFailed(
         f"{'; '.join(shard.name for shard in shards)}: the process was ended from outside twice, as where "
         "memory runs out; all other shards are done: run it again, with fewer workers"
@@ -85,5 +85,5 @@ def make_lost_error(shards: Iterable[Shard]) -> StageFailed:
 
 
 def list_left(shards: Iterable[Shard]) -> list[Shard]:
-    """List the shards whose parts are not there."""
+    """List the shards whose parts do not exist."""
     return [shard for shard in shards if not shard.part.exists()]

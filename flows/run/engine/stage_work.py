@@ -1,7 +1,7 @@
-"""The work of a stage without model calls in a process: the whole stage, a shard, or the join of parts.
+"""The work of a stage without model calls in a process: the whole stage, a shard, or joining the parts.
 
-A stage that splits (`tasks/artifacts/splitting.py`) is cut by its rows alone, whoever works on it; its parts
-are Parquet files in the order of their ids, and one writer merges them into the bytes of an undivided run.
+A stage that splits (`tasks/artifacts/splitting.py`) is divided only by its rows, on any engine. Its parts are
+Parquet files sorted by id. Merging the parts gives the same bytes as an undivided run.
 """
 
 from __future__ import annotations
@@ -29,17 +29,18 @@ if TYPE_CHECKING:
 
 PARTS = Path(".benchloom/parts")
 FORMAT = 1
-"""Raised when parts that lie on disk can no longer be read."""
+"""Version of the parts; increase it when existing parts can no longer be read."""
 DROPPED = ".dropped.parquet"
 ROWS = "rows.parquet"
 
 
 @dataclass(frozen=True)
 class StageRun:
-    """A stage as it is run now.
+    """The current run of a stage.
 
-    code: SHA-256 of the modules that it stands on, by path. inputs: of all that it stands on; without it, the
-    stage is not split. marks: by what a change of each of its data is seen, as `mark_inputs` gives them.
+    `code`: path -> SHA-256 of the modules that the stage depends on. `inputs`: hash of everything that the
+    stage depends on; if empty, the stage is not split. `marks`: path -> mark of its data from `mark_inputs`,
+    which changes with the data.
     """
 
     node: Node
@@ -51,21 +52,21 @@ class StageRun:
 
     @property
     def store(self) -> Path:
-        """The folder of its parts: those of other inputs lie in another."""
+        """The folder for the stage's parts; parts of other inputs are in another folder."""
         return self.root / PARTS / self.node.name / self.inputs
 
     def name_part(self, number: int) -> Path:
-        """Name the folder of a part."""
+        """Return the folder of a part."""
         return self.store / f"{number:06d}"
 
     def require_code(self) -> None:
-        """Check that this process ran the code that the run knows. Raises ChangedWhileRunning."""
+        """Raise ChangedWhileRunning if this process ran code other than the code that the run hashed."""
         for path, digest in self.code.items():
             if is_loaded_otherwise(self.root / path, digest):
                 raise ChangedWhileRunning(self.node.name, path)
 
     def require_inputs(self) -> None:
-        """Check that its data are what the key of its parts stands for. Raises ChangedWhileRunning."""
+        """Raise ChangedWhileRunning if the data have changed since they were hashed."""
         for path, mark in self.marks.items():
             if digest_mark(self.root / path) != mark:
                 raise ChangedWhileRunning(self.node.name, path)
@@ -73,31 +74,31 @@ class StageRun:
 
 @dataclass(frozen=True)
 class Cut:
-    """Into how many shards a stage splits, of how many rows."""
+    """The division of a stage: number of shards, and number of input rows."""
 
     shards: int
     rows_in: int | None
 
 
 def digest_inputs(hashes: Mapping[str, str]) -> str:
-    """Hash the hashes of all that a stage stands on: data, parameters and code."""
+    """Hash the hashes of everything that a stage depends on: data, parameters and code."""
     return hashlib.sha256(json.dumps([FORMAT, hashes], sort_keys=True).encode()).hexdigest()[:16]
 
 
 def mark_inputs(root: Path, node: Node) -> dict[str, str]:
-    """Mark the data that a stage reads. To be done before they are hashed."""
+    """Return the marks of a stage's data. Must be called before the data are hashed."""
     return {dep: digest_mark(root / dep) for dep in node.deps if not dep.startswith("tasks/")}
 
 
 def digest_mark(path: Path) -> str:
-    """Hash what a change of a file or folder is seen by."""
+    """Hash the metadata by which a change of a file or folder is detected."""
     return hashlib.sha256(repr(mark_path(path)).encode()).hexdigest()[:16]
 
 
 def begin_stage(run: StageRun) -> Work | Cut:
-    """Run a stage, or say how it is to be split; of one shard it is not.
+    """Run a stage, or return its division if it has more than one shard.
 
-    Raises one of our errors, whose text says all that its causes told.
+    All errors become a BenchloomError, whose message includes its causes.
     """
     try:
         bound, _, blocks = _bind(run)
@@ -114,7 +115,7 @@ def begin_stage(run: StageRun) -> Work | Cut:
 
 
 def work_on(run: StageRun, number: int) -> None:
-    """Do one shard of a stage: its part is a folder with the rows that it keeps and those that it drops."""
+    """Run one shard of a stage: its part is a folder with the kept rows and the dropped rows."""
     from flows.run.loading import row_type_of
     from tasks.artifacts.parquet import write_rows
     from tasks.artifacts.rows import Dropped
@@ -129,7 +130,7 @@ def work_on(run: StageRun, number: int) -> None:
 
 
 def join_parts(run: StageRun, cut: Cut) -> Work:
-    """Write a stage's artifacts from its parts, in memory of some thousand rows of each."""
+    """Write a stage's artifacts from its parts, with a few thousand rows of each part in memory."""
     from flows.run.binding import Work
 
     parts = [run.name_part(number) for number in range(cut.shards)]
@@ -146,7 +147,7 @@ def join_parts(run: StageRun, cut: Cut) -> Work:
 
 
 def merge_parts(paths: Sequence[Path], out: Path) -> int:
-    """Merge files of rows that are in the order of their ids; return the number of rows."""
+    """Merge files of rows that are sorted by id; return the number of rows."""
     import tempfile
 
     import pyarrow.parquet as pq
@@ -165,12 +166,12 @@ def count_reasons(path: Path) -> dict[str, int]:
 
 
 def refuse_ask(stage: str, prompts: Path, epoch: str) -> Any:
-    """Refuse a model to a stage that dvc.yaml gives no place for its calls."""
+    """Raise StageFailed: the stage calls a model, but dvc.yaml declares no output for its calls."""
     raise StageFailed(f"{stage}: asks a model, and no output of it is `{CALLS}`; run `benchloom graph`")
 
 
 def _bind(run: StageRun) -> tuple[Bound, str, Blocks]:
-    """Find a stage's function and arguments, the argument that it splits over, and the blocks of its rows."""
+    """Return a stage's bound function, the argument over which it splits, and the blocks of its rows."""
     from flows.run.binding import Places, bind
 
     bound = bind(run.node, run.params, Places(run.root, run.root), refuse_ask, split=bool(run.inputs))
@@ -185,7 +186,7 @@ def _bind(run: StageRun) -> tuple[Bound, str, Blocks]:
 
 @dataclass(frozen=True)
 class _Held:
-    """A run of a stage that is the same as another one if both have the same parts."""
+    """The run of a stage as a cache key: two runs are equal if they have the same parts."""
 
     run: StageRun
 
@@ -198,6 +199,6 @@ class _Held:
 
 @lru_cache(maxsize=1)
 def _bind_once(held: _Held) -> tuple[Bound, str, Blocks]:
-    """Read a stage's arguments once for the shards that this process does one after the other."""
+    """Read a stage's arguments once for all shards that this process runs in succession."""
     require_project(held.run.root)
     return _bind(held.run)

@@ -13,7 +13,7 @@ from tasks.errors import ChangedWhileRunning
 
 
 class CodeWatch:
-    """Knows the modules that stages depend on as they were when a run began."""
+    """Stores the modules that stages depend on, as they were when a run began."""
 
     def __init__(self, root: Path, nodes: Mapping[str, Node]) -> None:
         self.root = root
@@ -21,10 +21,10 @@ class CodeWatch:
         self.known = {path: self._look_at(path) for path in sorted(paths) if (root / path).is_file()}
 
     def check(self, node: Node) -> None:
-        """Check that a stage's code on disk is what this process, and any child of it, runs.
+        """Check that a stage's code on disk is the code that this process and its children run.
 
-        An edit that was taken back counts too: a child may have been started meanwhile. Raises
-        ChangedWhileRunning, or BadInput where a module is another project's.
+        An edit that was reverted also counts, since a child may have been started in between. Raises
+        ChangedWhileRunning, or BadInput if a module belongs to another project.
         """
         check_code(self.root)
         for path in node.deps:
@@ -35,7 +35,7 @@ class CodeWatch:
                 raise ChangedWhileRunning(node.name, path)
 
     def list_known(self, node: Node) -> dict[str, str]:
-        """List the SHA-256 of each module that a stage stands on, by path."""
+        """Return path -> SHA-256 of the modules that a stage depends on."""
         return {path: self.known[path][0] for path in node.deps if path in self.known}
 
     def _look_at(self, path: str) -> tuple[str, Mark | None]:

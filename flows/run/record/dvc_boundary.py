@@ -20,26 +20,26 @@ from dvc.rwlock import RWLockFileCorruptedError, RWLockFileFormatError
 from tasks.errors import BadInput, LockHeld, StageFailed
 
 LOCK_PATIENCE_S = 30.0
-"""How long the repository lock is waited for: other processes hold it while they hash."""
+"""Seconds to wait for the repository lock: other processes hold it while they hash files."""
 LONGEST_SAID = 200
-"""Characters of a remote's own words in a line of ours."""
+"""Maximum characters of a remote's message in an error line."""
 REMOTE_HINTS = {
     "NoCredentialsError": "the environment has no key: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
     "NoSuchBucket": "make the bucket, or correct the remote's url (.dvc/config)",
     "PermissionError": "the environment's key may not do this",
     "RemoteMissingDepsError": "pip install 'benchloom[s3]'",
 }
-"""What an error's type or text has in it -> what to do."""
+"""Name of an error's class, or part of its message -> advice."""
 AGAIN = "run the same command again once it has ended"
 BUSY = re.compile(r"'(?P<path>.*)' is busy, it is being blocked by:\n\s*\(PID (?P<pid>\d+)\): (?P<cmd>.*)")
 
 
 @contextmanager
 def translate_errors(root: Path, what: str) -> Iterator[None]:
-    """Raise what DVC raises inside as an error of ours. what: the stage, at the line's head.
+    """Convert errors of DVC in the block to a BenchloomError. what: the stage, to begin the message.
 
-    Raises LockHeld (who holds what), BadInput (a lock file that was cut short), StageFailed (the rest,
-    and a file that went away meanwhile).
+    Raises LockHeld (with the path and its holder), BadInput (for a truncated lock file), and StageFailed (for
+    other errors, and if a file disappeared).
     """
     try:
         yield
@@ -59,17 +59,17 @@ def translate_errors(root: Path, what: str) -> Iterator[None]:
             f"{what}: {gone} went away while it was read; restore it and run the same command again"
         ) from error
     except OSError as error:
-        # A lock file that could not be written on a full disk stays open, and locked by us, for as long as
-        # the frames that the error went through hold it; and a run keeps its errors to its end.
+        # If a lock file cannot be written on a full disk, it stays open and locked by this process while the
+        # error's frames exist; a run stores its errors until it ends.
         clear_frames(error.__traceback__)
         raise
 
 
 @contextmanager
 def hold_repo(repo: Any, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
-    """Hold DVC's repository lock; a block inside another holds it already.
+    """Hold DVC's repository lock while the block runs; nested blocks share the lock.
 
-    Raises LockHeld, naming the process, where another has it for longer than `patience_s`.
+    Raises LockHeld, with the process, if another process holds the lock for longer than `patience_s`.
     """
     if repo.lock.is_locked:
         yield
@@ -84,7 +84,7 @@ def hold_repo(repo: Any, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
                 root = Path(repo.root_dir)
                 raise LockHeld(f"{describe_holder(root, error)}; {AGAIN}") from error
         except OSError as error:
-            clear_frames(error.__traceback__)  # see above
+            clear_frames(error.__traceback__)  # as in `translate_errors`
             raise
     try:
         yield
@@ -101,16 +101,16 @@ class Moved:
 
 
 def move_objects(repo: Any, way: Literal["push", "pull"], objects: set[Any]) -> Moved:
-    """Push objects of the cache to DVC's default remote, or pull them from it, under the repository lock.
+    """Push objects of the cache to DVC's default remote, or pull them, under the repository lock.
 
-    Whatever a remote's library raises becomes the words in `problem`: DVC translates only a part of it.
+    Any error of a remote's library is returned in `problem`, since DVC translates only some of them.
     """
     name = repo.config["core"]["remote"]
     lines: list[str] = []
     with _collect_errors(lines):
         try:
             done = getattr(repo.cloud, way)(objects)
-        except Exception as error:  # noqa: BLE001 - botocore's errors and others have no base in common
+        except Exception as error:  # noqa: BLE001 - remotes' errors have no common base class
             return Moved(0, f"{name}: {describe_remote_error(error)}")
     count, first = len(done.failed), next(iter(lines), "")
     failed = f"{name}: {count} files failed" + (f", {first}" if first else "")
@@ -119,7 +119,7 @@ def move_objects(repo: Any, way: Literal["push", "pull"], objects: set[Any]) -> 
 
 @contextmanager
 def _collect_errors(lines: list[str]) -> Iterator[None]:
-    """Collect what DVC logs of every file that fails, which it would print a line each."""
+    """Collect DVC's log messages on failed files, which DVC would print one line each."""
 
     def collect(record: logging.LogRecord) -> bool:
         if record.levelno < logging.ERROR:
@@ -137,7 +137,7 @@ def _collect_errors(lines: list[str]) -> Iterator[None]:
 
 
 def describe_remote_error(error: BaseException) -> str:
-    """Say in a few words what a remote refused, and what to do where that is known."""
+    """Describe in a few words why a remote failed, with advice if the cause is known."""
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
         chain.append(cause)
@@ -147,12 +147,12 @@ def describe_remote_error(error: BaseException) -> str:
 
 
 def shorten(text: str) -> str:
-    """Cut a text to a line of at most `LONGEST_SAID` characters."""
+    """Shorten a text to one line of at most `LONGEST_SAID` characters."""
     return " ".join(text.split())[:LONGEST_SAID]
 
 
 def describe_holder(root: Path, error: LockError) -> str:
-    """Say which path is held, by which process and command, as far as DVC knows."""
+    """Describe which path is locked, by which process and command, as far as DVC knows."""
     if busy := BUSY.search(str(error)):
         name = name_path(root, Path(busy["path"]))
         return f"another run holds {name} (PID {busy['pid']}: {busy['cmd']})"
@@ -160,12 +160,12 @@ def describe_holder(root: Path, error: LockError) -> str:
 
 
 def name_path(root: Path, path: Path) -> Path:
-    """Name a path as the project's files name it."""
+    """Return a path relative to the project, or unchanged if it is outside."""
     return path.relative_to(root) if path.is_relative_to(root) else path
 
 
 def _describe_process(lock: Path) -> str:
-    """Name the process whose id stands in a lock file; nothing where none does."""
+    """Describe the process whose id is in a lock file; empty if there is none."""
     with suppress(OSError, ValueError, psutil.Error):
         process = psutil.Process(int(lock.read_text(encoding="utf-8")))
         return f" (PID {process.pid}: {' '.join(process.cmdline())})"

@@ -1,6 +1,7 @@
 """Keep files that a person put where a stage writes, before the stage replaces them.
 
-A file is a run's own where dvc.lock or DVC's cache knows its hash, or where the stage's last run did not end.
+A file was written by a run if dvc.lock or DVC's cache contains its hash, or if the stage's last run did not
+end.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ UNFINISHED = ".benchloom/unfinished"
 def keep_foreign(
     root: Path, node: Node, entry: Entry | None, hashes: PathHashes
 ) -> Iterator[tuple[str, str]]:
-    """Move a stage's outputs that no run wrote out of its way. Yields each path and where it lies now."""
+    """Move a stage's outputs that no run wrote to another place. Yields each path and its new path."""
     if (root / UNFINISHED / node.name).exists():
         return
     recorded = read_hashes(entry or {}, "outs")
@@ -37,16 +38,16 @@ def keep_foreign(
 
 
 def name_kept(path: Path) -> Path:
-    """Name a file or folder that is not there yet: the path itself, or with a number behind it."""
+    """Return a path that does not exist yet: the path itself, or with a number appended."""
     numbered = (path.with_name(f"{path.name}.{number}") for number in range(1, 10_000))
     return path if not path.exists() else next(other for other in numbered if not other.exists())
 
 
 def note_begun(root: Path, name: str) -> None:
-    """Note that a stage writes its outputs from now on: what lies there until it ends is its own."""
+    """Record that a stage begins to write its outputs: until it ends, existing outputs are its own."""
     write_text(root / UNFINISHED / name, "")
 
 
 def note_ended(root: Path, name: str) -> None:
-    """Note that a stage's outputs are recorded."""
+    """Record that a stage's outputs are recorded."""
     (root / UNFINISHED / name).unlink(missing_ok=True)

@@ -1,8 +1,8 @@
 """Read and write dvc.lock one entry at a time.
 
-DVC parses and writes the whole file for every change, which takes it 2 ms and 40 ms a stage. Here the text
-of an entry that has not changed is neither parsed again (what was parsed is kept beside, by the hash of the
-text) nor written again.
+DVC parses and writes the whole file for every change, which takes 2 ms for parsing and 40 ms for writing per
+stage. This module neither parses nor writes unchanged entries again: parsed entries are cached by the hash of
+their text.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from tasks.files import write_beside, write_text
 
 LOCK = "dvc.lock"
 WIDTH = 80
-"""Both writers of YAML break lines that are longer, each in its way."""
+"""Maximum line length; the two YAML writers break longer lines differently."""
 KEPT_ENTRIES = ".benchloom/lock-entries.json"
-"""Where a project's parsed entries are kept."""
+"""The file with a project's cached entries."""
 Entry = dict[str, Any]
-"""What dvc.lock records of a stage: cmd, deps, params, outs."""
+"""The record of a stage in dvc.lock: cmd, deps, params, outs."""
 HEAD = re.compile(r"\A(?:schema: ['\"]?2\.0['\"]?\n)?stages:\n")
 NEXT = re.compile(r"^(?=  [^ \n#])", re.MULTILINE)
 WHOLE = re.compile(r"^[^ \n]|(?:- |: )[&*]\w", re.MULTILINE)
-"""A key beside the stages, or an anchor or alias, by which one entry's text stands for part of another's."""
+"""Matches keys besides the stages, anchors and aliases, which make entries depend on each other."""
 HINT = "bring it back from git, or remove it: what has run comes back from the run cache"
 
 
 class LockFile:
-    """A dvc.lock. kept: where its parsed entries are kept; nothing = each reading parses them all."""
+    """A dvc.lock file. kept: file with the cache of parsed entries; None = parse all entries on each read."""
 
     def __init__(self, path: Path, kept: Path | None = None) -> None:
         self.path, self.kept = path, kept
@@ -56,9 +56,9 @@ class LockFile:
         return self._require_entries(stages)
 
     def update(self, entries: Mapping[str, Entry]) -> None:
-        """Write entries over what the file holds of their stages; all stay sorted by name.
+        """Replace the entries of some stages; all entries stay sorted by name.
 
-        The file takes the old one's place whole: DVC writes in place, and on a full disk leaves half of it.
+        The file is replaced atomically: DVC writes in place, and leaves half a file on a full disk.
         """
         text = self._read_text()
         blocks = split_blocks(text)
@@ -96,7 +96,7 @@ class LockFile:
             raise BadInput(self.path, "is not UTF-8", hint=HINT) from error
 
     def _parse(self, text: str) -> dict[str, Any]:
-        """Parse YAML as DVC does (version 1.2, its library)."""
+        """Parse YAML 1.2 with the library that DVC uses. Raises BadInput for anything but a mapping."""
         try:
             data = YAML(typ="safe").load(text)
         except YAMLError as error:
@@ -107,7 +107,7 @@ class LockFile:
         return data or {}
 
     def _require_entries(self, stages: Mapping[str, Any]) -> dict[str, Entry]:
-        """Check that entries have a lock file's shape. Raises BadInput."""
+        """Return the entries of stages. Raises BadInput if an entry lacks the structure of a lock file."""
         for name, entry in stages.items():
             parts = (entry.get("deps"), entry.get("outs")) if isinstance(entry, dict) else ([None],)
             items = [item for part in parts for item in part or ()]
@@ -116,7 +116,7 @@ class LockFile:
         return dict(stages)
 
     def _load_kept(self) -> dict[str, list[Any]]:
-        """Load parsed entries by the hash of their text: [stage, entry]; none where the file is broken."""
+        """Load the cached entries by the hash of their text: [stage, entry]; empty if the file is invalid."""
         if self.kept is None:
             return {}
         try:
@@ -132,7 +132,7 @@ class LockFile:
 
 
 def split_blocks(text: str) -> list[str] | None:
-    """Split a lock file into the texts of its entries; None where they do not stand each for itself."""
+    """Split a lock file into the texts of its entries; None if the entries depend on each other."""
     if not text.strip():
         return []
     head = HEAD.match(text)
@@ -144,7 +144,7 @@ def split_blocks(text: str) -> list[str] | None:
 
 
 def is_kept_whole(named: list[Any]) -> bool:
-    """Return whether a parsed entry is the same after JSON, whose keys are all text."""
+    """Return whether a parsed entry survives a round trip through JSON, so that it can be cached."""
     try:
         return bool(json.loads(json.dumps(named)) == named)
     except (TypeError, ValueError):
@@ -152,14 +152,15 @@ def is_kept_whole(named: list[Any]) -> bool:
 
 
 def hash_text(text: str) -> str:
-    """SHA-256 of a text."""
+    """Return the SHA-256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def dump(data: Mapping[str, Any]) -> str:
-    """Write YAML 1.2 in block style, keys in the order given, as DVC does to the letter.
+    """Write YAML 1.2 in block style with the given order of keys, byte for byte like DVC.
 
-    The fast writer breaks long lines elsewhere, and writes null out: such entries are left to DVC's own.
+    The fast writer breaks long lines differently, and writes null explicitly. DVC's own writer is used for
+    entries with long lines or null.
     """
     plain = json_like(data)
     for yaml in (YAML(typ="safe"), YAML()):
@@ -176,7 +177,7 @@ def dump(data: Mapping[str, Any]) -> str:
 
 
 def json_like(value: Any) -> Any:
-    """Give plain dicts and lists for whatever mappings and sequences DVC hands over."""
+    """Convert DVC's mappings and sequences to plain dicts and lists, at every depth."""
     if isinstance(value, Mapping):
         return {key: json_like(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

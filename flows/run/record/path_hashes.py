@@ -20,19 +20,19 @@ ALGORITHM = "md5"
 
 
 class PathHashes:
-    """Hashes below one project, from DVC's state database where nothing changed since they were made."""
+    """Hashes of paths in one project, from DVC's state database if nothing has changed since."""
 
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
         self.known: dict[str, tuple[Mark, tuple[Meta, HashInfo]]] = {}
         self.assumed: dict[str, tuple[Meta, HashInfo]] = {}
-        """What will lie at a path once other stages are up to date: it counts for more than what does."""
+        """Path -> hash that the path will have once its stage is up to date; overrides the current hash."""
 
     def find(self, path: str) -> tuple[Meta, HashInfo] | None:
-        """Find the size and the hash of a file or folder, relative to the project; None where it is not."""
+        """Return size and hash of a file or folder, relative to the project; None if it does not exist."""
         if path in self.assumed:
             return self.assumed[path]
-        # A Path of each costs more than finding its hash.
+        # Creating a Path costs more time than looking up the hash.
         full = os.path.join(self.repo.root_dir, normalise(path))  # noqa: PTH118
         mark = mark_path(full)
         if mark is None:
@@ -47,7 +47,7 @@ class PathHashes:
         return found
 
     def is_cached(self, value: str) -> bool:
-        """Return whether DVC's cache holds a hash, and of a folder all of its files."""
+        """Return whether DVC's cache contains a hash, and for a folder all of its files."""
         cache = self.repo.cache.repo
         try:
             check(cache, load(cache, HashInfo(ALGORITHM, value)))
@@ -57,13 +57,13 @@ class PathHashes:
 
 
 def set_hash(item: Any, found: tuple[Meta, HashInfo]) -> None:
-    """Give a dependency of DVC's a hash that is known."""
+    """Set the known hash of a DVC dependency."""
     item.meta, item.hash_info = found
-    item.hash_name = ALGORITHM  # DVC takes a path that dvc.lock does not have for one of an older version
+    item.hash_name = ALGORITHM  # otherwise DVC assumes an older version for a new path
     item.obj = item.files = None
 
 
 def parse_hash(item: Mapping[str, Any]) -> tuple[Meta, HashInfo]:
-    """Read size and hash of a path from an entry of dvc.lock, or of the run cache."""
+    """Read size and hash of a path from an entry of dvc.lock or of the run cache."""
     meta = Meta(size=item.get("size"), nfiles=item.get("nfiles"), isexec=bool(item.get("isexec")))
     return meta, HashInfo(ALGORITHM, item.get(ALGORITHM))

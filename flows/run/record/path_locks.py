@@ -1,6 +1,6 @@
 """DVC's read and write locks per path, shared by the threads of one process, and its run cache.
 
-Both are read past what a killed process left half written.
+Incomplete files that a killed process left behind are ignored.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from dvc.stage.cache import StageCache, _get_stage_hash
 from tasks.files import write_beside
 
 ENTRY = re.compile(r"[0-9a-f]{64}")
-"""An entry is named by its hash; before it is whole it lies under another name in the same folder."""
+"""An entry's file name is its hash; until it is complete, it has another name in the same folder."""
 
 
 class WholeFiles:
     """Writes DVC's lock file atomically, so that a full disk never leaves half a file.
 
-    DVC writes that file in place, and with half of it refuses every later run.
+    DVC writes this file in place, and refuses every later run if the file is incomplete.
     """
 
     def __init__(self, fs: Any) -> None:
@@ -37,7 +37,7 @@ class WholeFiles:
 
     @contextmanager
     def open(self, path: str, mode: str = "r", encoding: str = "utf-8") -> Iterator[IO[str]]:
-        """Open a text file; one that is written takes its place when the block ends well."""
+        """Open a text file; a file opened for writing is replaced when the block ends without an error."""
         if mode == "r":
             with Path(path).open(encoding=encoding) as file:
                 yield file
@@ -50,20 +50,20 @@ edit_in_place = dvc.rwlock._edit_rwlock
 
 
 def edit_whole(lock_dir: str, fs: Any, hardlink: bool) -> Any:
-    """Edit DVC's lock file as DVC does, through `WholeFiles`."""
+    """Edit DVC's lock file as DVC does, but with `WholeFiles`."""
     return edit_in_place(lock_dir, WholeFiles(fs), hardlink)
 
 
-# DVC holds paths for a moment of its own too, in all that it does with a stage.
+# Patch DVC itself, since DVC also locks paths briefly in all of its operations on stages.
 dvc.rwlock._edit_rwlock = edit_whole
 
 
 class PathLocks:
-    """Holds paths for several stages at once.
+    """Holds path locks for several stages at once.
 
-    DVC knows a holder by its process and command line, so two of our stages that read the same path
-    are one holder to it, and the first to end would release the path under the other. Paths are
-    therefore counted here; DVC hears of the first holder and of the last.
+    DVC identifies a holder by process and command line. So two stages of one process that read the same path
+    are one holder, and the first to end would release the path of the other. So this class counts the holders
+    of each path, and calls DVC only for the first and the last holder.
     """
 
     def __init__(self, repo: Any) -> None:
@@ -74,10 +74,10 @@ class PathLocks:
         self.mutex = threading.Lock()
 
     def find_writers(self) -> bool:
-        """Tell at a glance, without DVC's lock on its file, whether another process may be writing paths."""
+        """Return quickly, without DVC's lock on the file, whether another process may be writing paths."""
         try:
             return bool(self.list_written())
-        except (ValueError, AttributeError):  # half written, or no lock file: DVC says what it is
+        except (ValueError, AttributeError):  # incomplete, or invalid: DVC reports the error
             return True
 
     def list_written(self) -> frozenset[str]:
@@ -89,13 +89,13 @@ class PathLocks:
         return frozenset(path for path, holder in held.items() if holder.get("pid") != os.getpid())
 
     def require_free(self, reads: Sequence[str]) -> None:
-        """Check that paths can be read. Raises DVC's LockError where another process writes one of them."""
+        """Check that paths can be read. Raises DVC's LockError if another process writes one of them."""
         with self.hold(reads, []):
             pass
 
     @contextmanager
     def hold(self, reads: Sequence[str], writes: Sequence[str]) -> Iterator[None]:
-        """Hold paths until the block ends. Raises DVC's LockError where another process has one of them."""
+        """Hold paths until the block ends. Raises DVC's LockError if another process holds one of them."""
         wanted = [("read", path) for path in reads] + [("write", path) for path in writes]
         with self.mutex:
             new = [item for item in wanted if not self.counts[item]]
@@ -120,14 +120,14 @@ class PathLocks:
                 for group in list(self.groups):
                     if not any(self.counts[item] for item in group[1]):
                         self.groups.remove(group)
-                        # A path that cannot be released now is free once this process has ended. What is
-                        # not let go of here DVC would let go of at the interpreter's end, and hang there.
+                        # A path that cannot be released now is free once this process has ended. If the lock
+                        # were not closed here, DVC would close it at the interpreter's exit, and hang.
                         with suppress(OSError, DvcException, AssertionError):
                             group[0].close()
 
 
 class WholeEntries(StageCache):  # type: ignore[misc] # DVC has no types
-    """Restores whole entries alone, where DVC takes the newest file of any name."""
+    """Restores only complete entries of the run cache; DVC uses the newest file of any name."""
 
     def _load(self, stage: Any) -> dict[str, Any] | None:
         folder = Path(self._get_cache_dir(key)) if (key := _get_stage_hash(stage)) else None

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 Mark = tuple[tuple[str, int, int, int], ...]
-"""Of a file or of all files of a folder: path, size, inode, time in ns."""
+"""For a file, or for each file in a folder: path, size in bytes, inode, modification time in ns."""
 
 
 def mark_path(full: str | Path) -> Mark | None:
-    """Mark what lies at an absolute path; None where nothing does."""
+    """Return the mark of a file or folder at an absolute path; None if it does not exist."""
     try:
-        status = os.stat(full)  # noqa: PTH116 - asked for thousands of times
+        status = os.stat(full)  # noqa: PTH116 - called thousands of times
     except (FileNotFoundError, NotADirectoryError):
         return None
     if not stat.S_ISDIR(status.st_mode):
@@ -23,7 +23,7 @@ def mark_path(full: str | Path) -> Mark | None:
 
 
 def walk_marks(folder: str | Path) -> Iterator[tuple[str, int, int, int]]:
-    """Mark every file below a folder."""
+    """Yield the mark of every file below a folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
@@ -33,5 +33,5 @@ def walk_marks(folder: str | Path) -> Iterator[tuple[str, int, int, int]]:
 
 
 def mark_file(path: str, status: os.stat_result) -> tuple[str, int, int, int]:
-    """Mark one file."""
+    """Return the mark of one file."""
     return path, status.st_size, status.st_ino, status.st_mtime_ns

@@ -1,7 +1,8 @@
 """Read a project's stages with DVC's own resolver of dvc.yaml, and their records in dvc.lock.
 
-DVC makes an object of every path of every stage before it says anything: of 1,470 stages that takes it 30 s.
-Names, commands and paths are enough to say what is stale; a stage's DVC object is made when it is recorded.
+DVC creates an object for every path of every stage before it answers anything, which takes 30 s for 1,470
+stages. Names, commands and paths suffice to determine what is stale. A stage's DVC object is created when the
+stage is recorded.
 """
 
 from __future__ import annotations
@@ -34,11 +35,13 @@ from tasks.errors import BadInput
 from tasks.files import write_text
 
 KNOWN = frozenset({"cmd", "deps", "params", "outs", "desc", "meta"})
-"""What a block may say to be read without a DVC object. What says more (`frozen`, `wdir`, an output without
-cache) is DVC's to judge."""
+"""Keys of a block that can be read without a DVC object.
+
+Blocks with other keys (`frozen`, `wdir`) or with outputs outside the cache are evaluated by DVC.
+"""
 KEPT = ".benchloom/blocks.json"
 FURTHER = re.compile(rb"^vars:|^  *vars:", re.MULTILINE)
-"""By which dvc.yaml takes values from further files, or from itself."""
+"""Matches `vars` in dvc.yaml, which takes values from the file itself or from other files."""
 
 
 class ProjectGraph:
@@ -48,16 +51,16 @@ class ProjectGraph:
         self.root = root
         self.nodes: dict[str, Node] = {}
         self.entries: dict[str, Entry] = {}
-        """What dvc.lock records, of stages that are read without a DVC object."""
+        """Records in dvc.lock, for stages that are read without a DVC object."""
         self.plain: set[str] = set()
         self.stages: dict[str, Any] = {}
-        """DVC's own objects, as far as they were made."""
+        """DVC's own stage objects that have been created."""
         self.params = Parameters({}, None)
         if (root / PARAMS).is_file():
-            self.params = load_params(root)  # DVC would resolve whatever it holds
+            self.params = load_params(root)  # report errors that DVC would ignore
         try:
             self.repo = Repo(str(root))
-            with hold_repo(self.repo):  # `dvc repro` writes dvc.lock in place: no half of it must be read
+            with hold_repo(self.repo):  # `dvc repro` writes dvc.lock in place: avoid reading half of it
                 self._read_main()
                 for path in self._find_others():
                     self._read_other(path)
@@ -69,18 +72,18 @@ class ProjectGraph:
 
     @cached_property
     def loader(self) -> StageLoader:
-        """DVC's loader of the project's own stages; what dvc.lock holds of them is read before."""
+        """DVC's loader of the project's own stages, with the entries of dvc.lock."""
         file = load_file(self.repo, str(self.root / PROJECT_FILE))
         return StageLoader(file, file.contents, {"stages": self.entries})
 
     def find_stage(self, name: str) -> Any:
-        """Find DVC's object of a stage; it is made where nobody asked for it before."""
+        """Return DVC's object of a stage, which is created on first use."""
         if name not in self.stages:
             self.stages[name] = self.loader[name]
         return self.stages[name]
 
     def find_lock(self, path: Path) -> LockFile:
-        """Find the lock file at a path."""
+        """Return the lock file at a path."""
         return LockFile(path, self.root / KEPT_ENTRIES if path == self.root / LOCK else None)
 
     def _read_main(self) -> None:
@@ -103,7 +106,7 @@ class ProjectGraph:
                 self._add_stage(self.find_stage(name))
 
     def _is_plain(self, block: Mapping[str, Any], entry: Entry | None) -> bool:
-        """Return whether a block says no more than commands and paths of this machine, its outputs cached."""
+        """Return whether a block contains only commands and local paths, with all outputs cached."""
         deps, outs, params = (block.get(part) or [] for part in ("deps", "outs", "params"))
         files = [file for param in params if isinstance(param, dict) for file in param.items()]
         paths = [*outs, *(path for path, _ in files)]
@@ -116,11 +119,11 @@ class ProjectGraph:
             and all(isinstance(path, str) for path in [*paths, *deps])
             and all(map(is_own_path, paths))
             and all(is_own_path(path) or is_outside(self.root, path) for path in deps)
-            and all(item.get("hash") for item in recorded)  # older ones hash text without its line ends
+            and all(item.get("hash") for item in recorded)  # older entries hash text without line ends
         )
 
     def _find_others(self) -> Iterator[str]:
-        """Find further files of stages below the project, where DVC looks for them."""
+        """Yield further files with stages below the project, where DVC looks for them."""
         root = self.repo.root_dir
         outs = {f"{root}{os.sep}{out}" for node in self.nodes.values() for out in node.outs}
         ignored = self.repo.scm.is_ignored
@@ -141,7 +144,7 @@ class ProjectGraph:
                 self._add_stage(stage)
 
     def _add_stage(self, stage: Any) -> None:
-        """Take over a stage as DVC describes it."""
+        """Add a stage as DVC describes it."""
         self.stages[stage.addressing] = stage
         own, key = split_command(str(stage.cmd))
         self.nodes[stage.addressing] = Node(
@@ -157,12 +160,12 @@ class ProjectGraph:
         )
 
     def _name(self, item: Any) -> str:
-        """Name a path of DVC's as from the project's folder."""
+        """Return a path of DVC relative to the project's folder."""
         full = str(item.fs_path)
         return os.path.relpath(full, self.root) if full.startswith(f"{self.root}{os.sep}") else full
 
     def _connect(self) -> None:
-        """Find each stage's upstream stages. Raises DVC's error where the graph is none."""
+        """Find each stage's upstream stages. Raises DVC's error if the graph is invalid."""
         makers, below = dict[str, str](), defaultdict[str, set[str]](set)
         for name, node in self.nodes.items():
             for out in node.outs:
@@ -189,13 +192,13 @@ class ProjectGraph:
             self._let_dvc_refuse(f"stages wait for each other: {' -> '.join(error.args[1])}")
 
     def _let_dvc_refuse(self, otherwise: str) -> None:
-        """Have DVC say in its words what is wrong with the graph. Raises its error, or BadInput."""
+        """Make DVC report what is wrong with the graph. Raises DVC's error, or BadInput."""
         _ = self.repo.index.graph
         raise BadInput(PROJECT_FILE, otherwise)
 
 
 def make_node(name: str, block: Mapping[str, Any]) -> Node:
-    """Make the node of a block that says no more than commands and paths; upstream stages come later."""
+    """Make the node of a block with only commands and paths; upstream stages are added later."""
     own, key = split_command(block["cmd"])
     settings = defaultdict[str, list[str]](list)
     for param in block.get("params") or ():
@@ -214,30 +217,30 @@ def make_node(name: str, block: Mapping[str, Any]) -> Node:
 
 
 def is_own_path(path: str) -> bool:
-    """Return whether a path lies in the project: relative, and no way out."""
+    """Return whether a path is inside the project: relative, and without `..`."""
     return "://" not in path and not path.startswith("/") and ".." not in path.split("/")
 
 
 @cache
 def is_outside(root: Path, path: str) -> bool:
-    """Return whether a path of dvc.yaml leads to a place of this machine that lies outside the project."""
-    # Without a Path of each, and once each: many stages of many databases name one file.
+    """Return whether a path of dvc.yaml is on this machine, but outside of the project."""
+    # Avoid Path objects and cache the result: many stages of many databases refer to the same file.
     full, top = os.path.realpath(os.path.join(root, path)), os.path.realpath(root)  # noqa: PTH118
     return "://" not in path and not f"{full}{os.sep}".startswith(f"{top}{os.sep}")
 
 
 def list_parents(path: str) -> list[str]:
     """List the folders above a normalised path, the nearest first."""
-    # As text: `status` asks this of thousands of paths, and an object of each costs more than the answer.
+    # Use text operations: `status` calls this for thousands of paths, and Path objects are slower.
     parts = path.split("/")
     return [above for end in range(len(parts) - 1, 0, -1) if (above := "/".join(parts[:end]))]
 
 
 class ResolvedBlocks:
-    """The blocks of dvc.yaml as DVC resolved them, by stage, kept until it or params.yaml changes.
+    """The blocks of dvc.yaml as DVC resolved them, cached until dvc.yaml or params.yaml changes.
 
-    DVC parses both and fills in every template each time: of 216 stages that takes it half a second. Of files
-    that take values from elsewhere, no blocks are kept.
+    DVC parses both files and fills in every template each time, which takes half a second for 216 stages.
+    Blocks are not cached if dvc.yaml takes values from other files.
     """
 
     def __init__(self, root: Path) -> None:
@@ -245,7 +248,7 @@ class ResolvedBlocks:
         self._digest = self._hash_files()
 
     def load(self) -> dict[str, Any] | None:
-        """Load the blocks of just these files; None where there are none, or the file is broken."""
+        """Load the cached blocks of the current files; None if there are none, or the cache is invalid."""
         try:
             kept = json.loads(self._kept.read_bytes())
             if self._digest and kept["of"] == self._digest and isinstance(kept["blocks"], dict):
@@ -255,7 +258,7 @@ class ResolvedBlocks:
         return None
 
     def keep(self, blocks: Mapping[str, Any]) -> None:
-        """Keep blocks, if they are the same after JSON."""
+        """Store blocks, if they survive a round trip through JSON."""
         with suppress(OSError, TypeError, ValueError):
             text = json.dumps({"of": self._digest, "blocks": blocks})
             unchanged = self._digest and self._hash_files() == self._digest
@@ -263,12 +266,12 @@ class ResolvedBlocks:
                 write_text(self._kept, text)
 
     def _hash_files(self) -> str:
-        """Hash what blocks are resolved from, and by what; nothing where that is more than two files."""
+        """Hash DVC's version and the two files that determine the blocks; empty if there are more files."""
         texts = [read_bytes(self._root / name) for name in ("dvc.yaml", PARAMS)]
         hashes = [hashlib.sha256(text).hexdigest() for text in texts]
         return "" if FURTHER.search(texts[0]) else " ".join([dvc.__version__, *hashes])
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file; nothing of one that is not there."""
+    """Read a file; a missing file has no bytes."""
     return path.read_bytes() if path.is_file() else b""

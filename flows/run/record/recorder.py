@@ -1,8 +1,8 @@
-"""Decide with DVC which stages are stale, and record those that ran in dvc.lock.
+"""Decide with DVC which stages are stale, and record stages that ran in dvc.lock.
 
-A stage runs in this process instead of under `dvc repro`, so what DVC's own runner does around a
-command is done here: locks per path, the run cache first, outputs removed, dependencies hashed
-before and after. `dvc status` and `dvc repro` cannot tell the difference.
+A stage runs in this process instead of under `dvc repro`. So this module does what DVC's runner does around a
+command: it locks paths, tries the run cache, removes outputs, and hashes dependencies before and after. The
+result is the same for `dvc status` and `dvc repro`.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ from tasks.files import remove_leftovers
 
 Result = TypeVar("Result")
 FLUSH_EVERY_S = 30.0
+"""Seconds between two writes of dvc.lock while stages run, since each write rewrites the whole file."""
 PATH_PATIENCE_S = 10.0
-"""How long another run's hold on a path is waited for before a stage gives up: it may be a short one."""
+"""Seconds to wait for another run's lock on a path, since the lock may be brief."""
 RECORD_PATIENCE_S = 600.0
-"""A stage that has run is not thrown away because another process hashes."""
+"""Seconds to wait for the repository lock to record a finished stage, so that its result is not lost."""
 LOOK_AGAIN_S = 0.2
 """Pause between two attempts to take a lock that another process holds."""
 
@@ -49,8 +50,8 @@ LOOK_AGAIN_S = 0.2
 class Begun:
     """The state of a stage at its start.
 
-    hashes: of its dependencies. expected: the hashes that dvc.lock holds for its outputs, where
-    that entry was made from the very same dependencies; otherwise nothing is expected.
+    `hashes`: dependency -> hash. `expected`: output -> hash in dvc.lock, if that entry was made from the same
+    dependencies; otherwise empty.
     """
 
     hashes: dict[str, str]
@@ -58,9 +59,9 @@ class Begun:
 
 
 class Recorder:
-    """Open a project's graph, and record what runs in it.
+    """Opens a project's graph, and records what runs in it.
 
-    Thread-safe: every touch of DVC goes through one mutex; the stages' own work does not.
+    Thread-safe: every access to DVC holds one mutex; the stages' own work does not.
     """
 
     def __init__(self, root: Path) -> None:
@@ -78,13 +79,13 @@ class Recorder:
         self.locked: dict[str, Begun | None] = {}
         self.pending: list[Any] = []
 
-    # What is stale
+    # Staleness
 
     def explain(self, name: str, patience_s: float = PATH_PATIENCE_S) -> list[str]:
-        """Say why a stage is stale (dependencies, parameters, command, outputs); nothing where it is fresh.
+        """Return why a stage is stale (dependencies, parameters, command, outputs); empty if it is fresh.
 
-        Raises LockHeld if another run is at work on the stage, or on what it stands on, for longer than
-        `patience_s`; `is_running` tells which.
+        Raises LockHeld if another run works on the stage, or on a stage upstream, for longer than
+        `patience_s`; `is_running` distinguishes the two cases.
         """
         node = self.nodes[name]
         if self.locks.find_writers():
@@ -96,13 +97,13 @@ class Recorder:
         return self._when_free(name, lambda: self._ask_dvc(name), patience_s)
 
     def is_running(self, name: str) -> bool:
-        """Return whether another process runs a stage: it writes outputs, and not only what it stands on."""
+        """Return whether another process runs this stage, rather than only a stage upstream."""
         with suppress(ValueError, AttributeError):
             return not self.locks.list_written().isdisjoint(self._full(self.nodes[name].outs))
         return False
 
     def _ask_dvc(self, name: str) -> list[str]:
-        """Have DVC say why a stage is stale, in the words of `Staleness`."""
+        """Return DVC's reasons why a stage is stale, in the words of `Staleness`."""
         reasons = []
         for entry in self.graph.find_stage(name).status().get(name, []):
             if isinstance(entry, str):
@@ -119,7 +120,7 @@ class Recorder:
     def _full(self, *paths: Iterable[str]) -> list[str]:
         return [str(Path(self.repo.root_dir, path)) for group in paths for path in group]
 
-    # Running one stage
+    # Running a stage
 
     @contextmanager
     def hold(self, name: str) -> Iterator[None]:
@@ -127,15 +128,15 @@ class Recorder:
         node = self.nodes[name]
         reads, writes = self._full(node.deps, node.settings), self._full(node.outs)
         with ExitStack() as stack:
-            # Under the repository lock, since DVC's commands hold paths for a moment only while they
-            # have that: who holds one now is at work on it.
+            # Take the repository lock first. DVC's own commands lock paths only briefly while they hold it,
+            # so any other holder of a path is working on it.
             self._when_free(name, lambda: stack.enter_context(self.locks.hold(reads, writes)))
             yield
 
     def _when_free(
         self, name: str, work: Callable[[], Result], patience_s: float = PATH_PATIENCE_S
     ) -> Result:
-        """Touch DVC as soon as no other process holds a path of the stage. Raises LockHeld after a while."""
+        """Run `work` once no other process holds a path of the stage. Raises LockHeld after `patience_s`."""
         deadline = time.monotonic() + patience_s
         while True:
             try:
@@ -147,7 +148,7 @@ class Recorder:
             time.sleep(LOOK_AGAIN_S)
 
     def keep_foreign(self, name: str) -> list[tuple[str, str]]:
-        """Move outputs that no run wrote out of a stage's way; lists each path and where it lies now."""
+        """Move outputs that no run wrote to another place; return each path and its new path."""
         if name not in self.graph.plain:
             return []
         with self._touch(name):
@@ -155,16 +156,16 @@ class Recorder:
             return list(keep_foreign(self.root, self.nodes[name], entry, self.hashes))
 
     def restore(self, name: str, *, cached: bool = True) -> dict[str, str] | None:
-        """Bring a stage's outputs back from the run cache, if it ran with these inputs before.
+        """Restore a stage's outputs from the run cache, if it ran with these inputs before.
 
-        Gives the inputs' hashes, which go to `adopt`. Must come before `begin`: hashes saved first would make
-        DVC take the old outputs for right. cached: False only removes the outputs that are there.
+        Returns the inputs' hashes for `adopt`, or None. Must be called before `begin`: if hashes were saved
+        first, DVC would consider the old outputs correct. `cached`: False only removes the existing outputs.
         """
         with self._touch(name):
             self._require_deps(name)
             stage = self._find_stage(name)
             stage.remove_outs(ignore_remove=False, force=False)
-            for out in stage.outs:  # what a killed run left would be hashed with the folder that it lies in
+            for out in stage.outs:  # leftovers of a killed run would be hashed with their folder
                 remove_leftovers(Path(out.fs_path).parent, f".{Path(out.fs_path).name}.")
             if not cached:
                 return None
@@ -175,9 +176,9 @@ class Recorder:
             return self._dep_hashes(stage)
 
     def find_restorable(self, name: str) -> dict[str, tuple[Meta, HashInfo]] | None:
-        """Find what outputs `restore` would bring back, without touching any; None where the stage must run.
+        """Return the outputs that `restore` would restore, without changing any; None if the stage must run.
 
-        Its inputs may be assumed ones. Nothing can be recorded of the stage after this.
+        The stage's inputs may be assumed ones. The stage cannot be recorded after this.
         """
         node, entry = self.nodes[name], self.graph.entries.get(name)
         with self._touch(name):
@@ -191,7 +192,7 @@ class Recorder:
                 stage = self._find_stage(name)
                 stage.save_deps()
                 for dep in stage.deps:
-                    dep.get_hash = partial(getattr, dep, "hash_info")  # of what may not lie there yet
+                    dep.get_hash = partial(getattr, dep, "hash_info")  # the files may not exist yet
                 entry = self.repo.stage_cache._load(stage) if node.outs else None
             outs = (entry or {}).get("outs") or ()
             found = {normalise(out["path"]): parse_hash(out) for out in outs}
@@ -199,7 +200,7 @@ class Recorder:
             return found if found.keys() == set(node.outs) and cached else None
 
     def _require_deps(self, name: str) -> None:
-        """Check that everything a stage depends on is there. Raises StageFailed that names what is not."""
+        """Raise StageFailed, with the path, if a dependency of a stage does not exist."""
         node = self.nodes[name]
         gone = [dep for dep in node.deps if not (self.root / dep).exists()]
         if gone:
@@ -209,9 +210,9 @@ class Recorder:
             )
 
     def begin(self, name: str) -> Begun:
-        """Hash a stage's dependencies and make room for its outputs, which `restore` has removed.
+        """Hash a stage's dependencies and create its outputs' folders; `restore` has removed the outputs.
 
-        What is handed back goes to `finish`.
+        The returned value is passed to `finish`.
         """
         with self._touch(name):
             stage = self._find_stage(name)
@@ -224,9 +225,9 @@ class Recorder:
             return Begun(hashes, locked.expected if locked and same else {})
 
     def finish(self, name: str, begun: Begun, *, must_match: bool = False) -> None:
-        """Record a stage that ran: fails, and records nothing, if a dependency changed meanwhile.
+        """Record a stage that ran. Raises an error, and records nothing, if a dependency has changed.
 
-        must_match: the outputs must have the bytes that dvc.lock holds for the same dependencies.
+        `must_match`: require outputs with the hashes in dvc.lock for the same dependencies.
         """
         with self._touch(name, RECORD_PATIENCE_S):
             stage = self._find_stage(name)
@@ -241,7 +242,7 @@ class Recorder:
         self._enqueue(stage)
 
     def adopt(self, name: str, hashes: dict[str, str]) -> None:
-        """Record a stage whose outputs came back from the run cache for inputs of these hashes."""
+        """Record a stage whose outputs were restored from the run cache. hashes: dependency -> hash."""
         with self._touch(name, RECORD_PATIENCE_S):
             stage = self._find_stage(name)
             stage.save()
@@ -255,9 +256,10 @@ class Recorder:
             self.pending.append(stage)
 
     def flush(self) -> None:
-        """Write all pending stages into dvc.lock at once. Raises StageFailed if that cannot be written.
+        """Write all pending stages into dvc.lock at once. Raises StageFailed if this fails.
 
-        `stage.dump` rewrites the whole file each time: with many stages that costs more than the work.
+        `stage.dump` rewrites the whole file each time, which with many stages takes longer than the stages'
+        work.
         """
         with self.mutex:
             if not self.pending:
@@ -278,12 +280,12 @@ class Recorder:
 
     @contextmanager
     def keep_flushing(self, every_s: float = FLUSH_EVERY_S) -> Iterator[None]:
-        """Write dvc.lock at intervals for as long as the block runs, and once more when it ends."""
+        """Write dvc.lock at intervals while the block runs, and once more when it ends."""
         done = threading.Event()
 
         def flush() -> None:
             while not done.wait(every_s):
-                with suppress(BenchloomError):  # the last one, below, says what is wrong
+                with suppress(BenchloomError):  # the last write, below, reports errors
                     self.flush()
 
         thread = threading.Thread(target=flush, name="flush", daemon=True)
@@ -295,25 +297,25 @@ class Recorder:
             self.flush()
 
     def close(self) -> None:
-        """Let go of the repository's handles."""
+        """Close the repository's handles."""
         self.repo.close()
 
-    # Guards
+    # Access to DVC
 
     @contextmanager
     def _touch(self, what: str, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
-        """Touch DVC: one thread of ours at a time, under its repository lock, its errors as ours."""
+        """Access DVC: one thread at a time, under the repository lock, with converted errors."""
         with self.mutex, translate_errors(self.root, what), hold_repo(self.repo, patience_s):
             yield
 
     def _find_stage(self, name: str) -> Any:
-        """Find DVC's object of a stage, and note what dvc.lock held before anything is recorded of it."""
+        """Return DVC's object of a stage, and store its entry in dvc.lock before a new one is recorded."""
         stage = self.graph.find_stage(name)
         if name not in self.locked:
             self.locked[name] = self._read_locked(stage)
             if name in self.graph.plain:
-                # While DVC records a stage, it asks thrice for the hashes of all it depends on, and parses
-                # the files of its parameters seven times.
+                # When DVC records a stage, it would hash all dependencies three times, and parse the
+                # parameter files seven times.
                 stage.save_deps = partial(self._save_deps, stage)
                 stage.deps_cached = partial(self._are_deps_recorded, name)
                 for dep in stage.params:
@@ -324,7 +326,7 @@ class Recorder:
         for dep in stage.deps:
             found = None if isinstance(dep, ParamsDependency) else self.hashes.find(dep.def_path)
             if found is None:
-                dep.save()  # a parameter; or DVC's word on a file that is not there
+                dep.save()  # a parameter, or a missing file, which DVC reports
             else:
                 set_hash(dep, found)
 
@@ -336,7 +338,7 @@ class Recorder:
         return entry is not None and self.staleness.are_inputs_recorded(self.nodes[name], entry)
 
     def _read_locked(self, stage: Any) -> Begun | None:
-        """Read what dvc.lock holds of a stage; None where the entry is missing or for another command."""
+        """Read a stage's entry in dvc.lock; None if it is missing or has another command."""
         if stage.changed_stage() or not all(out.hash_info for out in stage.outs):
             return None
         return Begun(self._dep_hashes(stage), {out.def_path: out.hash_info.value for out in stage.outs})
@@ -344,10 +346,10 @@ class Recorder:
     def _dep_hashes(self, stage: Any) -> dict[str, str]:
         return {str(dep): str(dep.hash_info.value) for dep in stage.deps}
 
-    # Guards of what a stage runs with
+    # Checks that inputs and code have not changed
 
     def hash_inputs(self, name: str) -> dict[str, str]:
-        """Hash what a stage depends on. Raises ChangedWhileRunning if this process runs other code."""
+        """Hash a stage's dependencies. Raises ChangedWhileRunning if this process runs other code."""
         self.code.check(self.nodes[name])
         with self._touch(name):
             stage = self._find_stage(name)
@@ -355,7 +357,7 @@ class Recorder:
             return self._dep_hashes(stage)
 
     def require_unchanged(self, name: str, hashes: dict[str, str]) -> None:
-        """Check that a stage's code and inputs are what they were. Raises ChangedWhileRunning."""
+        """Raise ChangedWhileRunning if a stage's code or inputs have changed. hashes: the earlier hashes."""
         with self._touch(name, RECORD_PATIENCE_S):
             self._find_stage(name).save_deps()
             self._check_inputs(name, hashes)

@@ -1,6 +1,6 @@
 """Explain why a stage is stale, from dvc.yaml, dvc.lock and the files on disk.
 
-The answers are those of `dvc status` (a test holds them against it), without DVC's object of each path.
+The answers equal those of `dvc status` (a test compares them), without DVC's object for each path.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MISSING = object()
 
 
 class Staleness:
-    """Compares stages with what was recorded of them."""
+    """Compares stages with their records in dvc.lock."""
 
     def __init__(self, repo: Repo, hashes: PathHashes) -> None:
         self.repo, self.hashes = repo, hashes
@@ -31,7 +31,7 @@ class Staleness:
         self.values: dict[tuple[str, str], tuple[Mark | None, Any]] = {}
 
     def explain(self, node: Node, entry: Entry | None) -> list[str]:
-        """Say why a stage is stale, a reason a line; nothing where it is fresh."""
+        """Return why a stage is stale, one reason per item; empty if it is fresh."""
         if entry is None:
             return [NEVER]
         return [
@@ -42,11 +42,11 @@ class Staleness:
         ]
 
     def are_inputs_recorded(self, node: Node, entry: Entry) -> bool:
-        """Return whether dependencies and parameters are what was recorded."""
+        """Return whether dependencies and parameters equal the recorded ones."""
         return not [*self._compare_deps(node, entry), *self._compare_params(node, entry)]
 
     def read_values(self, path: str, names: Iterable[str]) -> dict[str, Any]:
-        """Read parameters of a file by their dotted names; those that it lacks are left out."""
+        """Read parameters of a file by their dotted names; missing ones are left out."""
         values = {name: self._find_value(path, name) for name in names}
         return {name: value for name, value in values.items() if value is not MISSING}
 
@@ -89,7 +89,7 @@ class Staleness:
                 yield f"{path} modified"
 
     def _find_value(self, path: str, name: str) -> Any:
-        """Find a parameter by its dotted name, as DVC does; MISSING where the file has none."""
+        """Return a parameter by its dotted name, as DVC does; MISSING if the file does not have it."""
         mark = mark_path(self._full(path))
         known = self.values.get((path, name))
         if known is None or known[0] != mark:
@@ -103,14 +103,14 @@ class Staleness:
         return known[1]
 
     def _full(self, path: str) -> str:
-        return os.path.join(self.repo.root_dir, path)  # noqa: PTH118 - asked for thousands of times
+        return os.path.join(self.repo.root_dir, path)  # noqa: PTH118 - called thousands of times
 
 
 def find_value(data: Any, name: str) -> Any:
-    """Find a value by its dotted name, as DVC does; MISSING where there is none.
+    """Return a value by its dotted name, as DVC does; MISSING if there is none.
 
-    What is no key of a mapping, a pattern or a place in a list, is left to DVC's library: it looks at every
-    value of the whole file.
+    Names that are not plain keys of mappings, such as patterns and list indexes, are looked up by DVC's
+    library, which searches every value of the file.
     """
     value = data
     for key in name.split("."):
@@ -126,5 +126,5 @@ def find_value(data: Any, name: str) -> Any:
 
 
 def read_hashes(entry: Entry, part: str) -> dict[str, str | None]:
-    """Read an entry's recorded hashes by path, of its `deps` or its `outs`."""
+    """Return path -> recorded hash of an entry's `deps` or `outs`."""
     return {normalise(item["path"]): item.get(ALGORITHM) for item in entry.get(part) or ()}

@@ -1,1 +1,1 @@
-"""Templates, style and scripts of the HTML report."""
+"""Templates, style sheets and scripts of the HTML reports."""
