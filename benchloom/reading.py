@@ -7,12 +7,13 @@ read.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
 from benchloom.places import Refused, find_project, import_from
+from benchloom.results import list_cells
 
 Form = Literal["pandas", "arrow"]
 CARD = "README.md"
@@ -319,26 +320,12 @@ def read_report(file: Path, name: str) -> Iterator[dict[str, Any]]:
     except ValueError as error:
         raise Unreadable(f"{file}: is not valid JSON ({error})") from error
     of = {"report": name, "flow": report.get("flow"), "name": report.get("name")}
-    for pointer, figure in list_figures(report, ""):
+    for pointer, figure in list_cells(report, ""):
         value = figure["value"]
         number = float(value) if isinstance(value, int | float) else None
         own = {key: str(figure.get(key) or "") for key in ("label", "note")}
         measure = str(figure["basis"].get("measure", ""))
         yield {**of, "pointer": pointer, **own, "value": number, "measure": measure}
-
-
-def list_figures(part: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """List the objects of a report that have a value and its basis, with their JSON pointers."""
-    if isinstance(part, dict):
-        if "value" in part and isinstance(part.get("basis"), dict):
-            yield pointer, part
-            return
-        inner: Sequence[tuple[Any, Any]] = list(part.items())
-    else:
-        inner = list(enumerate(part)) if isinstance(part, list) else []
-    for key, value in inner:
-        step = str(key).replace("~", "~0").replace("/", "~1")
-        yield from list_figures(value, f"{pointer}/{step}")
 
 
 def give(table: Any, form: Form) -> Any:

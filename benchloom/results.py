@@ -180,8 +180,8 @@ class EvaluationResult(Outcome):
     """The evaluated systems with their figures.
 
     `figures`: system -> its figures.json. `folders`: system -> its output folder. `comparison`: the
-    comparison of the systems, if there are several. Columns: `system`, `pointer` (place of the value in
-    figures.json, for lineage), `value`.
+    comparison of the systems, if there are several. Columns: `system`, `pointer` (place of the figure in
+    figures.json, for lineage), `value`, `n`, and the bounds of the 95% interval, `low` and `high`.
     """
 
     figures: Mapping[str, Mapping[str, Any]]
@@ -191,8 +191,28 @@ class EvaluationResult(Outcome):
     def list_rows(self) -> Iterator[Row]:
         """Yield one row per figure whose rows are recorded for lineage."""
         for system, document in self.figures.items():
+            for pointer, cell in list_cells(document, ""):
+                yield make_row(system, pointer, cell["value"], cell)
             for pointer in document.get("bases") or {}:
-                yield {"system": system, "pointer": pointer, "value": find_value(document, pointer)}
+                yield make_row(system, pointer, find_value(document, pointer), {})
+
+
+def make_row(system: str, pointer: str, value: Any, cell: Mapping[str, Any]) -> Row:
+    """Return a row of an evaluation's table. `cell`: the figure's object, with its n and interval if any."""
+    low, high = cell.get("interval") or (None, None)
+    number = cell.get("n")
+    return {"system": system, "pointer": pointer, "value": value, "n": number, "low": low, "high": high}
+
+
+def list_cells(part: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the objects with a value and its basis, by their JSON pointers, in the document's order."""
+    if isinstance(part, dict) and "value" in part and isinstance(part.get("basis"), dict):
+        yield pointer, part
+        return
+    inner = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+    for key, value in inner:
+        step = str(key).replace("~", "~0").replace("/", "~1")
+        yield from list_cells(value, f"{pointer}/{step}")
 
 
 def make_span(found: Mapping[str, Any]) -> Span:

@@ -77,6 +77,7 @@ def test_answers_are_evaluated_and_two_evaluations_compared(project, model):
         table = done.to_pandas()
         accuracy = table[table.pointer == "/rates/open/all/accuracy"]
         assert accuracy.value.tolist() == pytest.approx([len(right) / 3])
+        assert table.pointer.is_unique
         folders.append(f"run:{done.folders[name]}")
     found = benchloom.assert_no_regression(*folders, place=project.root, draws=200)
     (change,) = [change for change in found.changes if change.metric == "accuracy"]
@@ -85,6 +86,20 @@ def test_answers_are_evaluated_and_two_evaluations_compared(project, model):
     assert found.to_markdown().startswith("### Benchloom: ")
     assert "| accuracy | 6 |" in found.to_markdown()
     assert found.to_pandas().metric.tolist() == [change.metric for change in found.changes]
+
+
+def test_figures_have_their_numbers_and_intervals(tmp_path):
+    (tmp_path / "mine.csv").write_text("question,answer\n" + "".join(f"what is {n},{n}\n" for n in range(8)))
+    answers = [{"question": f"what is {n}", "answer": str(n % 6)} for n in range(8)]
+    (tmp_path / "said.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in answers))
+    done = benchloom.evaluate(
+        "qa", place=tmp_path, dataset=tmp_path / "mine.csv", answers=tmp_path / "said.jsonl"
+    )
+    rows = {row["pointer"]: row for row in done.to_pandas().to_dict("records")}
+    em = rows["/measures/em"]
+    assert (em["system"], em["value"], em["n"]) == ("said", 0.75, 8)
+    assert em["low"] < 0.75 < em["high"]
+    assert rows["/counts/failed"]["value"] == 0
 
 
 def test_a_plan_says_what_would_run_and_asks_nobody(project):
