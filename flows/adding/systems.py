@@ -77,6 +77,8 @@ def add_system(params: Parameters, name: str, options: SystemOptions) -> Additio
             "database": options.database, "system": name, "llm_only": assessment, "baselines": False,
         }  # fmt: skip
         following = f"benchloom run grammar-assessment-report@{assessment}"
+        if options.url is not None:
+            following = f"benchloom run grammar-documents@{options.database}, index them, and {following}"
     found: dict[str, object] = {}
     said: list[str] = []
     if options.tried:

@@ -23,7 +23,7 @@ from flows.run.engine.processes import Processes
 from flows.run.failures import Interrupted
 from flows.run.forecast import Forecast
 from flows.run.hooking import open_hooks
-from flows.run.lost_rows import require_rows
+from flows.run.lost_rows import list_empty, require_rows
 from flows.run.node import Node
 from flows.run.outcomes import DONE, StageOutcome, find_last_time, save_outcome
 from flows.run.previewing import PREVIEW, shrink_params
@@ -98,7 +98,10 @@ def run_command(
         from flows.run.long_runs import tell_length
 
         tell_length(run, names, targets)
-    return bring_up_stages(run, names, plain=plain, title=" ".join(targets) or "everything", engine=engine)
+    code = bring_up_stages(run, names, plain=plain, title=" ".join(targets) or "everything", engine=engine)
+    for line in list_empty(recorder.nodes, targets, root):
+        run.say(line)
+    return code
 
 
 def bring_up_stages(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,6 +44,19 @@ def require_rows(
     first = search.find_first(node)
     there = "" if first is node else f": {first.artifact}, which {first.name} writes, has none"
     raise StageFailed(f"{node.name} has no rows{there}; {search.describe_loss(first)}; {advise(first)}")
+
+
+def list_empty(nodes: Mapping[str, Node], targets: Iterable[str], root: Path) -> list[str]:
+    """List the stages that a user named and that have no rows because rows were dropped, with the reasons."""
+    search = Search(nodes, root.joinpath)
+    lines = []
+    for node in (nodes[name] for name in targets if name in nodes):
+        if node.artifact and search.count(node.artifact) == 0:
+            first = search.find_first(node)
+            if search.read_drops(first):
+                there = "" if first is node else f": {first.name} has none"
+                lines.append(f"{node.name} has no rows{there}; {search.describe_loss(first)}")
+    return lines
 
 
 def may_be_empty(node: Node) -> bool:

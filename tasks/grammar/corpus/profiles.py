@@ -88,15 +88,25 @@ def profiles(
     """Collect the facts of the entities that groups of the balanced set are about (GRAMMAR, section 5.1).
 
     `settings` contains the settings under `assessments`, by dotted name. The drop reason of a fact is
-    `many_values`. The drop reason of a table that questions ask about is `no_primary_key`: nothing identifies
-    its rows. Drop reasons per SQL template are `many_documents` and `no_room`, with the number of groups for
-    which no documents are written.
+    `many_values`, and of a database `not_assessed`. The drop reason of a table that questions ask about is
+    `no_primary_key`: nothing identifies its rows. Drop reasons per SQL template are `many_documents` and
+    `no_room`, with the number of groups for which no documents are written.
     """
     rows: list[EntityProfile] = []
     dropped: list[Dropped] = []
     names: Sequence[str] = params.entities.get(database.name, ())
-    if database.name not in params.entities and is_assessed(database.name, settings):
-        names, dropped = choose_tables(balanced, sql_templates, schema)
+    if database.name not in params.entities:
+        if is_assessed(database.name, settings):
+            names, dropped = choose_tables(balanced, sql_templates, schema)
+        else:
+            dropped = [
+                Dropped(
+                    make_id("entity_table", database.name),
+                    "not_assessed",
+                    f"no assessment uses {database.name}: `benchloom add system NAME --database "
+                    f"{database.name}` adds one, and grammar.profiles.entities names tables",
+                )
+            ]
     tables = [open_entity_table(database.name, name, schema) for name in names]
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         needs = read_needs(tables, balanced, sql_templates, schema, safe)

@@ -1,11 +1,14 @@
 """A stage without rows that must have some ends the run, and says where they were lost."""
 
+import os
+
 import pytest
 import yaml
 
 from flows import discovery
 from flows.commands.run import conclude, run_preview
 from flows.run import lost_rows
+from flows.run.lost_rows import list_empty
 from flows.run.node import Node
 from flows.run.runner import run_plain
 from flows.run.selection import order_nodes
@@ -78,6 +81,17 @@ def test_the_stage_that_lost_them_is_named_where_it_may_be_empty_itself(trial, d
         "dropped were 3 short (as: two)"
     )
     assert list(yaml.safe_load(trial.read("dvc.lock"))["stages"]) == ["trial-words"]
+
+
+def test_an_empty_stage_that_was_named_says_why_it_has_no_rows(trial, declare):
+    declare(may_be_empty=True)
+    run, _, _ = run_all(trial)
+    nodes = run.recorder.nodes
+    assert list_empty(nodes, ["trial-words", "other"], trial.root) == [
+        "trial-words has no rows; dropped were 3 short (as: two), all in "
+        f"{os.path.relpath(trial.root / 'data/trial/words.dropped.parquet')}"
+    ]
+    assert list_empty(nodes, [], trial.root) == []
 
 
 def test_a_preview_that_has_nothing_to_show_says_so(trial, declare):

@@ -92,7 +92,9 @@ def test_a_fact_with_many_values_is_left_out_and_named(entry):
 
 
 def test_a_database_without_entities_has_no_corpus(entry):
-    assert not profiles([], TEMPLATES, SCHEMA, entry, {}, Profiles()).rows
+    alone = profiles([], TEMPLATES, SCHEMA, entry, {}, Profiles())
+    assert (alone.rows, [drop.reason for drop in alone.dropped]) == ([], ["not_assessed"])
+    assert "`benchloom add system NAME --database hospital`" in alone.dropped[0].detail
 
 
 ASSESSED = {"assessments.a.database": "hospital", "assessments.a.system": "good"}
