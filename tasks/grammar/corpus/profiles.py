@@ -105,6 +105,7 @@ def profiles(
                     "not_assessed",
                     f"no assessment uses {database.name}: `benchloom add system NAME --database "
                     f"{database.name}` adds one, and grammar.profiles.entities names tables",
+                    (Origin("file", "params.yaml"),),
                 )
             ]
     tables = [open_entity_table(database.name, name, schema) for name in names]
