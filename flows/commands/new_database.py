@@ -20,7 +20,7 @@ def show_database(project: NewProject, options: NewOptions, added: Mapping[str, 
     for line in describe_profile(project):
         print_line(line)
     plan = project.ask("plan", f"grammar-dataset@{name}")
-    print_line(f"A whole run: {describe_cost(plan)}")
+    print_line(f"A whole run: {describe_cost(plan, free=project.embedded)}")
     following = f"benchloom run grammar-dataset@{name}"
     if project.embedded:
         print_line(
@@ -28,7 +28,8 @@ def show_database(project: NewProject, options: NewOptions, added: Mapping[str, 
             "chooses among queries that Benchloom composes. Use --model to name another model."
         )
         if project.is_lacking():
-            print_line(f"next: cd {project.folder} && benchloom model pull && {following}")
+            preview = f"benchloom run --limit {limit} grammar-report@{name}"
+            print_line(f"next: cd {project.folder} && benchloom model pull && {preview}")
             return 0
     code = 0
     try:

@@ -84,13 +84,13 @@ class NewProject:
         return done.stdout or ""
 
 
-def describe_cost(plan: Mapping[str, Any]) -> str:
-    """Write the calls, tokens, dollars and time of a plan."""
+def describe_cost(plan: Mapping[str, Any], *, free: bool) -> str:
+    """Write the calls, tokens, dollars and time of a plan. `free`: the model costs no money."""
     parts = [
         f"{show(plan['calls'])} calls",
         f"{show(plan['tokens'])} tokens",
         f"${show(plan['usd'], 2)}"
-        + ("" if plan["usd"]["high"] else " (--input-price, --output-price say the price)"),
+        + ("" if free or plan["usd"]["high"] else " (--input-price, --output-price say the price)"),
     ]
     if plan["seconds"] is not None:
         low, high = (plan["seconds"][end] for end in ("low", "high"))

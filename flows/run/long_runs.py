@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Sequence
 from functools import reduce
@@ -46,12 +47,13 @@ def tell_length(run: Run, names: Sequence[str], targets: Sequence[str]) -> None:
 
 
 def describe_length(span: Range, measured: Sequence[str], targets: Sequence[str]) -> list[str]:
-    """Return lines about a long run and its preview; empty for a run of at most half an hour."""
-    if span.middle <= LONG_S:
+    """Return lines about a run that may take over half an hour, and its preview; otherwise nothing."""
+    if span.high <= LONG_S:
         return []
+    until = format_time(span.high) if math.isfinite(span.high) else "an unknown time"
     preview = shlex.join(["benchloom", "run", "--limit", str(PREVIEWED), *targets])
     return [
-        f"this run takes about {format_time(span.low)} to {format_time(span.high)} on this machine's model"
+        f"this run may take {format_time(span.low)} to {until} on this machine's model"
         + (f" ({'; '.join(measured)})" if measured else ""),
         f"a preview of {PREVIEWED} items takes minutes: {preview}; Ctrl-C stops this run",
     ]
