@@ -104,7 +104,7 @@ def set_page(
 def _list_contracts(findings: ContractResults) -> list[TextBlock | ContractList]:
     held, checked = findings.count("held"), len(findings.findings)
     said = (
-        f"{held:,} of {checked:,} contracts hold. The contracts run the query of every claim again, on a "
+        f"{held:,} of {checked:,} contracts are met. The contracts run the query of every claim again, on a "
         "database that is rebuilt from its script."
     )
     return [TextBlock(said), ContractList(findings)]
@@ -146,7 +146,7 @@ def _make_headlines(figures: Mapping[str, Any], stages: Sequence[StageYield]) ->
         Headline(
             "claims",
             figures["claims"],
-            "each with its query",
+            "each with a query",
             Derivation("sum", (Selection("items"),), "count(claims)"),
         ),
         Headline("dropped", dropped, "each with its reason", derive_dropped(stages)),
