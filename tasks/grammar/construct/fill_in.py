@@ -215,7 +215,7 @@ def fill_template(
         return [_drop(template, "sql_failed", f"{type(error).__name__}: {error}")]
     kept = len(groups) - before
     if not kept and not left_out:
-        return [_drop(template, "no_rows", "the joined tables have no row with these columns set")]
+        return [_drop(template, "no_rows", "the joined tables have no row with values in all these columns")]
     seen = kept + left_out.total()
     # Whether a value is idle is found out of those that are drawn, or of all where no measure is computed.
     sought = kept + left_out[IDLE] + (0 if query.measure else left_out[OVER])
@@ -343,7 +343,7 @@ def find_other_answers(
                 raise BadInput(
                     world.file or world.label,
                     f"cannot answer group {group.id}: {error} ({group.sql})",
-                    hint="a world has the tables and columns of the database that is a part of it",
+                    hint="a world needs the tables and columns of its database",
                 ) from error
             if make_comparable(found) != make_comparable(due):
                 yield group.id, found

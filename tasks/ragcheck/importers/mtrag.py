@@ -315,7 +315,7 @@ def _read_answer(
                 continue
             value = str(annotation["value"])
             if value not in metrics[name].values:
-                raise ValueError(f"{name} by {rater} is {value!r}, which is no value of the metric")
+                raise ValueError(f"{name} by {rater} is {value!r}, which is not a value of the metric")
             ratings.append((name, rater, metrics[name].values[value]))
     return PublishedAnswer(task, model, _text(row, "model_response"), tuple(sorted(ratings)))
 
