@@ -126,7 +126,7 @@ def test_templates_are_kept_in_canonical_sql_with_their_texts_and_tag(tmp_path):
         ),
         (change(texts={"short": 7}), "wrong_field", "a text under 'short' is a number; expected a text"),
         (change(texts={"short": ["x"] * 101}), "wrong_field", "has 101 texts under 'short'"),
-        (reword(odd="town of the clinic [clinics.name]"), "unknown_criterion", "(there are long, short)"),
+        (reword(odd="town of the clinic [clinics.name]"), "unknown_criterion", "(known: long, short)"),
         (
             reword(short="town of the clinic [name]"),
             "wrong_placeholders",
