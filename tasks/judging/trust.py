@@ -162,7 +162,8 @@ def _warn_canaries(least: float, health: CanaryHealth | None, what: str = "test 
     if health.agreement >= least and health.n_failed <= (1 - least) * health.n:
         return ""
     ruled = f" A rule decided {health.n_ruled}; the judge alone got {health.judge_right} of {health.n} right."
-    named = ", ".join(health.wrong[:NAMED]) + (", ..." if len(health.wrong) > NAMED else "")
+    further = len(health.wrong) - NAMED
+    named = ", ".join(health.wrong[:NAMED]) + (f" and {further} more" if further > 0 else "")
     return (
         f"The judge got {health.n_scored - len(health.wrong)} of {health.n_scored} {what} right{unread} "
         f"({_percent(least)} required). The figures below are unreliable: read its verdicts first."

@@ -249,7 +249,7 @@ def _correlate_queries(outcomes: Sequence[AnswerOutcome], kind: str) -> Scatter:
 def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:
     """Return the reason why no correlation is defined; empty if one is."""
     if len(queries) < LEAST_POINTS:
-        return f"{len(queries)} points; at least {LEAST_POINTS} are required"
+        return f"{len(queries)} points, but a correlation needs at least {LEAST_POINTS}"
     if len(set(queries)) == 1:
         return "all interactions have the same number of valid queries"
     return "all interactions have the same quality" if len(set(quality)) == 1 else ""
@@ -265,7 +265,7 @@ def draw_agents(models: Iterable[ModelPanel]) -> list[Scale]:
     for model in models:
         bars = [(bar.agent, bar) for bar in model.bars]
         bars += [("reference: guess", model.guess)] if model.guess else []
-        bars += [(f"reference: {bar.agent}, never queried", bar) for bar in model.never_queried]
+        bars += [(f"reference: {bar.agent} without a query", bar) for bar in model.never_queried]
         scales += [
             Scale(f"{model.model}: {title}", [(label, getattr(bar, measure)) for label, bar in bars], *scale)
             for title, scale, measure in QUALITY

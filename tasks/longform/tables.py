@@ -88,7 +88,9 @@ def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
         ("columns per table, median", databases["columns_per_table"], tables, "tables"),
         ("rows per table, median", databases["rows_per_table"], tables, "tables"),
     ]
-    made = Derivation("median of what its script makes", (Selection("construct", {}, {"id": items}),))
+    made = Derivation(
+        "median over the databases that the scripts create", (Selection("construct", {}, {"id": items}),)
+    )
     cells = [
         (label, count_cell(value, over, "questions", basis=Derivation(measure, (rows,))))
         for label, value, over, measure, rows in of_questions
@@ -123,7 +125,7 @@ def declare_answers(entry: AgentEvaluation, tokens: Mapping[str, int] | None) ->
         )
     return Table(
         "2",
-        "Answers against the reference, and measures of the interactions",
+        "Answers compared with the reference, and measures of the interactions",
         ("model", "agent"),
         choose_agents(entry.models, entry.agents),
         (*QUALITY, *measures),
@@ -177,8 +179,8 @@ def declare_queries(entry: AgentEvaluation, fitting: Collection[str], n_items: i
         if agent not in entry.agents:
             return f"the agent `{agent}` did not run"
         if "none" not in entry.agents:
-            return "the agent `none` did not run, so it is not known which records fit"
-        return "" if fitting else "no item has records that fit for every model"
+            return "the agent `none` did not run, so it is not known which records fit into the prompts"
+        return "" if fitting else "the records of no item fit into the prompt of every model"
 
     size = (
         f"The table covers {len(fitting)} of {n_items} items: those whose records fit into the prompt of "
@@ -193,6 +195,6 @@ def declare_queries(entry: AgentEvaluation, fitting: Collection[str], n_items: i
         notes=(
             size
             if "none" in entry.agents
-            else "The agent `none` did not run, so it is not known which records fit.",
+            else "The agent `none` did not run, so it is not known which records fit into the prompts.",
         ),
     )

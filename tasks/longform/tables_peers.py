@@ -33,9 +33,9 @@ PERFECT = Verdict.PERFECT.shown
 ALL_STEPS = "all steps"
 ALL = "all"
 UNANIMOUS = "share of unanimous steps"
-WAYS: Mapping[str, str] = {AGAIN: "asked again", SWAPPED: "order swapped"}
+WAYS: Mapping[str, str] = {AGAIN: "request repeated", SWAPPED: "order swapped"}
 STEP_NAMES: Mapping[str, str] = {"IP": "planning", "TE": "queries", "IS": "synthesis"}
-NOBODY = "Not shown: no verdict was requested again (`longform.judge_repeats.items`)."
+NOBODY = "Not shown: no judgement was repeated (`longform.judge_repeats.items`)."
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def _pool_verdicts(name: str, artifact: str, groups: Groups) -> Measure[AnswerOu
     def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
         step, rows = _split_step(where)
         if not step:
-            return leave_empty("only for single steps")
+            return leave_empty("defined only for single steps")
         verdicts = [_list_verdicts(groups, outcome.interaction.id, step) for outcome in outcomes]
         given = sum(verdict is not None for group in verdicts for verdict in group)
         basis = derive_peers("share", artifact, rows, step, Verdict.PERFECT)
@@ -155,11 +155,11 @@ def _rate_agreement(name: str, artifact: str, groups: Groups, who: str) -> Measu
     def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
         step, rows = _split_step(where)
         if not step:
-            return leave_empty("only for single steps")
+            return leave_empty("defined only for single steps")
         verdicts = [_list_verdicts(groups, outcome.interaction.id, step) for outcome in outcomes]
         several = [group for group in verdicts if len(group) > 1]
         if not several:
-            return leave_empty(f"one {who}" if any(verdicts) else "no interactions")
+            return leave_empty(f"only one {who}" if any(verdicts) else "no interactions")
         return rate_cell(
             [agree(group) for group in several], basis=derive_peers(UNANIMOUS, artifact, rows, step)
         )
@@ -224,16 +224,16 @@ def tabulate_repeats(items: Iterable[LongformItem], repeats: Sequence[JudgeRepea
         ("judged", "items"),
         [choose(ANSWER, kind) for kind in KINDS] + [choose(step, ALL) for step in STEPS],
         (
-            *(Measure(f"{told}, the same", _rate_same(way), leave_empty) for way, told in WAYS.items()),
+            *(Measure(f"{told}, unchanged", _rate_same(way), leave_empty) for way, told in WAYS.items()),
             Measure("order swapped, mean difference of scores", _measure_distance, leave_empty),
         ),
         notes=(
-            "The same: the share of verdicts that the judge repeats, on the first items by id, over all "
-            "agents and models. Asked again: the request has the same texts and another seed. Order "
+            "Unchanged: the share of verdicts that stay the same, on the first items by id, over all "
+            "agents and models. Request repeated: the request has the same texts and another seed. Order "
             "swapped, for answers: the answer comes before the reference. Order swapped, for steps: the "
             "first meta-reviewer gets the reviews in reverse order.",
-            "Failed: at least one of the two requests has no verdict. Such a pair counts neither as the "
-            "same nor as changed. Above temperature 0, some verdicts change by chance, whatever the "
+            "Failed: at least one of the two requests has no verdict. Such a pair counts neither as "
+            "unchanged nor as changed. Above temperature 0, some verdicts change by chance, whatever the "
             "order.",
         ),
     )
@@ -264,13 +264,13 @@ def _rate_same(way: str) -> Callable[[Sequence[JudgeRepeat], Where], Cell]:
 def _measure_distance(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
     """Average the absolute difference between the scores in the normal and in the swapped order."""
     if where["part"] != ANSWER or where["kind"] != INTERPRETIVE:
-        return leave_empty("only for scores")
+        return leave_empty("defined only for scores")
     apart = []
     for row in repeats:
         if row.way == SWAPPED:
             before, after = (verdict.score if verdict else None for verdict in (row.before, row.verdict))
             apart.append(None if before is None or after is None else abs(before - after))
-    basis = Derivation("mean distance of scores", (_choose_repeats(SWAPPED, where),))
+    basis = Derivation("mean difference of scores", (_choose_repeats(SWAPPED, where),))
     return mean_cell(apart, interval=True, basis=basis)
 
 
@@ -289,9 +289,9 @@ def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
     if not low:
         return ""
     return (
-        f"The judge changes too many verdicts when it is asked again ({100 * least:.1f}% must stay the "
-        f"same). Below that: {'; '.join(low)}. Such verdicts depend on the order or the seed, not on the "
-        "answer."
+        f"The judge changes too many verdicts when a judgement is repeated ({100 * least:.1f}% must stay the "
+        f"same). Below the threshold: {'; '.join(low)}. The changed verdicts depend on the order or the "
+        "seed, not on the answer."
     )
 
 
@@ -306,4 +306,4 @@ def _tell(cell: Cell) -> str:
     if cell.interval:
         low, high = cell.interval
         told += f", 95% interval {100 * low:.1f}% to {100 * high:.1f}%"
-    return f"{round(share * cell.n)} of {cell.n} {ROWS} the same ({told})"
+    return f"{round(share * cell.n)} of {cell.n} {ROWS} unchanged ({told})"

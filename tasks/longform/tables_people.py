@@ -39,7 +39,7 @@ from tasks.scoring.statistics import (
 )
 
 TITLE = "Agreement with people"
-COLUMNS = ("people, mean", "judge, mean", "agreement", "Cohen's kappa", "people's own alpha")
+COLUMNS = ("people, mean", "judge, mean", "agreement", "Cohen's kappa", "alpha among people")
 LEVELS: Mapping[Verdict, str] = {
     Verdict.ONE: "low",
     Verdict.TWO: "low",
@@ -136,7 +136,7 @@ def _compare(
     by_id = {outcome.interaction.id: outcome for outcome in outcomes}
     own = [label for label in labels if label.part == part and label.interaction in by_id]
     if not own:
-        return (leave_empty("no person labelled any", "labels"),) * len(COLUMNS)
+        return (leave_empty("no person labelled these answers", "labels"),) * len(COLUMNS)
     given = {row: _find_verdict(by_id[row], part, peers) for row in sorted({x.interaction for x in own})}
     chosen = {"interaction": tuple(sorted(by_id))}
     labelled = Selection("human_labels", {"part": part, **chosen})
@@ -146,7 +146,7 @@ def _compare(
         else Selection("revisions", {"step": part, **chosen})
     )
     scored = part == ANSWER and kind == INTERPRETIVE
-    basis = Derivation("mean over what people labelled", (judged, labelled))
+    basis = Derivation("mean over the interactions that people labelled", (judged, labelled))
     found = measure_agreement(
         {row: _level_known(verdict) for row, verdict in given.items()},
         [HumanLabel(label.interaction, _level(label.label), label.rater) for label in own],
@@ -159,7 +159,7 @@ def _compare(
             found.kappa,
             found.n,
             found.kappa_interval,
-            "all labels are the same, so chance agrees as well",
+            "all labels are the same, so agreement by chance is already 1",
             Derivation("Cohen's kappa of judge and people", (judged, labelled)),
         ),
         _show_undefined(

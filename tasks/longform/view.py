@@ -49,7 +49,7 @@ def _show_item(
     yield blocks.heading("Question", (item.kind, OFF))
     yield blocks.text(item.question, "question")
     if question is not None:
-        yield blocks.fold("The question before it was condensed", [blocks.text(question.text)], style="claim")
+        yield blocks.fold("Question before condensing", [blocks.text(question.text)], style="claim")
     yield blocks.heading("Reference answer", *([(BY[by], OFF)] if by == "plain" else []))
     yield blocks.text(item.reference, "reply")
     for claim in item.claims:
@@ -61,15 +61,13 @@ def _show_item(
     n_rows = sum(len(table.rows) for table in tables)
     size = f"{count_things(len(tables), 'table')}, {count_things(n_rows, 'row')}"
     if made is not None:
-        size += (
-            f"; the model was asked {'once' if made.rounds == 1 else f'{made.rounds:,} times'} for the rows"
-        )
+        size += f"; the rows took {count_things(made.rounds, 'model request')}"
     yield blocks.dim(f"{size}.")
     if made is None or question is None:
         yield blocks.dim("The conjecture of this database is not known.")
     else:
         yield blocks.items(
-            (head, "as conjectured", GOOD) if holds else (head, "not as conjectured", OFF)
+            (head, "matches the conjecture", GOOD) if holds else (head, "differs from the conjecture", OFF)
             for head, holds in zip(list_heads(question), made.borne_out, strict=True)
         )
     for table in tables:
@@ -117,8 +115,8 @@ def view_questions(
         "question",
         "questions",
         "words of a question, its answer or its SQL",
-        "Choose a question to see its reference answer, the query that supports each claim, its "
-        "database, and the model calls.",
+        "Choose a question to see its reference answer, the query that supports each claim, the "
+        "database and the model calls.",
         (Filter("database", "Database"), Filter("kind", "Kind"), Filter("confirmed", "Confirmed by")),
         rows,
         artifact,

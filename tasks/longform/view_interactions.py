@@ -150,10 +150,10 @@ def _tag(verdict: Verdict | None) -> Tag:
 def _show_work(made: Interaction, verdict: Tag) -> Iterator[Block]:
     """Show the plan, the steps and the answer; the list of steps omits the plan and the answer themselves."""
     yield blocks.heading("Plan of", (made.agent, ""), (made.model, ""))
-    yield blocks.text(made.plan) if made.plan else blocks.dim("This agent makes no plan.")
+    yield blocks.text(made.plan) if made.plan else blocks.dim("This agent does not plan.")
     steps = list(_show_steps(made))
     yield blocks.heading(f"Steps ({len(steps):,})")
-    yield from steps or [blocks.dim("None except the answer.")]
+    yield from steps or [blocks.dim("No steps except the answer.")]
     if made.left_out:
         yield blocks.dim(
             f"The context window was too small for these parts of the prompts: {'; '.join(made.left_out)}."
@@ -181,7 +181,7 @@ def _show_steps(made: Interaction) -> Iterator[Block]:
 
 def _show_query(number: int, query: AgentQuery) -> Block:
     rows = decode_rows(query.rows)
-    found = blocks.table(query.columns, rows, total=query.n_rows, beside="as the agent saw them")
+    found = blocks.table(query.columns, rows, total=query.n_rows, beside="as shown to the agent")
     return blocks.fold(
         f"Query {number}",
         [blocks.code(query.sql, sql=True), blocks.text(query.error, "error") if query.error else found],
@@ -198,7 +198,7 @@ def _show_answer(answer: str, queries: Sequence[AgentQuery]) -> Block:
     if not queries:
         return blocks.text(answer, "reply response")
     told = [
-        (sentence if numbers else f"{sentence} (in no query's rows)", numbers)
+        (sentence if numbers else f"{sentence} (not found in the rows of any query)", numbers)
         for sentence, numbers in link_sentences(answer, queries)
     ]
     return blocks.links(
@@ -210,7 +210,7 @@ def _show_answer(answer: str, queries: Sequence[AgentQuery]) -> Block:
 def _show_judgement(verdict: ReferenceVerdict | None) -> Iterator[Block]:
     reason, problem = (verdict.reason, verdict.problem) if verdict else ("", "")
     yield blocks.heading("Compared with the reference")
-    yield blocks.text(reason) if reason else blocks.dim(problem or "No reason was given.")
+    yield blocks.text(reason) if reason else blocks.dim(problem or "The judge gave no reason.")
     if reason and problem:
         yield blocks.dim(f"Problem: {problem}")
     if verdict and (told := tell_rule(verdict)):
@@ -224,7 +224,7 @@ def _show_step(step: str, said: Mapping[str, Sequence[Review]], error: ErrorLabe
     yield blocks.heading(f"{step}: {STEP_NAMES[step]}")
     columns = {title: list(_show_reviews(title, reviews)) for title, reviews in said.items()}
     if error is None:
-        named = blocks.dim("No error was named.")
+        named = blocks.dim("No error is labelled.")
     else:
         named = blocks.tags((error.label.shown if error.label else "no label", BAD), beside=error.problem)
     columns["Revision"].append(blocks.group("note", [named], "Error"))

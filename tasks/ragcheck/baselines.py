@@ -62,11 +62,11 @@ async def baselines(
     rows = _measure(WORD_RECALL, pairs, _compare_texts(compute_word_recall, pairs))
     rows += _measure(ROUGE_L, pairs, _compare_texts(compute_rouge_l, pairs))
     if entry.embedder is None:
-        rows += _skip(EMBEDDING, pairs, "no embedder is named")
+        rows += _skip(EMBEDDING, pairs, "the parameters name no embedder")
     else:
         rows += _measure(EMBEDDING, pairs, await compare_embeddings(pairs, entry.embedder, ask))
     if entry.bertscore is None:
-        rows += _skip(BERTSCORE, pairs, "no model is named")
+        rows += _skip(BERTSCORE, pairs, "the parameters name no model")
     elif importlib.util.find_spec("bert_score") is None:
         rows += _skip(BERTSCORE, pairs, "the package bert-score is not installed")
     else:

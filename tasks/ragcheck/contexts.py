@@ -100,7 +100,7 @@ def _take_own(answer: SystemAnswer) -> Context | Dropped:
     if answer.text is None:
         return Dropped(row_id, "no_answer", f"{answer.system} gave no answer", origin)
     if answer.passages is None:
-        what = f"{answer.system} does not show what it wrote an answer from"
+        what = f"{answer.system} does not return the passages behind its answers"
         return Dropped(row_id, "not_shown", what, origin)
     return Context(row_id, answer.question, answer.system, BY_QUESTION, answer.passages, origin)
 
@@ -124,7 +124,7 @@ async def _retrieve(
     origin: tuple[Origin, ...] = (Origin("row", f"questions#{question.id}"),)
     passages = await retrieve_by_reference(system, question)
     if passages is None:
-        what = f"{system.name} does not retrieve without answering (it has no `search`)"
+        what = f"{system.name} cannot retrieve without answering (it has no `search`)"
         return Dropped(row_id, "no_retrieval", what, origin)
     origin = (*origin, *name_documents(passages, "corpus", corpus))
     return Context(row_id, question.id, system.name, BY_REFERENCE, passages, origin)

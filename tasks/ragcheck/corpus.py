@@ -24,7 +24,7 @@ def corpus(entry: QuestionSet) -> Drafts[Document]:
         if (entry.path / DOCUMENTS).is_file():
             for name, document in _read_documents(entry.path).items():
                 if found.setdefault(name, document).text != document.text:
-                    raise BadInput(entry.path / DOCUMENTS, f"{name!r} has another text in a task")
+                    raise BadInput(entry.path / DOCUMENTS, f"{name!r} has different texts in two tasks")
         return Drafts([found[name] for name in sorted(found)])
     if entry.kind == "jsquad":
         paragraphs = read_squad(entry.path)[1]

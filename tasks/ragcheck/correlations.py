@@ -27,8 +27,8 @@ from tasks.ragcheck.scores import JudgeScore
 PEOPLE = "E1"
 """The name of people's ratings as a measure (figure 2)."""
 NO_CONTEXTS = {
-    BY_QUESTION: "not shown: the system does not say what it wrote its answers from",
-    BY_REFERENCE: "no contexts: the system does not retrieve without answering",
+    BY_QUESTION: "not shown: the system does not return the passages behind its answers",
+    BY_REFERENCE: "no contexts: the system cannot retrieve without answering",
 }
 
 

@@ -23,7 +23,7 @@ class RatingScale(Settings):
     @model_validator(mode="after")
     def _check_ends(self) -> RatingScale:
         if self.low >= self.high or not 0 <= self.onto[0] < self.onto[1] <= 5:
-            raise ValueError("low must be below high, and `onto` within 0 and 5")
+            raise ValueError("low must be below high, and `onto` must be between 0 and 5")
         return self
 
     def map(self, rating: float) -> float:

@@ -62,7 +62,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
     targets = [question for question in drafts.rows if not question.history]
     if options.turns and not targets:
         raise BadInput(
-            options.dataset, "contains no question that begins a conversation, which --turns asks for"
+            options.dataset, "contains no question that begins a conversation, but --turns requires one"
         )
     documents, problems = read_documents(options, entry, question_set)
     notes = [
@@ -71,7 +71,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
     ]
     if options.turns and len(targets) < len(drafts.rows):
         notes.append(
-            f"{len(drafts.rows) - len(targets)} questions begin no conversation: --turns leaves them"
+            f"{len(drafts.rows) - len(targets)} questions do not begin a conversation, so --turns leaves them"
         )
     if not can_search(entry):
         notes.append(

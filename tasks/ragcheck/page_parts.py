@@ -24,8 +24,7 @@ from tasks.scoring.statistics import explain_missing
 
 STYLES = Path(__file__).with_name("pages") / "ragcheck.css"
 CANARIES = (
-    "Canaries are answers whose grade is beyond doubt. The judge grades them with the same prompt, in "
-    "the same run."
+    "Canaries are answers with a known grade. The judge grades them with the same prompt, in the same run."
 )
 AGREEMENT = (
     " Agreement with people is Krippendorff's ordinal alpha between the grades under E3 and the mean of "
@@ -135,7 +134,7 @@ def make_drops_part(paths: Iterable[Path]) -> PagePart:
     )
     table = FigureTable("", "", ("artifact", "reason"), ("rows",), lines)
     shown = [TableBlock({"drops": table}, folded=False)] if lines else []
-    return PagePart("drops", "What was left out, and why", "Left out", shown)
+    return PagePart("drops", "Left-out rows, by reason", "Left out", shown)
 
 
 def _count(number: int) -> Cell:
@@ -144,7 +143,7 @@ def _count(number: int) -> Cell:
 
 def _show_agreement(people: HumanAlpha | None) -> Cell:
     if people is None:
-        return leave_empty("nobody rated", "")
+        return leave_empty("no person rated these answers", "")
     interval = None if people.low is None or people.high is None else (people.low, people.high)
     missing = "" if interval else explain_missing(people.n, "answers")
     why = "not defined" if people.alpha is None else missing

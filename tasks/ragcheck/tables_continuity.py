@@ -32,16 +32,16 @@ HEADS = ("dataset", "system", "other", "measure")
 COUNTED = {MEAN: "conversations", DIFFERENCE: "questions", SIGN: "datasets", RATE: "texts"}
 """Kind of figure -> the noun for what its n counts."""
 WORDS = {
-    "wscore": ("how soon it is right", "higher is better"),
-    "lscore": ("turns it takes", "lower is better"),
+    "wscore": ("grade, weighted by turn", "higher is better"),
+    "lscore": ("turns needed", "lower is better"),
     "mscore": ("best grade", "higher is better"),
 }
 """Measure -> its name on the page, and which direction is better."""
 RATES = {
-    LEAK: "answers that leak",
+    LEAK: "answers that leak a word",
     f"{LEAK}_{COMPOSED}": f"tentative answers ({COMPOSED})",
     f"{LEAK}_{FINISHED}": f"final answers ({FINISHED})",
-    PROBING: "questions that probe",
+    PROBING: "questions that probe with an unknown word",
     FLAGGED: "questions flagged",
 }
 """Rate -> its name on the page."""
@@ -195,7 +195,7 @@ def list_conversation_systems(comparison: Sequence[ConversationFigure]) -> list[
             table,
             MEAN,
             dataset="all conversations",
-            measure="how soon the right answer is reached, 0 to 5",
+            measure="grade, weighted by turn, 0 to 5",
             symbol="wscore",
             top=TOP_SCORE,
         )

@@ -198,7 +198,7 @@ def _view_similarities(baselines: Sequence[BaselineSimilarity]) -> list[Block]:
         f"{row.measure.replace('_', ' ')}: {row.problem if row.value is None else f'{row.value:.3f}'}"
         for row in baselines
     ]
-    return [blocks.heading("Without contexts"), blocks.items(similarities)]
+    return [blocks.heading("No contexts"), blocks.items(similarities)]
 
 
 def _name_score(answer: SystemAnswer, scores: Sequence[JudgeScore], judge: str) -> str:
@@ -220,7 +220,7 @@ def _view_scores(
     return [
         blocks.heading("Scores of", (conversation.system, "")),
         blocks.tags(*scores, beside=beside),
-        *([blocks.heading("The same question to"), blocks.items(links)] if links else []),
+        *([blocks.heading("The same question, answered by"), blocks.items(links)] if links else []),
     ]
 
 
@@ -238,7 +238,9 @@ def _view_turn(number: int, turn: ConversationTurn, system: str, guards: Mapping
     if probing and probing.words:
         flagged = f" · flagged: {', '.join(probing.flagged)}" if probing.flagged else ""
         shown.append(blocks.dim(f"probes: {', '.join(probing.words)}{flagged}"))
-    shown.append(blocks.group("say answered", [blocks.text(turn.said or "(no answer)")], f"Said by {system}"))
+    shown.append(
+        blocks.group("say answered", [blocks.text(turn.said or "(no answer)")], f"Composed by {system}")
+    )
     if turn.tentative:
         replaced = ", replaced by the final grade" if turn.final_grade else ""
         shown += _view_composed("Composed (T2)", turn.tentative, guards.get(COMPOSED))

@@ -50,7 +50,7 @@ class KeptAnswers:
             record = self.read(name)
             answer = record.get("answer") if isinstance(record, dict) else None
             if not isinstance(answer, dict):
-                raise BadInput(self.find(name), "is not a kept answer", hint=ASKED_AGAIN)
+                raise BadInput(self.find(name), "is not a stored answer", hint=ASKED_AGAIN)
             return answer
         answer = ask()
         self.keep(name, {"url": self._url, "parameters": dict(fields), "answer": answer})

@@ -261,7 +261,7 @@ def watch(
         if isinstance(record, kind) and (lack := find_lack(record)):
             raise BadInput(
                 where,
-                f"{place}: the {kind.__name__} has no text {lack!r}",
+                f"{place}: the field {lack!r} of the {kind.__name__} is not a text",
                 hint="yield a LeftOutRecord instead",
             )
         yield place, record

@@ -89,7 +89,7 @@ def _find_file(path: Path) -> Path:
         return path
     files = sorted(path.glob("*.json"))
     if len(files) != 1:
-        raise BadInput(path, f"contains {len(files)} JSON files, not one", hint="name the file itself")
+        raise BadInput(path, f"contains {len(files)} JSON files; expected one", hint="give the file itself")
     return files[0]
 
 

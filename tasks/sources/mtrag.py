@@ -77,7 +77,7 @@ def read_tasks(path: Path) -> list[Task]:
     """
     files = sorted(path.glob(PATTERN)) if path.is_dir() else [path]
     if not files:
-        raise BadInput(path, f"contains no {PATTERN}", hint="the folder of MT-RAG's reference tasks")
+        raise BadInput(path, f"contains no {PATTERN}", hint="give the folder of MT-RAG's reference tasks")
     return [task for file in files for task in _read_file(file)]
 
 
@@ -138,5 +138,5 @@ def _read_task(record: _Record) -> Task:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r:.40} is no text")
+        raise TypeError(f"{value!r:.40} is not a text")
     return value

@@ -151,7 +151,7 @@ def _read_checked(file: PackagedFile) -> bytes:
         raise BadInput(
             source,
             f"is not {file.package} {file.version}'s (SHA-256 {digest[:12]}, not {file.sha256[:12]})",
-            hint="install that version, or enter the new one in tasks/sources/packages.py and rebuild",
+            hint="install that version, or enter the new version in tasks/sources/packages.py and rebuild",
         )
     return content
 

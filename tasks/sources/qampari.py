@@ -73,22 +73,22 @@ class QampariQuestion:
 def read_question(record: object) -> QampariQuestion:
     """Convert a published record. Raises BadRecord if it cannot be used."""
     if not isinstance(record, Mapping):
-        raise BadRecord("no_object: it is no JSON object")
+        raise BadRecord("no_object: the record is not a JSON object")
     name, text = find_line(record, IDS), find_line(record, QUESTIONS)
     if not text:
-        raise BadRecord("no_question: it has no question_text or question")
+        raise BadRecord("no_question: the record has no question_text or question")
     if len(text) > MOST_QUESTION:
-        raise BadRecord(f"too_long: its question has {len(text):,} characters")
+        raise BadRecord(f"too_long: the question has {len(text):,} characters")
     kind = read_kind(find_line(record, ("question_type", "type", "kind")) or name)
     if not kind:
-        raise BadRecord("no_kind: neither its type nor its id says simple, intersection or composition")
+        raise BadRecord("no_kind: neither type nor id is simple, intersection or composition")
     given = list_values(find_field(record, ANSWERS))
     if len(given) > MOST_ANSWERS:
-        raise BadRecord(f"too_long: it has {len(given):,} answers")
+        raise BadRecord(f"too_long: the record has {len(given):,} answers")
     read = [_read_answer(answer) for answer in given]
     answers = merge_answers([answer for answer, _ in read if answer])
     if not answers:
-        raise BadRecord("no_answers: it has no answer with a name")
+        raise BadRecord("no_answers: the record has no answer with a name")
     unread = sum(answer is None for answer, _ in read)
     return QampariQuestion(name, kind, text, answers, unread, sum(left for _, left in read))
 

@@ -83,7 +83,7 @@ def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cel
     lines = _open_lines(path, len(rule.leading), path.stat().st_mtime_ns)
     names = lines.names
     if tuple(names[: len(rule.leading)]) != rule.leading:
-        raise BadInput(path, f"its lines do not begin with {', '.join(rule.leading)}")
+        raise BadInput(path, f"has lines that do not begin with {', '.join(rule.leading)}")
     wanted = tuple(cells[name] for name in _list_columns(database, table))[rule.numbered :]
     found = []
     required = [str(cells[name]).encode() for name in rule.telling if cells[name] is not None]

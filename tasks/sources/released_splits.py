@@ -33,7 +33,9 @@ def open_released(path: Path, configurations: Sequence[str]) -> Iterator[Path]:
         yield path
         return
     if path.exists() or not HUB_NAME.fullmatch(str(path)):
-        raise BadInput(path, "is not a folder", hint="the released set: a folder, or its name on the hub")
+        raise BadInput(
+            path, "is not a folder", hint="give the released set: a folder, or its name on the hub"
+        )
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:

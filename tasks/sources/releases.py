@@ -66,7 +66,9 @@ def _find_folder(path: Path, folder: Path, markers: Sequence[str]) -> Path:
             found = sorted(folder.glob("/".join(["*"] * depth + [marker])))
             if len(found) > 1:
                 places = ", ".join(str(path.parent.relative_to(folder)) for path in found[:3])
-                raise BadInput(path, f"has {marker} in several folders ({places})", hint="name one of them")
+                raise BadInput(
+                    path, f"has {marker} in several folders ({places})", hint="give one of these folders"
+                )
             if found:
                 return found[0].parent
     raise BadInput(path, f"contains no {' nor '.join(markers)}", hint="give the published folder or archive")
@@ -78,7 +80,7 @@ def _unpack(path: Path, folder: Path) -> None:
         with zipfile.ZipFile(path) as archive:
             for member in archive.infolist():
                 if member.external_attr >> 28 == 0o12:
-                    raise BadInput(path, f"has a link in it: {member.filename[:80]}")
+                    raise BadInput(path, f"contains a link: {member.filename[:80]}")
                 if not member.is_dir():
                     with archive.open(member) as source:
                         place.write(member.filename, source)
@@ -89,7 +91,7 @@ def _unpack(path: Path, folder: Path) -> None:
                 continue
             content = tar.extractfile(entry) if entry.isreg() and not entry.issparse() else None
             if content is None:
-                raise BadInput(path, f"has something in it that is not a file: {entry.name[:80]}")
+                raise BadInput(path, f"contains something other than files and folders: {entry.name[:80]}")
             place.write(entry.name, content)
 
 
@@ -134,7 +136,7 @@ class _Place:
         if not place.parts:
             raise BadInput(self._path, f"contains a file without a name: {name[:80]!r}")
         if place.is_absolute() or ".." in place.parts or "\0" in name or ":" in place.parts[0]:
-            raise BadInput(self._path, f"has a path in it that leads out: {name[:80]!r}")
+            raise BadInput(self._path, f"contains a path that leads out of the archive: {name[:80]!r}")
         target = self._folder / place
         target.parent.mkdir(parents=True, exist_ok=True)
         with target.open("wb") as out:

@@ -61,7 +61,7 @@ class SqlImporter(Importer):
             return [self.folder / name for name in self.database_folders]
         if not self.databases.is_dir():
             raise BadInput(
-                "--databases", f"{self.databases} is not a folder", hint="<folder>/<id>/<id>.sqlite"
+                "--databases", f"{self.databases} is not a folder", hint="give a folder with <id>/<id>.sqlite"
             )
         return [self.databases, *(self.databases / name for name in self.database_folders)]
 

@@ -133,7 +133,7 @@ def read_create_statements(path: Path) -> str:
                 "AND substr(name, 1, 7) <> 'sqlite_' ORDER BY rowid"
             ).fetchall()
     except (sqlite3.Error, ValueError, OverflowError) as error:
-        raise BadInput(path, f"is not a database that can be read: {' '.join(str(error).split())}") from error
+        raise BadInput(path, f"is not a readable database: {' '.join(str(error).split())}") from error
     statements = [shorten_statement(str(row[0])) for row in rows]
     text = "\n\n".join(statements)
     if not statements:

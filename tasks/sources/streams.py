@@ -65,7 +65,7 @@ def _open(path: Path) -> io.FileIO:
     except FileNotFoundError as error:
         raise BadInput(path, "does not exist") from error
     except IsADirectoryError as error:
-        raise BadInput(path, "is a folder", hint="name the files in it") from error
+        raise BadInput(path, "is a folder", hint="give the files in the folder") from error
     except OSError as error:
         raise BadInput(path, f"cannot be read: {error.strerror}") from error
 

@@ -167,7 +167,7 @@ class PublishedRecord:
 def read_record(record: object) -> PublishedRecord:
     """Convert a published record. Raises BadRecord if it cannot be used."""
     if not isinstance(record, Mapping):
-        raise BadRecord("no_object: it is no JSON object")
+        raise BadRecord("no_object: the record is not a JSON object")
     texts = {name: find_line(record, (name,)) for name in QUESTIONS}
     if not any(texts[name] for name in ASKED):
         raise BadRecord(f"no_question: none of {', '.join(ASKED)} is a text")
@@ -178,7 +178,7 @@ def read_record(record: object) -> PublishedRecord:
     answers = tuple(reader.read_answers(record))
     table = _read_table(record.get("answer_table"))
     if table is None and not any(answer.values for answer in answers):
-        raise BadRecord("no_table: it has neither answer_table nor an answer list with values")
+        raise BadRecord("no_table: the record has neither answer_table nor an answer list with values")
     kind = read_kind(name)
     return PublishedRecord(
         name,

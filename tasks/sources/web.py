@@ -69,12 +69,16 @@ class WebServer:
         except ValueError:
             host = None
         if host is not None and (parts.username or parts.password):
-            raise BadInput("the server", f"{host} has a user or password before it, which is never sent")
+            raise BadInput(
+                "the server", f"the address of {host} contains a user or password, which is never sent"
+            )
         if host is None or parts.scheme not in ("http", "https"):
             raise BadInput("the server", f"{self.url[:80]!r} is not an address", hint="https://host/path")
         if not self.contact and not is_loopback(host):
             raise BadInput(
-                "--contact", "is missing", hint=f"{host} asks programs for an address of who runs them"
+                "--contact",
+                "is missing",
+                hint=f"{host} requires the contact address of whoever runs the program",
             )
         if any(mark in self.contact for mark in "()\r\n") or not self.contact.isprintable():
             raise BadInput("--contact", f"{self.contact[:40]!r} is not a mail address or page")

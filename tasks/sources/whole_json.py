@@ -42,4 +42,4 @@ def _read(path: Path) -> object:
 
 
 def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")

@@ -169,7 +169,7 @@ def compare_gain(own: Steps, base: Steps) -> Cell:
     """Return the mean difference of two methods over the seeds and items that both have."""
     pairs = pair_steps(own, base)
     if not pairs:
-        return leave_out("nothing to compare with")
+        return leave_out("no Zero-Shot run to compare with")
     found = compare_paired(
         [a.score.score for a, _ in pairs],
         [b.score.score for _, b in pairs],
@@ -243,20 +243,20 @@ def _make_tokens(
 
 
 def _say_as_turns(steps: Steps, column: str) -> Cell:
-    return leave_out("as its turns")
+    return leave_out("same as its turns")
 
 
 TOKENS = (
-    _make_tokens("tokens in", sum_tokens, "tokens_in", "count"),
-    _make_tokens("tokens out", sum_tokens, "tokens_out", "count"),
-    _make_tokens("in, a step", average_tokens, "tokens_in", "mean"),
-    _make_tokens("out, a step", average_tokens, "tokens_out", "mean"),
+    _make_tokens("input tokens", sum_tokens, "tokens_in", "count"),
+    _make_tokens("output tokens", sum_tokens, "tokens_out", "count"),
+    _make_tokens("input tokens per step", average_tokens, "tokens_in", "mean"),
+    _make_tokens("output tokens per step", average_tokens, "tokens_out", "mean"),
 )
 TOKENS_BY_MODEL = (
-    _make_tokens("tokens in", average_models, "tokens_in", "count"),
-    _make_tokens("tokens out", average_models, "tokens_out", "count"),
-    _make_tokens("in, a step", _say_as_turns, "tokens_in", "mean"),
-    _make_tokens("out, a step", _say_as_turns, "tokens_out", "mean"),
+    _make_tokens("input tokens", average_models, "tokens_in", "count"),
+    _make_tokens("output tokens", average_models, "tokens_out", "count"),
+    _make_tokens("input tokens per step", _say_as_turns, "tokens_in", "mean"),
+    _make_tokens("output tokens per step", _say_as_turns, "tokens_out", "mean"),
 )
 """The same columns for a method whose models take turns, as if each model answered every step."""
 

@@ -191,7 +191,7 @@ def tabulate_gains(runs: StreamRuns, datasets: StepSlices) -> FigureTable:
     def fill(steps: Sequence[ScoredStep], where: Where) -> Cell:
         system = steps[0].system
         if system.choice.method == ZERO_SHOT:
-            return leave_out("in the other row")
+            return leave_out("shown in the other row")
         return compare_gain(steps, runs.find_steps(ZERO_SHOT, system.models))
 
     gain = Measure[ScoredStep]("gain over Zero-Shot", fill, leave_out, "difference")
@@ -278,7 +278,7 @@ def declare_uses(runs: StreamRuns) -> Table[ScoredStep]:
         Slice[ScoredStep]("Zero-Shot", lambda scored: scored.system.choice.method == ZERO_SHOT),
     ]
     note = "The filter applies after k steps are selected, so a prompt can have fewer than k steps."
-    title = "Figure 2: which past steps are shown"
+    title = "Figure 2: selection of past steps"
     return Table("", title, BY_MODEL, rows, (RIGHT_IF_RUN,), columns, (note,))
 
 
@@ -380,7 +380,7 @@ def tabulate_readings(runs: StreamRuns) -> FigureTable:
     def rate(name: str) -> Measure[ScoredStep]:
         def fill(steps: Sequence[ScoredStep], where: Where) -> Cell:
             if any(readings[scored.step.id].get(name, 0.0) is None for scored in steps):
-                return leave_out("only a judge could decide, and no judge was asked")
+                return leave_out("only a judge can decide, and no judge was called")
             share = fmean(readings[scored.step.id].get(name, scored.score.score) or 0.0 for scored in steps)
             basis = derive(f"mean, as {name} reads the replies", list_run_names(steps), "score")
             return count_steps(share, steps, None, basis)
@@ -389,7 +389,7 @@ def tabulate_readings(runs: StreamRuns) -> FigureTable:
 
     def count(steps: Sequence[ScoredStep], where: Where) -> Cell:
         differ = sum(bool(readings[scored.step.id]) for scored in steps)
-        basis = derive("replies that are read otherwise", list_run_names(steps), "score")
+        basis = derive("replies with another reading", list_run_names(steps), "score")
         return count_steps(differ, steps, None, basis)
 
     return Table(
@@ -397,7 +397,7 @@ def tabulate_readings(runs: StreamRuns) -> FigureTable:
         title,
         BY_MODEL,
         slice_systems(runs),
-        (*map(rate, names), Measure("read otherwise", count, leave_out, "count")),
+        (*map(rate, names), Measure("with another reading", count, leave_out, "count")),
         notes=(READINGS_NOTE,),
     ).fill(runs.steps)
 

@@ -45,7 +45,7 @@ def declare_times(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
 
     def fill_end(curve: Points, where: Where) -> Cell:
         if curve and (len(curve[0].agents) > 1 or curve[0].method == ZERO_SHOT):
-            return leave_out("only for methods with one model")
+            return leave_out("defined only for methods with one model")
         return show_time(curve, ends.get(curve[0].agents) if curve else None)
 
     levels = tuple(_measure_time(level) for level in LEVELS)
@@ -93,9 +93,9 @@ def declare_regrets(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
         "ahead of it before the end. Memory is the number of entries."
     )
     measures = (
-        _measure_point("regret at half", "regret", at_half=True),
+        _measure_point("regret halfway", "regret", at_half=True),
         _measure_point("regret at the end", "regret"),
-        _measure_point("memory at half", "memory_size", at_half=True),
+        _measure_point("memory halfway", "memory_size", at_half=True),
         _measure_point("memory at the end", "memory_size"),
     )
     title = "Regret against the best method, and memory"

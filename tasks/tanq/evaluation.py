@@ -151,7 +151,10 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
     asked = {kinds[prediction.item] for prediction in predictions}
     failures = {failure for score in given for failure in score.failures}
     reasons = tuple(sorted({prediction.failed for prediction in lost}))
-    warning = f"{len(lost)} of {len(predictions)} questions have no answer. The means below leave them out."
+    warning = (
+        f"{len(lost)} of {len(predictions)} questions have no answer. The means below leave out these "
+        "questions."
+    )
     figures = {
         "warnings": [*warn_few(len(predictions)), *([warning] if lost else [])],
         "counts": {

@@ -131,7 +131,7 @@ BY_QUESTION: Mapping[str, tuple[str, Columns]] = {
 Section 5.5 and the caption of Table 10 disagree on the largest number of rows in a short table.
 """
 BY_SHOTS: Columns = (
-    by_shots("no shot", 0, ""),
+    by_shots("zero shots", 0, ""),
     by_shots("one shot", 1, RANDOM),
     by_shots("three random shots", 3, RANDOM),
     by_shots("three chosen shots", 3, CHOSEN),
@@ -150,7 +150,7 @@ def tabulate_scores(outcomes: Sequence[TableOutcome]) -> dict[str, FigureTable]:
     """
     used = {skill.name for outcome in outcomes for skill in outcome.item.skills}
     if other := sorted(used.difference(SKILLS)):
-        raise StageFailed(f"tanq.evaluation_figures: no column of Table 6 for the skill {other[0]}")
+        raise StageFailed(f"tanq.evaluation_figures: Table 6 has no column for the skill {other[0]}")
     main = list_main(list_systems(outcomes))
     lines = [slice_system(system, system.label) for system in main]
     prompted = [system for system in main if system.instruction and not system.is_people]
@@ -158,19 +158,19 @@ def tabulate_scores(outcomes: Sequence[TableOutcome]) -> dict[str, FigureTable]:
     tables: dict[str, FigureTable] = {}
     for rule in RULES:
         for key, (title, columns) in BY_QUESTION.items():
-            measures = list_measures(rule, "no such question")
+            measures = list_measures(rule, "no question of this kind")
             number = key.partition("-")[0]
             tables[f"{key}-{rule}"] = Table(
-                number, f"{title}, rule {rule}", HEADS, lines, measures, columns
+                number, f"{title}, {rule} rule", HEADS, lines, measures, columns
             ).fill(outcomes)
         for key, title, same, columns in (
             ("15", "By number of examples", "instruction", BY_SHOTS),
             ("16", "By instruction", "examples", BY_INSTRUCTION),
         ):
             rows = [slice_prompts(system, same) for system in prompted]
-            measures = list_measures(rule, "not run")
+            measures = list_measures(rule, "did not run")
             tables[f"{key}-{rule}"] = Table(
-                key, f"{title}, rule {rule}", HEADS, rows, measures, columns, notes
+                key, f"{title}, {rule} rule", HEADS, rows, measures, columns, notes
             ).fill(outcomes)
     return tables
 
@@ -209,7 +209,7 @@ def average(outcomes: Sequence[TableOutcome], where: Where, rule: str, measure: 
     given = tuple(values for outcome in outcomes if (values := outcome.measure(rule)) is not None)
     failed = len(outcomes) - len(given)
     if not given:
-        return leave_empty(f"none of {failed} predictions has a reply" if failed else absent, OF, failed)
+        return leave_empty(f"none of the {failed} predictions has a reply" if failed else absent, OF, failed)
     mean = fmean(values[MEASURES.index(measure)] for values in given)
     interval, why = settle_interval(draw_intervals(given).get(measure), len(given), OF, mean)
     return Cell(
@@ -266,7 +266,7 @@ def tabulate_failures(
         told = [None if outcome.prediction.failed else kind in outcome.score.failures for outcome in own]
         return rate_cell(told, OF, derive_scores(own, "share", "failures", replied=True, hit=kind))
 
-    said = f"People labelled {len(people)} predictions for other hallucinations."
+    said = f"People labelled other hallucinations in {len(people)} predictions."
     reasons = sorted(Counter(row.reason for row in unusable).items())
     return Table(
         "11",
@@ -306,7 +306,7 @@ def tabulate_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
     return Table(
         *head,
         list_kinds("faults", AgentFault),
-        [make_share("of all", measure_all), make_share("of those that can have it", measure_able)],
+        [make_share("of all replies", measure_all), make_share("of replies that can have it", measure_able)],
         [slice_system(system, system.model) for system in systems],
         ("Rules detect the faults in the agent's steps and in its table.",),
     ).fill(outcomes)
@@ -337,7 +337,7 @@ def rate_labelled(outcomes: Sequence[TableOutcome], people: Mapping[str, bool | 
     labelled = Selection(
         "hallucination_labels", {}, {"prediction": Selection("predictions", {"system": tuple(made_by)})}
     )
-    return rate_cell(told, OF, Derivation("share, by the word of most raters", (labelled,), "label"))
+    return rate_cell(told, OF, Derivation("share by the majority label", (labelled,), "label"))
 
 
 def settle(labels: Iterable[HallucinationLabel]) -> dict[str, bool | None]:

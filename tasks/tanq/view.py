@@ -110,7 +110,7 @@ def show_question(item: TanqItem) -> list[Block]:
     texts = {
         "list question": item.init_question,
         "extended": item.ext_question,
-        "reworded, with tags": item.ext_question_rephrased,
+        "rephrased, with tags": item.ext_question_rephrased,
     }
     steps = {name: text for name, text in texts.items() if text and text != item.question}
     through = ", ".join(thing.label for thing in item.intermediates)
@@ -155,7 +155,7 @@ def show_proof(proof: ItemProof) -> Block:
         proof.article,
         [
             blocks.marked(proof.text, [(proof.mention or proof.value).strip()], "reply", whole=True),
-            *([blocks.dim(f"The row: {whole}")] if whole else []),
+            *([blocks.dim(f"Whole row: {whole}")] if whole else []),
             blocks.text(proof.id, "dim mono"),
         ],
         (proof.eval_result.shown, GOOD if proof.eval_result == Support.SUPPORTED else BAD),
@@ -235,7 +235,7 @@ def show_prediction(outcome: TableOutcome) -> list[Block]:
     row, score = outcome.prediction, outcome.score
     found = [
         *((kind.shown, BAD) for kind in score.failures),
-        *((f"chain: {fault.shown}", BAD) for fault in score.faults or ()),
+        *((f"fault: {fault.shown}", BAD) for fault in score.faults or ()),
     ]
     measured = [
         (RULE_NAMES[rule], *(f"{100 * value:.1f}" for value in values))
@@ -245,10 +245,10 @@ def show_prediction(outcome: TableOutcome) -> list[Block]:
     left_out = f"Left out because the context window was too small ({len(row.left_out)})"
     steps = [show_step(number, step) for number, step in enumerate(row.steps, 1)]
     return [
-        *([] if row.failed else [blocks.tags(*(found or [("no failure detected by a rule", GOOD)]))]),
+        *([] if row.failed else [blocks.tags(*(found or [("rules detected no failure", GOOD)]))]),
         *([blocks.table(("x100", "precision", "recall", "F1"), measured)] if measured else []),
         *([blocks.fold(f"Steps of the agent ({len(steps)})", steps)] if steps else []),
-        *([blocks.fold("The whole reply", [blocks.text(row.reply)])] if row.reply else []),
+        *([blocks.fold("Full reply", [blocks.text(row.reply)])] if row.reply else []),
         *([blocks.fold(left_out, [blocks.items(row.left_out, "plain mono")])] if row.left_out else []),
         blocks.calls(
             "Calls", (origin.reference for origin in row.origin if origin.kind == "call" and origin.reference)

@@ -24,7 +24,7 @@ def test_what_an_agent_did_is_shown_and_its_answer_leads_to_its_queries(tmp_path
             in page.inner_text("#detail")
         )
         answer = page.inner_text("#detail .response")
-        assert answer.startswith("Yes. (in no query's rows) ")
+        assert answer.startswith("Yes. (not found in the rows of any query) ")
         page.click("#query-1 summary")
         assert page.get_attribute("#query-1", "open") is None, "it is closed now"
         (link,) = page.locator("#detail .response .bears").all()

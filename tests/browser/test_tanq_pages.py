@@ -60,8 +60,8 @@ def test_a_system_is_chosen_and_stays_chosen(page: Page) -> None:
 
 def test_states_are_told_in_words_too(page: Page) -> None:
     wrong = page.locator("#detail .predicted td.wrong").first
-    assert wrong.get_attribute("title") == "not the answer's"
-    assert "(not the answer's)" in (wrong.text_content() or "")
+    assert wrong.get_attribute("title") == "differs from the answer"
+    assert "(differs from the answer)" in (wrong.text_content() or "")
 
 
 def test_questions_are_found_by_what_went_wrong(page: Page) -> None:

@@ -128,7 +128,7 @@ def drop(part, key):
         (lambda record: record["models"].pop(), "'gpt' is not among `models`"),
         (lambda record: record["evaluations"].append(record["evaluations"][0]), "twice"),
         (lambda record: record["evaluations"].clear(), "no evaluations"),
-        (lambda record: record["metrics"][0].update(values=SCALE[:1]), "no value of the metric"),
+        (lambda record: record["metrics"][0].update(values=SCALE[:1]), "not a value of the metric"),
         (lambda record: [told["annotations"].clear() for told in record["evaluations"]], "no rating"),
     ],
 )  # fmt: skip

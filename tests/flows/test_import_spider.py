@@ -111,7 +111,7 @@ def test_a_draw_is_the_same_by_its_seed(root, tmp_path):
     ("words", "said"),
     [
         ([], "which of its 5 databases?"),
-        (["--database", "nowhere"], "the release has no 'nowhere'"),
+        (["--database", "nowhere"], "the release has no database 'nowhere'"),
         (["--database", "empty"], "empty: has 2 tables and no row"),
         (["--database", "missing"], "missing: its SQLite file is missing"),
     ],
@@ -143,7 +143,7 @@ def test_a_database_of_the_project_is_never_replaced(root, tmp_path):
         ("tables.json", "{", "tables.json: is not valid JSON"),
         ("tables.json", "{}", "contains no JSON list"),
         ("tables.json", "[1]", "record 0 is not a record of Spider (db_id)"),
-        ("tables.json", '[{"db_id": "../../etc"}]', "names a database '../../etc', which is not a name"),
+        ("tables.json", '[{"db_id": "../../etc"}]', "has a database with the invalid name '../../etc'"),
         ("dev.json", "[" * 100_000, "dev.json: is not valid JSON"),
         ("dev.json", '["a"]', "record 0 is not a record of Spider"),
     ],

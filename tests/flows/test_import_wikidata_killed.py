@@ -133,10 +133,10 @@ def test_a_command_whose_processes_are_killed_goes_on_from_its_last_part(project
         os.killpg(process.pid, signal.SIGKILL)
         errors = process.communicate()[1]
         assert process.returncode == -signal.SIGKILL
-        assert (f"{kept} of {total} parts were read before" in errors) == (kept > 0), errors
+        assert (f"{kept} of {total} parts were already read" in errors) == (kept > 0), errors
         assert read_files(project / FOLDER) == {}
         kept = count_parts(project / FOLDER)
     assert kept == total
-    assert f"{total} of {total} parts were read before" in run(project, *command)[1]
+    assert f"{total} of {total} parts were already read" in run(project, *command)[1]
     assert read_files(project / FOLDER) == read_files(fresh / FOLDER)
     assert sorted(file.name for file in (project / FOLDER).iterdir()) == list(FILES)

@@ -185,7 +185,7 @@ def test_what_was_read_before_an_end_is_not_read_again(tmp_path, monkeypatch):
     half.mkdir()
     second, said = interrupt_after(monkeypatch, len(parts)), []
     assert bring_in(paths, tmp_path / "parts", said=said) == read_in_turn(paths, tmp_path / "turn")
-    assert said == [f"3 of {len(parts)} parts were read before"]
+    assert said == [f"3 of {len(parts)} parts were already read"]
     assert first + second == [part.key for part in parts]
 
 
@@ -212,7 +212,7 @@ def test_a_file_that_changes_meanwhile_is_refused(tmp_path, monkeypatch):
         os.utime(path, ns=(1, 1))
 
     monkeypatch.setattr(wikidata, "read_part", read)
-    with pytest.raises(BadInput, match="was changed while it was read"):
+    with pytest.raises(BadInput, match="changed while it was being read"):
         bring_in([path], tmp_path / "parts")
 
 
@@ -241,7 +241,7 @@ def test_a_worker_that_is_killed_costs_its_part_alone(tmp_path, monkeypatch):
     assert len(list((tmp_path / "parts/.parts").iterdir())) == 2
     monkeypatch.undo()
     assert bring_in(paths, tmp_path / "parts", 1, said) == read_in_turn(paths, tmp_path / "turn")
-    assert said[1:] == ["2 of 3 parts were read before"]
+    assert said[1:] == ["2 of 3 parts were already read"]
 
 
 class FailedWork:

@@ -115,7 +115,10 @@ FAULTS = {
         "raised ZeroDivisionError.* 1 rec",
     ),
     "no record": (change("DatasetItem(f", "(f"), "record 1 is not a pair of a place and a DatasetItem"),
-    "no gold": (change('"", answer)', '"", None)'), "line 2: the DatasetItem has no text 'gold'"),
+    "no gold": (
+        change('"", answer)', '"", None)'),
+        "line 2: the field 'gold' of the DatasetItem is not a text",
+    ),
 }
 
 

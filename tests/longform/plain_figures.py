@@ -188,7 +188,7 @@ def check_people(cells: Any, people: Sequence[Sequence[str]], judged: Sequence[s
             pairs.append((most[0], LEVEL.get(label, label)))
     check_rate(cells["agreement"], [pair == other for pair, other in pairs] + [None] * failed)
     check_undefined(cells["Cohen's kappa"], compute_kappa, pairs)
-    check_undefined(cells["people's own alpha"], compute_alpha, levels)
+    check_undefined(cells["alpha among people"], compute_alpha, levels)
 
 
 def find_middle(drawn: Any) -> list[float]:

@@ -35,8 +35,8 @@ def test_a_claim_that_its_database_bears_out_holds() -> None:
 @pytest.mark.parametrize(
     ("script", "claims", "problem"),
     [
-        (SCRIPT, [], "it has no claims"),
-        (SCRIPT, [{**CLAIM, "rows": json.dumps([[2, 30.5]])}], "the database says [[1, 30.5]]"),
+        (SCRIPT, [], "the item has no claims"),
+        (SCRIPT, [{**CLAIM, "rows": json.dumps([[2, 30.5]])}], "the claim's query returns [[1, 30.5]]"),
         (SCRIPT, [{**CLAIM, "sql": "SELECT yard FROM boats"}], "no such column"),
         (SCRIPT, [{**CLAIM, "sql": "DELETE FROM boats"}], "SELECT"),
         (SCRIPT, [{**CLAIM, "rows": "no JSON"}], "Expecting value"),

@@ -114,7 +114,8 @@ def test_a_system_is_asked_judged_and_written_down(project: Sample) -> None:
     assert figures["answers"]["queries"]["value"] == 1.0, "2 of each of two items, 0 of two"
     assert figures["answers"]["valid queries"]["value"] == 0.5
     assert (
-        "1 of 4 interactions have no answer (25.0%). The means below leave them out." in figures["warnings"]
+        "1 of 4 interactions have no answer (25.0%). The means below leave out these interactions."
+        in figures["warnings"]
     )
     assert {step: cells["reviews"]["value"] for step, cells in figures["steps"].items()} == {
         "IP": 1.0, "TE": 1.0, "IS": 1.0,

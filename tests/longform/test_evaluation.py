@@ -54,5 +54,5 @@ def test_items_without_an_answer_are_warned_of(answered: int, warned: bool) -> N
     assert EVALUATION.measure is not None
     figures: Any = EVALUATION.measure(make_rows(0, answered), OPTIONS, read_default).figures
     assert figures["answers"]["match rate"].value == 1.0
-    said = "9 of 10 interactions have no answer (90.0%). The means below leave them out."
+    said = "9 of 10 interactions have no answer (90.0%). The means below leave out these interactions."
     assert (said in figures["warnings"]) == warned

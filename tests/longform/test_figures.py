@@ -255,7 +255,7 @@ def test_one_reviewer_has_nobody_to_agree_with(rows: Rows, tmp_path: Path) -> No
     alone = replace(rows, reviews=[r for r in rows.reviews if r.reviewer == 0])
     cells = find(alone.run(tmp_path)[0]["tables"]["5"], "agent", "iterative", "TE")
     assert cells["reviewers, agreement"]["value"] is None
-    assert cells["reviewers, agreement"]["why"] == "one reviewer"
+    assert cells["reviewers, agreement"]["why"] == "only one reviewer"
     assert cells["meta-reviewers, agreement"]["n"] + cells["meta-reviewers, agreement"]["failed"] == 3
 
 
@@ -333,18 +333,18 @@ def test_judges_that_change_their_verdicts_are_warned_of(rows: Rows, tmp_path: P
     ]
     found = replace(rows, repeats=repeats).run(tmp_path)[0]
     judge, reviewer = found["warnings"]
-    assert judge.startswith("Answers against the reference, by `judge`: The judge changes too many verdicts")
+    assert judge.startswith("Judge of answers, `judge`: The judge changes too many verdicts")
     assert (
-        "conclusive answers, order swapped: 1 of 2 interactions the same (50.0%)" in judge
+        "conclusive answers, order swapped: 1 of 2 interactions unchanged (50.0%)" in judge
     )  # of two, no interval
-    assert "again: " not in judge
-    assert reviewer.startswith("Peer review, by `reviewer`: The judge changes too many verdicts")
-    assert "TE (queries), order swapped: 0 of 1 interactions the same" in reviewer
+    assert "repeated: " not in judge
+    assert reviewer.startswith("Reviewer of steps, `reviewer`: The judge changes too many verdicts")
+    assert "TE (queries), order swapped: 0 of 1 interactions unchanged" in reviewer
     table = found["tables"]["repeats"]
-    check_rate(find(table, "match", "conclusive")["asked again, the same"], [True, True, None])
-    assert find(table, "IP", "all")["order swapped, the same"]["why"] == "no interactions"
+    check_rate(find(table, "match", "conclusive")["request repeated, unchanged"], [True, True, None])
+    assert find(table, "IP", "all")["order swapped, unchanged"]["why"] == "no interactions"
     mild = replace(rows, repeats=repeats).run(tmp_path, **{"judging.thresholds.judge_repeats": 0.5})[0]
-    assert [warning.split(",")[0] for warning in mild["warnings"]] == ["Peer review"]
+    assert [warning.split(",")[0] for warning in mild["warnings"]] == ["Reviewer of steps"]
 
 
 def test_without_repeats_the_table_says_so(figures: Any) -> None:
@@ -364,7 +364,9 @@ def test_shares_of_failures_are_warned_of(rows: Rows, tmp_path: Path) -> None:
 def test_one_model_for_all_is_warned_of(rows: Rows, tmp_path: Path) -> None:
     same = {f"roles.{role}.model": "small" for role in ("generator", "other", "judge")}
     (warning,) = rows.run(tmp_path, **same)[0]["warnings"]
-    assert warning.startswith("One model, `small`, wrote the reference answers, answered and judged")
+    assert warning.startswith(
+        "One model, `small`, wrote the reference answers, answered the questions and judged"
+    )
     assert not rows.run(tmp_path, **{**same, "roles.judge.model": "large"})[0]["warnings"]
     # With a role whose model is not known, roles are compared.
     assert not rows.run(tmp_path, **{**same, "roles.judge.model": None})[0]["warnings"]

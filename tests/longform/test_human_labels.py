@@ -168,7 +168,7 @@ def test_a_filled_in_form_is_taken_whole(tmp_path: Path) -> None:
 
 
 def test_a_label_of_another_run_is_said_in_the_table() -> None:
-    dropped = (Dropped("a", "other_response", "line 2: v1: the agent has said something else"),)
+    dropped = (Dropped("a", "other_response", "line 2: v1 has another response in this run"),)
     table = tabulate([], dropped)
     assert table.lines == ()
     assert "no label of this run" in table.notes[0]

@@ -79,7 +79,7 @@ def make_figures() -> dict[str, Any]:
             "failed": 1,
             "pearson": None,
             "spearman": None,
-            "why": "1 points; at least 3 are required",
+            "why": "1 points, but a correlation needs at least 3",
         },
         "interpretive": {
             "points": [make_point(n, n + 1.0) for n in (0, 1, 3)],
@@ -241,7 +241,7 @@ def test_an_empty_cell_says_why(page: Path) -> None:
 
 def test_a_correlation_that_is_none_says_why(page: Path) -> None:
     html = (page / "index.html").read_text(encoding="utf-8")
-    assert html.count('<span class="dim">1 points; at least 3 are required</span>') == 2
+    assert html.count('<span class="dim">1 points, but a correlation needs at least 3</span>') == 2
     assert 'aria-label="Pearson: 0.750, 95% interval -0.250 to 1.000, on a scale from -1 to 1"' in html
     assert 'aria-label="Spearman: 1.000, on a scale from -1 to 1"' in html
 
@@ -266,7 +266,7 @@ def test_quality_is_drawn_beside_both_references() -> None:
     assert [(scale.title, scale.bottom, scale.top) for scale in scales] == [
         ("agent: match rate (C)", 0, 1), ("agent: mean score (I)", 1, 5),
     ]  # fmt: skip
-    labels = ["sequential", "reference: guess", "reference: iterative, never queried"]
+    labels = ["sequential", "reference: guess", "reference: iterative without a query"]
     assert [[label for label, _ in scale.lines] for scale in scales] == [labels, labels]
 
 

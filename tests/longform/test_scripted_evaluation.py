@@ -227,7 +227,9 @@ def test_table_5(evaluation: ScriptedEvaluation, figures: Any) -> None:
         rest = [cells["reviewers, share of verdicts"]]
         rest += [cells[f"{who}, agreement"] for who in ("reviewers", "meta-reviewers")]
         if step == "all steps":
-            assert [(cell["value"], cell["why"]) for cell in rest] == [(None, "only for single steps")] * 3
+            assert [(cell["value"], cell["why"]) for cell in rest] == [
+                (None, "defined only for single steps")
+            ] * 3
             continue
         groups = [list_reviews(play, step) for play in own]
         check(rest[0], [verdict for group in groups for verdict in group])

@@ -125,7 +125,7 @@ def test_a_question_has_its_calls(page: Path) -> None:
 
 def test_questions_that_no_person_has_passed_are_warned_of(page: Path, tmp_path: Path) -> None:
     html = (page / "index.html").read_text(encoding="utf-8")
-    assert "No person confirmed 2 of 2 questions" in html
+    assert "2 of 2 questions have not been confirmed by a person" in html
     read = [replace(item, confirmed_by="Anna, Ben") for item in make_rows()["items"]]
     out, _ = write_set(tmp_path, items=read)
     html = (out / "index.html").read_text(encoding="utf-8")

@@ -43,18 +43,20 @@ def test_an_item_has_its_whole_database_and_its_evidence(items: dict[str, list[B
     )
     assert tables["shifts"][0][2] == [["1", 14]]
     told, claim = (fold for fold in find(items["i1"], "fold") if fold[3] == "claim")
-    assert told[0] == "The question before it was condensed"
+    assert told[0] == "Question before condensing"
     assert claim[-1][0][1] == "SELECT 28"
     assert claim[-1][1][1:] == (["ships"], [[28]], 1, "")
-    assert find(items["i1"], "list")[0][0] == [["Higher average number of ships", "as conjectured", GOOD]]
-    assert "2 tables, 5 rows; the model was asked 2 times for the rows." in str(items["i1"])
+    assert find(items["i1"], "list")[0][0] == [
+        ["Higher average number of ships", "matches the conjecture", GOOD]
+    ]
+    assert "2 tables, 5 rows; the rows took 2 model requests." in str(items["i1"])
     assert ("head", "Reference answer", [("written by code", OFF)]) in items["i1"]
 
 
 def test_an_item_of_unknown_making_is_shown_without(items: dict[str, list[Block]]) -> None:
-    assert "The question before it was condensed" not in str(items["i2"])
+    assert "Question before condensing" not in str(items["i2"])
     assert ("head", "Reference answer", []) in items["i2"]
-    assert "the model was asked" not in str(items["i2"])
+    assert "model request" not in str(items["i2"])
     assert "The conjecture of this database is not known." in str(items["i2"])
     assert "No query supports this answer." in str(items["i2"])
 

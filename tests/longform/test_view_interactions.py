@@ -55,7 +55,7 @@ def test_an_interaction_is_filtered_by_its_item_its_agent_and_its_verdict(rows: 
 def test_results_are_as_the_agent_saw_them(rows: dict[str, ViewedRow]) -> None:
     several, failed = (fold for fold in find(rows["x1-sequential"].blocks, "fold") if fold[3] == "query")
     _, columns, cells, total, beside = several[-1][1]
-    assert (columns, total, beside) == (["island", "ships"], 9, "as the agent saw them")
+    assert (columns, total, beside) == (["island", "ships"], 9, "as shown to the agent")
     assert cells == [["Ruvay", None], [EVIL, str(2**60)], ["Overmere", 1.5]]
     assert failed[1] == [("error", BAD)]
     assert failed[-1][1][1].startswith("SqlFailed")
@@ -71,7 +71,7 @@ def test_steps_stand_in_their_order_with_what_was_left_out(rows: dict[str, Viewe
         steps[-1][1]
         == "The context window was too small for these parts of the prompts: 6 of 9 rows of query 1."
     )
-    assert find_after(rows["x1-guess"].blocks, "Steps (0)")[0][1] == "None except the answer."
+    assert find_after(rows["x1-guess"].blocks, "Steps (0)")[0][1] == "No steps except the answer."
 
 
 def test_each_sentence_of_an_answer_leads_to_the_queries_that_have_what_it_states(
@@ -79,7 +79,7 @@ def test_each_sentence_of_an_answer_leads_to_the_queries_that_have_what_it_state
 ) -> None:
     ((parts, _),) = find(rows["x1-sequential"].blocks, "links")
     assert parts == [
-        ["Yes. (in no query's rows)", []],
+        ["Yes. (not found in the rows of any query)", []],
         [EVIL, [["query 1", "query-1"]]],
     ], "the rows of query 1 have the text"
     assert find(rows["x1-guess"].blocks, "links") == []
@@ -100,7 +100,7 @@ def test_what_peers_said_stands_side_by_side(rows: dict[str, ViewedRow]) -> None
         ([("Imperfect", BAD)], ""), ([("statistics not computed", BAD)], ""),
     ]  # fmt: skip
     (peers,) = find_after(blocks, "IS: Information synthesis")
-    assert "No error was named." in str(peers)
+    assert "No error is labelled." in str(peers)
 
 
 def test_the_same_question_to_others_is_linked(rows: dict[str, ViewedRow]) -> None:

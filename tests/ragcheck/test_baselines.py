@@ -93,9 +93,9 @@ def measure(**options):
 
 def test_what_is_not_measured_says_why():
     found = measure(bertscore="some-model")
-    assert found["embedding"] == (None, "no embedder is named")
+    assert found["embedding"] == (None, "the parameters name no embedder")
     assert found["bertscore"] == (None, "the package bert-score is not installed")
-    assert measure()["bertscore"] == (None, "no model is named")
+    assert measure()["bertscore"] == (None, "the parameters name no model")
 
 
 def test_embeddings_are_compared_by_their_cosine():

@@ -206,7 +206,7 @@ def test_a_squad_file_and_a_folder_of_mtrag_are_told_apart(project, tmp_path):
         4,
         1,
     )
-    assert "3 questions begin no conversation" in said
+    assert "3 questions do not begin a conversation" in said
     assert any("Hm?" in body for body in project.asked), "the turns before are handed to the system"
 
 

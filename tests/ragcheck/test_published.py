@@ -125,7 +125,7 @@ def holds_fact(row):
 
 def test_without_a_retriever_the_tasks_own_passages_are_shown_and_there_is_no_e3(root):
     said = bring_in(root, Mtrag(file=write_evaluations(root / "published.json"), retriever="none")).said
-    assert said[1] == "contexts of judges: the tasks' own"
+    assert said[1] == "contexts of judges: the tasks' passages"
     found = assess(root)
     assert {row.rule for row in found["contexts"].rows} == {"E2"}
     assert {row.reason for row in found["contexts"].dropped} == {"no_retrieval"}

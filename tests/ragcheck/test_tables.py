@@ -39,7 +39,7 @@ MEASURES = [
     make_measure("E3", 4.0, "two"),
     make_measure("E3", 3.0, "one"),
     make_measure("word_recall", 0.5),
-    make_measure("bertscore", 0, note="no model is named"),
+    make_measure("bertscore", 0, note="the parameters name no model"),
     make_measure("E1", 2.0),
     make_measure("E3", 5.0, "one", "a"),
 ]
@@ -68,7 +68,7 @@ def test_figure_2_has_people_first_then_baselines_then_judges():
     mean, unsure, _, pearson, *_ = table.lines[3].cells
     assert (mean.value, mean.n, mean.failed, mean.interval) == (3.0, 4, 2, (2.5, 3.5))
     assert (unsure.value, pearson.value, pearson.n) == (3, pytest.approx(0.3), 3)
-    assert table.lines[2].cells[0].why == "no model is named"
+    assert table.lines[2].cells[0].why == "the parameters name no model"
     assert tabulate_measures(MEASURES, "good", "a", ("one", "two")).title == "good on a"
 
 
@@ -98,7 +98,7 @@ def test_judges_are_listed_with_canaries_and_each_systems_agreement_with_people(
     right, agreement = table.lines[0].cells[2:]
     assert (right.value, right.n, right.failed) == (1, 2, 1)
     assert (agreement.value, agreement.n, agreement.interval) == (0.5, 4, (0.1, 0.9))
-    assert table.lines[1].cells[3].why == "nobody rated"
+    assert table.lines[1].cells[3].why == "no person rated these answers"
     assert len(tabulate_judges(judges, rated=False).columns) == 3
 
 

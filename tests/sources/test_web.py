@@ -134,6 +134,6 @@ def test_a_public_server_is_not_asked_without_a_contact():
 
 def test_a_password_in_an_address_is_refused_and_not_shown():
     for url in ("https://a:secret@x/w", "https://secret@x/w"):
-        with pytest.raises(BadInput, match="x has a user or password before it") as error:
+        with pytest.raises(BadInput, match="the address of x contains a user or password") as error:
             WebServer(url, "me")
         assert "secret" not in str(error.value)

@@ -137,7 +137,7 @@ def test_what_was_not_run_says_so(made: MadeEvaluation, tmp_path: Path) -> None:
     assert [cell["why"] for cell in whole["MAM-StreamICL"]] == ["not run", "not run"]
     assert whole["Zero-Shot"][0]["value"] is None
     last = {tuple(line["label"]): line["cells"][-1] for line in tables["gains"]["lines"]}
-    assert last["agent", "Self-StreamICL"]["why"] == "nothing to compare with"
+    assert last["agent", "Self-StreamICL"]["why"] == "no Zero-Shot run to compare with"
     assert tables["times"]["lines"][0]["cells"][-1]["why"] == "not run"
 
 
@@ -195,7 +195,7 @@ def test_calls_are_counted_by_their_api_and_rare_ones_as_others(tmp_path: Path) 
 def test_no_step_is_an_error_and_the_file_is_the_same_bytes_in_any_order(
     made: MadeEvaluation, tmp_path: Path
 ) -> None:
-    with pytest.raises(StageFailed, match="no step was run"):
+    with pytest.raises(StageFailed, match="no step has run"):
         evaluation_figures(made.items, [], [], [], ENTRY, {}, tmp_path / "f.json")
     entry = ENTRY.model_copy(update={"methods": ENTRY.methods[:1], "method_seeds": {}})
     small = make_evaluation(entry=entry)

@@ -123,7 +123,7 @@ def move_beyond(rows: Rows) -> None:
         (repeat_an_item, "seed 42 has position 1 or its item twice"),
         (move_beyond, "position 41 is beyond the 40 items"),
         (change("sequence", id="0123456789abcdef"), "its id should be"),
-        (change("shots", answer=""), "it has no text or no answer"),
+        (change("shots", answer=""), "the example has no text or no answer"),
         (change("shots", place=2), "it is at place 2 of 2"),
         (change("shots", dataset="boats"), "boats is not a dataset of the stream"),
     ],

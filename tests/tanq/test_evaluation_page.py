@@ -124,7 +124,7 @@ def test_every_predicted_cell_has_its_state(page: Path) -> None:
 def test_a_prediction_has_its_scores_failures_and_chain(page: Path) -> None:
     spoilt, _, good = read_answer(page, "i1")["predictions"]
     assert (good["system"], good["traced"]) == ("open · agent", ["predictions", "p-open"])
-    assert find_blocks(good, "tags")[0][1] == [["no failure detected by a rule", "good"]]
+    assert find_blocks(good, "tags")[0][1] == [["rules detected no failure", "good"]]
     ((_, columns, (released, paper), *_),) = find_blocks(good, "table")
     assert (columns[-1], released[0], paper[0]) == ("F1", "released rule", "paper's rule")
     assert float(paper[3]) > float(released[1]) / 9 > 0
@@ -176,7 +176,7 @@ def test_a_cell_leads_to_its_evidence(page: Path) -> None:
     assert (values, article, tag) == ("5300", "Skarholm", ["supported", "good"])
     assert (beside, is_open) == ("History · cell (Population)", 1)
     assert text[1:] == ["It has some 5.3 thousand people.", ["5.3 thousand"], "reply", 1]
-    assert whole[1] == "The row: Skarholm | 5.3 thousand"
+    assert whole[1] == "Whole row: Skarholm | 5.3 thousand"
     ((_, _, _, beside, _, _, _, (text, _)),) = answer["proofs"]["Ruvay-f"]
     assert (text[2], beside.endswith("revision 7")) == (["Port Ruvay"], True)
 
@@ -197,8 +197,8 @@ def test_tables_are_shown_x100_by_both_rules(page: Path) -> None:
         assert f'id="table-{key}"' in html
     first = html[html.index('id="table-5-paper"') :]
     assert "n = 2" in first[: first.index("</details>")]
-    assert "2 questions are few" in html
-    assert "no such question" in html
+    assert "Only 2 questions" in html
+    assert "no question of this kind" in html
 
 
 def test_people_have_a_form_for_hallucinations(page: Path) -> None:

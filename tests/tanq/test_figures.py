@@ -260,7 +260,7 @@ def test_prompts_are_compared_with_all_else_equal(figures: Any, rule: str) -> No
                 want = average(system, rule, measure, lambda item: True)
                 assert (cell["value"], cell["n"], cell["failed"]) == want, (system, measure)
             else:
-                assert (cell["value"], cell["why"]) == (None, "not run")
+                assert (cell["value"], cell["why"]) == (None, "did not run")
 
 
 def test_failures_are_shares_of_all_replies(figures: Any) -> None:
@@ -310,7 +310,7 @@ def test_faults_are_shares_of_all_and_of_those_that_can(figures: Any) -> None:
 
 def test_warnings_say_what_is_few_failed_and_cut(figures: Any) -> None:
     few, failed, cut = figures["warnings"]
-    assert few.startswith("12 questions are few")
+    assert few.startswith("Only 12 questions")
     assert failed.startswith("oracle · agent · 1 shot, simple: 1 of 12 predictions have no reply (not asked")
     assert cut.startswith("2 of 24 oracle prompts lack some proofs")
 
@@ -318,7 +318,7 @@ def test_warnings_say_what_is_few_failed_and_cut(figures: Any) -> None:
 def test_what_was_not_run_is_said(tmp_path: Path) -> None:
     items = make_items()
     own = [row for row in make_predictions(items) if row.setting == "closed"]
-    dropped = [Dropped("x", "no_table", "line 3: i1: holds no lines of `a|b`")]
+    dropped = [Dropped("x", "no_table", "line 3: i1: contains no lines of the form `a|b`")]
     made, _ = run(
         tmp_path, TableEvaluation(set="sample"), predictions=own, human_tables=[],
         hallucination_labels=[], human_tables_dropped=dropped,

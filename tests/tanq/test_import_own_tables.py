@@ -89,7 +89,7 @@ def test_its_questions_have_tables_whose_cells_are_proved_without_a_model(projec
     [
         ("", "contains no row"),
         ("name,port\nTern,Ostel\n,Varn\n", "line 3: the column 'name', which names the row, is empty"),
-        ("name,port\nTern,Ostel\nTern,Varn\n", "line 3: a second row is named 'Tern' (give each row"),
+        ("name,port\nTern,Ostel\nTern,Varn\n", "line 3: two rows are named 'Tern' (give each row"),
         ("name,port\nTern,Ostel,more\n", "line 2"),
     ],
 )

@@ -244,7 +244,7 @@ def test_a_planted_proof_that_says_something_else_is_named():
     item = MADE.rows[0]
     planted = replace(item.proofs[0], text="The king likes fish.")
     found = check(replace(item, proofs=(planted, *item.proofs[1:])))
-    assert found["proofs_say_it"].endswith("is not the text that was verified: The king likes fish.")
+    assert found["proofs_say_it"].endswith("differs from the text that was verified: The king likes fish.")
     everywhere = [
         replace(proof, text="The king likes fish.", mention="") if proof.id == planted.id else proof
         for proof in PROOFS
@@ -325,7 +325,7 @@ def test_each_planted_fault_alone_ends_the_run_and_is_named(tmp_path, fault):
         ),
         "proof": (
             replace(item, proofs=(other, *item.proofs[1:])),
-            "is not the text that was verified: The king likes fish.",
+            "differs from the text that was verified: The king likes fish.",
         ),
         "leak": (
             replace(item, ext_question_cleaned=f"Norway aside, {item.ext_question_cleaned}"),

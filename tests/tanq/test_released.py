@@ -238,7 +238,7 @@ def test_what_the_evaluator_needs_is_always_there_and_no_field_is_overwritten(tm
     assert record["ext_question_rephrased"] == item.question
     assert record["answer_table"] == item.answer_table
     assert write_record(item, "x") == {**PEOPLE, "answer_table": None, "init_qid": "x"}
-    with pytest.raises(BadInput, match="'init_qid' is a field of record"):
+    with pytest.raises(BadInput, match="already has a field 'init_qid'"):
         write_released(*given, "init_qid", tmp_path)
     with pytest.raises(BadInput, match="--prediction-key: needs predictions"):
         write_released(given[0], None, "mine", tmp_path)

@@ -147,7 +147,7 @@ def test_the_page_has_tables_means_and_yields(page: Path) -> None:
     yields = html[html.index('id="yields"') : html.index('id="contracts"')]
     assert yields.count('<th scope="row" class="mono">') == len(STAGES)
     assert "1 of 1 contracts hold" in html
-    assert "1 of 2 right" in html
+    assert "1 of 2 correct" in html
     assert "CC BY-SA 4.0: its authors" in html
     assert EVIL not in html
 
@@ -184,7 +184,7 @@ def test_few_questions_bare_cells_and_a_poor_verifier_are_warned_of() -> None:
     item = make_items()[0]
     assert count_bare(item) == 11  # the cells of the other three islands but one, which is empty
     few, bare, poor = list_set_warnings([item], [make_canary("a", False), make_canary("b", None)])
-    assert few.startswith("1 questions are few")
+    assert few.startswith("Only 1 questions")
     assert bare == "11 filled cells have no proof."
     assert "0 of 1 test cases" in poor
     whole = replace(item, rows=item.rows[:1])

@@ -120,7 +120,7 @@ def assessment(
             [row for row in rows if row.balanced],
             None if alone else closed_domain,
             intervals,
-            "`llm_only` names this run itself: there is none of the model alone" if alone else "",
+            "`llm_only` names this run itself, so no run of the model alone is compared" if alone else "",
             ModelAlone(key, find_closed(judgements, entry, settings).rows),
             None if alone else ModelAlone(entry.llm_only, closed_domain),
         ),

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from tasks.grammar.assess.assessment_figures import AssessmentFigures, GapRecovery, PlantedGaps, Rates
 from tasks.grammar.assess.contrast import NONE_SHOWN, Contrast, CriteriaTest
 from tasks.grammar.assess.judged import FEW, GAP, NON_ROBUST, ROBUST, TEMPLATES
-from tasks.grammar.assess.losses import Losses, ModuleLoss
+from tasks.grammar.assess.losses import NOT_TOLD, Losses, ModuleLoss
 from tasks.grammar.assess.view import AssessedQuestion
 from tasks.judging.trust import HumanAgreement
 from tasks.reports.charts import Bar, Bars
@@ -125,7 +125,7 @@ def _pair(low: float | None, high: float | None) -> Interval | None:
 
 
 def _tag_module(module: str | None) -> tuple[str, str]:
-    return (module or "not told", "off" if module in (None, NONE_SHOWN) else "bad")
+    return (module or "unknown", "off" if module in (None, NONE_SHOWN) else "bad")
 
 
 def _show_losses(figures: AssessmentFigures) -> Iterator[PartBlock]:
@@ -148,7 +148,7 @@ def _show_losses(figures: AssessmentFigures) -> Iterator[PartBlock]:
 
 def tabulate_losses(losses: Losses) -> FigureTable:
     """Tabulate the wrong answers by module."""
-    rows = [(part.module, part) for part in losses.parts]
+    rows = [("unknown" if part.module == NOT_TOLD else part.module, part) for part in losses.parts]
     if losses.of_enough is not None:
         rows.append(("model, given sufficient documents", losses.of_enough))
     columns: dict[str, Callable[[ModuleLoss], Cell]] = {
@@ -205,7 +205,7 @@ def tabulate_contrast(
 ) -> FigureTable:
     """Tabulate rates under two criteria, their differences, and p."""
     a, b = criteria
-    few = ", so few that the intervals are too narrow" if 0 < test.clusters < FEW else ""
+    few = ", too few for reliable intervals: they are too narrow" if 0 < test.clusters < FEW else ""
     columns: dict[str, Callable[[Contrast], Cell]] = {
         a: lambda contrast: Cell(contrast.a, contrast.n_a, 0, None, "rows"),
         b: lambda contrast: Cell(contrast.b, contrast.n_b, 0, None, "rows"),
@@ -240,7 +240,7 @@ def _show_difference(contrast: Contrast) -> Cell:
 
 def _show_p(p_value: float | None, contrast: Contrast) -> Cell:
     """Show a p value, or say why there is none: too few templates, or a rate that is not tested."""
-    few = f"fewer than {LEAST} {TEMPLATES}: no p" if contrast.clusters < LEAST else "not tested"
+    few = f"no p-value: fewer than {LEAST} {TEMPLATES}" if contrast.clusters < LEAST else "not tested"
     return _show(p_value) if p_value is not None else leave_empty(few, TEMPLATES)
 
 
@@ -326,7 +326,7 @@ def draw_tags(figures: AssessmentFigures) -> list[Bars]:
             f"{name} set, {mode} mode",
             tags,
             [
-                Bar("over both" if part == "mutual" else part, [counts[tag] for tag in tags])
+                Bar("both criteria" if part == "mutual" else part, [counts[tag] for tag in tags])
                 for part, counts in parts.items()
             ],
             tones={GAP: "warn", NON_ROBUST: "s1"},
@@ -338,7 +338,7 @@ def draw_tags(figures: AssessmentFigures) -> list[Bars]:
 
 def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
     touched = (
-        f", and {len(planted.touched)} groups lost some and are left out here" if planted.touched else ""
+        f", and {len(planted.touched)} groups that lost only some are left out" if planted.touched else ""
     )
     yield TextBlock(
         f"The assessment removed {planted.documents:,} documents from the corpus. {len(planted.planted)} "
@@ -353,7 +353,7 @@ def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
         "called": lambda found: _show(found.called),
     }
     rows = [((rule, mode), found) for rule, modes in planted.rules.items() for mode, found in modes.items()]
-    table = tabulate(("Called a gap", "mode"), rows, columns, forms=("scale", "scale", "", "", ""))
+    table = tabulate(("Gap detected by", "mode"), rows, columns, forms=("scale", "scale", "", "", ""))
     yield TableBlock({"planted": table}, folded=False)
 
 
@@ -369,8 +369,8 @@ def _show_tables(figures: AssessmentFigures) -> TableBlock:
     gaps = figures.gaps["unbalanced"]
     mutual = ", ".join(f"{counts['mutual'][GAP]} ({mode})" for mode, counts in gaps.items())
     said = (
-        f"Each column counts gap groups under its own criterion. In the unbalanced set, {mutual} of them "
-        "are mutual gaps: groups without a correct answer under either criterion."
+        f"Each column counts gap groups under its own criterion. In the unbalanced set, {mutual} of these "
+        "groups are mutual gaps: groups without a correct answer under either criterion."
     )
     return TableBlock(
         {
@@ -385,7 +385,7 @@ def _show_people(
     figures: AssessmentFigures, form: str, unusable: Sequence[tuple[str, str]]
 ) -> Iterator[PartBlock]:
     judge = figures.judge
-    named = (("all verdicts", judge.people), ("the judge's own", judge.people_by_judge))
+    named = (("all verdicts", judge.people), ("the judge's own verdicts", judge.people_by_judge))
     people = {name: agreement for name, agreement in named if agreement is not None}
     yield TextBlock(PEOPLE if people else UNLABELLED)
     if people:
@@ -407,14 +407,14 @@ def tabulate_people(people: Mapping[str, HumanAgreement]) -> FigureTable:
     columns: dict[str, Callable[[HumanAgreement], Cell]] = {
         "same verdict": lambda found: _show_agreement(found.agreement, found.n, _pair(found.low, found.high)),
         "Cohen's kappa": lambda found: _show_agreement(found.kappa, found.n, found.kappa_interval),
-        "people among themselves (Krippendorff's alpha)": lambda found: _show_agreement(
+        "agreement among people (Krippendorff's alpha)": lambda found: _show_agreement(
             found.raters_alpha, found.n_rated, found.raters_alpha_interval
         ),
         "answers labelled": lambda found: _show(found.n_items),
-        "people split": lambda found: _show(found.n_unsettled),
-        "judge unscored": lambda found: _show(found.n_unscored),
+        "people evenly split": lambda found: _show(found.n_unsettled),
+        "unscored by the judge": lambda found: _show(found.n_unscored),
     }
-    return tabulate(("Of",), people.items(), columns, forms=("scale", *[""] * 5))
+    return tabulate(("Verdicts",), people.items(), columns, forms=("scale", *[""] * 5))
 
 
 def _show_agreement(value: float | None, answers: int, interval: Interval | None) -> Cell:

@@ -92,8 +92,8 @@ def describe_fault(figures: AssessmentFigures) -> str:
     a, b = figures.criteria
     wrong = f"{losses.wrong:,} of {losses.n:,} wrong; {losses.why}"
     return (
-        f"module at fault: {losses.module or 'not told'} ({wrong}); "
-        f"of the difference between {a} and {b}: {fault.module or 'not told'} ({place})"
+        f"module at fault: {losses.module or 'unknown'} ({wrong}); "
+        f"of the difference between {a} and {b}: {fault.module or 'unknown'} ({place})"
     )
 
 

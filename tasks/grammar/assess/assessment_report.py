@@ -78,10 +78,10 @@ def assessment_report(
     about = [
         ("Database", database_title),
         ("System", f"{entry.system} (systems.{entry.system} in params.yaml)"),
-        ("The model alone", entry.llm_only if entry.llm_only != key else "no run named"),
+        ("The model alone", entry.llm_only if entry.llm_only != key else "not compared"),
         ("Verdicts", _describe_verdicts(known)),
         ("Canaries", _describe_canaries(known.judge.canaries)),
-        ("Further canaries, held out", _describe_canaries(known.judge.further_canaries)),
+        ("Held-out canaries", _describe_canaries(known.judge.further_canaries)),
         ("Licence of the data", database.licence),
         ("Attribution", database.attribution),
     ]
@@ -121,7 +121,7 @@ def _make_title(database: str, entry: AssessmentEntry) -> str:
 
     Two assessments of the same system may differ only in their ablation.
     """
-    title = f"{database}: the system “{entry.system}” assessed"
+    title = f"{database}: assessment of the system “{entry.system}”"
     return f"{title}, {entry.withheld.share:.0%} of the groups without documents" if entry.withheld else title
 
 
@@ -165,10 +165,10 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
         return Headline(label, count, note, derive_rate(ALL, label))
 
     return [
-        Headline("module at fault", figures.losses.module or "not told", figures.losses.why),
+        Headline("module at fault", figures.losses.module or "unknown", figures.losses.why),
         Headline(
             f"module at fault for {' against '.join(figures.criteria)}",
-            fault.module or "not told",
+            fault.module or "unknown",
             f"{note}, {fault.rule}",
         ),
         *(
@@ -195,9 +195,9 @@ def _describe_basis(cell: Cell) -> str:
 
 def _describe_canaries(canaries: CanaryHealth | None) -> str:
     if canaries is None:
-        return "not judged"
+        return "the judge was not tested"
     right = canaries.n_scored - len(canaries.wrong)
-    told = f"{right} of {canaries.n} judged right, {canaries.n_failed} not parsed"
+    told = f"{right} of {canaries.n} judged correctly, {canaries.n_failed} replies not parsed"
     if not canaries.n_ruled:
         return told
     return f"{told}; a rule decided {canaries.n_ruled}, and the judge alone got {canaries.judge_right} right"

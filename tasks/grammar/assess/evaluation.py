@@ -322,17 +322,17 @@ def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
     """
     counts, criteria = figures["counts"], figures["criteria"]
     if "closed" not in figures["rates"]:
-        yield "True or retrieved documents are not known: there is no closed mode."
+        yield "There is no closed mode, because the true or retrieved documents are not known."
     elif counts["grounded"] < counts["rows"]:
         yield (
-            f"True and retrieved documents are known of {counts['grounded']} of {counts['rows']} questions; "
-            "the others count in closed mode as they do in open mode."
+            f"True and retrieved documents are known for {counts['grounded']} of {counts['rows']} questions; "
+            "closed mode counts the other questions as open mode does."
         )
     for mode, test in (figures["hypothesis"] or {}).items():
         if contrast := test["rates"].get("accuracy"):
             difference, low, high = (contrast[name] for name in ("difference", "low", "high"))
             if difference is None:
-                told = "not told"
+                told = "unknown"
             elif low is None or high is None:
                 told = f"{100 * difference:+.1f} (no interval)"
             else:

@@ -47,12 +47,12 @@ def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Draft
     for line in read.labels:
         label, answer = line.label, known.get(line.label.id)
         if answer is None or answer.response is None:
-            what = "is no answer here" if answer is None else "had no response to label"
+            what = "is not an answer of this run" if answer is None else "is an answer without a response"
             dropped.append(_drop(line.line, UNKNOWN, f"{label.id} {what}"))
         elif line.shown and not is_same_text(line.shown, answer.response):
-            dropped.append(_drop(line.line, OTHER, f"{label.id}: the system has said something else since"))
+            dropped.append(_drop(line.line, OTHER, f"{label.id} has another response in this run"))
         elif (row := make_id("label", answer.id, label.rater)) in kept:
-            dropped.append(_drop(line.line, TWICE, f"{label.id}: its answer has a label of {label.rater!r}"))
+            dropped.append(_drop(line.line, TWICE, f"{label.id} already has a label by {label.rater!r}"))
         else:
             file = Origin("file", (FOLDER / entry.labels.name).as_posix())
             origin = (Origin("row", f"answers#{answer.id}"), file)

@@ -80,7 +80,7 @@ def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
     n, said, _, both = count_agreement(tried)
     word = BaselineLabel.CORRECT.shown
     return _share(
-        both, said, f"answers that the method calls {word}", f"the method calls none of {n} answers {word}"
+        both, said, f"answers that the method judges {word}", f"the method judges none of {n} answers {word}"
     )
 
 
@@ -88,7 +88,7 @@ def measure_recall(tried: Sequence[TriedAnswer], where: Where) -> Cell:
     """Measure the share that the method calls correct among the right answers (Wilson's interval)."""
     n, _, judged, both = count_agreement(tried)
     word = Correctness.CORRECT.shown
-    return _share(both, judged, f"answers judged {word}", f"none of {n} is judged {word}")
+    return _share(both, judged, f"answers judged {word}", f"none of {n} answers is judged {word}")
 
 
 def count_left_out(tried: Sequence[TriedAnswer], where: Where) -> Cell:
@@ -99,7 +99,7 @@ def count_left_out(tried: Sequence[TriedAnswer], where: Where) -> Cell:
 METHOD_MEASURES = (
     Measure("precision", measure_precision, leave_empty),
     Measure("recall", measure_recall, leave_empty),
-    Measure("left out, unscored", count_left_out, leave_empty),
+    Measure("unscored, left out", count_left_out, leave_empty),
 )
 
 
@@ -114,10 +114,10 @@ def compare_baselines(
     methods: dict[CellValue, str] = {
         method: method.replace("_", " ") for method in sorted({row.method for row in tried})
     }
-    untried = "No method ran: the assessment leaves out the baselines, or no answer was given."
+    untried = "No method ran: the assessment leaves out the baselines, or the system gave no answer."
     return Table(
         "1",
-        "Reference-free methods against the judgement",
+        "Reference-free methods compared with the judgement",
         ("method",),
         by(lambda answer: answer.method, methods),
         METHOD_MEASURES,
@@ -246,7 +246,7 @@ def read_cell(figures: RateReport, rows: Sequence[JudgedRow], rule: str, mode: M
 
 def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
     if not rows:
-        return "no such question was asked"
+        return "no question was asked under this criterion"
     if not scored:
         return "no row is scored"
     if rule != JUDGEMENT and not shows_retrieval(rows):
@@ -333,7 +333,7 @@ def _describe_alone(run: ModelAlone) -> Line:
     cells = (
         _share(sum(known.values()), len(known), "groups", nothing),
         _rate(correct, scored, nothing),
-        _rate(correct, inside, "the model alone answers nothing" if scored else nothing),
+        _rate(correct, inside, "the model alone answers no group" if scored else nothing),
     )
     return Line((f"the model alone, {WORDINGS[run.wording]} ({run.name})", "open"), cells)
 
@@ -346,7 +346,7 @@ def _rate(part: int, whole: int, why: str) -> Cell:
 def _compare_wordings(one: ModelAlone, other: ModelAlone) -> str:
     both = sorted({*one.known} & {*other.known})
     found = compare_outcomes([one.known[group] for group in both], [other.known[group] for group in both])
-    few = f"fewer than {LEAST} groups: no p"
+    few = f"no p-value: fewer than {LEAST} groups"
     told = few if found.p_value is None else f"McNemar's exact test: p = {found.p_value:.3g}"
     return (
         f"Both runs scored {len(both)} groups. Only {one.name} answers {found.only_a} of them, and only "

@@ -196,9 +196,9 @@ def tag_label(label: Label | None) -> Tag:
 def _tell_why(judgement: Judgement) -> str:
     """Return the rule that decided and the value that it found, the judge's verdicts, or the problem."""
     if judgement.rule:
-        return f"by rule: {judgement.rule}{f' ({judgement.found})' if judgement.found else ''}"
+        return f"decided by the rule {judgement.rule}{f' ({judgement.found})' if judgement.found else ''}"
     said = ", ".join(verdict.shown for verdict in judgement.verdicts)
-    return f"verdicts: {said}" if len(judgement.verdicts) > 1 else judgement.problem
+    return f"verdicts of the judge: {said}" if len(judgement.verdicts) > 1 else judgement.problem
 
 
 def _show_question(row: AssessedQuestion, others: Sequence[AssessedQuestion]) -> Iterator[Block]:
@@ -253,7 +253,7 @@ def _show_true(question: AskedQuestion) -> Iterator[Block]:
 
 
 def _show_document(name: str, document: Document | None, withheld: bool) -> Block:
-    note = "withheld on purpose" if withheld else "" if document else "not written"
+    note = "withheld on purpose" if withheld else "" if document else "never written"
     text = document.text if document else "This document is not in the corpus."
     return blocks.fold(document.title if document else name, [blocks.text(text)], beside=note)
 
@@ -262,7 +262,7 @@ def _show_modes(row: AssessedQuestion) -> Block:
     """Show the outcome, the tag and the module of a row, in each mode and by each rule."""
     if not row.tagged:
         return blocks.dim("An unscored answer is in no group and is attributed to no module.")
-    contexts = {None: "not told", True: "enough", False: "not enough"}
+    contexts = {None: "unknown", True: "sufficient", False: "not sufficient"}
     return blocks.table(
         ("mode", "outcome", "group", "context rule", "context", "attributed to"),
         [
@@ -272,7 +272,7 @@ def _show_modes(row: AssessedQuestion) -> Block:
                 tagged.tag,
                 rule,
                 contexts[tagged.has_context(rule)],
-                "" if tagged.correct else row.find_module(mode, rule) or "not told",
+                "" if tagged.correct else row.find_module(mode, rule) or "unknown",
             )
             for mode, tagged in row.tagged.items()
             for rule in ATTRIBUTIONS

@@ -82,7 +82,7 @@ def _replace_in_column(
 
     changed = _convert_column(connection, table, column, find)
     if missing:
-        raise BadInput(f"{table}.{column}", f"has a name without a new one: {missing[0]!r}")
+        raise BadInput(f"{table}.{column}", f"has a name without a replacement: {missing[0]!r}")
     return changed
 
 

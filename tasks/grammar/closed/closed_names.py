@@ -174,7 +174,9 @@ def _require_text(name: str, columns: Mapping[str, Column], variant: ClosedVaria
     if column is None:
         texts = ", ".join(sorted(column.id for column in columns.values() if column.type == "text"))
         raise BadInput(
-            f"params.yaml: closed: {name}", f"{variant.file.name} has no such column", hint=f"texts: {texts}"
+            f"params.yaml: closed: {name}",
+            f"{variant.file.name} does not have this column",
+            hint=f"texts: {texts}",
         )
     if column.type != "text":
         raise BadInput(f"params.yaml: closed: {name}", f"is {column.type} by its cells, not text")

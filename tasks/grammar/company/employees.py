@@ -61,7 +61,9 @@ async def employees(organisation: list[Position], entry: Company, ask: Ask) -> D
         else:
             found.append((position, person))
     if not found:
-        raise StageFailed("grammar.company.employees: no valid name; see `tries` and the role's model")
+        raise StageFailed(
+            "grammar.company.employees: no valid name; raise `tries`, or change the role's model"
+        )
     filled = [position for position, _ in found]
     return Drafts([_make_employee(position, person, filled, entry) for position, person in found], dropped)
 

@@ -208,5 +208,5 @@ def _drop_fact(
     row = make_unread_id(plan, fact)
     description = f"{fact.attribute} of {fact.subject}: {', '.join(fact.values)}"
     if reading is None:
-        return Dropped(row, MISSING, f"{description}: {draft.untold.get(fact.id, 'not said')}", origin)
+        return Dropped(row, MISSING, f"{description}: {draft.untold.get(fact.id, 'not stated')}", origin)
     return Dropped(row, "fact_unread", f"{description}, read as: {reading.answer}", origin)

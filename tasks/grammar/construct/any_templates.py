@@ -81,9 +81,9 @@ def check_any(query: Query, schema: Sequence[Column]) -> None:
     """Check the rules for a model's SQL of any shape. Raises BrokenRule."""
     statement = parse_free(write_template(query))
     if any(not isinstance(star.parent, exp.Count) for star in statement.find_all(exp.Star)):
-        raise BrokenRule("star", "names no columns")
+        raise BrokenRule("star", "selects * instead of columns")
     if not query.placeholders:
-        raise BrokenRule("no_placeholder", "it leaves no value open")
+        raise BrokenRule("no_placeholder", "the SQL has no placeholder")
     check_operators(statement)
     _check_constants(statement)
     known = {column.id: column for column in schema}

@@ -141,13 +141,13 @@ def _evaluate_replies(
     calls = tuple(Origin("call", answer.call) for _, answer in replies)
     origin = (*_list_rows(text), *calls)
     if not replies:
-        return Dropped(text.id, "unchecked", "there is no other SQL template to tell it from", origin)
+        return Dropped(text.id, "unchecked", "there is no other SQL template to choose from", origin)
     for request, answer in replies:
         if answer.value is None:
             return Dropped(text.id, "no_verdict", answer.text, origin)
         if answer.value != request.answer:
             guess = request.choices[LETTERS.index(answer.value)].sql
-            return Dropped(text.id, "misread", f"{text.text} -- was read as: {guess}", origin)
+            return Dropped(text.id, "misread", f"{text.text} -- the model picked: {guess}", origin)
     return TextTemplate(text.id, text.sql_template, text.criterion, text.text, origin)
 
 

@@ -219,7 +219,7 @@ def fill_template(
         return [_drop(template, "sql_failed", f"{type(error).__name__}: {error}")]
     kept = len(groups) - before
     if not kept and not left_out:
-        return [_drop(template, "no_rows", "the joined tables have no row with these columns set")]
+        return [_drop(template, "no_rows", "the joined tables have no row with values in all these columns")]
     seen = kept + left_out.total()
     # With a measure, idle values are looked for only in the drawn combinations; otherwise in all
     # combinations.
@@ -352,7 +352,7 @@ def find_other_answers(
                 raise BadInput(
                     world.file or world.label,
                     f"cannot answer group {group.id}: {error} ({group.sql})",
-                    hint="a world has the tables and columns of the database that is a part of it",
+                    hint="a world needs the tables and columns of its database",
                 ) from error
             if make_comparable(found) != make_comparable(due):
                 yield group.id, found

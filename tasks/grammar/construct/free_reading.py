@@ -143,7 +143,7 @@ def parse_free(sql: str) -> exp.Query:
     if not isinstance(statements[0], (exp.Select, exp.SetOperation)):
         raise BrokenRule("not_select", type(statements[0]).__name__)
     if clock := find_clock(sql, DIALECT):
-        raise BrokenRule("clock", f"its answer hangs on {clock}")
+        raise BrokenRule("clock", f"the answer depends on {clock}")
     return statements[0]
 
 

@@ -38,7 +38,7 @@ def own_templates(
     file = templates / f"{database.name}.jsonl"
     if not file.is_file():
         what = f"does not exist, but databases.{database.name}.templates is {database.templates}"
-        raise BadInput(place, what, hint="benchloom import templates FILE puts it there")
+        raise BadInput(place, what, hint="run benchloom import templates FILE")
     texts = read_section(settings, TEXTS, TextTemplates)
     balanced = read_section(settings, BALANCED, Balanced)
     rules = make_rules(database, schema, texts, balanced, instead=database.templates == "instead")

@@ -67,13 +67,15 @@ def apply_scope(columns: Sequence[Column], database: DatabaseEntry) -> list[Colu
     scopes: dict[str, list[str]] = {}
     for table, given in database.scope.items():
         if table not in tables:
-            raise BadInput(f"{place}: {table}", "there is no such table", hint=", ".join(sorted(tables)))
+            raise BadInput(
+                f"{place}: {table}", "the database has no such table", hint=", ".join(sorted(tables))
+            )
         scopes[table] = [" ".join(words.split()) for words in ([given] if isinstance(given, str) else given)]
         if wrong := [words for words in scopes[table] if not SCOPE.fullmatch(words)]:
             raise BadInput(
                 f"{place}: {table}",
                 f"{wrong[0]!r} is not two to eight words that begin with a preposition",
-                hint="as `in the catalogue`, `on our books`",
+                hint="such as `in the catalogue` or `on our books`",
             )
     return [
         replace(column, scope=words[0], dated_scope=words[1])

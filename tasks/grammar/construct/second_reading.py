@@ -216,7 +216,7 @@ def _drop_unknown(file: FileReadings) -> list[Dropped]:
         Dropped(
             make_id("reading", line),
             UNKNOWN,
-            f"line {line}: no text here is {name[:80]}",
+            f"line {line}: no text has the id {name[:80]}",
             (Origin("evidence", f"{file.place}, line {line}"),),
         )
         for line, name in file.unknown
@@ -234,7 +234,7 @@ def _compare(
     if reading.read is None:
         return Dropped(text.id, UNREAD, f"{text.text} -- {reading.problem}", reading.origin)
     if not groups:
-        return Dropped(text.id, UNREAD, f"{text.text} -- has no group to be compared by", reading.origin)
+        return Dropped(text.id, UNREAD, f"{text.text} -- has no group for a comparison", reading.origin)
     other = find_other_answer(reading.read, template, groups, schema, safe)
     if other is None:
         return replace(text, origin=reading.origin, reading=SAME)
@@ -313,7 +313,7 @@ def find_other_answer(
             found = read_some(safe, statement, given, len(due) + 1)
         except SqlTimeout as error:
             raise StageFailed(
-                f"a text's reading did not end within {safe.limits.timeout_s:g} s ({sql}); raise "
+                f"the SQL of a text's reading did not end within {safe.limits.timeout_s:g} s ({sql}); raise "
                 "grammar.second_reading.limits.timeout_s, or give the database an index"
             ) from error
         except SqlError as error:

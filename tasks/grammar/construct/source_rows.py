@@ -85,7 +85,7 @@ class SourceRowTracer:
                 None,
             )
             if schema is None:
-                raise BadInput(stage.name, "reads no schema.parquet")
+                raise BadInput(stage.name, "does not read schema.parquet")
             entry = self.entries(stage.key)
             database = self._exits.enter_context(SafeDatabase(entry.resolve_under(self.root), LIMITS))
             path = entry.file.as_posix() if entry.file is not None else entry.label

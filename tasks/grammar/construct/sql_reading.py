@@ -68,9 +68,9 @@ def parse_select(sql: str, columns: Sequence[Column] = ()) -> exp.Select:
     if not isinstance(select, exp.Select):
         raise BrokenRule("not_select", type(select).__name__)
     if clock := find_clock(sql, DIALECT):
-        raise BrokenRule("clock", f"its answer hangs on {clock}")
+        raise BrokenRule("clock", f"the answer depends on {clock}")
     if any(not isinstance(star.parent, exp.Count) for star in select.find_all(exp.Star)):
-        raise BrokenRule("star", "names no columns")
+        raise BrokenRule("star", "selects * instead of columns")
     for node in select.walk():
         if not isinstance(node, ALLOWED_NODES):
             raise BrokenRule("other_operator", type(node).__name__)
@@ -85,7 +85,7 @@ def parse_statements(sql: str) -> list[exp.Expr | None]:
     try:
         return sqlglot.parse(sql, dialect=DIALECT)
     except RecursionError:
-        raise BrokenRule("unreadable", "it is nested too deep") from None
+        raise BrokenRule("unreadable", "the SQL is nested too deeply") from None
     except SqlglotError as error:
         raise BrokenRule("unreadable", str(error).splitlines()[0]) from error
 
@@ -115,7 +115,7 @@ def read_query(select: exp.Select, columns: Sequence[Column]) -> Query:
                 raise BrokenRule("wrong_placeholder", f"[{min(repeated)}] stands in two conditions")
             placeholders.update(given)
     if not placeholders:
-        raise BrokenRule("no_placeholder", "nothing is left open")
+        raise BrokenRule("no_placeholder", "the SQL has no placeholder")
     query = Query(
         projection, tuple(sorted((a, b) for a, b in joins)), tuple(sorted(placeholders)), measure, ranked_by
     )

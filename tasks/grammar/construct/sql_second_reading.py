@@ -97,7 +97,7 @@ def compare_sql(reading: SqlReading, telling: TellingGroups) -> TextTemplate | D
         return Dropped(text.id, UNREAD, f"{text.text} -- {reading.problem}", reading.origin)
     groups = telling.find(text.sql_template)
     if not groups:
-        return Dropped(text.id, UNREAD, f"{text.text} -- has no group to be compared by", reading.origin)
+        return Dropped(text.id, UNREAD, f"{text.text} -- has no group for a comparison", reading.origin)
     for filled in groups:
         found = telling.reruns.run(query, filled)
         if found is None or not is_same(found, filled.due):

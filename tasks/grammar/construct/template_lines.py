@@ -277,14 +277,14 @@ def _read_record(line: TemplateLine, database: str) -> Record:
             continue
         if not isinstance(value, str):
             found = describe_type(value) if name in record else "missing"
-            raise BrokenRule("wrong_field", f"{name} is {found}; text is wanted")
+            raise BrokenRule("wrong_field", f"{name} is {found}; expected a text")
         if len(value) > most:
             raise BrokenRule("wrong_field", f"{name} is longer than {most:,} characters")
         if not value.replace("\n", " ").replace("\t", " ").isprintable():
-            raise BrokenRule("wrong_field", f"{name} holds characters that cannot be printed")
+            raise BrokenRule("wrong_field", f"{name} contains characters that cannot be printed")
     if not isinstance(record.get("texts"), dict) or not record["texts"]:
         found = "is missing" if not record.get("texts") else f"is {describe_type(record['texts'])}"
-        raise BrokenRule("missing_text", f"texts {found}; texts by criterion are wanted")
+        raise BrokenRule("missing_text", f"texts {found}; expected texts by criterion")
     return record
 
 
@@ -296,7 +296,7 @@ def _list_texts(texts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
             raise BrokenRule("wrong_field", f"has {len(several)} texts under {shorten(criterion)!r}")
         for text in several:
             if not isinstance(text, str):
-                what = f"a text under {shorten(criterion)!r} is {describe_type(text)}; text is wanted"
+                what = f"a text under {shorten(criterion)!r} is {describe_type(text)}; expected a text"
                 raise BrokenRule("wrong_field", what)
             yield criterion, text
 
@@ -305,10 +305,10 @@ def _read_text(name: str, text: str, query: Query, rules: TemplateRules) -> str:
     """Check that a text can be filled, and spell its placeholders as the SQL does. Raises BrokenRule."""
     if name not in rules.criteria:
         known = ", ".join(sorted(rules.criteria))
-        raise BrokenRule("unknown_criterion", f"has a criterion that is none (there are {known})")
+        raise BrokenRule("unknown_criterion", f"has an unknown criterion (known: {known})")
     text = " ".join(text.split())
     if len(text) > MAX_TEXT or not text.isprintable():
-        what = "is too long" if len(text) > MAX_TEXT else "holds characters that cannot be printed"
+        what = "is too long" if len(text) > MAX_TEXT else "contains characters that cannot be printed"
         raise BrokenRule("wrong_field", what)
     spelling = {f"[{name}]".lower(): f"[{name}]" for name in query.placeholders}
     text = PLACEHOLDER.sub(lambda found: spelling.get(found[0].lower(), found[0]), text)
@@ -316,7 +316,7 @@ def _read_text(name: str, text: str, query: Query, rules: TemplateRules) -> str:
     if set(found) != set(spelling.values()) or set(PLACEHOLDER.sub("", text)) & set("[]"):
         held = ", ".join(found) or "none"
         due = ", ".join(f"[{name}]" for name in query.placeholders) or "none"
-        raise BrokenRule("wrong_placeholders", f"holds {held}; its SQL has {due}")
+        raise BrokenRule("wrong_placeholders", f"contains {held}, but its SQL contains {due}")
     return text
 
 

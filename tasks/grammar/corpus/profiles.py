@@ -144,7 +144,7 @@ def choose_tables(
         Dropped(
             make_id("entity_table", table),
             "no_primary_key",
-            f"{table}: nothing tells its rows apart",
+            f"{table}: no key distinguishes its rows",
             tuple(Origin("row", reference) for reference in sorted(references)),
         )
         for table, references in sorted(asked.items())

@@ -84,7 +84,7 @@ class Templates(BaseImporter):
             raise BadInput(
                 source,
                 f"{broken} of {len(lines)} lines cannot be used; nothing was imported",
-                hint="fix them" + (", or leave them out by --drop" if kept else ""),
+                hint="fix these lines" + (", or drop them with --drop" if kept else ""),
             )
         for name in kept:
             place(project, name, parts[name])

@@ -43,7 +43,7 @@ class Shape:
         least, most = self.words
         count = sum(word not in SMALL for word in name.split())
         if "\n" in text.strip() or not least <= count <= most or len(name) > LONGEST:
-            raise Unparsed(f"no_name: {least} to {most} words are wanted")
+            raise Unparsed(f"no_name: expected {least} to {most} words")
         if not all(re.fullmatch(WORD, word) or word == "&" for word in name.split()):
             raise Unparsed(f"no_name: {name[:LONGEST]}")
         if stray := STRAY.search(name):

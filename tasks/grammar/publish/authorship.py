@@ -115,15 +115,15 @@ BY_BOTH = Authorship(
 )
 BY_PERSON = Authorship(
     made=(REFLECTED, BROUGHT, *FILLED),
-    limits=("A person wrote the texts. No model has read the texts back.", *TRUE_OF_ANY),
+    limits=("A person wrote the texts. No model has checked them.", *TRUE_OF_ANY),
     sets={**OWN_SETS, "text_templates": "the texts with placeholders"},
     explanations={
         **OWN_EXPLANATIONS,
         "sql_templates": "Queries that a person wrote, with [table.column] in place of values.",
         "text_templates": "Texts that a person wrote for every query, under linguistic criteria.",
-        "back_check": "The texts of text_templates, unchanged: no model checks the texts of a person.",
+        "back_check": "The texts of text_templates, unchanged, because no model checks a person's texts.",
     },
-    confirmed="written by a person, not read back by a model",
+    confirmed="written by a person, not checked by a model",
 )
 AUTHORSHIP: Mapping[str | None, Authorship] = {None: BY_MODEL, "beside": BY_BOTH, "instead": BY_PERSON}
 """The texts for each value of `databases.<name>.templates`, with None for a database without the setting."""
@@ -165,7 +165,7 @@ UNREAD = ReadingWords(
     done=False,
     made=(),
     limits=("No person or model read the texts a second time.",),
-    explanation="The texts of back_check, unchanged: the second reading is off.",
+    explanation="The texts of back_check, unchanged, because the second reading is off.",
 )
 
 
@@ -186,5 +186,5 @@ def describe_reading(settings: Mapping[str, object]) -> ReadingWords:
             "The second reading compares answers. A text with another meaning can have the same answers by "
             "chance.",
         ),
-        explanation=f"Texts that {reader} read without the query, and whose reading gives the same answers.",
+        explanation=f"Texts that {reader} interpreted without the query, with the same answers as the query.",
     )

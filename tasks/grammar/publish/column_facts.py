@@ -30,20 +30,20 @@ def _describe(profile: ColumnProfile, column: Column) -> str:
     if profile.undecodable:
         counts.append(f"{profile.undecodable:,} not valid UTF-8, excluded from questions and answers")
     if profile.look_alikes:
-        counts.append(f"{profile.look_alikes:,} look like another value, and fill no placeholder")
+        counts.append(f"{profile.look_alikes:,} look like another value and never fill a placeholder")
     parts = [f"{profile.kind} ({', '.join(counts)})", _list_uses(column)]
     if profile.why:
         parts.append(profile.why)
     if profile.examples:
-        parts.append(f"for instance {', '.join(map(repr, profile.examples))}")
+        parts.append(f"examples: {', '.join(map(repr, profile.examples))}")
     return "; ".join(parts)
 
 
 def _list_uses(column: Column) -> str:
     if column.references or (column.primary_key and not column.descriptive):
-        return "a key: used in joins, never asked about"
+        return "a key, used only in joins"
     if not column.descriptive:
-        return "never asked about"
+        return "not used in questions"
     uses = [
         ("answers", True),
         ("conditions", fits_placeholder(column)),
@@ -55,4 +55,4 @@ def _list_uses(column: Column) -> str:
     not_done = [words for words, holds in uses if not holds]
     *others, last = not_done or [""]
     left = f"{', '.join(others)} or {last}" if others else last
-    return f"used for {', '.join(done)}" + (f"; not for {left}" if left else "")
+    return f"used for {', '.join(done)}" + (f"; not used for {left}" if left else "")

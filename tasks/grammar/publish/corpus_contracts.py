@@ -119,7 +119,7 @@ def declare_corpus(
                     expect_written(
                         paths["questions"],
                         "true_document_ids",
-                        "The question has true documents, and all of them are in the corpus.",
+                        "The question has true documents, and every true document is in the corpus.",
                         written,
                     )
                 ]
@@ -210,7 +210,7 @@ def expect_written(path: Path, column: str, says: str, written: set[str]) -> Row
         gaps = [document for document in ids or () if document not in written]
         if gaps:
             return f"lists the document {gaps[0]}, which does not exist"
-        return "" if ids else "lists no document"
+        return "" if ids else "does not list a document"
 
     return RowRule("documents_exist", says, ("id",), check)
 
@@ -221,10 +221,10 @@ def expect_asked(balanced: Path, unbalanced: Path) -> list[RowRule]:
 
     def check(record: Record) -> str:
         if record["in_balanced"] != (record["id"] in one):
-            return f"is {'not ' if record['in_balanced'] else ''}in the balanced set"
+            return f"is {'not ' if record['in_balanced'] else ''}in the balanced set, contrary to in_balanced"
         if record["in_unbalanced"] and record["id"] not in other:
-            return "is not in the unbalanced set"
-        return "" if record["in_balanced"] or record["in_unbalanced"] else "is flagged for no set"
+            return "is not in the unbalanced set, contrary to in_unbalanced"
+        return "" if record["in_balanced"] or record["in_unbalanced"] else "is not flagged for any set"
 
     return [
         RowRule(

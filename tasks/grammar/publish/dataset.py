@@ -184,7 +184,7 @@ def _describe_yields(yields: Sequence[CriterionYield], *, read: bool) -> CardSec
         "texts written",
         "confirmed",
         "share",
-        *(["read the same a second time"] if read else []),
+        *(["confirmed by the second reading"] if read else []),
         "questions, unbalanced",
         "questions, balanced",
     )

@@ -183,9 +183,9 @@ def _make_headlines(
     drops = Derivation("count", tuple(Selection(f"{artifact.name}.dropped") for artifact in artifacts))
     calls = tuple(Selection(f"{artifact.name}.calls") for artifact in artifacts if artifact.calls)
     again = Headline(
-        "texts read the same a second time",
+        "texts confirmed by the second reading",
         count_same(second_reading),
-        f"of {rows['back_check']:,} confirmed",
+        f"of {rows['back_check']:,} confirmed by the back-check",
         _count_rows(SECOND),
     )
     return [
@@ -193,7 +193,7 @@ def _make_headlines(
         Headline(
             "distinct texts",
             count_distinct(balanced, "text_template"),
-            "with placeholders that the pairs fill",
+            "with placeholders, filled in the pairs",
             Derivation("distinct", (Selection("balanced"),), "text_template"),
         ),
         Headline(
@@ -239,8 +239,9 @@ def _describe_database(
 ) -> list[tuple[str, str]]:
     total = sum_calls(call for artifact in artifacts for call in artifact.calls)
     paid = (
-        f"{total.calls:,} calls, {total.prompt_tokens:,} tokens in, {total.completion_tokens:,} tokens out"
-        + (f" (tokens estimated for {total.estimated:,} calls)" if total.estimated else "")
+        f"{total.calls:,} calls, {total.prompt_tokens:,} input tokens, "
+        f"{total.completion_tokens:,} output tokens"
+        + (f" (estimated for {total.estimated:,} calls)" if total.estimated else "")
     )
     return [
         ("Database", database.title or database.name),
@@ -257,7 +258,7 @@ def _draw_yields(yields: Sequence[CriterionYield], confirmed: str, *, read: bool
         return Bar(criterion, counts, [_count_rows(artifact, criterion) for artifact in artifacts])
 
     steps = (*TEXTS, SECOND) if read else TEXTS
-    names = ("written", "confirmed", "read the same")[: len(steps)]
+    names = ("written", "confirmed", "confirmed by the second reading")[: len(steps)]
     texts = [
         make_bar(found.criterion, (found.written, found.confirmed, found.read)[: len(steps)], steps)
         for found in yields

@@ -68,7 +68,7 @@ def read_dataset(
     calls = {template.id: list_calls(sql_templates.stem, template.id) for template in templates}
     calls |= {text.id: list_calls(second_reading.stem, text.id) for text in texts}
     if lineage.gaps:
-        raise BadInput(unbalanced.parent, f"a gap in the lineage: {lineage.gaps[0]}")
+        raise BadInput(unbalanced.parent, f"the lineage of the questions is incomplete: {lineage.gaps[0]}")
     kept = {question.id: question for question in read_rows(balanced, Question)}
     # Neither set contains the other, because each one drops questions by its own rule.
     every = {question.id: question for question in read_rows(unbalanced, Question)} | kept
@@ -143,7 +143,7 @@ def view_questions(rows: DatasetRows, artifact: Path) -> Viewer:
         noun="question",
         nouns="questions",
         placeholder="words of a question, its answer or its SQL",
-        empty="Choose a question to see its SQL, its answer, the other questions of its group and its calls.",
+        empty="Choose a question to see its SQL, answer, model calls and the other questions of its group.",
         filters=(
             Filter("set", "Set", ((BALANCED, BALANCED),), BALANCED),
             Filter("criterion", "Criterion"),
@@ -205,7 +205,7 @@ def _show_group(group: Group, rows: DatasetRows, members: Sequence[Question]) ->
         blocks.code(group.sql, sql=True),
         blocks.heading("Query result"),
         blocks.table(columns, result[:SHOWN_ROWS], total=len(result)),
-        blocks.heading(f"The same question in other words ({max(0, len(members) - 1)})"),
+        blocks.heading(f"Other phrasings of the question ({max(0, len(members) - 1)})"),
         blocks.rows(member.id for member in members[: SHOWN_SIBLINGS + 1]),
         blocks.ids(group=group.id),
     ]
@@ -217,7 +217,7 @@ def _show_text(text: TextTemplate, rows: DatasetRows) -> list[Block]:
         blocks.heading("Made from"),
         blocks.code(text.text, slots=True),
         blocks.code(template.sql, sql=True, slots=True),
-        blocks.calls("Calls behind the wording", rows.calls[text.id]),
-        blocks.calls("Calls behind the SQL template", rows.calls[template.id]),
+        blocks.calls("Model calls for the wording", rows.calls[text.id]),
+        blocks.calls("Model calls for the SQL template", rows.calls[template.id]),
         blocks.ids(text=text.id, **{"SQL template": template.id}),
     ]

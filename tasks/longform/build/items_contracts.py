@@ -19,7 +19,7 @@ WORD = r"\w"
 def find_false_claim(record: Record) -> str:
     """Describe the first claim that an item's database contradicts, or what is wrong with the database."""
     if not record["claims"]:
-        return "it has no claims"
+        return "the item has no claims"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "synthetic.sqlite"
         try:
@@ -30,7 +30,7 @@ def find_false_claim(record: Record) -> str:
                 for claim in record["claims"]:
                     now = [list(row) for row in database.query(claim["sql"]).rows]
                     if now != json.loads(claim["rows"]):
-                        return f"{claim['text'][:80]}: the database says {now}"
+                        return f"{claim['text'][:80]}: the claim's query returns {now}"
         except (BenchloomError, ValueError) as error:
             return " ".join(str(error).split())
     return ""

@@ -59,12 +59,12 @@ def human_labels(
     for line in read.labels:
         part = parts.get(line.label.id)
         if part is None:
-            dropped.append(_drop(line.line, UNKNOWN, f"{line.label.id} is no answer or step here"))
+            dropped.append(_drop(line.line, UNKNOWN, f"{line.label.id} is not an answer or step of this run"))
         elif line.shown and not is_same_text(line.shown, part.response):
-            dropped.append(_drop(line.line, OTHER, f"{line.label.id}: the agent has said something else"))
+            dropped.append(_drop(line.line, OTHER, f"{line.label.id} has another response in this run"))
         elif line.label.label not in part.choices:
-            given = f"{line.label.label!r}, none of {', '.join(part.choices)}"
-            dropped.append(_drop(line.line, SCALE, f"{line.label.id}: label is {given}"))
+            given = f"{line.label.label!r}; expected {', '.join(part.choices)}"
+            dropped.append(_drop(line.line, SCALE, f"{line.label.id} has the label {given}"))
         else:
             kept.append(_make_row(line, part, entry.labels.name))
     return Drafts(kept, dropped)

@@ -40,7 +40,7 @@ def list_cautions(
         thresholds, n=len(answered), n_unscored=unscored, canaries=health.judge, human=people.judge
     )
     judge += tuple(filter(None, [warn_changed(repeated, thresholds.judge_repeats, steps=False)]))
-    lines = [f"Answers against the reference, by `{entry.judge}`: {warning}" for warning in judge]
+    lines = [f"Judge of answers, `{entry.judge}`: {warning}" for warning in judge]
     if any(agent in REVIEWED for agent in entry.agents):
         # Steps of an interaction without a plan or an answer were not sent to any reviewer.
         whole = {outcome.interaction.id for outcome in outcomes if not find_gap(outcome.interaction)}
@@ -50,7 +50,7 @@ def list_cautions(
             thresholds, n=len(asked), n_unscored=missing, canaries=health.reviewer, human=people.reviewer
         )
         peers += tuple(filter(None, [warn_changed(repeated, thresholds.judge_repeats, steps=True)]))
-        lines += [f"Peer review, by `{entry.reviewer}`: {warning}" for warning in peers]
+        lines += [f"Reviewer of steps, `{entry.reviewer}`: {warning}" for warning in peers]
     return [*lines, *warn_failed(outcomes, thresholds.unscored_share), *_warn_one_model(entry, settings)]
 
 
@@ -61,7 +61,7 @@ def warn_failed(outcomes: Sequence[AnswerOutcome], most: float) -> Iterable[str]
         share = f"{100 * failed / len(outcomes):.1f}%"
         yield (
             f"{failed} of {len(outcomes)} interactions have no answer ({share}). The means below leave "
-            "them out."
+            "out these interactions."
         )
 
 
@@ -75,6 +75,6 @@ def _warn_one_model(entry: AgentEvaluation, settings: Mapping[str, object]) -> I
     if writer in {models[role] for role in entry.models} and writer in {models[role] for role in judges}:
         what = "model" if known else "role"
         yield (
-            f"One {what}, `{writer}`, wrote the reference answers, answered and judged. This {what} may "
-            "prefer its own words, and share its errors with the references."
+            f"One {what}, `{writer}`, wrote the reference answers, answered the questions and judged the "
+            f"answers. This {what} may prefer its own wording, and repeat errors of the references."
         )

@@ -110,7 +110,7 @@ def find_unborne(record: Record, question: ControlledQuestion | None) -> str | N
         return (
             f"{wrong[:80]}: the rows do not support this claim"
             if wrong
-            else f"it has {len(there)} of {len(due)} claims"
+            else f"the item has {len(there)} of {len(due)} claims"
         )
     try:
         stated.check(record["reference"])

@@ -182,7 +182,7 @@ def _list_parts(figures: PageFigures) -> list[PagePart]:
         "has no interval."
     )
     compared = (
-        "The charts show quality against the reference, next to a guess if one was requested. Further "
+        "The charts show quality against the reference, next to a guess if the agent “guess” ran. Further "
         f"charts show the share of interactions whose step is {Verdict.PERFECT.shown} by the revised "
         "verdict."
     )
@@ -225,13 +225,13 @@ def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[System
         return []
     return [
         *read_systems(
-            table, MATCH_RATE, dataset=dataset, measure="matches the reference", symbol="match rate"
+            table, MATCH_RATE, dataset=dataset, measure="match with the reference", symbol="match rate"
         ),
         *read_systems(
             table,
             MEAN_SCORE,
             dataset=dataset,
-            measure="score against the reference, 1 to 5",
+            measure="score compared with the reference, 1 to 5",
             symbol="mean score",
             bottom=1,
             top=5,
@@ -260,19 +260,19 @@ def _make_headlines(
         Headline(
             "verdicts",
             verdicts,
-            f"of {len(judged.verdicts):,} against the reference",
+            f"of {len(judged.verdicts):,} comparisons with the reference",
             Derivation("count", GIVEN, once=True),
         ),
         Headline(
             "reviews",
             reviewed,
-            f"of {len(peers):,}, with meta-reviews and revisions",
+            f"of {len(peers):,}, including meta-reviews and revisions",
             Derivation("count", REVIEWS),
         ),
         Headline(
             "model calls",
             len(calls),
-            "not counting those that test the judges",
+            "without the calls that test the judges",
             derive_shown_calls(calls, *CALLED),
         ),
     ]
@@ -288,12 +288,13 @@ def _list_facts(entry: AgentEvaluation, models: Mapping[str, str]) -> list[tuple
         ("Question set", entry.set),
         ("Agents", ", ".join(entry.agents)),
         ("Models", ", ".join(map(tell, entry.models))),
-        ("Judge against the reference", tell(entry.judge)),
+        ("Judge of answers", tell(entry.judge)),
         ("Reviewer", tell(entry.reviewer)),
-        ("Reviewers of a step", f"{entry.reviewers}, and {entry.meta_reviewers} meta-reviewers"),
+        ("Peers of a step", f"{entry.reviewers} reviewers and {entry.meta_reviewers} meta-reviewers"),
         (
             "More peers",
-            f"the first {more.items} items: {more.reviewers}, and {more.meta_reviewers} meta-reviewers"
+            f"{more.reviewers} reviewers and {more.meta_reviewers} meta-reviewers "
+            f"for the first {more.items} items"
             if more
             else "",
         ),

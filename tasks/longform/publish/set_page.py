@@ -104,7 +104,7 @@ def set_page(
 def _list_contracts(findings: ContractResults) -> list[TextBlock | ContractList]:
     held, checked = findings.count("held"), len(findings.findings)
     said = (
-        f"{held:,} of {checked:,} contracts hold. The contracts run the query of every claim again, on a "
+        f"{held:,} of {checked:,} contracts are met. The contracts run the query of every claim again, on a "
         "database that is rebuilt from its script."
     )
     return [TextBlock(said), ContractList(findings)]
@@ -128,7 +128,7 @@ def list_warnings(items: Sequence[LongformItem]) -> list[str]:
     unread = sum(item.confirmed_by in UNREAD for item in items)
     if not unread:
         return []
-    return [f"No person confirmed {unread} of {len(items)} questions."]
+    return [f"{unread} of {len(items)} questions have not been confirmed by a person."]
 
 
 def _make_headlines(figures: Mapping[str, Any], stages: Sequence[StageYield]) -> list[Headline]:
@@ -146,7 +146,7 @@ def _make_headlines(figures: Mapping[str, Any], stages: Sequence[StageYield]) ->
         Headline(
             "claims",
             figures["claims"],
-            "each with its query",
+            "each with a query",
             Derivation("sum", (Selection("items"),), "count(claims)"),
         ),
         Headline("dropped", dropped, "each with its reason", derive_dropped(stages)),

@@ -94,7 +94,9 @@ class Mtrag(BaseImporter):
         count = sum(len(answer.ratings) for answer in read.answers)
         asked = f"{len(read.answers)} answers of {len(systems)} models to {len(read.tasks)} tasks"
         named = ", ".join(metric.name for metric in metrics)
-        found = f"by {self.retriever} from {len(read.documents)} passages" if search else "the tasks' own"
+        found = (
+            f"by {self.retriever} from {len(read.documents)} passages" if search else "the tasks' passages"
+        )
         lines = [
             f"{asked}, {count} ratings by {named}: {folder.as_posix()}",
             f"contexts of judges: {found}",
@@ -313,7 +315,7 @@ def _read_answer(
                 continue
             value = str(annotation["value"])
             if value not in metrics[name].values:
-                raise ValueError(f"{name} by {rater} is {value!r}, which is no value of the metric")
+                raise ValueError(f"{name} by {rater} is {value!r}, which is not a value of the metric")
             ratings.append((name, rater, metrics[name].values[value]))
     return PublishedAnswer(task, model, _text(row, "model_response"), tuple(sorted(ratings)))
 

@@ -93,7 +93,7 @@ class Ddxplus(Importer):
         found = find_patients(self.folder, "test") if self.words else None
         if found is None:
             what = "holds no release_test_patients (.zip, .csv)"
-            raise BadInput(self.path, what, hint="the folder as published")
+            raise BadInput(self.path, what, hint="give the folder as published")
         return found
 
     @cached_property
@@ -123,7 +123,7 @@ def read_vocabulary(folder: Path) -> Vocabulary:
     conditions, evidences = read_json_object(folder / CONDITIONS), read_json_object(folder / EVIDENCES)
     names = tuple(tidy_line(name) for name in conditions)
     if len(set(names)) != LABELS:
-        raise BadInput(folder / CONDITIONS, f"has {len(set(names))} conditions, not {LABELS}")
+        raise BadInput(folder / CONDITIONS, f"has {len(set(names))} conditions; expected {LABELS}")
     questions: dict[str, str] = {}
     values: dict[tuple[str, str], str] = {}
     antecedents = set()

@@ -80,7 +80,7 @@ class Spider(SqlImporter):
         """Import databases; with `--streambench`, import the test questions as a dataset instead."""
         if self.streambench is None:
             if self.shots is not None:
-                raise BadInput("--shots", "is of --streambench")
+                raise BadInput("--shots", "needs --streambench")
             return self._bring_in_databases(project)
         if self.database or self.every or self.longform:
             raise BadInput("--streambench", "cannot be combined with --database, --all or --longform")
@@ -127,7 +127,9 @@ class Spider(SqlImporter):
         """Return ids of the release's databases: those that were named, then the others in a seeded order."""
         if unknown := [name for name in names if name not in release.databases]:
             there = ", ".join(sorted(release.databases)[:NAMED])
-            raise BadInput("--database", f"the release has no {unknown[0]!r}", hint=f"known: {there}, ...")
+            raise BadInput(
+                "--database", f"the release has no database {unknown[0]!r}", hint=f"known: {there}, ..."
+            )
         if not names and self.take is None and not self.every:
             which = f"which of its {len(release.databases)} databases?"
             raise BadInput("benchloom import spider", which, hint="--database ID, --take N or --all")
@@ -176,14 +178,14 @@ def check_entry(project: Project, section: str, name: str) -> None:
     entry = (project.find(section) or {}).get(name)
     known = entry.get("file") if isinstance(entry, Mapping) else None
     if entry is not None and known != name_file(name):
-        raise BadInput("params.yaml", f"{section}.{name} is another database", hint="rename that one")
+        raise BadInput("params.yaml", f"{section}.{name} is another database", hint="rename that database")
 
 
 def check_set(project: Project, name: str) -> None:
     """Raise BadInput if a set of long-form questions cannot have this name."""
     if not SET_NAME.fullmatch(name):
         raise BadInput(
-            "--longform", f"{name[:80]!r} is not a name", hint="letters, digits, hyphens, underscores"
+            "--longform", f"{name[:80]!r} is not a name", hint="use letters, digits, hyphens and underscores"
         )
     entry = (project.find("longform.sets") or {}).get(name) or {}
     if not isinstance(entry, Mapping) or not isinstance(entry.get("databases") or [], list):
@@ -274,7 +276,7 @@ def read_release(folder: Path) -> SpiderRelease:
 
 def _find_database(folder: Path, name: str) -> Path | None:
     if Path(name).name != name:
-        raise BadInput(folder / MARKER, f"names a database {name[:80]!r}, which is not a name")
+        raise BadInput(folder / MARKER, f"has a database with the invalid name {name[:80]!r}")
     places = (folder / part / name / f"{name}.sqlite" for part in FOLDERS)
     return next((place for place in places if place.is_file()), None)
 

@@ -137,7 +137,9 @@ class Streambench(SqlImporter):
         root = project.hold(open_released(self.path, wanted))
         found = {name: folder for name in wanted if (folder := find_folder(root, name)) is not None}
         if missing := [name for name in self.config or () if name not in found]:
-            raise BadInput(self.path, f"has no folder {missing[0]}", hint="CONFIGURATION/SPLIT-*.parquet")
+            raise BadInput(
+                self.path, f"has no folder {missing[0]}", hint="expected CONFIGURATION/SPLIT-*.parquet"
+            )
         said: list[str] = []
         ended: list[str] = []
         left: list[str] = []
@@ -155,7 +157,9 @@ class Streambench(SqlImporter):
             writes.append(write)
         if not said:
             there = left[0] if left else f"none of {', '.join(CONFIGURATIONS)} is in it"
-            raise BadInput(self.path, there, hint="a folder with CONFIGURATION/SPLIT-*.parquet or .jsonl")
+            raise BadInput(
+                self.path, there, hint="give a folder with CONFIGURATION/SPLIT-*.parquet or .jsonl"
+            )
         for write in writes:
             write()
         entry = "streambench.streams.NAME: {datasets: [CONFIGURATION], order: released, reading: released}"
@@ -164,7 +168,11 @@ class Streambench(SqlImporter):
     def _list_wanted(self) -> list[str]:
         names = list(dict.fromkeys(self.config or CONFIGURATIONS))
         if unknown := [name for name in names if name not in CONFIGURATIONS]:
-            raise BadInput("--config", f"{unknown[0][:80]!r}", hint=f"known: {', '.join(CONFIGURATIONS)}")
+            raise BadInput(
+                "--config",
+                f"{unknown[0][:80]!r} is not a configuration",
+                hint=f"known: {', '.join(CONFIGURATIONS)}",
+            )
         if self.named is not None and len(names) != 1:
             raise BadInput("--name", "needs exactly one configuration", hint="select it by --config")
         return names
@@ -177,7 +185,7 @@ class Streambench(SqlImporter):
         streamed = next((files for split in configuration.split if (files := find_files(folder, split))), [])
         if not streamed:
             hint = " or ".join(f"{split}-*.parquet, {split}.jsonl" for split in configuration.split)
-            raise BadInput(folder, "has no split that is streamed", hint=hint)
+            raise BadInput(folder, "has no split for a stream", hint=hint)
         examples = find_files(folder, configuration.shots) if configuration.shots else []
         own = self._find_own_shots(name)
         sieve, counted = Sieve(self.where), Counter[str]()

@@ -231,7 +231,7 @@ def open_source(
         return SparqlSource(WebServer(first, contact), folder / "answers")
     if any("://" in place for place in places):
         raise BadInput(
-            first, "is not an address that can be read", hint="one alone, .../w/api.php or .../sparql"
+            first, "is not a readable address", hint="give one address, .../w/api.php or .../sparql"
         )
     databases = [place for place in places if is_database(Path(place))]
     if databases and alone:
@@ -239,7 +239,7 @@ def open_source(
     if databases:
         raise BadInput(databases[0], "is a database", hint="import one database at a time, without dumps")
     if columns:
-        raise BadInput("--column", "is for a table of a database", hint="of a dump, --property P577")
+        raise BadInput("--column", "requires a database", hint="for a dump, use --property P577")
     return DumpSource([Path(place) for place in places])
 
 
@@ -268,13 +268,13 @@ def read_dump(
             shutil.rmtree(old, ignore_errors=True)
     left = [part for key, part in wanted.items() if not (store / key).is_dir()]
     if len(left) < len(wanted):
-        say(f"{len(wanted) - len(left)} of {len(wanted)} parts were read before")
+        say(f"{len(wanted) - len(left)} of {len(wanted)} parts were already read")
     work(
         [ImportStep(name_part(part), read_part, (part, selection, store), store / part.key) for part in left]
     )
     for path, found in zip(paths, before, strict=True):
         if identify(path) != found:
-            raise BadInput(path, "was changed while it was read", hint="import it again")
+            raise BadInput(path, "changed while it was being read", hint="import it again")
     counts = PartJoiner(store, selection, report).join(parts, folder)
     shutil.rmtree(store)
     return counts
@@ -289,7 +289,7 @@ def name_part(part: DumpPart) -> str:
 def refuse_nothing(where: str, report: ReadingReport) -> BadInput:
     """Return the error for a source that contains none of the selected entities."""
     read = f"; {report.not_asked:,} others were read" if report.not_asked else ""
-    return BadInput(where, f"contains no entity that is asked for{read}", hint=name_worst(report.counts))
+    return BadInput(where, f"contains no requested entity{read}", hint=name_worst(report.counts))
 
 
 def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport) -> tuple[int, int]:

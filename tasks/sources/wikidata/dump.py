@@ -199,7 +199,7 @@ def open_dump(path: Path) -> Iterator[io.BufferedReader]:
         if not is_packed(stream):
             begin = stream.peek(len(BOM))[: len(BOM)]
             if begin != BOM and begin[:1] not in JSON_BEGINS:
-                raise BadInput(path, "is not a dump", hint=".json, .json.gz or .json.bz2")
+                raise BadInput(path, "is not a dump", hint="give a .json, .json.gz or .json.bz2 file")
         yield stream
 
 

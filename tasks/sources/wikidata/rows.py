@@ -142,4 +142,4 @@ def restore_value(row: ValueRow) -> Value:
     if row.kind == "quantity" and row.amount is not None:
         lower, upper = (None if bound is None else Decimal(bound) for bound in (row.lower, row.upper))
         return Quantity(Decimal(row.amount), row.unit, lower, upper)
-    raise ValueError(f"{row.kind!r:.40} is no kind of value, or its columns are empty")
+    raise ValueError(f"{row.kind!r:.40} is not a kind of value, or its columns are empty")

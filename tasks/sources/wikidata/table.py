@@ -93,7 +93,11 @@ class TableSource:
         assigned to the same property twice.
         """
         if selection.classes:
-            raise BadInput(self._path, "is a table, which knows no classes", hint="--entity Q42, or all rows")
+            raise BadInput(
+                self._path,
+                "is a table, so --class cannot be used",
+                hint="use --entity Q42, or import all rows",
+            )
         for (name, property_), times in Counter(
             (column.name, column.property) for column in self._columns
         ).items():

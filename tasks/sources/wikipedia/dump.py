@@ -55,7 +55,7 @@ class Dump(PageSource):
                 parser.close()
             except DefusedXmlException as error:
                 raise BadInput(
-                    self._path, f"declares a document type, which no dump does: {say(error)}"
+                    self._path, f"declares a document type, which dumps never do: {say(error)}"
                 ) from error
             except (SAXException, LookupError, ValueError, *BROKEN) as error:  # also unknown encodings
                 yield from handler.take()

@@ -31,7 +31,7 @@ def open_source(path: str, skip: Skip, cache: Path, contact: str = "") -> Articl
         return _open_folder(place, skip)
     if not place.is_file():
         raise BadInput(
-            place, "does not exist", hint="a dump, a folder of wikitext, JSON, or the URL of an api.php"
+            place, "does not exist", hint="give a dump, a folder of wikitext, JSON, or the URL of an api.php"
         )
     return _open_file(place, skip)
 
@@ -66,5 +66,5 @@ def _open_file(file: Path, skip: Skip) -> ArticleSource:
     if head.startswith(b"{"):
         return PlainTexts(file, skip)
     raise BadInput(
-        file, "is not a source of articles", hint="a dump, wikitext, NDJSON, or JSON of titles and texts"
+        file, "is not a source of articles", hint="give a dump, wikitext, NDJSON, or JSON of titles and texts"
     )

@@ -39,12 +39,14 @@ class PlainTexts(PageSource):
                         yield SkippedPage(title[:200], "broken", "its value is no text")
             except (ijson.JSONError, TooLong, UnicodeDecodeError, RecursionError, *BROKEN) as error:
                 if not count:
-                    raise BadInput(self._path, f"is not a JSON of titles and texts: {say(error)}") from error
+                    raise BadInput(
+                        self._path, f"is not a JSON file of titles and texts: {say(error)}"
+                    ) from error
                 yield SkippedPage(
                     self._path.name, "truncated", f"after {count:,} titles: {say(error)}", ended=True
                 )
         if not count:
-            raise BadInput(self._path, "is not a JSON of titles and texts", hint='{"title": "text"}')
+            raise BadInput(self._path, "is not a JSON file of titles and texts", hint='{"title": "text"}')
 
 
 def _list_texts(file: Metered) -> Iterator[tuple[str, str | None]]:

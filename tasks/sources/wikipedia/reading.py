@@ -83,7 +83,7 @@ class PageReader:
             pipe.recv()
         except (EOFError, OSError) as error:
             self.close()
-            raise StageFailed("the process that reads pages does not start") from error
+            raise StageFailed("the process that reads pages did not start") from error
         return pipe
 
 

@@ -174,14 +174,14 @@ def _list_fields(part: Mapping[str, Any], depth: int, heading: str = "") -> Iter
 
 def _cells(row: Any) -> list[Mapping[str, Any]]:
     if not isinstance(row, list) or any(not isinstance(cell, dict) for cell in row):
-        raise TypeError("a table's row is no list of cells")
+        raise TypeError("a row of a table is not a list of cells")
     return row
 
 
 def _list(part: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     found = part.get(name) or []
     if not isinstance(found, list) or any(not isinstance(part, dict) for part in found):
-        raise TypeError(f"{name!r} is no list of objects")
+        raise TypeError(f"{name!r} is not a list of objects")
     return found
 
 

@@ -163,7 +163,7 @@ def find_wrong_place(record: Record, grounds: StreamGrounds) -> str:
 def find_wrong_shot(record: Record, entry: Stream) -> str:
     """Return what is wrong with an example; empty if nothing is."""
     if not str(record["text"]).strip() or not str(record["answer"]).strip():
-        return "it has no text or no answer"
+        return "the example has no text or no answer"
     if record["dataset"] not in entry.datasets:
         return f"{record['dataset']} is not a dataset of the stream"
     inside = 0 <= record["place"] < entry.shots

@@ -36,8 +36,8 @@ OTHER, NONE = "other", "none"
 CALL_FIELDS = ("api", "action", "name")
 COLUMNS = (
     "difference",
-    "only the first right",
-    "only the second right",
+    "only the first method right",
+    "only the second method right",
     "p, McNemar",
     "p, bootstrap",
     "p, Holm",
@@ -88,7 +88,7 @@ def evaluation_figures(
     settings. The counts are of steps. Raises StageFailed if no step was run.
     """
     if not steps:
-        raise StageFailed("streambench.evaluation_figures: no step was run; run streambench.steps")
+        raise StageFailed("streambench.evaluation_figures: no step has run; run streambench.steps first")
     runs = gather_runs(items, steps, scores, entry)
     failed, unjudged = (
         sum(scored.failed for scored in runs.steps),
@@ -241,7 +241,7 @@ def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem)
     """Compare two systems over the seeds and items that both have, with an uncorrected p value."""
     pairs = pair_steps(runs.systems[first], runs.systems[second])
     if not pairs:
-        return ComparedSystems(first, second, tuple(leave_out("no seed in common") for _ in COLUMNS), None)
+        return ComparedSystems(first, second, tuple(leave_out("no common seed") for _ in COLUMNS), None)
     a, b = [first for first, _ in pairs], [other for _, other in pairs]
     items = [scored.step.item for scored in a]
     found = compare_paired([scored.score.score for scored in a], [scored.score.score for scored in b], items)
@@ -260,8 +260,8 @@ def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem)
 
     cells = (
         show(found.difference, "paired difference", found.interval, found.why),
-        show(counted.only_a, "right in the first alone"),
-        show(counted.only_b, "right in the second alone"),
+        show(counted.only_a, "right only with the first method"),
+        show(counted.only_b, "right only with the second method"),
         show(counted.p_value, "McNemar's exact test") if single else leave_out(SEVERAL),
         show(found.p_value, "paired bootstrap"),
         show(tested, "Holm's correction"),

@@ -171,7 +171,7 @@ def make_parts(
                 TableBlock(choose_tables(tables, *RIGHT_TABLES)),
             ],
         ),
-        PagePart("uses", "Which past steps are shown (Figure 2)", "Ablation", [Charts(uses)] if uses else []),
+        PagePart("uses", "Selection of past steps (Figure 2)", "Ablation", [Charts(uses)] if uses else []),
         PagePart(
             "confusions",
             "Confusions (Figure 3)",
@@ -293,7 +293,7 @@ def list_stream_facts(figures: StreamFigures, entry: StreamEvaluation) -> list[t
         ("Seeds", ", ".join(map(str, figures.seeds))),
         ("k", ", ".join(map(str, figures.k))),
         ("Order", TITLES[figures.order]),
-        ("Replies read as", figures.reading),
+        ("Format of the replies", figures.reading),
         ("Scored by the rule", figures.rule or "the metric's default"),
         ("Embedder", entry.embedder),
         ("Steps of each stream", "all" if entry.steps is None else f"the first {entry.steps:,}"),

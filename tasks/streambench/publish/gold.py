@@ -33,7 +33,7 @@ def gold(items: list[StreamItem], streambench: Path) -> list[GoldAnswer]:
             try:
                 rows = sorted(map(repr, databases[item.file].query(item.gold).rows))
             except SqlError as error:
-                answers.append(GoldAnswer(item.id, f"its SQL does not run: {' '.join(str(error).split())}"))
+                answers.append(GoldAnswer(item.id, f"its SQL fails: {' '.join(str(error).split())}"))
                 continue
             answers.append(GoldAnswer(item.id, digest=make_id(rows)))
     return answers

@@ -26,7 +26,7 @@ def list_stream_cautions(runs: StreamRuns, settings: Mapping[str, object]) -> li
         *_warn_steps(
             runs,
             lambda scored: bool(scored.step.left_out),
-            "had a prompt that lacks something, because the context window was too small",
+            "had a shortened prompt, because the context window was too small",
             lambda scored: scored.step.left_out[0],
         ),
         *_warn_estimated(runs),

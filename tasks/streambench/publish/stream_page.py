@@ -92,7 +92,7 @@ def stream_page(
                     Facts(
                         [
                             ("order", TITLES[entry.order]),
-                            ("replies are read as", entry.reading),
+                            ("format of the replies", entry.reading),
                         ]
                         + [
                             (f"seed {seed}", ", ".join(keys))
@@ -141,7 +141,7 @@ def list_headlines(
             f"seeds {', '.join(map(str, seeds))}",
             Derivation("distinct", (Selection("sequence"),), "seed"),
         ),
-        Headline("examples", len(shots), "for few-shot", Derivation("count", (Selection("shots"),))),
+        Headline("examples", len(shots), "for few-shot prompts", Derivation("count", (Selection("shots"),))),
     ]
 
 

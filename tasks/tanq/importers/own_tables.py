@@ -85,7 +85,7 @@ class OwnTables(BaseImporter):
     name = "own-tables"
 
     paths: list[Path] = argument(
-        "CSV, TSV or Parquet files. A file's name is what its rows are: films.csv.", "FILE..."
+        "CSV, TSV or Parquet files, named after what their rows are: films.csv.", "FILE..."
     )
     called: str = option("Name of the source and of the new folders.", "NAME", "--name", default="tables")
     named: list[str] | None = option(
@@ -151,7 +151,7 @@ class OwnTables(BaseImporter):
                 )
         for number, table in enumerate(tables):
             if table.key in {other.key for other in tables[:number]}:
-                raise BadInput(table.path, "has the name of another table", hint="rename the file")
+                raise BadInput(table.path, "has the same name as another table", hint="rename the file")
         return tables
 
 
@@ -169,7 +169,7 @@ def read_pairs(option_: str, texts: Sequence[str]) -> dict[str, str]:
 def read_own_table(path: Path, named: Mapping[str, str], units: Mapping[str, str]) -> OwnTable:
     """Read a table, every row under its name. Raises BadInput with the line."""
     if not path.is_file():
-        raise BadInput(path, "no such file", hint="a CSV, TSV or Parquet file")
+        raise BadInput(path, "no such file", hint="give a CSV, TSV or Parquet file")
     records: list[tuple[int, Record]] = []
     for number, record in read_table(str(path), texts=()):
         if isinstance(record, BadItem):
@@ -190,7 +190,7 @@ def read_own_table(path: Path, named: Mapping[str, str], units: Mapping[str, str
         if name in rows:
             raise BadInput(
                 path,
-                f"a second row is named {name!r}",
+                f"two rows are named {name!r}",
                 line=number,
                 hint="give each row a name of its own, such as 'Hamlet (1996)', or name another column with "
                 f"--named {stem}=COLUMN",

@@ -275,11 +275,11 @@ def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
         if verified is None or verdict is None or fact is None:
             return f"{where} was never verified"
         if verdict.label != proof.eval_result or verdict.fact != proof.fact or verified.fact != proof.fact:
-            return f"{where} has another label or another fact than its verdict"
+            return f"{where} has another label or fact than its verdict"
         if (verified.text, verified.article, verified.row) != (proof.text, proof.article, proof.row):
-            return f"{where} is not the text that was verified: {proof.text[:80]}"
+            return f"{where} differs from the text that was verified: {proof.text[:80]}"
         if (proof.entity, proof.relation, proof.value) != (fact.entity, fact.relation, fact.shown):
-            return f"{where} names values that are not those of its fact {proof.fact}"
+            return f"{where} has other values than its fact {proof.fact}"
         if problem := find_no_mention(verified, grounds.graph) or find_denial(
             verified, verdict, grounds.graph
         ):
@@ -358,11 +358,11 @@ def _make_base(item: TanqItem, graph: GraphByIds) -> BaseTable | str:
     Returns an error text if the table cannot be rebuilt.
     """
     if unknown := [relation for relation in item.relations if relation not in graph.relations]:
-        return f"the graph has no relation {unknown[0]}"
+        return f"the graph does not have the relation {unknown[0]}"
     rows = []
     for row in item.rows:
         if len(row.cells) < len(item.relations):
-            return f"the row of {row.label} lacks cells"
+            return f"the row of {row.label} has fewer cells than the question has relations"
         cells = [tuple(graph.facts.get(fact) for fact in cell.facts) for cell in row.cells]
         own = []
         for relation, cell in zip(item.relations, cells, strict=False):

@@ -79,13 +79,13 @@ def list_table_cautions(
     most = read_section(settings, "judging.thresholds", TrustThresholds).unscored_share
     items = {outcome.item.id for outcome in outcomes}
     if len(items) < FEW:
-        yield f"{len(items)} questions are few: a difference between two systems may be chance."
+        yield f"Only {len(items)} questions: a difference between two systems may be chance."
     for system in list_systems(outcomes):
         own = select_outcomes(outcomes, system)
         failed = [outcome.prediction.failed for outcome in own if outcome.prediction.failed]
         if len(failed) > most * len(own):
             what = f"{len(failed)} of {len(own)} predictions have no reply ({failed[0]})"
-            yield f"{system.name}: {what}. The means leave them out."
+            yield f"{system.name}: {what}. The means leave out these predictions."
     shown = [
         outcome
         for outcome in outcomes

@@ -42,8 +42,8 @@ SCORED = (
     "the prompt that is closest to the paper's."
 )
 TO_LABEL = (
-    "In the column label, write whether a reply has hallucinations of another kind. Write your name in "
-    "the column rater, and set the file's path in params.yaml."
+    "In the column label, write yes if a reply has hallucinations of another kind, otherwise no. Write your "
+    "name in the column rater, and set the file's path in params.yaml."
 )
 
 
@@ -129,9 +129,9 @@ def make_score_part(tables: Mapping[str, FigureTable], rule: str) -> PagePart:
     return PagePart(
         f"rule-{rule}",
         "Correct cells",
-        f"Scores, {rule}",
+        f"Scores ({rule})",
         [TextBlock(said), TableBlock(shown)] if shown else [],
-        f"relative mapping similarity, rule {rule}",
+        f"relative mapping similarity (RMS), {rule} rule",
     )
 
 
@@ -162,7 +162,7 @@ def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[System
             "all: f1",
             dataset=dataset,
             measure="accuracy of table cells",
-            symbol=f"RMS F1, rule {rule}",
+            symbol=f"RMS F1, {rule} rule",
         )
     ]
 
@@ -191,7 +191,7 @@ def _make_headlines(outcomes: Sequence[TableOutcome], calls: Mapping[str, ShownC
                 Headline(
                     "best F1 of a system",
                     best[1],
-                    f"rule released: {best[0]}",
+                    f"released rule: {best[0]}",
                     derive_scores(best[2], "mean", "released_f1"),
                 )
             ]

@@ -37,7 +37,7 @@ def write_released(items: Path, predictions: Path | None, key: str, out: Path) -
     """
     stored = StoredRows(items, TanqItem)
     names, renamed = name_records(stored)
-    said = [f"init_qid: {renamed:,} of {len(names):,} got a number to be unique"] if renamed else []
+    said = [f"init_qid: {renamed:,} of {len(names):,} names were made unique by a number"] if renamed else []
     if not key:
         write_jsonl(out / "test.jsonl", (write_record(item, names[item.id]) for item in stored))
         return said
@@ -102,7 +102,7 @@ def add_prediction(item: TanqItem, name: str, key: str, table: str) -> Record:
     """
     record = write_record(item, name)
     if key in record:
-        raise BadInput(OPTION, f"{key!r} is a field of record {name} already", hint="name another field")
+        raise BadInput(OPTION, f"record {name} already has a field {key!r}", hint="name another field")
     if not isinstance(record.get("ext_question_rephrased"), str):
         record["ext_question_rephrased"] = item.question
     if not isinstance(record.get("answer_table"), str):

@@ -45,7 +45,7 @@ TO_ANSWER = (
 )
 COUNTED = (
     "Rows are list questions, extended questions, proofs, verdicts, tables or questions, depending on "
-    "the stage. Choose a number of dropped rows to read why."
+    "the stage. Choose a number of dropped rows to read the reasons."
 )
 MOST_DROPPED = 50
 """Maximum number of dropped rows that are listed for each reason."""
@@ -173,14 +173,14 @@ def list_set_warnings(items: Collection[TanqItem], canaries: Sequence[CanaryRow]
     """List warnings about few questions, cells without a proof, and a verifier that fails on test cases."""
     warnings = []
     if len(items) < FEW:
-        warnings.append(f"{len(items)} questions are few: shares by kind and skill are imprecise.")
+        warnings.append(f"Only {len(items)} questions: shares by kind and skill are imprecise.")
     bare = sum(count_bare(item) for item in items)
     if bare:
         warnings.append(f"{bare} filled cells have no proof.")
     agreed = [row.agreed for row in canaries if row.agreed is not None]
     if agreed and sum(agreed) / len(agreed) < LEAST_CANARIES:
         share = f"{sum(agreed)} of {len(agreed)}"
-        warnings.append(f"The model that verifies evidence got {share} test cases with a known label right.")
+        warnings.append(f"The model that verifies evidence labelled only {share} test cases correctly.")
     return warnings
 
 
@@ -215,7 +215,7 @@ def _make_headlines(items: Sequence[TanqItem], stages: Sequence[StageYield]) -> 
             f"with {sum(len(item.proofs) for item in items):,} proofs",
             Derivation("filled cells", (ITEMS,)),
         ),
-        Headline("with a skill", sum(bool(item.skills) for item in items), "one or more", skilled),
+        Headline("questions with a skill", sum(bool(item.skills) for item in items), "", skilled),
         Headline(
             "model calls",
             tally.calls,
@@ -250,5 +250,5 @@ def _list_facts(
     return [
         *describe_means(told),
         ("Sources", ", ".join(f"{name} ({count:,})" for name, count in sorted(sources.items()))),
-        ("Verifier on test cases", f"{sum(agreed):,} of {len(agreed):,} right" if agreed else ""),
+        ("Verifier on test cases", f"{sum(agreed):,} of {len(agreed):,} correct" if agreed else ""),
     ]

@@ -45,7 +45,7 @@ DEFINITIONS = {
     "no_skill": "Questions without a filter, conversion, calculation or approximation.",
     "skills": "A question counts under each of its skills.",
     "tokens": "Words of the question, split at spaces.",
-    "rows": "Rows of the answer table, without the rows that a filter removes.",
+    "rows": "Rows of the answer table, excluding rows that a filter removes.",
     "columns": "Columns of the answer table, including the column of entities.",
     "relations": "Relations that the question is extended with.",
 }
@@ -174,8 +174,8 @@ def explain_absent(
         )
         columns = "a column" if least == 1 else "two columns"
         absent[skill] = (
-            f"{able:,} of {len(tables):,} tables have {columns} of {words}, but in none of these does "
-            "the skill change something and leave enough rows"
+            f"{able:,} of {len(tables):,} tables have {columns} of {words}, but in none of these tables does "
+            "the skill have an effect and leave enough rows"
             if able
             else f"none of {len(tables):,} tables has {columns} of {words}"
         )

@@ -53,9 +53,9 @@ def hallucination_labels(
     for line in read.labels:
         prediction = there.get(line.label.id)
         if prediction is None:
-            dropped.append(_drop(line.line, UNKNOWN, f"{line.label.id} is no prediction with a reply here"))
+            dropped.append(_drop(line.line, UNKNOWN, f"{line.label.id} is not a prediction with a reply"))
         elif line.shown and not is_same_text(line.shown, prediction.reply):
-            dropped.append(_drop(line.line, OTHER, f"{line.label.id}: the model has replied something else"))
+            dropped.append(_drop(line.line, OTHER, f"{line.label.id} has another reply in this run"))
         else:
             kept.append(_make_label(line, prediction, entry.labels.name))
     return Drafts(kept, dropped)

@@ -42,7 +42,7 @@ def human_tables(items: list[TanqItem], entry: TableEvaluation) -> Drafts[Predic
         if isinstance(found, Dropped):
             dropped.append(found)
         elif found is not None and found.id in kept:
-            dropped.append(_drop(line, TWICE, f"item {found.item} has a table of this rater already"))
+            dropped.append(_drop(line, TWICE, f"item {found.item} already has a table by this rater"))
         elif found is not None:
             kept[found.id] = found
     if not kept:
@@ -78,14 +78,14 @@ def _read_line(line: FormLine, items: dict[str, TanqItem], file: Path) -> Predic
     except BadItem as error:
         return _drop(line, UNREADABLE, str(error))
     if not isinstance(text, str):
-        return _drop(line, UNREADABLE, "table is no text")
+        return _drop(line, UNREADABLE, "table is not a text")
     if not name:
         return _drop(line, NO_ID, "has no id")
     if name not in items:
-        return _drop(line, NO_ITEM, f"{name} is no item here")
+        return _drop(line, NO_ITEM, f"{name} is not an item of this set")
     table = read_table(text.removeprefix(ESCAPE))
     if table is None:
-        return _drop(line, NO_TABLE, f"{name}: holds no lines of `a|b`")
+        return _drop(line, NO_TABLE, f"{name}: contains no lines of the form `a|b`")
     return Prediction(
         id=make_id(PEOPLE, name, rater),
         item=name,

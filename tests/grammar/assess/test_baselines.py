@@ -201,7 +201,7 @@ def test_precision_and_recall_by_hand():
     assert (left_out.value, left_out.n) == (2, 7)
     assert (precision.interval, precision.why) == (
         None,
-        "fewer than 6 answers that the method calls correct: no interval",
+        "fewer than 6 answers that the method judges correct: no interval",
     )
     twice = [replace(row, id=f"{row.id}{n}", answer=f"{row.answer}{n}") for row in rows for n in range(2)]
     again = compare_baselines(twice, {f"{name}{n}": word for name, word in judged.items() for n in range(2)})
@@ -209,4 +209,4 @@ def test_precision_and_recall_by_hand():
     assert again.lines[0].cells[0].interval == pytest.approx((0.2152, 0.7848), abs=0.001)
     none = compare_baselines([rows[4]], judged).lines[0].cells
     assert none[0].value is None
-    assert "calls none" in none[0].why
+    assert "judges none" in none[0].why

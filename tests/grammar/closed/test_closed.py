@@ -218,7 +218,7 @@ def test_documents_change_alike_and_keep_their_ids(shop):
 @pytest.mark.parametrize(
     ("fields", "what"),
     [
-        ({"columns": {"brands.colour": "colour"}}, "no such column"),
+        ({"columns": {"brands.colour": "colour"}}, "does not have this column"),
         ({"columns": {"brands.founded": "year"}}, "is integer by its cells, not text"),
         ({"columns": {"brands.brand": "company", "sales.brand": "label"}}, "is listed both"),
         ({"texts": ("people.full_name",)}, "already a column of names"),

@@ -76,7 +76,7 @@ def test_a_question_that_says_so_is_not_held_against_the_world(month: DatabaseEn
 @pytest.mark.parametrize(
     ("scope", "problem"),
     [
-        ({"visit": "in January"}, r"databases\.clinic\.scope: visit: there is no such table"),
+        ({"visit": "in January"}, r"databases\.clinic\.scope: visit: the database has no such table"),
         ({"visits": "January 2013"}, r"scope: visits: 'January 2013' is not two to eight words that begin"),
         ({"visits": "in [january]"}, r"scope: visits: 'in \[january\]' is not"),
         ({"visits": ""}, r"scope: visits: '' is not"),

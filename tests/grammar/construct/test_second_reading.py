@@ -197,7 +197,7 @@ def test_a_persons_readings_are_slots_or_sql_by_id_or_text(clinic, tmp_path):
     dropped = {drop.id: drop.reason for drop in drafts.dropped}
     assert dropped.pop("days") == "read_otherwise"
     unknown = [drop.detail for drop in drafts.dropped if drop.reason == "unknown_text"]
-    assert unknown == ["line 6: no text here is yore"]
+    assert unknown == ["line 6: no text has the id yore"]
     assert {name for name, reason in dropped.items() if reason == "unread"} == {"doctors", "best", "both"}
 
 

@@ -129,7 +129,7 @@ def test_a_table_without_a_primary_key_is_dropped_with_its_reason(entry):
     drafts = profiles(ask_of(fill(entry)), TEMPLATES, schema, entry, ASSESSED, Profiles())
     assert {profile.table for profile in drafts.rows} == {"clinics", "doctors"}
     (row,) = [row for row in drafts.dropped if row.reason == "no_primary_key"]
-    assert row.detail == "visits: nothing tells its rows apart"
+    assert row.detail == "visits: no key distinguishes its rows"
     assert row.origin[0].reference == f"sql_templates#{REASON.id}"
 
 

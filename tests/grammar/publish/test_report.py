@@ -71,8 +71,8 @@ def test_the_page_says_whether_the_texts_were_read_a_second_time(tmp_path):
     sample, out, _ = make(tmp_path)
     page = (out / "index.html").read_text(encoding="utf-8")
     assert "of 5 written; no second reading" in page
-    assert "The texts of back_check, unchanged: the second reading is off." in page
-    assert "read the same" not in page
+    assert "The texts of back_check, unchanged, because the second reading is off." in page
+    assert "confirmed by the second reading" not in page
     by_model = {"grammar.second_reading.by": "model", "grammar.second_reading.groups": 3}
     report(
         **sample.page_inputs(),
@@ -82,7 +82,7 @@ def test_the_page_says_whether_the_texts_were_read_a_second_time(tmp_path):
         **place_figures(out, "metrics"),
     )
     page = (out / "index.html").read_text(encoding="utf-8")
-    assert "texts read the same a second time" in page
+    assert "texts confirmed by the second reading" in page
     assert "of 4 confirmed" in page
     assert "no second reading" not in page
 

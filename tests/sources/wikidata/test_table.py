@@ -153,7 +153,7 @@ def test_what_is_not_there_is_one_clear_line(tmp_path):
     ):
         with pytest.raises(BadInput, match=said):
             read(source)
-    with pytest.raises(BadInput, match="knows no classes"):
+    with pytest.raises(BadInput, match="so --class cannot be used"):
         read(TableSource(path, []), classes=frozenset({"Q5"}))
     (tmp_path / "broken").write_bytes(b"SQLite format 3\0 and no more")
     with pytest.raises(BadInput, match="cannot be read"):
