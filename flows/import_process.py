@@ -35,9 +35,9 @@ SIZE = 50_000_000
 PATIENCE_S = 5.0
 """Seconds that an import has to end after SIGINT, before SIGKILL."""
 WATCH_S = 0.5
-ADVICE = "is it the file as published? If it is, raise run.importing.{} in params.yaml"
+ADVICE = "check that the file is as published; if so, increase run.importing.{} in params.yaml"
 ENDS = {
-    signal.SIGXCPU: ("took too long without a record that could be kept", ADVICE.format("seconds")),
+    signal.SIGXCPU: ("took too long without producing a valid record", ADVICE.format("seconds")),
     signal.SIGINT: ("was interrupted", ""),
 }
 
@@ -86,7 +86,7 @@ def remove_left(pid: int) -> None:
 def explain_end(words: Sequence[str], number: int) -> BadInput:
     """Make the error for an import that a signal ended."""
     name = signal.Signals(number).name
-    other = (f"was ended by {name}, as where memory runs out", ADVICE.format("memory_mb"))
+    other = (f"was killed by {name}, possibly because memory ran out", ADVICE.format("memory_mb"))
     what, hint = ENDS.get(signal.Signals(number), other)
     return BadInput(f"benchloom {shlex.join(words)}", f"{what}; nothing was imported", hint=hint)
 
