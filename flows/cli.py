@@ -227,7 +227,7 @@ def publish(
     is_hub = kind == "hub"
     if target and (hub if is_hub else to):
         raise typer.BadParameter(
-            f"the destination is given twice; {target} is the second",
+            f"the destination is given twice; the second is {target}",
             param_hint="--hub" if is_hub else "--to",
         )
     if target:
@@ -262,7 +262,8 @@ def stop() -> None:
     said = f"stopped: {', '.join(stopped)}" if stopped else "no server of this project is running"
     if read_port(root) is not None:
         said += (
-            "; the deployed nights need the Prefect server (`benchloom nightly work`, or any run, starts it)"
+            "; the deployed nights need the Prefect server (start it with `benchloom nightly work` or "
+            "any run)"
         )
     for name, projects in models.shared.items():
         said += (
@@ -328,8 +329,8 @@ def explain_refused(error: OSError) -> str:
     """Return the message for a file that this account cannot write, or cannot use."""
     if error.errno in FULL:
         return f"{FULL[error.errno]} and run the same command again ({error})"
-    why = "the disk is read-only" if error.errno == errno.EROFS else "it belongs to another account"
-    hint = "run as the project's owner, or work in a clone of it"
+    why = "the disk is read-only" if error.errno == errno.EROFS else "the file belongs to another account"
+    hint = "run the command as the project's owner, or in a clone of the project"
     return f"{os.fsdecode(error.filename)}: {error.strerror}: {why} ({hint})"
 
 

@@ -87,9 +87,7 @@ def check_evaluations(graph: DeclaredGraph) -> None:
             own = graph.declared[stage.name]
             for name in (LIST_SCORED, LIST_ANSWERED):
                 if not has_name(graph.root / to_path(own.module), name):
-                    raise own.refuse(
-                        f"is what is compared (evaluates=), and its module has no function {name!r}"
-                    )
+                    raise own.refuse(f"is compared (evaluates=), but its module has no function {name!r}")
 
 
 def check_pages(graph: DeclaredGraph) -> None:
@@ -103,7 +101,7 @@ def check_pages(graph: DeclaredGraph) -> None:
         out = PurePosixPath(declared.outs[0])
         if out.parent.parent != PurePosixPath(PAGES):
             raise declared.refuse(
-                f"writes a page to {out}, which is not on the front page: out must be {PAGES}/FLOW/NAME"
+                f"writes a page to {out}, which the front page does not list: out must be {PAGES}/FLOW/NAME"
             )
 
 
@@ -181,13 +179,13 @@ def _check_arguments(own: Declared) -> Iterator[str]:
         if not annotation:
             yield f"has an argument {name!r} without a type: annotate it"
         if name in FANNED_OUT and not own.stage.scope.over:
-            yield f"has an argument {name!r}, and its scope fans out over nothing: say over=... in the scope"
+            yield f"has an argument {name!r}, but its scope does not fan out: add over=... to the scope"
         if name in FROM_PARAMS or name == EVALUATED:
             continue
         if annotation != "Path" and not annotation.endswith("]"):
             yield (
-                f"has an argument {name!r} of the type {annotation}, which no artifact is read as: make it "
-                "list[Row], Iterable[Row] or Path"
+                f"has an argument {name!r} of the type {annotation}, but artifacts are read only as "
+                "list[Row], Iterable[Row] or Path: change the type"
             )
 
 
@@ -196,11 +194,14 @@ def _check_asking(own: Declared) -> Iterator[str]:
     if not own.asks:
         return
     if "out" in own.arguments:
-        yield "asks, and writes `out` by itself, so that its calls are kept nowhere: return Drafts[Row]"
+        yield (
+            "asks a model and writes `out` itself, so its calls would not be recorded: return "
+            "Drafts[Row] instead"
+        )
     systems = {"system", "systems"} & set(own.arguments)
     if not own.stage.prompts and not systems and own.arguments["ask"] != EMBED:
         yield (
-            'asks, so its declaration must say by which prompts: prompts=("...",); where it only embeds '
+            'asks a model, so its declaration must list its prompts: prompts=("...",); if it only embeds '
             f"texts, annotate ask: {EMBED}"
         )
 
@@ -216,4 +217,4 @@ def _check_splitting(own: Declared, graph: DeclaredGraph) -> Iterator[str]:
         if isinstance(over, ast.Constant) and over.value not in own.arguments:
             yield f"splits over {over.value!r}, which is not one of its arguments"
         if own.asks or "out" in own.arguments:
-            yield "splits, so it must ask no model, and return Drafts[Row]"
+            yield "splits, so it must not ask a model and must return Drafts[Row]"

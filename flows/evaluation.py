@@ -155,7 +155,9 @@ def prepare(
         params = add_role(params, "judge", "judge", options.judge)
     entry = read_system(params, options)
     if "documents" not in declared.takes and needs_documents(entry):
-        raise BadInput(f"systems.{options.system}", f"retrieves from documents, but {flow} has no documents")
+        raise BadInput(
+            f"systems.{options.system}", f"retrieves from documents, but the flow {flow} has no documents"
+        )
     own = declared.read(options, entry, make_reader(params))
     if isinstance(entry, ReplayEntry) and not entry.model:
         own = replace(own, notes=(*own.notes, *list_unused(own, entry)))
@@ -177,10 +179,10 @@ def list_unused(own: OwnDataset, entry: ReplayEntry) -> list[str]:
     if unused == total:
         raise BadInput(
             entry.file,
-            "answers no question of the dataset",
-            hint="no `id` or `question` matches",
+            "contains no answer to a question of the dataset",
+            hint="no `id` or `question` in the file matches the dataset",
         )
-    return [f"{unused} of {total} answers are to no question of the dataset"] if unused else []
+    return [f"{unused} of {total} answers belong to no question of the dataset"] if unused else []
 
 
 def name_item(row: Any) -> tuple[str, str]:
@@ -212,11 +214,12 @@ def read_system(params: Mapping[str, object], options: EvaluationOptions) -> Sys
     """
     if options.as_of and not LABEL.fullmatch(options.as_of):
         raise BadInput(
-            f"--as-of {options.as_of}", "is not a label: letters, digits, dots, dashes, 64 at most"
+            f"--as-of {options.as_of}",
+            "is not a valid label: use at most 64 letters, digits, dots and dashes",
         )
     systems = read_mapping(params, "systems", SystemEntry)
     if options.system not in systems:
-        there = ", ".join(sorted(systems)) or "none yet"
+        there = ", ".join(sorted(systems)) or "none"
         raise BadInput(
             f"--system {options.system}", f"is not under `systems` in params.yaml (known: {there})"
         )
@@ -263,7 +266,7 @@ def prepare_out(out: Path) -> None:
     except OSError as error:
         raise BadInput(out, f"cannot be created as a folder ({(error.strerror or '').lower()})") from error
     if not os.access(out, os.W_OK):
-        raise BadInput(out, "cannot be written to")
+        raise BadInput(out, "is not writable")
 
 
 def write_artifacts(run: EvaluationRun, rows: Artifacts, calls: Sequence[Call]) -> None:

@@ -22,7 +22,7 @@ def check_outside(options: EvaluationOptions) -> None:
         raise BadInput(
             f"--system {options.system}",
             "needs a project whose params.yaml has this system",
-            hint="--model NAME --endpoint URL, or --answers FILE; `cd` into a project for its systems",
+            hint="use --model NAME --endpoint URL or --answers FILE, or `cd` into a project",
         )
     if options.score in ("judge", "both") and not options.judge:
         raise BadInput(
@@ -84,7 +84,7 @@ def add_endpoint(params: Mapping[str, object], options: EvaluationOptions) -> Ma
     judges = [options.judge] if options.judge and options.judge not in there else []
     models = [*([options.system] if options.by_model else []), *judges]
     if not models:
-        raise BadInput("--endpoint", "needs a model", hint="name it by --model NAME")
+        raise BadInput("--endpoint", "needs a model", hint="add --model NAME")
     endpoint = {"url": options.endpoint, **({"key_env": options.key_env} if options.key_env else {})}
     _check_endpoint(endpoint)
     for model in models:
@@ -92,7 +92,7 @@ def add_endpoint(params: Mapping[str, object], options: EvaluationOptions) -> Ma
             raise BadInput(
                 "--endpoint",
                 f"params.yaml already has run.endpoints.{model}",
-                hint="leave --endpoint out, or name another model",
+                hint="omit --endpoint, or name another model",
             )
     return {**params, "run": {**run, "endpoints": {**there, **dict.fromkeys(models, endpoint)}}}
 
@@ -113,6 +113,6 @@ def _add_system(
     systems = cast("Mapping[str, object]", params.get("systems") or {})
     if name in systems:
         raise BadInput(
-            f"{option} {name}", "is a system of params.yaml", hint="choose another name by --system"
+            f"{option} {name}", "is a system of params.yaml", hint="choose another name with --system"
         )
     return {**systems, name: entry.model_dump(mode="json", exclude_defaults=True)}

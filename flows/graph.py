@@ -77,11 +77,11 @@ class Declared:
         stage, folder = self.stage, self.stage.scope.folder
         if "out" in self.arguments:
             if not stage.out:
-                raise self.refuse('writes `out` by itself, so its declaration must say out="..."')
+                raise self.refuse('writes `out` itself, so its declaration must contain out="..."')
             out = stage.out if stage.out.startswith("data/") else f"{folder}/{stage.out}"
             return (out, *(self._place_figures(name, out) for name in FIGURES if name in self.arguments))
         if not self.returns.startswith("Drafts["):
-            raise self.refuse("must return Drafts[Row], or take an argument `out`")
+            raise self.refuse("must return Drafts[Row] or have an argument `out`")
         stem = f"{folder}/{stage.artifact or stage.function}"
         dropped = (f"{stem}.dropped.parquet",) if stage.drops else ()
         calls = (f"{stem}.calls.parquet",) if self.asks else ()
@@ -90,7 +90,7 @@ class Declared:
     def _place_figures(self, name: str, out: str) -> str:
         """Return the folder of a page's figures, named after the page."""
         if not out.startswith(f"{PAGES}/"):
-            raise self.refuse(f"writes {name!r}, which only a page has: out must be {PAGES}/FLOW/NAME")
+            raise self.refuse(f"writes {name!r}, but only pages have figures: out must be {PAGES}/FLOW/NAME")
         return FIGURES[name] + out.removeprefix(PAGES)
 
     def refuse(self, what: str) -> BadInput:
@@ -231,7 +231,9 @@ class DeclaredGraph:
         """List the artifacts that contain the scope's scored answers, the one with the scores first."""
         evaluated = self.declared.get(own.stage.scope.evaluates)
         if evaluated is None:
-            raise own.refuse(f"has an argument {EVALUATED!r}, and its scope declares no stage by evaluates=")
+            raise own.refuse(
+                f"has an argument {EVALUATED!r}, but its scope declares no stage with evaluates="
+            )
         written = evaluated.stage.artifact or evaluated.stage.function
         list_answered = find_function(self.root / to_path(evaluated.module), LIST_ANSWERED)
         names = [argument.arg for argument in list_answered.args.args] if list_answered else []
@@ -250,8 +252,8 @@ class DeclaredGraph:
                 return found[name]
             there.update(found)
         raise own.refuse(
-            f"has an argument {name!r} that is not an artifact of its scope or of a scope that it looks in, "
-            f"nor a file that it reads (known: {', '.join(sorted(there)) or 'none'})"
+            f"has an argument {name!r} that is not an artifact of its scope or of a scope that it may read, "
+            f"nor a declared file (known: {', '.join(sorted(there)) or 'none'})"
         )
 
     def _list_artifacts(self, scope: Scope, besides: Declared) -> dict[str, tuple[str, ...]]:
@@ -277,7 +279,7 @@ class DeclaredGraph:
             if not (self.root / path).exists():
                 raise own.refuse(f"is declared to use the prompt {path}, which does not exist")
         if stage.prompts and not own.asks:
-            raise own.refuse("is declared to ask by prompts, and has no argument `ask`")
+            raise own.refuse("declares prompts, but has no argument `ask`")
         return [*paths, *(SYSTEMS if _asks_systems(own) else ())]
 
     def _list_params(self, own: Declared) -> list[str]:
@@ -295,7 +297,7 @@ class DeclaredGraph:
         if own.asks:
             found.append("models")
             if not stage.roles and "systems" not in own.arguments:
-                raise own.refuse('asks, so its declaration must say whom: roles=("...",)')
+                raise own.refuse('asks a model, so its declaration must name the role: roles=("...",)')
             if scope.evaluates:
                 found.append(BASELINES if stage.asks_once else EVALUATION)
         return _drop_covered(found)
@@ -311,7 +313,7 @@ def _require_section(params: Mapping[str, Any], stage: Stage) -> None:
             raise BadInput(
                 "params.yaml",
                 f"has no section {over}, which stage {stage.name} fans out over",
-                hint="{} is none",
+                hint="add it; an empty section is {}",
             )
 
 

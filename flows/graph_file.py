@@ -152,8 +152,8 @@ def split_own(text: str, graph: DeclaredGraph) -> str:
         blocks = (yaml.safe_load("".join(above)) or {}).get("stages") or {}
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        hint = "mend the line, or take the committed file back: git checkout dvc.yaml"
-        raise BadInput(f"{DVC_YAML}, line {line}", "is not YAML", hint=hint) from error
+        hint = "correct the line, or restore the committed file: git checkout dvc.yaml"
+        raise BadInput(f"{DVC_YAML}, line {line}", "is not valid YAML", hint=hint) from error
     for name, lines_of in _split_blocks(above):
         work = blocks[name].get("do", blocks[name])
         words = str(work.get("cmd", "")).split()

@@ -36,9 +36,9 @@ PATIENCE_S = 5.0
 """Seconds after SIGINT before an import is killed by SIGKILL."""
 WATCH_S = 0.5
 """Seconds between two checks that the parent process still runs."""
-ADVICE = "is it the file as published? If it is, raise run.importing.{} in params.yaml"
+ADVICE = "check that the file is as published; if so, increase run.importing.{} in params.yaml"
 ENDS = {
-    signal.SIGXCPU: ("took too long without a record that could be kept", ADVICE.format("seconds")),
+    signal.SIGXCPU: ("took too long without producing a valid record", ADVICE.format("seconds")),
     signal.SIGINT: ("was interrupted", ""),
 }
 
@@ -90,7 +90,7 @@ def remove_left(pid: int) -> None:
 def explain_end(words: Sequence[str], number: int) -> BadInput:
     """Make the error for an import that was ended by a signal."""
     name = signal.Signals(number).name
-    other = (f"was ended by {name}, as where memory runs out", ADVICE.format("memory_mb"))
+    other = (f"was killed by {name}, possibly because memory ran out", ADVICE.format("memory_mb"))
     what, hint = ENDS.get(signal.Signals(number), other)
     return BadInput(f"benchloom {shlex.join(words)}", f"{what}; nothing was imported", hint=hint)
 

@@ -41,7 +41,7 @@ def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = No
         except (BenchloomError, OSError, ModuleNotFoundError):
             raise  # the command line reports a full disk or a missing extra
         except MemoryError as error:
-            what = "needs more memory than it may have"
+            what = "needs more memory than its limit"
             raise BadInput(importer.where, what, hint=ADVICE.format("memory_mb")) from error
         except (Exception, SystemExit) as error:
             raise BadInput(importer.where, f"raised {tell_error(error)}") from error
@@ -87,7 +87,7 @@ def look_at(file: Path | None) -> tuple[str, str]:
         return " ".join(str(error).split()), ""
     rows = sum(int(str(count)) for count in counts)
     if not rows:
-        return f"has {len(tables)} tables and no row", ""
+        return f"has {len(tables)} tables but no rows", ""
     return "", f"{len(tables)} tables, {rows:,} rows"
 
 
@@ -141,4 +141,6 @@ def check_dataset(kind: type[Importer], where: str) -> None:
     if not isinstance(getattr(kind, "files", None), tuple) or not kind.files:
         raise BadInput(where, "the class has no tuple `files` with file names", hint=PAGE)
     if kind.kind not in (there := list_kinds()):
-        raise BadInput(where, f"no environment {kind.kind!r}", hint=f"known: {', '.join(there)}")
+        raise BadInput(
+            where, f"the environment {kind.kind!r} does not exist", hint=f"known: {', '.join(there)}"
+        )

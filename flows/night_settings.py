@@ -39,14 +39,14 @@ def check_cron(cron: str) -> str:
         next(CronSim(cron, datetime.now(UTC)))
     except (CronSimError, StopIteration) as error:
         what = str(error).lower() or "no such day"
-        raise ValueError(f"{cron!r} never comes to pass: {what}") from None
+        raise ValueError(f"{cron!r} never matches a date: {what}") from None
     return cron
 
 
 def check_timezone(name: str) -> str:
     """Return the name of a time zone unchanged. Raises ValueError if the time zone does not exist."""
     if name not in available_timezones():
-        raise ValueError(f"{name!r} is not a time zone: UTC, Europe/Berlin, ...")
+        raise ValueError(f"{name!r} is not a time zone such as UTC or Europe/Berlin")
     return name
 
 
@@ -94,7 +94,9 @@ def read_nightly(params: Mapping[str, object]) -> Nightly:
     nightly = parse_section(params, "nightly", Nightly)
     if not nightly.assessments:
         there = ", ".join(list_evaluations(params)) or "none yet"
-        raise BadInput("params.yaml: nightly.assessments", f"is empty: name what to ask (known: {there})")
+        raise BadInput(
+            "params.yaml: nightly.assessments", f"is empty: name the evaluations to repeat (known: {there})"
+        )
     for name in nightly.assessments:
         find_evaluation(params, name)
     return nightly
@@ -119,12 +121,14 @@ def find_evaluation(params: Mapping[str, object], name: str) -> EvaluatedEntry:
     if len(found) == 1:
         return found[0]
     there = ", ".join(list_evaluations(params)) or "none yet"
-    what = f"several sections have a {name!r}" if found else f"no assessment {name!r}"
+    what = f"{name!r} is an entry in several sections" if found else f"{name!r} is not an evaluation"
     raise BadInput("params.yaml: nightly.assessments", f"{what} (known: {there})")
 
 
 def require_label(label: str) -> str:
     """Return a label that can name a night and its branch. Raises BadInput for other labels."""
     if not LABEL.fullmatch(label) or ".." in label or label.endswith((".", ".lock")):
-        raise BadInput(f"--as-of {label}", "is not a label: letters, digits, dots, dashes, 64 at most")
+        raise BadInput(
+            f"--as-of {label}", "is not a valid label: use at most 64 letters, digits, dots and dashes"
+        )
     return label

@@ -36,7 +36,7 @@ BOUNDS = {
     "too_short": "must have at least {min_length} entries",
     "too_long": "must have at most {max_length} entries",
     "finite_number": "must be a finite number",
-    "string_pattern_mismatch": "must be written as {pattern}",
+    "string_pattern_mismatch": "must match the pattern {pattern}",
 }  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def describe(error: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, s
         known = list(model.model_fields) if model else []
         return "no such key", suggest(str(error["loc"][-1]), known)
     if kind in WANTED:
-        return f"must be {WANTED[kind]}, and is {KINDS.get(type(error['input']), 'something else')}", ""
+        return f"must be {WANTED[kind]}, not {KINDS.get(type(error['input']), 'another type')}", ""
     if kind in BOUNDS:
         return BOUNDS[kind].format(**context), ""
     if kind in ("literal_error", "enum"):

@@ -25,7 +25,7 @@ NAME = re.compile(r"\w[\w-]{0,79}")
 """Names of entries: they become folders and command line arguments."""
 NEAR = 0.85
 """Similarity (0 to 1) from which an unknown section counts as misspelt, since it would have no effect."""
-QUOTE = "a name is text: put it in quotes"
+QUOTE = "keys must be text: put the key in quotes"
 
 
 def parse_params(
@@ -51,7 +51,11 @@ def parse_params(
     try:
         root = compose_yaml(text)
         if not isinstance(root, yaml.MappingNode):
-            raise BadInput(path, "contains no mapping", hint="see params.yaml in a project that `init` made")
+            raise BadInput(
+                path,
+                "is not a mapping (key: value)",
+                hint="see params.yaml in a project that `benchloom init` created",
+            )
         check_nodes(root, path)
         loader = yaml.SafeLoader("")
         data: dict[str, object] = loader.construct_document(root)
@@ -81,7 +85,7 @@ def check_nodes(root: yaml.MappingNode, path: Path) -> None:
         if id(node) in sizes:
             return sizes[id(node)]
         if id(node) in above or len(above) > DEEPEST:
-            what = "stands within itself" if id(node) in above else f"is more than {DEEPEST} deep"
+            what = "contains itself" if id(node) in above else f"is nested more than {DEEPEST} levels deep"
             raise BadInput(path, f"a value {what}", line=node.start_mark.line + 1)
         parts: list[yaml.Node] = []
         if isinstance(node, yaml.MappingNode):
@@ -91,7 +95,7 @@ def check_nodes(root: yaml.MappingNode, path: Path) -> None:
                 if key.tag not in ("tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"):
                     raise BadInput(path, f"a key is {describe_tag(key)}", line=line, hint=QUOTE)
                 if key.value in seen:
-                    what = f"{key.value[:60]}: stands in line {seen[key.value]} already"
+                    what = f"{key.value[:60]}: is already defined in line {seen[key.value]}"
                     raise BadInput(path, what, line=line, hint="add to the existing value")
                 seen[key.value] = line
                 parts.append(value)
@@ -99,7 +103,7 @@ def check_nodes(root: yaml.MappingNode, path: Path) -> None:
             parts = node.value
         total = 1 + sum(count(part, (*above, id(node))) for part in parts)
         if total > MOST_NODES:
-            raise BadInput(path, f"holds more than {MOST_NODES:,} values", line=node.start_mark.line + 1)
+            raise BadInput(path, f"contains more than {MOST_NODES:,} values", line=node.start_mark.line + 1)
         sizes[id(node)] = total
         return total
 
@@ -124,7 +128,7 @@ def check_sections(
             found = next((pair for pair in pairs if pair[0].value == name), None)
             if found is not None and is_blank(found[1]):
                 line = found[0].start_mark.line + 1
-                raise BadInput(path, f"{section}: is blank", line=line, hint="{} is none")
+                raise BadInput(path, f"{section}: is blank", line=line, hint="an empty section is {}")
             node = found[1] if found is not None else None
         for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             if not NAME.fullmatch(key.value):
@@ -147,7 +151,7 @@ def describe_tag(node: yaml.Node) -> str:
         "int": "a number", "float": "a number", "bool": "true or false", "null": "blank",
         "timestamp": "a date", "map": "a mapping", "seq": "a list",
     }  # fmt: skip
-    return kinds.get(node.tag.rpartition(":")[2], "no text")
+    return kinds.get(node.tag.rpartition(":")[2], "not text")
 
 
 def write_value(text: str, keys: Sequence[str], written: str) -> str:
@@ -167,7 +171,7 @@ def write_value(text: str, keys: Sequence[str], written: str) -> str:
         except (yaml.YAMLError, ValueError):
             continue
     raise BadInput(
-        f"params.yaml: {'.'.join(keys)}", "is set by an alias or a merge key", hint="edit the file"
+        f"params.yaml: {'.'.join(keys)}", "is set by a YAML alias or merge key", hint="edit the file"
     )
 
 

@@ -134,7 +134,7 @@ def fill_presets(params: Mapping[str, Any], flows: Iterable[str] = ()) -> dict[s
     known = list_preset_flows()
     if KEY in params and known:
         example = f"{known[0]}: {{{KEY}: {PRESETS[-1]}}}"
-        raise refuse(params, [KEY], "belongs under a flow", hint=f"write `{example}`")
+        raise refuse(params, [KEY], "must be in the section of a flow", hint=f"write `{example}`")
     for flow in flows:
         part = params.get(flow)
         if flow not in known and isinstance(part, Mapping) and KEY in part:

@@ -118,7 +118,9 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
         if "entry" in hints:
             entries = GenericAlias(dict, (str, hints["entry"]))
             if sections.setdefault(over, entries) != entries:
-                raise declaration.refuse(f"takes another type of `entry` than other stages over {over}")
+                raise declaration.refuse(
+                    f"declares a different type of `entry` than other stages over {over}"
+                )
     # Include all stages: a stage may read entries of a section that only stages outside this run fan out
     # over.
     for declaration in graph.declared.values():
@@ -128,7 +130,8 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
         for name in declaration.stage.settings:
             if not _is_known(name.partition(".${")[0], sections):
                 raise declaration.refuse(
-                    f"reads the settings {name!r}, which no model validates: name it in its flow's `sections`"
+                    f"reads the settings {name!r}, which no model validates: add it to `sections` in the "
+                    f"flow's module"
                 )
     return dict(sorted(sections.items()))
 
@@ -286,7 +289,7 @@ def _load_model(place: str) -> Any:
     module, _, name = place.partition(":")
     model = getattr(_import(module), name, None)
     if model is None:
-        raise BadInput(to_path(module), f"has no model {name!r}, which a flow's module names")
+        raise BadInput(to_path(module), f"has no model {name!r}, which the module of a flow names")
     return model
 
 

@@ -38,7 +38,9 @@ def find_project(start: Path | None = None) -> Path:
         if (folder / "dvc.yaml").is_file() and (folder / "params.yaml").is_file():
             _keep_private(folder / ".benchloom")
             return folder
-    raise BadInput(here, "no Benchloom project here", hint="cd into one; `benchloom init DIR` creates one")
+    raise BadInput(
+        here, "is not in a Benchloom project", hint="cd into one; `benchloom init DIR` creates one"
+    )
 
 
 def find_base(*, needed: bool) -> Path:
@@ -172,7 +174,7 @@ def _parse_assignment(data: Mapping[str, Any], assignment: str) -> tuple[list[st
             section = section[name]
     new = ".".join(keys[:-1]) in list_named_sections() or is_declared(keys) or is_preset_key(keys)
     if not isinstance(section, dict) or (keys[-1] not in section and not new):
-        known = ", ".join(map(str, section)) if isinstance(section, dict) else "no keys"
+        known = ", ".join(map(str, section)) if isinstance(section, dict) else "none"
         raise BadInput(f"--set {key}", f"params.yaml has no such parameter (known: {known})")
     try:
         yaml.safe_load(value)

@@ -63,14 +63,14 @@ def write_addition(root: Path, addition: Addition) -> dict[str, int]:
 def require_name(name: str) -> None:
     """Raise BadInput for an invalid name: a name becomes a folder and a command line argument."""
     if not NAME.fullmatch(name):
-        hint = "letters, digits, `_`, and `-` but in front; at most 80"
+        hint = "use at most 80 letters, digits, `_` and `-`, and do not begin with `-`"
         raise BadInput("NAME", f"{name[:60]!r} is not a valid name", hint=hint)
 
 
 def require_model_name(name: str) -> None:
     """Raise BadInput for a model's name that is empty or too long, or contains white space."""
     if not name.isprintable() or name.split() != [name] or len(name) > LONGEST_NAME:
-        hint = f"no blanks; at most {LONGEST_NAME} characters"
+        hint = f"use at most {LONGEST_NAME} characters and no blanks"
         raise BadInput("NAME", f"{name[:60]!r} is not a valid model name", hint=hint)
 
 
@@ -78,7 +78,7 @@ def require_new(params: Parameters, keys: Sequence[str], *, replace: bool) -> No
     """Raise BadInput, with the line, if the entry already exists and `replace` is false."""
     *section, name = keys
     if not replace and name in (get_section(params, ".".join(section)) or {}):
-        raise refuse(params, keys, "is there already", hint="--replace writes another in its place")
+        raise refuse(params, keys, "already exists", hint="use --replace to replace it")
 
 
 @contextmanager
@@ -89,9 +89,11 @@ def trying(params: Parameters, keys: Sequence[str]) -> Iterator[None]:
     except BadInput as error:
         if str(error).startswith(PARAMS):
             raise
-        raise refuse(params, keys, f"nothing is written: {write_error(error)}") from error
+        raise refuse(params, keys, f"nothing was written: {write_error(error)}") from error
     except BenchloomError as error:
-        raise refuse(params, keys, f"the try failed, and nothing is written: {write_error(error)}") from error
+        raise refuse(
+            params, keys, f"the test failed, so nothing was written: {write_error(error)}"
+        ) from error
 
 
 def copy_database(source: Path, target: Path) -> None:

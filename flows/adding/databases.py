@@ -58,7 +58,7 @@ def add_database(root: Path, params: Parameters, name: str, options: DatabaseOpt
         name,
         {keys: {**fields, **options.texts}},
         found,
-        [*describe(found), *(f"copied to {fields['file']}, as it is now" for _ in copies)],
+        [*describe(found), *(f"copied in its current state to {fields['file']}" for _ in copies)],
         f"benchloom plan grammar-dataset@{name}",
         copies,
     )
@@ -73,15 +73,13 @@ def locate(root: Path, name: str, options: DatabaseOptions) -> tuple[dict[str, s
         password = {"password_env": options.password_env} if options.password_env else {}
         return {"url": options.place, **password, "file": f"snapshots/{name}.json"}, {}
     if options.password_env:
-        raise BadInput(
-            "--password-env", "is only for a URL", hint="leave it out: a SQLite file has no password"
-        )
+        raise BadInput("--password-env", "is only for a URL", hint="omit it: a SQLite file has no password")
     path = Path(options.place).expanduser().resolve()
     if not path.is_file():
         raise BadInput(
             options.place,
             "the database file does not exist",
-            hint="give a SQLite file, or dialect://user@host/database",
+            hint="give a SQLite file or a URL: dialect://user@host/database",
         )
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
@@ -100,16 +98,16 @@ def try_database(entry: DatabaseEntry) -> dict[str, object]:
     """
     columns = Counter(column.table for column in reflect(entry))
     if not columns:
-        raise BadInput(entry.label, "has no table")
+        raise BadInput(entry.label, "contains no tables")
     rows: dict[str, int] = {}
-    unread = [f"{part.what} not read: {part.why}" for part in list_unread(entry)]
+    unread = [f"{part.what} was not read: {part.why}" for part in list_unread(entry)]
     with SafeDatabase(entry, LIMITS) as safe:
         for table in sorted(columns):
             some = exp.select("*").from_(exp.table_(table, quoted=True)).limit(ROWS)
             try:
                 rows[table] = len(safe.query(some.sql(dialect=entry.dialect)).rows)
             except SqlError as error:
-                unread.append(f"table {table} not read: {' '.join(str(error).split())}")
+                unread.append(f"table {table} was not read: {' '.join(str(error).split())}")
     if not any(rows.values()):
         raise BadInput(
             entry.label, f"no row could be read from the {len(columns)} tables", hint="; ".join(unread[:3])
@@ -127,5 +125,5 @@ def describe(found: Mapping[str, object]) -> list[str]:
     empty = [table for table, about in tables.items() if about["rows_read"] == 0]
     lines = [f"read up to {ROWS} rows of each of {len(tables)} tables: {names}"]
     if empty:
-        lines.append(f"empty: {', '.join(empty)}")
+        lines.append(f"empty tables: {', '.join(empty)}")
     return [*lines, *unread]

@@ -64,13 +64,13 @@ def add_dataset(
     if options.of_tables:
         raise BadInput(
             path,
-            "is not a table of questions and answers, which --system, --score, --nightly and columns are for",
+            "is not a table of questions and answers; --system, --score, --nightly and columns need one",
             hint="docs/qa.md",
         )
     if stream:
         return add_stream(root, params, name, path, options)
     if options.methods:
-        raise BadInput(path, "is not a stream, which --method is for", hint="docs/streambench.md")
+        raise BadInput(path, "is not a stream; --method needs one", hint="docs/streambench.md")
     return add_set(root, params, name, path, tried=options.tried, replace=options.replace)
 
 
@@ -95,7 +95,7 @@ def is_table(path: Path) -> bool:
 
 
 def add_stream(root: Path, params: Parameters, name: str, path: Path, options: DatasetOptions) -> Addition:
-    """Add a StreamBench dataset, which must be where streams are read from, and its evaluation by methods.
+    """Add a StreamBench dataset and its evaluation by methods. Streams are read from one folder only.
 
     Raises BadInput.
     """
@@ -106,7 +106,9 @@ def add_stream(root: Path, params: Parameters, name: str, path: Path, options: D
     require_new(params, keys, replace=options.replace)
     if path.parent != (root / FOLDER).resolve():
         raise BadInput(
-            path, f"is not in {FOLDER}, where streams are read from", hint=f"cp -r {path} {root / FOLDER}/"
+            path,
+            f"is not in {FOLDER}, the folder from which streams are read",
+            hint=f"cp -r {path} {root / FOLDER}/",
         )
     count = None
     if options.tried:
@@ -153,7 +155,7 @@ def add_table(root: Path, params: Parameters, name: str, path: Path, options: Da
         count = len(table.found.items)
         left_out = list(table.found.problems)
         said = [f"read {count} questions", *table.notes]
-        said += [f"left out {len(left_out)} rows, the first: {left_out[0]}"] if left_out else []
+        said += [f"skipped {len(left_out)} rows; the first: {left_out[0]}"] if left_out else []
     fields = {
         "file": name_inside(root, path),
         **({"columns": dict(options.columns)} if options.columns else {}),
@@ -168,7 +170,7 @@ def add_table(root: Path, params: Parameters, name: str, path: Path, options: Da
         if options.nightly:
             following += f" && git add -A && git commit -m 'Add {entry}' && benchloom nightly once"
     elif options.nightly:
-        raise BadInput("--nightly", "repeats the evaluation of a system", hint="name one with --system")
+        raise BadInput("--nightly", "needs a system to evaluate every night", hint="add --system NAME")
     return Addition("dataset", name, values, found, said, following)
 
 
@@ -181,13 +183,16 @@ def describe_evaluation(
     system = str(options.system)
     systems = read_mapping(params, "systems", SystemEntry)
     if system not in systems:
-        raise refuse(params, ["systems", system], "no such system", hint=suggest(system, list(systems)))
+        raise refuse(
+            params, ["systems", system], "is not a system of params.yaml", hint=suggest(system, list(systems))
+        )
     if needs_documents(systems[system]):
         raise refuse(
             params,
             ["systems", system],
-            "retrieves from documents, and a table of questions has none",
-            hint="name another system, such as `alone`; docs/ragcheck.md evaluates with documents",
+            "retrieves from documents, but a table of questions has no documents",
+            hint="name a system without retrieval, such as `alone`; for evaluations with documents, see "
+            "docs/ragcheck.md",
         )
     require_new(params, (*EVALUATIONS, entry), replace=options.replace)
     scored = {} if options.score == "rules" else {"score": options.score}
@@ -209,5 +214,5 @@ def make_addition(
     """Return the addition of a dataset. count: items that were read; None if it was not tried."""
     section = ".".join(next(iter(values))[:-1])
     found = {} if count is None else {"items_read": count, "section": section}
-    said = [] if count is None else [f"read {count} of its items, at most {ROWS}"]
+    said = [] if count is None else [f"read {count} items of the dataset (reads at most {ROWS})"]
     return Addition("dataset", name, values, found, said, f"benchloom run {stage}")

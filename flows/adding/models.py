@@ -102,7 +102,10 @@ def add_further_judge(params: Parameters, name: str, options: ModelOptions, role
     return replace(
         addition,
         values={**kept, ("roles", role): {**first, **changed}},
-        said=[*addition.said, f"an evaluation asks it by its role: judges: [{JUDGE}, {role}]"],
+        said=[
+            *addition.said,
+            f"to use this judge in an evaluation, name its role: judges: [{JUDGE}, {role}]",
+        ],
     )
 
 
@@ -175,7 +178,7 @@ def choose_roles(params: Parameters, wanted: Sequence[str]) -> list[str]:
     named = [role for text in wanted for word in text.split(",") if (role := word.strip())]
     wanted = [] if ALL in named else named
     if unknown := next((role for role in wanted if role not in there), None):
-        raise refuse(params, ["roles", unknown], "no such role", hint=suggest(unknown, list(there)))
+        raise refuse(params, ["roles", unknown], "is not a role", hint=suggest(unknown, list(there)))
     embedders = list_embedders(params, there)
     return list(dict.fromkeys(wanted)) or [role for role in there if role not in embedders]
 
@@ -253,9 +256,9 @@ def list_lines(endpoint: Endpoint, abilities: Abilities | None, roles: Sequence[
     """Format a model's abilities and its roles as lines."""
     lines = [f"roles: {', '.join(roles)}"] if roles else []
     if abilities is None:
-        return [*lines, "not tried: replies are checked by parsers only (constrain: none)"]
+        return [*lines, "not tested: replies are checked by parsers only (constrain: none)"]
     if abilities.embeds:
-        return [f"embeds texts as {abilities.embeds} numbers", *lines]
+        return [f"embeds texts as vectors of {abilities.embeds} numbers", *lines]
     can = [said for name, said in WORDS.items() if getattr(abilities, name)]
     cannot = [said for name, said in WORDS.items() if not getattr(abilities, name)]
     lines.insert(0, f"can: text{''.join(f', {said}' for said in can)}")
@@ -264,10 +267,10 @@ def list_lines(endpoint: Endpoint, abilities: Abilities | None, roles: Sequence[
     if abilities.unanswered:
         forms = ", ".join(WORDS[form] for form in abilities.unanswered)
         lines.append(
-            f"no reply when asked for {forms}: if that was a fault, add the model again with --replace"
+            f"no reply when asked for {forms}: if the endpoint failed, add the model again with --replace"
         )
     if abilities.reasons:
-        lines.append(f"reasons before it answers: its roles have max_tokens of {REASONING_TOKENS:,} or more")
+        lines.append(f"reasons before it answers: max_tokens of its roles is {REASONING_TOKENS:,} or more")
     window = f"a context of {abilities.context:,} tokens, " if abilities.context else ""
     lines.append(f"limits: {window}{endpoint.in_flight} calls at a time")
     if endpoint.omit:

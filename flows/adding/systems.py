@@ -93,7 +93,7 @@ def add_system(params: Parameters, name: str, options: SystemOptions) -> Additio
 def describe_system(options: SystemOptions) -> dict[str, object]:
     """Return the entry of a system. Raises BadInput unless exactly one of URL and retriever is given."""
     if (options.url is None) == (options.retriever is None):
-        what = "take one of both" if options.url else "say what the system is"
+        what = "cannot be combined" if options.url else "both are missing"
         raise BadInput(
             "--url, --retriever",
             what,
@@ -107,7 +107,7 @@ def describe_system(options: SystemOptions) -> dict[str, object]:
         raise BadInput(
             "--key-env",
             "is only for --url",
-            hint="leave it out: the model of the role answerer has its own key",
+            hint="omit it: the model of the role `answerer` has its own key",
         )
     top_k = {} if options.top_k is None else {"top_k": options.top_k}
     return {"kind": "rag", "retriever": options.retriever, **top_k}
@@ -118,7 +118,10 @@ def name_assessment(params: Parameters, name: str, options: SystemOptions) -> st
     databases, database = get_section(params, "databases") or {}, str(options.database)
     if database not in databases:
         raise refuse(
-            params, ["databases", database], "no such database", hint=suggest(database, list(databases))
+            params,
+            ["databases", database],
+            "is not a database of params.yaml",
+            hint=suggest(database, list(databases)),
         )
     require_new(params, ("assessments", f"{database}-{name}"), replace=options.replace)
     return f"{database}-{name}"
@@ -163,7 +166,10 @@ def describe_response(response: Response, searches: bool) -> list[str]:
     text = " ".join((response.text or "").split())
     lines = [f"answered: {text[:LONGEST]}{'...' if len(text) > LONGEST else ''}"]
     if response.passages is None:
-        lines.append("reports no passages: which module is at fault cannot be told (--passages, --ids)")
+        lines.append(
+            "reports no passages, so errors cannot be attributed to a module (--passages and --ids select "
+            "them)"
+        )
     else:
-        lines.append(f"reports its passages: {len(response.passages)} for this question")
-    return [*lines, *([] if searches else ["cannot be searched without an answer"])]
+        lines.append(f"reports passages: {len(response.passages)} for this question")
+    return [*lines, *([] if searches else ["offers no search without an answer"])]

@@ -47,16 +47,16 @@ def print_comparison(console: CleanConsole, comparison: Comparison, alone: Alone
     tests = "1 test" if comparison.n_tests == 1 else f"{comparison.n_tests} tests"
     console.print(
         f"\n{tests}, corrected by Holm. Intervals: 95%, {comparison.draws:,} bootstrap "
-        f"draws of whole clusters.\nDetectable: the smallest true difference found with 80% power at "
-        f"{comparison.alpha:g} / {max(comparison.n_tests, 1)}. Needed: pairs that would find "
-        f"a difference of {comparison.distance:g} so.",
+        f"draws of whole clusters.\nDetectable: the smallest true difference found with 80% power at alpha = "
+        f"{comparison.alpha:g} / {max(comparison.n_tests, 1)}. Needed: the number of "
+        f"pairs required to detect a difference of {comparison.distance:g} with this power.",
         soft_wrap=True,
     )
     for letter, names in alone.items():
         if names:
             console.print(f"only in {letter}: {escape(join_names(names))}", soft_wrap=True)
     for caution in comparison.cautions:
-        console.print(f"caution: {escape(caution)}", soft_wrap=True)
+        console.print(f"warning: {escape(caution)}", soft_wrap=True)
 
 
 def print_means(console: CleanConsole, metric: PricedMetric) -> None:
@@ -78,7 +78,7 @@ def print_means(console: CleanConsole, metric: PricedMetric) -> None:
     print_columns(console, align(rows))
     told = dict.fromkeys(mean.cost.why for mean in metric.systems if mean.cost.why)
     why = f"; price not shown: {'; '.join(told)}" if told else ""
-    console.print(f"tokens, USD and seconds of one answer{escape(why)}", soft_wrap=True)
+    console.print(f"tokens, USD and seconds are per answer{escape(why)}", soft_wrap=True)
 
 
 def print_items(console: CleanConsole, analysis: ItemAnalysis, items: int) -> None:
@@ -99,14 +99,16 @@ def name_analysed(analysed: ItemAnalysis | PricedMetric) -> tuple[str, str, tupl
 def describe_items(analysis: ItemAnalysis) -> str:
     """Say how many items distinguish between the systems, and how well."""
     told = [item for item in analysis.items if item.discrimination is not None]
-    apart = f"{len(told):,} items tell the systems apart"
+    apart = f"{len(told):,} items distinguish the systems"
     if analysis.mean_discrimination is not None:
         apart += (
-            f" (mean discrimination {analysis.mean_discrimination:.2f}), {analysis.against:,} the wrong way"
+            f" (mean discrimination {analysis.mean_discrimination:.2f}), {analysis.against:,} in the "
+            f"wrong direction"
         )
-    left = f"; {analysis.left_out:,} items lack a score of a system" if analysis.left_out else ""
+    left = f"; {analysis.left_out:,} items lack a score for at least one system" if analysis.left_out else ""
     return (
-        f"{apart}; on {analysis.alike:,} all score alike ({analysis.best:,} at the highest score, "
+        f"{apart}; on {analysis.alike:,} items all systems score the same ({analysis.best:,} at the "
+        f"highest score, "
         f"{analysis.worst:,} at the lowest){left}"
     )
 
@@ -165,8 +167,8 @@ def write_number(value: float | None, form: str) -> str:
 def describe_changes(strand: StrandComparison) -> str:
     """Say how many items changed their score or their answer."""
     return (
-        f"{strand.n_cases:,} items of both: {len(strand.changed):,} with another score, "
-        f"{strand.reworded:,} with another answer"
+        f"{strand.n_cases:,} items on both sides: {len(strand.changed):,} with a different score, "
+        f"{strand.reworded:,} with a different answer"
     )
 
 

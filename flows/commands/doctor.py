@@ -159,6 +159,6 @@ def print_findings(findings: list[Finding]) -> None:
     for finding in findings:
         print_line(f"{finding.state:<9} {finding.what}: {finding.detail}")
         if finding.mend:
-            print_line(f"          mend: {finding.mend}")
+            print_line(f"          fix: {finding.mend}")
     missing = [finding.what for finding in findings if finding.state == "missing"]
     print(f"Missing: {', '.join(missing)}." if missing else "Everything that a run needs is present.")

@@ -41,7 +41,7 @@ def stats(as_json: AsJson = False) -> None:
     for row in models:
         typer.echo(describe_model(row))
     for row in possibly_paid:
-        typer.echo(f"no usable reply, cost at most: {describe_model(row)}")
+        typer.echo(f"no usable reply, maximum cost: {describe_model(row)}")
 
 
 @app.command()
@@ -78,7 +78,7 @@ def export(
             raise BadInput(
                 "data",
                 f"{len(missing)} of {len(calls)} calls are not in a ledger, {first}",
-                hint="run the flow live, or import the ledger in which they were recorded",
+                hint="run the flow without --replay, or import the ledger in which the calls were recorded",
             )
         facts: dict[str, Any] = {}
         if partial:
@@ -313,7 +313,7 @@ def price_tokens(counted: ModelStats) -> float | None:
 
 def describe_model(row: Mapping[str, Any]) -> str:
     """Format a model's counts as one line."""
-    name = (row["model"] or "(model not recorded)") + (" by batch" if row["batch"] else "")
+    name = (row["model"] or "(model not recorded)") + (" (batch API)" if row["batch"] else "")
     tokens = f"{row['prompt_tokens']:,} + {row['completion_tokens']:,} tokens"
     return f"{name}: {row['calls']:,} calls, {tokens}, " + (
         "no price in run.prices" if row["usd"] is None else f"${row['usd']:.4f}"

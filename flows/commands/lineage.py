@@ -80,9 +80,7 @@ def trace_target(target: str, row: str | None, root: Path, *, every: bool = Fals
             nodes = [lineage.trace_figure(path, pointer, row=row, first=None if every else WALKED)]
         elif row is not None or every:
             if not (root / path).is_file() or not path.endswith(".parquet"):
-                raise BadInput(
-                    target, "is not an artifact whose rows can be named", hint=_name_outs(graph, path)
-                )
+                raise BadInput(target, "is not an artifact with row ids", hint=_name_outs(graph, path))
             ids = [row] if row is not None else list(lineage.lookup.index(root / path))
             nodes = [lineage.trace_row(path, row) for row in WORK.iterate(f"lineage of {path}", ids, "rows")]
         elif path == LOCK:
@@ -142,7 +140,7 @@ def _place(target: str, root: Path) -> str:
 
 def _name_outs(graph: Graph, path: str) -> str:
     near = [out for out in graph.list_outs() if Path(out).name == Path(path).name] or graph.list_outs()
-    return "there is " + (", ".join(near[:6]) + (", ..." if len(near) > 6 else "") if near else "nothing")
+    return "known: " + (", ".join(near[:6]) + (", ..." if len(near) > 6 else "") if near else "none")
 
 
 def _name_file(reference: str) -> str:

@@ -32,7 +32,7 @@ def new_command(folder: Path, options: NewOptions) -> int:
     fresh = not folder.exists()
     version = make_project(folder)
     project = choose_project(folder, place, options)
-    say_line(f"benchloom: made {folder} of Benchloom {version}")
+    say_line(f"benchloom: created {folder} with Benchloom {version}")
     try:
         if options.questions is None:
             words = ["add", "database", project.entry, place, *list_words(options, ("password_env",))]
@@ -50,7 +50,7 @@ def new_command(folder: Path, options: NewOptions) -> int:
             return show_database(project, options, added)
         return show_evaluation(project, options)
     except StepFailed as failed:
-        say_line(f"benchloom: {folder} is made; go on with: cd {folder} && benchloom doctor")
+        say_line(f"benchloom: {folder} was created; continue with: cd {folder} && benchloom doctor")
         return failed.code
 
 
@@ -68,17 +68,22 @@ def find_source(options: NewOptions) -> str:
     if (options.database is None) == (options.questions is None):
         raise BadInput(
             "--database, --questions",
-            "give one of the two",
-            hint="--database FILE|URL makes questions from a database, --questions FILE reads your own",
+            "expected exactly one of the two options",
+            hint="use --database FILE|URL to make questions from a database, or --questions FILE to read "
+            "your own",
         )
     source = str(options.questions if options.database is None else options.database)
     if options.database is not None and "://" in source:
         return source
     path = Path(source).expanduser().resolve()
     if options.questions is not None and not path.exists():
-        raise BadInput(source, "no such file or folder", hint="a table of questions and answers: docs/qa.md")
+        raise BadInput(
+            source, "no such file or folder", hint="give a table of questions and answers: docs/qa.md"
+        )
     if options.database is not None and not path.is_file():
-        raise BadInput(source, "no such database file", hint="a SQLite file, or dialect://user@host/database")
+        raise BadInput(
+            source, "no such database file", hint="give a SQLite file or a URL: dialect://user@host/database"
+        )
     return str(path)
 
 
@@ -107,4 +112,4 @@ def undo(folder: Path, *, fresh: bool) -> None:
             path.unlink()
     if fresh:
         folder.rmdir()
-    say_line(f"benchloom: {folder} is removed again")
+    say_line(f"benchloom: {folder} was removed again")

@@ -20,12 +20,12 @@ def show_database(project: NewProject, options: NewOptions, added: Mapping[str, 
     for line in describe_profile(project):
         print_line(line)
     plan = project.ask("plan", f"grammar-dataset@{name}")
-    print_line(f"A whole run: {describe_cost(plan, free=project.embedded)}")
+    print_line(f"A complete run: {describe_cost(plan, free=project.embedded)}")
     following = f"benchloom run grammar-dataset@{name}"
     if project.embedded:
         print_line(
-            f"The model is {project.model}, on this machine: a preview takes minutes, a run hours. It "
-            "chooses among queries that Benchloom composes. Use --model to name another model."
+            f"The model {project.model} runs on this machine: a preview takes minutes, a complete run hours. "
+            "The model chooses among queries that Benchloom composes. To use another model, add --model."
         )
         if project.is_lacking():
             preview = f"benchloom run --limit {limit} grammar-report@{name}"
@@ -59,7 +59,7 @@ def describe_profile(project: NewProject) -> list[str]:
     ]
     if unclear:
         lines.append(
-            f"{len(unclear)} names say nothing to a reader: write what people call them into "
+            f"{len(unclear)} names of tables or columns are unclear: describe them in "
             f"databases.{project.entry}.glossary (docs/databases.md)"
         )
     return lines
@@ -74,7 +74,7 @@ def show_questions(project: NewProject, limit: int) -> None:
         print_line(f"{number:>3}. {row['question']}")
         print_line(f"     {row['answer']}")
     if len(questions) < limit:
-        print_line(f"{len(questions)} of {limit} questions: the page says what was dropped, and why")
+        print_line(f"{len(questions)} of {limit} questions: the page lists what was dropped and why")
     page = root / "reports/grammar" / project.entry / "index.html"
     if page.is_file():
         print_line(f"page: {page}")

@@ -90,7 +90,7 @@ def describe_cost(plan: Mapping[str, Any], *, free: bool) -> str:
         f"{show(plan['calls'])} calls",
         f"{show(plan['tokens'])} tokens",
         f"${show(plan['usd'], 2)}"
-        + ("" if free or plan["usd"]["high"] else " (--input-price, --output-price say the price)"),
+        + ("" if free or plan["usd"]["high"] else " (set the price with --input-price and --output-price)"),
     ]
     if plan["seconds"] is not None:
         low, high = (plan["seconds"][end] for end in ("low", "high"))

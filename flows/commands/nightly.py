@@ -133,7 +133,7 @@ def _carry_out(
             typer.echo(json.dumps(asdict(night)))
         for line in describe_night(night):
             run.say(line)
-        run.say("the page: data/nightly/index.html")
+        run.say("page: data/nightly/index.html")
 
     return NightWork(home, label, nightly, run, show, plan).carry_out(bring_up)
 
@@ -150,7 +150,7 @@ def accept(
     from flows.settings import find_project
 
     night = accept_night(find_project(), label)
-    _say(f"night {night.label} is accepted: the next ones are compared with it")
+    _say(f"night {night.label} is accepted: later nights are compared with it")
 
 
 @app.command()
@@ -170,7 +170,7 @@ def serve() -> None:
     with use_prefect(root, _say, needed=True):
         from flows.nights.deployment import serve_nights
 
-        _say(f"nights at {describe_schedule(nightly, datetime.now(UTC))}; Ctrl-C ends this")
+        _say(f"nights run at {describe_schedule(nightly, datetime.now(UTC))}; press Ctrl-C to stop")
         serve_nights(root, nightly.cron, nightly.timezone)
 
 
@@ -212,7 +212,7 @@ def deploy(
         if not foreign:
             end_standing(root)
         remove_files(root)
-        _say("the deployment is taken back" if found else "no nights were deployed")
+        _say("the deployment was removed" if found else "no nights were deployed")
         return
     nightly, pool = read_nightly(params), pool or POOL
     server = nullcontext() if foreign else stand_server(root, port, _say)
@@ -221,9 +221,9 @@ def deploy(
 
         files = write_files(root, pool, params)
         if deploy_nights(root, pool):
-            _say("prefect.yaml is written")
+            _say("prefect.yaml was written")
     schedule = describe_schedule(nightly, datetime.now(UTC))
-    _say(f"deployed at {schedule}, to the work pool {pool!r}; to go on, it needs")
+    _say(f"deployed with the schedule {schedule} to the work pool {pool!r}; to run nights, it needs")
     for line in files.describe_needs(pool, foreign):
         _say(f"- {line}")
 
@@ -244,7 +244,9 @@ def work(pool: Pool = None) -> None:
     foreign = find_foreign(root) is not None
     if not foreign and read_port(root) is None:
         raise BadInput(
-            "benchloom nightly work", "no nights are deployed here", hint="benchloom nightly deploy"
+            "benchloom nightly work",
+            "finds no deployment of nights in this project",
+            hint="benchloom nightly deploy",
         )
     with use_prefect(root, _say, needed=True):
         keep_worker(root, pool or POOL, own=not foreign)

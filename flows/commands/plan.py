@@ -105,11 +105,11 @@ def print_plan(plans: Sequence[StagePlan], measured: Sequence[str] = ()) -> None
     document = to_document(plans)
     known = [plan for plan in plans if math.isfinite(plan.calls.high)]
     restored = sum(plan.restored for plan in plans)
-    back = f", {restored} would come back from the run cache" if restored else ""
+    back = f", {restored} would be restored from the run cache" if restored else ""
     calls = total([plan.calls for plan in known])
     console.print(
-        f"{len(plans) - restored} stages would run{back}. New calls: {show(calls)}, of which first attempts "
-        f"known exactly: {document['exact_calls']}. In the ledger: {document['recorded']}.",
+        f"{len(plans) - restored} stages would run{back}. New calls: {show(calls)}; the exactly known "
+        f"first attempts among them: {document['exact_calls']}. In the ledger: {document['recorded']}.",
         soft_wrap=True,
     )
     timed = [plan.seconds for plan in plans if plan.seconds is not None]
@@ -122,16 +122,17 @@ def print_plan(plans: Sequence[StagePlan], measured: Sequence[str] = ()) -> None
         console.print(line, soft_wrap=True)
     if wide := [plan.stage for plan in plans if plan.unseen and math.isfinite(plan.calls.high)]:
         console.print(
-            f"Wide, since fewer than {ENOUGH} calls of their kinds were seen: {join_reasons(wide)}.",
+            f"Wide ranges, because fewer than {ENOUGH} calls of their kinds were recorded: "
+            f"{join_reasons(wide)}.",
             soft_wrap=True,
         )
     for what, left in (
-        ("how much they ask", [plan.stage for plan in plans if not math.isfinite(plan.calls.high)]),
+        ("how many calls they make", [plan.stage for plan in plans if not math.isfinite(plan.calls.high)]),
         ("how long they take", [plan.stage for plan in untimed if not plan.calls.high]),
         ("how long their calls take", [plan.stage for plan in untimed if plan.calls.high]),
     ):
         if left:
-            console.print(f"Beside that, no run here tells {what}: {join_reasons(left)}.", soft_wrap=True)
+            console.print(f"No run in this project shows {what}: {join_reasons(left)}.", soft_wrap=True)
 
 
 def show_time(span: Range) -> str:
@@ -157,7 +158,7 @@ def describe_plans(plans: Sequence[StagePlan]) -> tuple[str, ...]:
     stage, _, key = first.stage.partition("@")
     why = ("from the run cache: " if first.restored else "") + join_reasons(first.why)
     return (
-        first.stage if len(plans) == 1 else f"{stage}@ of {len(plans)} entries",
+        first.stage if len(plans) == 1 else f"{stage}@ for {len(plans)} entries",
         show(total([plan.calls for plan in plans])),
         str(sum(plan.recorded for plan in plans)),
         show(total([plan.tokens for plan in plans])),

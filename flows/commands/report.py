@@ -45,11 +45,9 @@ def report_command(*, open_it: bool) -> int:
                 report / PAGE, f"does not exist, although {RECORD} does", hint="run the report's stage"
             )
     made = tell_time(time.time())
-    links = [
-        SiteLink("The graph", GRAPH, "every stage by flow and entry, whether it is up to date, and its cost")
-    ]
+    links = [SiteLink("Stage graph", GRAPH, "every stage by flow and entry, with its state and cost")]
     if (root / NIGHTS).is_file():
-        links.append(SiteLink("The nights", f"../../{NIGHTS}", "systems evaluated again, night by night"))
+        links.append(SiteLink("Nights", f"../../{NIGHTS}", "the results of every nightly evaluation"))
     index, graph = folder / PAGE, folder / GRAPH
     write_index(
         reports,
@@ -60,7 +58,7 @@ def report_command(*, open_it: bool) -> int:
         find_beaten=partial(find_beaten, root),
     )
     write_graph(list_graph(root, graph), made, graph)
-    print(f"the pages: {index.relative_to(root)} ({len(reports)} reports)", file=sys.stderr)
+    print(f"pages: {index.relative_to(root)} ({len(reports)} reports)", file=sys.stderr)
     if open_it:
         webbrowser.open(index.as_uri())
     return 0

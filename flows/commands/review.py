@@ -69,7 +69,7 @@ def export(
     if as_json:
         typer.echo(json.dumps({**facts, "edited": list(found.editable)}))
         return
-    typer.echo(f"{place}: {len(items)} of {len(found.items)} items of {found.path}")
+    typer.echo(f"{place}: wrote {len(items)} of {len(found.items)} items of {found.path}")
 
 
 @app.command(name="import")
@@ -196,7 +196,7 @@ def print_import(facts: dict[str, Any]) -> None:
     """Print the counts of an import as one line."""
     counts = ("new", "changed", "unchanged", "older", "left_open")
     told = ", ".join(f"{facts[name]} {name.replace('_', ' ')}" for name in counts)
-    typer.echo(f"{facts['path']}: {facts['read']} read: {told}, {len(facts['refused'])} refused")
+    typer.echo(f"{facts['path']}: {facts['read']} lines read: {told}, {len(facts['refused'])} invalid")
 
 
 def describe_people(pairs: list[PairAgreement], split: list[str]) -> list[str]:
@@ -206,4 +206,4 @@ def describe_people(pairs: list[PairAgreement], split: list[str]) -> list[str]:
         kappa = "-" if pair.kappa is None else f"{pair.kappa:.4f}"
         agree = "-" if pair.agree is None else f"{100 * pair.agree:.2f}%"
         lines.append(f"{pair.first}, {pair.second}: agree on {agree} of {pair.n} items, kappa {kappa}")
-    return [*lines, *([f"split, therefore not accepted: {', '.join(split)}"] if split else [])]
+    return [*lines, *([f"not accepted, because the reviewers disagree: {', '.join(split)}"] if split else [])]

@@ -65,7 +65,9 @@ def run_command(
         require_engine(engine)
     if ask_again and (replay or limit is not None):
         other = "--replay" if replay else "--limit"
-        raise BadInput(f"--ask-again with {other}", "is a contradiction", hint="leave one of the two out")
+        raise BadInput(
+            f"--ask-again with {other}", "cannot be combined", hint="use only one of the two options"
+        )
     root = find_project()
     os.chdir(root)
     if assignments:
@@ -160,16 +162,16 @@ def open_computing(run: Run, workers: int, engine: str | None, *, plain: bool) -
     if name == THREADS:
         return Computing(processes, say=run.say)
     if plain and engine is not None:
-        raise BadInput("--plain", f"--engine {engine} needs Prefect", hint="leave one of the two out")
+        raise BadInput("--plain", f"--engine {engine} needs Prefect", hint="use only one of the two options")
     if plain:
-        run.say(f"run.engine.name is {name}, which needs Prefect; --plain runs without either")
+        run.say(f"run.engine.name is {name}, which needs Prefect; with --plain, the run uses neither")
         return Computing(processes, say=run.say)
     return Computing(processes, ClusterEngine(name, settings, processes, run.stopping, run.say), run.say)
 
 
 def end_at_once(run: Run) -> None:
     """End this process on a second Ctrl-C without waiting for its stages; this releases their path locks."""
-    run.say("interrupted; the same command continues from what is recorded")
+    run.say("interrupted; run the same command again to continue from the recorded calls and stages")
     os._exit(Interrupted.exit_code)
 
 
@@ -266,7 +268,7 @@ def conclude(run: Run, names: Sequence[str]) -> int:
     states = [run.outcomes[name].state if name in run.outcomes else "skipped" for name in names]
     words = {
         "ran": "ran",
-        "restored": "from the run cache",
+        "restored": "restored from the run cache",
         "fresh": "up to date",
         "failed": "failed",
         "skipped": "not run",
@@ -289,13 +291,13 @@ def describe_bill(run: Run) -> str:
     if run.session is None:
         return ""
     budget = run.session.dispatcher.budget
-    parts = [f"paid by this run {describe_amount(budget.spent)}"]
+    parts = [f"paid in this run: {describe_amount(budget.spent)}"]
     if budget.possibly_paid.tokens:
-        parts.append(f"of it {describe_amount(budget.possibly_paid)} possibly, for replies that were lost")
+        parts.append(f"including up to {describe_amount(budget.possibly_paid)} for lost replies")
     if artifacts := find_calls(run):
         total = sum((price_calls(path, run.session) for path in artifacts), NOTHING)
         stages = "1 stage" if len(artifacts) == 1 else f"{len(artifacts)} stages"
-        parts.append(f"the artifacts of {stages} stand on calls of {describe_amount(total)} in all")
+        parts.append(f"the calls for the artifacts of {stages} cost {describe_amount(total)} in total")
     return f"model calls: {'; '.join(parts)}"
 
 
@@ -353,7 +355,9 @@ def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
                 continue
             if not node.stage:
                 raise BadInput(
-                    name, "is a command that you added", hint="--limit works only for Benchloom's stages"
+                    name,
+                    "is your own command, not a stage of Benchloom",
+                    hint="remove it from the targets, or run without --limit",
                 )
             while fresh:
                 copy_tables(fresh.pop(), places)

@@ -43,7 +43,7 @@ class Complaints:
         """Print the numbers of the remaining unreadable lines."""
         if self.rest:
             numbers = ", ".join(spell_ranges(self.rest))
-            print(f"benchloom: {self.source}: unreadable too: lines {numbers}", file=sys.stderr)
+            print(f"benchloom: {self.source}: these lines are unreadable, too: {numbers}", file=sys.stderr)
 
 
 def score_command(

@@ -18,8 +18,8 @@ def snapshot_command(names: Sequence[str]) -> int:
     servers = find_servers(root, load_params(root))
     unknown = [name for name in names if name not in servers]
     if unknown:
-        known = ", ".join(sorted(servers)) or "params.yaml names none"
-        raise BadInput(unknown[0], "is not a database with a url", hint=known)
+        known = ", ".join(sorted(servers)) or "none"
+        raise BadInput(unknown[0], "is not a database with a URL in params.yaml", hint=f"known: {known}")
     wanted = list(names) or sorted(servers)
     for name in wanted:
         servers[name].require_driver()
@@ -41,8 +41,8 @@ def find_servers(root: Path, params: Mapping[str, Any]) -> dict[str, DatabaseEnt
         if entry.file is None:
             raise BadInput(
                 entry.label,
-                "has a url but no file for the record of its content",
-                hint=f"add file: snapshots/{name}.json",
+                "has a `url` but no `file` in which to record its content",
+                hint=f"add `file: snapshots/{name}.json`",
             )
     return {name: entry.resolve_under(root) for name, entry in servers.items()}
 
@@ -61,7 +61,7 @@ def refresh_records(
         except DatabaseGone as error:
             if not (servers[name].file or Path()).is_file():
                 raise
-            say(f"{error}; until then the last record is used")
+            say(f"{error}; until the database is available again, the last record is used")
 
 
 def list_unread_lines(entry: DatabaseEntry) -> list[str]:
@@ -85,9 +85,9 @@ def refresh_record(entry: DatabaseEntry) -> str:
         write_record(entry, content)
     held = f"{len(content.tables)} tables, {content.count_rows():,} rows"
     unread = [
-        f"; {table}.{column} not read: {why}"
+        f"; {table}.{column} was not read: {why}"
         for table, found in content.tables.items()
         for column, why in found.unread.items()
     ]
-    state = f"changed: {', '.join(changed)}" if changed else "as recorded"
+    state = f"changed: {', '.join(changed)}" if changed else "unchanged"
     return f"{entry.label}: {held}; {state}{''.join(unread)}"

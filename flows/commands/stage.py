@@ -21,9 +21,9 @@ def _name_near(stage: str, key: str, recorder: Recorder) -> str:
     nodes = recorder.nodes.values()
     named = sorted(node.key for node in nodes if node.stage == stage)
     if named:
-        return f"its keys: {', '.join(named)}"
+        return f"its entries: {', '.join(named)}"
     near = get_close_matches(stage, sorted({node.stage for node in nodes}), cutoff=0.5)
-    return f"near it: {', '.join(near) or 'none'}"
+    return f"similar names: {', '.join(near) or 'none'}"
 
 
 def stage_command(stage: str, key: str, *, replay: bool) -> int:

@@ -186,11 +186,13 @@ def print_standings(
         print_columns(console, list(map(describe_standing, shown)), indent="  ")
     waiting = Counter(standing.state for standing in standings.values() if standing.state != "fresh")
     if not waiting:
-        console.print("All fresh.")
+        console.print("All stages are fresh.")
         return
     counts = ", ".join(f"{count} {state}" for state, count in waiting.items())
     again = " ".join(["benchloom run", *targets])
-    console.print(f"{waiting.total()} of {len(standings)} are not fresh ({counts}): {again}", soft_wrap=True)
+    console.print(
+        f"{waiting.total()} of {len(standings)} stages are not fresh ({counts}): {again}", soft_wrap=True
+    )
 
 
 def is_untouched(standing: Standing) -> bool:

@@ -67,7 +67,7 @@ def read_cost(strand: Strand, prices: Mapping[str, Price], find_seconds: FindSec
         tokens / n,
         None if unknown else usd / n,
         find_latency({call["id"]: call["row"] for call in calls}, find_seconds),
-        f"run.prices has no price of {', '.join(unknown)}" if unknown else "",
+        f"run.prices has no price for {', '.join(unknown)}" if unknown else "",
     )
 
 

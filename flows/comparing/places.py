@@ -67,7 +67,7 @@ def read_workspace(root: Path) -> Place:
     """Read the evaluated stages in the working tree's `dvc.lock`. Raises BadInput if nothing has run."""
     path = root / LOCK
     if not path.is_file():
-        raise BadInput(LOCK, "does not exist: nothing has run", hint="benchloom run")
+        raise BadInput(LOCK, "does not exist, because nothing has run", hint="benchloom run")
 
     def find(record: FileRecord) -> Path:
         if not (root / record.path).is_file():
@@ -223,7 +223,7 @@ def parse_yaml(text: str, where: str) -> dict[str, Any]:
     except YAMLError as error:
         raise BadInput(where, f"cannot be read: {str(error).strip().splitlines()[0]}") from error
     if not isinstance(found, dict):
-        raise BadInput(where, "contains no mapping")
+        raise BadInput(where, "is not a mapping (key: value)")
     return found
 
 

@@ -71,7 +71,7 @@ class Sides:
                 ways = ", ".join(f"{kind}:{word}" for kind in kinds)
                 raise BadInput(word, f"is ambiguous: use {ways}")
         if not found:
-            raise BadInput(word, f"is not something to compare; {self._describe()}")
+            raise BadInput(word, f"is not a side that can be compared; {self._describe()}")
         return found[0]
 
     def _find_kinds(self, word: str) -> tuple[list[str], list[Side]]:
@@ -125,7 +125,10 @@ class Sides:
         ]
         if stages and not strands and slash:
             there = {strand.system for stage in stages for strand in stage.read_strands("workspace")}
-            raise BadInput(word, f"the entry {name} has no such system (known: {join_names(sorted(there))})")
+            raise BadInput(
+                word,
+                f"names a system that the entry {name} does not have (known: {join_names(sorted(there))})",
+            )
         return Side(word, self._workspace.label, self._keep(strands)) if stages else None
 
     def _find_system(self, word: str) -> Side | None:
@@ -166,7 +169,11 @@ class Sides:
             "runs": list_folders(self.root),
         }
         said = [f"{kind}: {join_names(names)}" for kind, names in parts.items() if names]
-        return f"known: {'; '.join(said)}; {WORKSPACE}, and git's revisions" if said else "nothing has run"
+        return (
+            f"known: {'; '.join(said)}; {WORKSPACE}, and Git revisions"
+            if said
+            else "known: none, because nothing has run"
+        )
 
 
 def join_names(names: Sequence[str]) -> str:

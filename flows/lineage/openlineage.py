@@ -89,7 +89,7 @@ def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
     names = {node.reference for node in lineage.list_kind("stage")}
     stages = [stage for stage in graph.stages if stage.name in names] if graph else []
     if graph is None or not stages:
-        raise BadInput(lineage.target, "no recorded stage made it, so there is no event")
+        raise BadInput(lineage.target, "was not made by a recorded stage, so there is no event to write")
     maker = FacetMaker(root, graph, destination.namespace, read_prices(params))
     events = list(make_events(order_stages(stages), graph, maker))
     if destination.url is None:
@@ -198,8 +198,8 @@ def read_destination(params: Mapping[str, object]) -> Destination:
     ):
         raise BadInput(
             "params.yaml: run.openlineage.url",
-            "is not an http(s) address without a password",
-            hint="use key_env",
+            "is not an HTTP or HTTPS URL without a password",
+            hint="set key_env to the environment variable that contains the key",
         )
     return found
 
@@ -304,7 +304,7 @@ def flatten(params: Mapping[str, object], above: str = "") -> Iterator[tuple[str
         if isinstance(value, Mapping):
             yield from flatten(value, f"{place}.")
         elif SECRET.search(str(name)) and not str(name).endswith("_env"):
-            yield place, "(left out)"
+            yield place, "(omitted)"
         else:
             yield place, str(value)
 
@@ -351,6 +351,8 @@ def _send(events: Iterable[Any], config: dict[str, Any]) -> None:
         for event in events:
             transport.emit(event)
     except Exception as error:  # noqa: BLE001 - its transports raise any error of their HTTP package
-        raise NotSent(f"run.openlineage: the events were not taken: {type(error).__name__}") from None
+        raise NotSent(
+            f"run.openlineage: the server did not accept the events: {type(error).__name__}"
+        ) from None
     finally:
         transport.close()

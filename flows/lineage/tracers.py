@@ -62,7 +62,7 @@ class RawRows:
             place = f"{path}#{table}"
             return [
                 TracedSource(
-                    "raw", place, gaps=(f"no raw row of it is in {', '.join(file.name for file in raw)}",)
+                    "raw", place, gaps=(f"its raw rows are not in {', '.join(file.name for file in raw)}",)
                 )
             ]
         return [

@@ -93,8 +93,8 @@ def accept_night(home: Path, label: str) -> Night:
     night = find_night(history, label)
     if night is None or night.state == "unfinished":
         there = ", ".join(night.label for night in history if night.state == "alarm") or "none"
-        what = "is not over" if night is not None else "names no night"
-        raise BadInput(f"nightly accept {label}", f"{what} (alarmed: {there})")
+        what = "is not finished" if night is not None else "is not a night"
+        raise BadInput(f"nightly accept {label}", f"{what} (nights with an alarm: {there})")
     accepted = replace(night, state="accepted")
     write_night(home, accepted)
     return accepted

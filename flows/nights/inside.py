@@ -81,7 +81,7 @@ class NightWork:
             self.run.say(str(stale))  # the database has changed; the alarm reports this per item
             return self._leave(Night(self.label, against, "unfinished", tuple(proof.list_alarms())), proof)
         if changed := self._find_changed(chosen):
-            return self._go_on(0, f"the items of {changed} are not those of the last whole night")
+            return self._go_on(0, f"the items of {changed} differ from those of the last whole night")
         code = bring_up(self.run, names)
         if code and not self._is_whole(names):
             return self._tell_unfinished(code, against, proof)
@@ -133,15 +133,15 @@ class NightWork:
         fallen = find_doubt(part, subset.near, self.nightly.alarm.drop)
         if fallen is not None:
             return describe_doubt(fallen)
-        return f"on a part of the items, {alarms[0].kind}: {alarms[0].what}" if alarms else ""
+        return f"alarm on a part of the items: {alarms[0].kind}: {alarms[0].what}" if alarms else ""
 
     def _go_on(self, parts: int, why: str) -> int:
         """Record that the night asks more parts (0 means all items), and why; return GOES_ON."""
         self.run.say(why)
-        self.run.say(f"the night goes on with {f'{parts} parts of the items' if parts else 'all items'}")
+        self.run.say(f"the night continues with {f'{parts} parts of the items' if parts else 'all items'}")
         begun = read_unfinished(self.home)
         if begun is None or begun.label != self.label:
-            raise BadInput(self.label, "is not a night that has begun", hint="benchloom nightly once")
+            raise BadInput(self.label, "is not a night that has started", hint="benchloom nightly once")
         write_unfinished(self.home, replace(begun, parts=parts, why=why))
         return GOES_ON
 
@@ -227,7 +227,8 @@ class GoldProof:
         return [
             NightAlarm(
                 "gold",
-                f"{n} of {self.n} gold queries give another answer; {first.entry} {first.item}: {first.what}",
+                f"{n} of {self.n} gold queries return a different answer; the first is {first.entry} "
+                f"{first.item}: {first.what}",
             )
         ]
 
@@ -267,7 +268,7 @@ def prove_gold(
             if answer.digest:
                 digests.setdefault(name, {})[answer.id] = answer.digest
             earlier = before.get(name, {}).get(answer.id, answer.digest)
-            changed = "another answer than in the night before" if earlier != answer.digest else ""
+            changed = "the answer differs from the previous night's" if earlier != answer.digest else ""
             if problem := answer.problem or changed:
                 differences.append(GoldDifference(name, answer.id, " ".join(problem.split())))
     return GoldProof(n, tuple(differences), digests, tuple(rows))
@@ -298,7 +299,7 @@ def run_gold(home: Path, root: Path, params: Mapping[str, Any], node: Node) -> l
 
 def refuse_ask(stage: str, prompts: Path, epoch: str) -> Any:
     """Raise BadInput: a function that runs gold queries must not call a model."""
-    raise BadInput(stage, "runs gold queries, and must ask no model")
+    raise BadInput(stage, "runs gold queries, so it must not ask a model")
 
 
 def read_digests(home: Path, label: str | None) -> dict[str, dict[str, str]]:

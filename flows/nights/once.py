@@ -85,10 +85,10 @@ def choose_label(home: Path, commit: str, say: Callable[[str], None]) -> str:
     """Return the label of the unfinished night if it runs this commit; else the current minute as label."""
     begun = read_unfinished(home)
     if begun is not None and begun.commit == commit:
-        say(f"night {begun.label} is not over: it goes on")
+        say(f"night {begun.label} is not finished and continues now")
         return begun.label
     if begun is not None:
-        say(f"night {begun.label} is given up: {begun.commit[:8]}, which it ran, is not HEAD any more")
+        say(f"night {begun.label} is abandoned, because its commit {begun.commit[:8]} is no longer HEAD")
         NightTree(home, begun.label).close()
         drop_branch(home, begun.label, begun.commit)
     return datetime.now(UTC).strftime(LABEL_FORM)
@@ -131,7 +131,7 @@ def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
         signal.signal(signal.SIGTERM, before)
     if process.returncode < 0:
         name = signal.Signals(-process.returncode).name
-        raise BenchloomError(f"the night was killed ({name}); it goes on next time")
+        raise BenchloomError(f"the night was killed ({name}); the next `benchloom nightly once` continues it")
     return process.returncode
 
 
@@ -203,7 +203,7 @@ def take_lock(path: Path, handle: int) -> None:
             label = f"the night {holder['label']}" if holder.get("label") else "a night"
             raise LockHeld(
                 f"{label} is running (PID {pid or 'unknown'}, since {holder.get('since') or 'just now'}); "
-                "the same command again once it has ended"
+                "run the same command again after it ends"
             ) from None
         return
 

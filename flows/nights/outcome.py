@@ -63,8 +63,9 @@ def read_before(home: Path, evaluations: Iterable[EvaluatedEntry], against: str 
     if place is None:
         raise BadInput(
             f"nightly/{against}",
-            "is gone, the branch of the night to compare with",
-            hint="git fetch brings it from where it was pushed; or `benchloom nightly accept` another",
+            "does not exist, but tonight's night is compared with this branch",
+            hint="get it with git fetch if it was pushed, or accept another night with `benchloom nightly "
+            "accept`",
         )
     return read_scores(place, list_entries(evaluations))
 

@@ -94,9 +94,9 @@ def fetch_artifacts(recorder: Recorder, names: Sequence[str], say: Callable[[str
             if moved.files or not moved.problem:
                 say(f"pulled {moved.files} files from DVC's remote")
             if moved.problem:
-                say(f"DVC's remote {moved.problem}: the night goes on with what the cache holds")
+                say(f"DVC's remote {moved.problem}: the night continues with the files in DVC's cache")
         else:
-            say("DVC has no remote here: nothing is pulled or pushed")
+            say("DVC has no remote in this project, so nothing is pulled or pushed")
         for out in (out for stage in stages for out in stage.outs):
             # If the cache lacks an output, its stage is later reported as stale.
             if out.hash_info and recorder.hashes.is_cached(str(out.hash_info.value)):
@@ -116,7 +116,8 @@ def push_artifacts(recorder: Recorder, names: Iterable[str], say: Callable[[str]
         say(f"pushed {moved.files} files to DVC's remote")
         return True
     say(
-        f"the artifacts are not pushed (DVC's remote {moved.problem}), and lie in DVC's cache: "
+        f"the artifacts were not pushed and are only in DVC's cache (DVC's remote {moved.problem}); to "
+        f"push them: "
         "dvc push --all-branches"
     )
     return False
@@ -222,6 +223,6 @@ def check_ground(recorder: Recorder, chosen: Sequence[str]) -> None:
         name, reasons = stale[0]
         raise BadInput(
             name,
-            f"is not up to date in what is committed ({reasons[0]}), and the night depends on it",
+            f"is not up to date in the committed state ({reasons[0]}), but the night depends on it",
             hint=f"benchloom run {name}, then commit dvc.lock",
         )

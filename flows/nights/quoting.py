@@ -20,7 +20,7 @@ def quote(word: str, place: Place) -> str:
     """Quote a word for a place. Raises BadInput if the word cannot be used there."""
     if not word.isprintable():
         raise BadInput(
-            repr(word), "cannot be named in a unit or compose file: it holds control characters",
+            repr(word), "cannot be named in a unit or compose file: it contains control characters",
             hint="move the project, or rename it",
         )  # fmt: skip
     match place:
@@ -32,8 +32,8 @@ def quote(word: str, place: Place) -> str:
             return re.sub(r"([\\*?\[])", r"\\\1", word).replace("%", "%%")  # systemd reads a glob pattern
         case "unit program" if NO_PROGRAM.search(word):
             raise BadInput(
-                word, "cannot be started by systemd: its path holds a quote, a backslash, `$$` or `${`",
-                hint="make the virtual environment in another folder",
+                word, "cannot be started by systemd: its path contains a quote, a backslash, `$$` or `${`",
+                hint="create the virtual environment in another folder",
             )  # fmt: skip
         case "unit program":
             return word.replace("%", "%%")

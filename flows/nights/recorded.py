@@ -69,8 +69,8 @@ def _require_branch(home: Path, label: str) -> None:
     if Git(home).find_commit(_name_branch(label)) is None:
         raise BadInput(
             f"{BRANCH}{label}",
-            "is gone, the branch of the night",
-            hint="git fetch brings it from where it was pushed",
+            "does not exist, but this night was recorded on it",
+            hint="if the branch was pushed, get it with git fetch",
         )
 
 

@@ -37,7 +37,7 @@ PATIENCE_S = 30.0
 LOOK_EVERY_S = 2.0
 """Seconds between two checks that the project's Prefect server still runs."""
 UNIT = """\
-# Written by `benchloom nightly deploy`, and written anew by it.
+# Written by `benchloom nightly deploy`, and overwritten by it.
 [Unit]
 Description=Nights of {name}: Prefect's server and a worker
 
@@ -62,7 +62,7 @@ RUN pip install --no-cache-dir --no-deps --require-hashes --requirement /tmp/req
 INSTALL = "RUN pip install --no-cache-dir --no-deps benchloom=={version}\n"
 KEYS = """\
 # NAME=value of the keys that params.yaml names, for the unit and the container: {names}
-# Readable by its owner alone, and so it must stay.
+# Only the owner of this file may be able to read it (chmod 600).
 """
 
 
@@ -77,15 +77,15 @@ class StandingFiles:
     def describe_needs(self, pool: str, foreign: bool) -> list[str]:
         """Return what must run so that nights run. foreign: whether the server is not the project's own."""
         server = (
-            "the server that PREFECT_API_URL names"
+            "the server at PREFECT_API_URL"
             if foreign
-            else "its server, until `benchloom stop` ends it"
+            else "the project's Prefect server (`benchloom stop` stops it)"
         )
         return [
-            f"{server}, and a worker: `benchloom nightly work --pool {pool}` keeps both until Ctrl-C",
+            f"{server}, and a worker: `benchloom nightly work --pool {pool}` runs both until Ctrl-C",
             f"or a systemd unit: systemctl --user enable --now {shlex.quote(str(self.unit))}",
             f"or a container: docker compose --file {shlex.quote(str(self.compose))} up --detach",
-            f"{'PREFECT_API_URL, and ' * foreign}the keys that params.yaml names, from the environment "
+            f"{'PREFECT_API_URL, and ' * foreign}the keys named in params.yaml, from the environment "
             f"or from {self.keys}",
         ]
 
@@ -126,7 +126,7 @@ def make_keys(path: Path, names: list[str]) -> None:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         if stat.S_IMODE(path.stat().st_mode) & 0o077:
-            raise BadInput(path, "can be read by others", hint=f"chmod 600 {path}") from None
+            raise BadInput(path, "is readable by other users", hint=f"chmod 600 {path}") from None
         return
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(KEYS.format(names=", ".join(names) or "none yet"))
@@ -207,12 +207,14 @@ def keep_worker(root: Path, pool: str, own: bool) -> None:
     try:
         while worker.poll() is None:
             if own and find_server(server_folder(root), SERVER) is None:
-                raise BenchloomError("the Prefect server of the deployed nights has ended; start this again")
+                raise BenchloomError(
+                    "the Prefect server of the deployed nights has stopped; run this command again"
+                )
             with suppress(subprocess.TimeoutExpired):
                 worker.wait(LOOK_EVERY_S)
     finally:
         end_worker(worker)
-    raise BenchloomError(f"the worker ended with {worker.returncode}")
+    raise BenchloomError(f"the worker exited with code {worker.returncode}")
 
 
 def end_worker(worker: subprocess.Popen[bytes]) -> None:

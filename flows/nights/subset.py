@@ -205,7 +205,7 @@ def plan_night(
     if len(past) < subset.nights:
         return WholeNight(f"one of the first {subset.nights} whole nights")
     if since + 1 >= subset.every:
-        return WholeNight(f"one of {subset.every} nights asks all items")
+        return WholeNight(f"one in {subset.every} nights asks all items")
     chosen = [
         evaluation
         for evaluation in evaluations
@@ -218,13 +218,13 @@ def plan_night(
     recorded = [_read_stages(home, label) for label in labels]
     plans = [plan_entry(evaluation, recorded, subset) for evaluation in chosen]
     if not all(plans):
-        return WholeNight(f"the last {subset.nights} whole nights are not recorded over the same items")
+        return WholeNight(f"the last {subset.nights} whole nights were not recorded on the same items")
     small = [
         plan for plan in plans if plan and len(plan.ids) <= count_part(len(plan.ids), subset.share) * parts
     ]
     kept = tuple(plan for plan in plans if plan and plan not in small)
     if not kept:
-        return WholeNight("no entry has so many items that a part of them can be asked")
+        return WholeNight("no entry has enough items to ask only a part of them")
     return NightPlan(kept, since, parts, subset, labels)
 
 

@@ -39,7 +39,7 @@ def send_alarm(project: str, webhook: Webhook, night: Night) -> str:
         return ""
     url = os.environ.get(webhook.url_env, "")
     if not url:
-        return f"the webhook was not told: {webhook.url_env} is not set in the environment"
+        return f"the webhook did not receive the alarm: {webhook.url_env} is not set in the environment"
     replies: list[int | str] = []
 
     def send() -> None:
@@ -55,8 +55,8 @@ def send_alarm(project: str, webhook: Webhook, night: Night) -> str:
     thread.join(DEADLINE_S)
     reply = replies[0] if replies else f"gave no answer within {DEADLINE_S:g} s"
     if isinstance(reply, int):
-        return f"the webhook of {webhook.url_env} was told ({reply})"
-    return f"the webhook was not told: the address in {webhook.url_env} {reply}"
+        return f"the webhook of {webhook.url_env} received the alarm (status {reply})"
+    return f"the webhook did not receive the alarm: the address in {webhook.url_env} {reply}"
 
 
 def write_body(project: str, night: Night) -> bytes:
@@ -111,10 +111,10 @@ def explain_failure(error: Exception) -> str:
         case NotTold():
             return str(error)
         case httpx2.InvalidURL() | httpx2.UnsupportedProtocol() | httpx2.LocalProtocolError():
-            return "is no valid http address"
+            return "is not a valid HTTP URL"
         case httpx2.ConnectError():
-            return "gets no connection: unknown host, refused, or no TLS"
+            return "cannot be reached: unknown host, connection refused, or no TLS"
         case httpx2.TimeoutException():
             return f"gave no answer within {DEADLINE_S:g} s"
         case _:
-            return f"gave no HTTP reply ({type(error).__name__})"
+            return f"did not reply in HTTP ({type(error).__name__})"

@@ -96,14 +96,14 @@ def require_commit(root: Path) -> str:
     if commit is None:
         raise BadInput(
             root,
-            "has no commit, and a night runs what is committed",
+            "has no commit, but a night runs the committed state",
             hint="git init, git add --all, git commit -m 'Begin'",
         )
     if above := run_git(root, "rev-parse", "--show-superproject-working-tree"):
         raise BadInput(
             root,
-            f"is a submodule of {show_name(above)}: DVC cannot read the worktree of one that a night runs in",
-            hint="clone it into a folder of its own, and run nights there",
+            f"is a submodule of {show_name(above)}, and DVC cannot read a worktree of a submodule",
+            hint="clone the project into its own folder and run nights there",
         )
     return commit
 
@@ -125,7 +125,7 @@ def describe_left_out(root: Path) -> str:
     if not names:
         return ""
     more = len(names) - NAMED
-    return f"not committed as it is here, and so not in this night: {', '.join(names[:NAMED])}" + (
+    return f"uncommitted changes, which are not part of this night: {', '.join(names[:NAMED])}" + (
         f" and {more} more" if more > 0 else ""
     )
 
@@ -145,7 +145,7 @@ def require_committed(root: Path, names: Iterable[str]) -> None:
         except BadInput as error:
             raise BadInput(
                 "params.yaml: nightly.assessments",
-                f"{name!r} is in no commit yet, and a night runs what is committed",
+                f"{name!r} is not committed yet, but a night runs the committed state",
                 hint="git commit params.yaml, dvc.yaml and dvc.lock",
             ) from error
 
@@ -168,11 +168,11 @@ def run_git(folder: Path, *words: str) -> str:
     """
     git = shutil.which("git")
     if git is None:
-        raise BadInput("git", "is not here, and a night is committed on a branch", hint="install git")
+        raise BadInput("git", "is not installed, but a night is committed on a branch", hint="install git")
     command: Sequence[str] = [git, "-C", str(folder), "-c", "core.hooksPath=/dev/null", *words]
     done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - no shell
     if done.returncode:
-        said = os.fsdecode(done.stderr).strip().splitlines()[-1:] or [f"ended with {done.returncode}"]
+        said = os.fsdecode(done.stderr).strip().splitlines()[-1:] or [f"exited with code {done.returncode}"]
         why = "the disk is full; make room; " if is_disk_full(folder) else ""
         raise BenchloomError(show_name(f"{why}git {' '.join(words[:3])}: {said[0]}"))
     return os.fsdecode(done.stdout).removesuffix("\n")

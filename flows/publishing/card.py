@@ -224,7 +224,7 @@ def describe_files(choice: Choice, calls: int, layout: str = "") -> str:
     """Describe the files in the folder besides the rows."""
     return draw_list(
         [
-            "`data/NAME.parquet` and `data/NAME.jsonl`: the same rows in two forms",
+            "`data/NAME.parquet` and `data/NAME.jsonl`: the same rows in two formats",
             *(["`data/NAME.calls.parquet`: the model calls of these rows"] if calls else []),
             *([f"`{LEDGER}`: {calls:,} recorded replies, for `benchloom ledger import`"] if calls else []),
             *([f"`{layout}/`: the items in the layout of the paper's release"] if layout else []),
@@ -242,5 +242,5 @@ def cite(title: str, choice: Choice, sources: Sequence[DatasetSource], version: 
     note = f"Made by Benchloom {version} from: {', '.join(source.title for source in sources)}"
     fields = [("title", title), ("note", note)]
     body = ",\n".join(f"  {name} = {{{text}}}" for name, text in fields)
-    attribution = f"If you use the dataset, name: {escape(named)}.\n\n" if named else ""
+    attribution = f"If you use the dataset, credit: {escape(named)}.\n\n" if named else ""
     return f"{attribution}```bibtex\n@misc{{{key},\n{body}\n}}\n```"

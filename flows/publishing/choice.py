@@ -55,7 +55,7 @@ def choose(recorder: Recorder, name: str) -> Choice:
     nodes = entries[entry]
     lead = find_lead(find_scope(nodes[0]), nodes)
     if lead is None:
-        raise BadInput(name, "has no artifact of rows in dvc.yaml", hint="benchloom graph")
+        raise BadInput(name, "has no artifact with rows in dvc.yaml", hint="benchloom graph")
     contracts = [node for node in nodes if any(Path(out).name == CONTRACTS for out in node.outs)]
     check_fresh(recorder, name, (lead, *contracts))
     kept, left_out = list[Node](), dict[str, str]()
@@ -90,9 +90,9 @@ def find_entry(entries: Mapping[str, Sequence[Node]], name: str) -> str:
     names = add_short_names({entry: entry for entry in entries})
     if name in names:
         return names[name]
-    there = ", ".join(sorted(entries)) or "none; `benchloom run` makes them"
+    there = ", ".join(sorted(entries)) or "none; create them with `benchloom run`"
     several = [entry for entry in entries if entry.rpartition(".")[2] == name]
-    what = "names several datasets" if several else "is neither a dataset nor an evaluation of params.yaml"
+    what = "is ambiguous" if several else "is neither a dataset nor an evaluation of params.yaml"
     raise BadInput(name, what, hint=f"known: {', '.join(several) or there}")
 
 

@@ -134,7 +134,7 @@ def copy_rows(artifact: Path, folder: Path) -> None:
             folder / f"{artifact.stem}.jsonl", (row for batch in batches for row in batch.to_pylist())
         )
     except (TypeError, ValueError) as error:
-        raise BadInput(artifact, f"has a value that JSON cannot hold: {error}") from error
+        raise BadInput(artifact, f"has a value that JSON cannot represent: {error}") from error
 
 
 def list_files(folder: Path) -> list[Path]:
@@ -178,7 +178,7 @@ def upload(folder: Path, repository: str, entry: str, *, public: bool) -> str:
         url = api.create_repo(repository, repo_type=DATASET, private=not public, exist_ok=True)
         info = api.dataset_info(repository)
         if not (public or info.private):
-            raise BadInput(repository, "is public", hint="give --public if you intend that")
+            raise BadInput(repository, "is public", hint="if this is intended, add --public")
         there = {file.rfilename for file in info.siblings or ()} - OF_THE_HUB
         if there:
             record, sums = (

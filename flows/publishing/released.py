@@ -119,5 +119,5 @@ def find_release(root: Path, choice: Choice, key: str) -> Release | None:
     made = (node.artifact for node in choice.stages if Path(node.artifact).name == PREDICTIONS)
     items, predictions = next(deps, None), next(made, None)
     if items is None or predictions is None:
-        raise BadInput(OPTION, f"{choice.entry} has no predictions", hint="publish an evaluation that ran")
+        raise BadInput(OPTION, f"{choice.entry} has no predictions", hint="run the evaluation first")
     return Release(flow, root / items, root / predictions, key)

@@ -37,7 +37,7 @@ def make_decision(
         raise BadItem(f"has an edited text, but the decision is {choice or 'empty'}, not edit")
     changed = {name: text for name, text in edited.items() if text != item.texts[name]}
     if choice == EDIT and not changed:
-        what = "says what it said" if edited else "is empty"
+        what = "is unchanged" if edited else "is empty"
         raise BadItem(f"decision is edit, but the edited text {what}")
     return Decision(
         item.id,
@@ -107,7 +107,7 @@ def read_time(fields: Mapping[str, object], now: datetime) -> str:
     try:
         moment = parse_time(text)
         if moment > now + AHEAD:
-            raise BadItem(f"at is {text[:40]!r}, which is in the future")
+            raise BadItem(f"at is {text[:40]!r}; expected a time in the past")
         return format_time(moment)
     except (ValueError, OverflowError) as error:
         raise BadItem(f"at is {text[:40]!r}; expected a time such as 2031-11-23T14:05") from error
@@ -120,7 +120,7 @@ def read_cell(fields: Mapping[str, object], name: str) -> str:
         return text.removeprefix(ESCAPE)
     if text.startswith(FORMULA) and not _is_number(text):
         raise BadItem(
-            f"{name} begins with {text[0]!r}, like a spreadsheet formula; put an apostrophe before it"
+            f"{name} begins with {text[0]!r}, like a spreadsheet formula; put an apostrophe in front of it"
         )
     return text
 

@@ -25,7 +25,7 @@ CELL = 30_000
 BOM = "\ufeff"
 """Byte order mark, by which spreadsheets recognise UTF-8."""
 KINDS = (".csv", ".jsonl")
-HINT = "a form of `benchloom review export`; see docs/review.md"
+HINT = "expected a form that `benchloom review export` wrote; see docs/review.md"
 TYPED = ("decision", "edited", "rating", "note")
 """Columns that reviewers fill in; a line without any of them was left open."""
 
@@ -117,7 +117,7 @@ def read_form(root: Path, path: Path, reviewer: str, now: datetime) -> FilledFor
             continue
         first, _ = decisions.setdefault((decision.item, decision.reviewer), (line.number, decision))
         if first != line.number:
-            why = f"{decision.reviewer} decided on {decision.item} in line {first} already"
+            why = f"{decision.reviewer} already decided on {decision.item} in line {first}"
             refused.append(RefusedLine(line.number, why))
     return FilledForm(artifact, [decision for _, decision in decisions.values()], refused, left_open)
 
@@ -128,9 +128,9 @@ def _find_artifact(path: Path, lines: Sequence[FormLine]) -> str:
         if line.record is not None:
             named = line.record.get("artifact")
             if not isinstance(named, str) or not named.strip() or "\0" in named:
-                raise BadInput(path, "names no artifact", line=line.number, hint=HINT)
+                raise BadInput(path, "does not name an artifact", line=line.number, hint=HINT)
             return named.strip()
-    raise BadInput(path, "contains no line", hint=HINT)
+    raise BadInput(path, "contains no lines", hint=HINT)
 
 
 def _check_columns(

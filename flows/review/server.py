@@ -105,7 +105,7 @@ class ReviewServer:
     async def _get_item(self, request: web.Request) -> web.Response:
         number = int(request.match_info["number"])
         if number >= len(self._items):
-            return fail(404, "there is no such item")
+            return fail(404, "the item does not exist")
         item = self._items[number]
         editable = set(self._artifact.editable)
         rows = [[name, text, name in editable] for name, text in item.shown.items()]
@@ -113,15 +113,15 @@ class ReviewServer:
 
     async def _post_decision(self, request: web.Request) -> web.Response:
         if request.content_type != "application/json":
-            return fail(415, "JSON is wanted")
+            return fail(415, "the request body must be JSON")
         fields = parse_record(await request.read())
         item = self._artifact.items.get(read_text(fields, "item"))
         edited = fields.get("edited") or {}
         if item is None or not isinstance(edited, Mapping) or edited.keys() - item.texts.keys():
-            return fail(400, "there is no such item, or no such text of it")
+            return fail(400, "the item or its edited text field does not exist")
         texts = {name: read_text(edited, name).strip() for name in edited}
         if "" in texts.values():
-            return fail(400, "an edited text is empty")
+            return fail(400, "the edited text is empty")
         now = self._clock()
         decision = make_decision(self._artifact, item, {**fields, "at": ""}, texts, now)
         path = self._artifact.path

@@ -108,7 +108,7 @@ class Bound:
             return Work(rows, written, dict(sorted(dropped.items())))
         missing = [path for path in self.node.outs if not self.places.place(path).exists()]
         if missing:
-            raise StageFailed(f"{self.node.name}: did not write {missing[0]}")
+            raise StageFailed(f"{self.node.name}: the stage did not write {missing[0]}")
         if isinstance(result, Counts):
             return Work(result.rows_in, result.rows_out, dict(result.dropped))
         return Work(rows)

@@ -107,5 +107,5 @@ def read_artifact(find: Find, name: str, where: str, hint: Any) -> list[Any]:
         raise BadInput(
             f"{name} of {where}",
             said,
-            hint="the current code reads only what it wrote itself; evaluate again",
+            hint="the current code cannot read artifacts of other versions; evaluate again",
         ) from error

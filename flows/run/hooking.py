@@ -58,11 +58,13 @@ class Hooks:
         self._thread.join(min(TOLD_AFTER_S, self._patience_s))
         if self._thread.is_alive():
             most = f"{self._patience_s:.0f} s"
-            self._say(f"waiting for hook {self._at_work}, at most {most}; Ctrl-C goes on without it")
+            self._say(
+                f"waiting for hook {self._at_work}, at most {most}; press Ctrl-C to continue without it"
+            )
             with suppress(KeyboardInterrupt):
                 self._thread.join(max(0.0, self._patience_s - TOLD_AFTER_S))
         if self._thread.is_alive():
-            self._say(f"hook {self._at_work}: is still at work; the run ends without it")
+            self._say(f"hook {self._at_work}: is still running; the run ends without it")
 
     def _work(self) -> None:
         end: StageEnd | RunEnd | None = None
@@ -82,7 +84,7 @@ class Hooks:
             del self._hooks[name]
             said = tell_error(error) if isinstance(error, Exception) else "SystemExit"
             where = end.stage if isinstance(end, StageEnd) else "the end of the run"
-            self._say(f"hook {name}: raised {said} at {where}; this run calls it no more")
+            self._say(f"hook {name}: raised {said} at {where}; this run does not call the hook again")
 
 
 def open_hooks(run: Run) -> Hooks | None:

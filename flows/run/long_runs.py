@@ -53,7 +53,7 @@ def describe_length(span: Range, measured: Sequence[str], targets: Sequence[str]
     until = format_time(span.high) if math.isfinite(span.high) else "an unknown time"
     preview = shlex.join(["benchloom", "run", "--limit", str(PREVIEWED), *targets])
     return [
-        f"this run may take {format_time(span.low)} to {until} on this machine's model"
+        f"this run may take {format_time(span.low)} to {until} with the model on this machine"
         + (f" ({'; '.join(measured)})" if measured else ""),
-        f"a preview of {PREVIEWED} items takes minutes: {preview}; Ctrl-C stops this run",
+        f"a preview of {PREVIEWED} items takes minutes: {preview}; press Ctrl-C to stop this run",
     ]

@@ -42,7 +42,7 @@ def require_rows(
         return
     search = Search(nodes, find or root.joinpath)
     first = search.find_first(node)
-    there = "" if first is node else f": {first.artifact}, which {first.name} writes, has none"
+    there = "" if first is node else f", because {first.artifact}, which {first.name} writes, has none"
     raise StageFailed(f"{node.name} has no rows{there}; {search.describe_loss(first)}; {advise(first)}")
 
 
@@ -110,9 +110,9 @@ class Search:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts)
         path = next(out for out in node.outs if out.endswith(DROPPED))
         return (
-            f"dropped were {reasons}"
-            + (f" (as: {shown})" if shown else "")
-            + f", all in {os.path.relpath(self.find(path))}"
+            f"rows were dropped: {reasons}"
+            + (f" (for example: {shown})" if shown else "")
+            + f", see {os.path.relpath(self.find(path))}"
         )
 
 
@@ -123,6 +123,6 @@ def advise(node: Node) -> str:
     ]
     entries = [f"`{name}`" for name in node.params if node.key and name.endswith(f".{node.key}")]
     models = [f"the model of `{name}`" for name in node.params if name.startswith("roles.")]
-    what = [*own, *models, *(f"what {name} names" for name in entries)]
-    change = f"change {' or '.join(what)} in params.yaml" if what else "change what it reads"
+    what = [*own, *models, *(f"the source in {name}" for name in entries)]
+    change = f"change {' or '.join(what)} in params.yaml" if what else "change the stage's inputs"
     return f"{change}, and run the same command again"

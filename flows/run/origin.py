@@ -38,5 +38,5 @@ def check_code(root: Path) -> None:
                     root,
                     f"{name} was imported from {file}, not from this project: its results would be recorded "
                     "under hashes of code that did not run",
-                    hint="call `benchloom` in this project, with no other checkout on PYTHONPATH",
+                    hint="run `benchloom` in this project, without another checkout on PYTHONPATH",
                 )

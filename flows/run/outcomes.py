@@ -71,7 +71,7 @@ def describe_outcome(outcome: StageOutcome) -> str:
     if outcome.dropped:
         parts.append("dropped " + ", ".join(f"{count} {reason}" for reason, count in outcome.dropped.items()))
     if outcome.calls:
-        parts.append(f"{outcome.calls} calls ({outcome.calls_live} asked now)")
+        parts.append(f"{outcome.calls} calls ({outcome.calls_live} new)")
     if outcome.paid_usd:
         parts.append(f"${outcome.paid_usd:.4f}")
     if outcome.state in ("ran", "failed"):

@@ -23,7 +23,7 @@ from flows.run.speeds import Speeds
 from flows.run.switches import is_off
 from tasks.errors import LockHeld
 
-ASKED_AGAIN = "recorded calls are asked again"
+ASKED_AGAIN = "recorded calls are repeated"
 
 
 @dataclass(frozen=True)

@@ -66,8 +66,8 @@ def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False)
         return
     if find_server(folder, SERVER) is None:
         port = read_port(root)
-        end = "by `benchloom stop` alone" if port else "after ten idle minutes, or by `benchloom stop`"
-        say(f"starting a Prefect server in the background; it ends {end}")
+        end = "only with `benchloom stop`" if port else "after ten idle minutes, or with `benchloom stop`"
+        say(f"starting a Prefect server in the background; it stops {end}")
     try:
         server = start_server(root)
     except BenchloomError as error:
@@ -93,7 +93,7 @@ def check_foreign() -> None:
     from prefect import __version__
     from prefect.client.orchestration import get_client
 
-    found, hint = "", f"start it, or name another; this project has Prefect {__version__}"
+    found, hint = "", f"start it, or set another URL; this project has Prefect {__version__}"
     try:
         with get_client(sync_client=True) as client:
             if (problem := client.api_healthcheck()) is None:

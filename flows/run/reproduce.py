@@ -77,7 +77,7 @@ def bring_up_lost(run: Run, names: Sequence[str], workers: int) -> None:
         if waiting.intersection(run.recorder.nodes[name].upstream):
             waiting.add(name)
     if lost := [name for name in left if name not in waiting]:
-        run.say(f"Prefect did not start {len(lost)} of {len(names)} stages; they run without it")
+        run.say(f"Prefect did not start {len(lost)} of {len(names)} stages; these stages run without Prefect")
     run_plain(run, left, workers)
 
 
@@ -98,7 +98,7 @@ class Pages:
             create_table_artifact(
                 table=tabulate(outcome, collect_settings(node, self.run.params)),
                 key=artifact_key(outcome.stage),
-                description=f"What `{outcome.stage}` did, and its parameters",
+                description=f"Results of `{outcome.stage}` and its parameters",
             )
         except Exception as error:  # noqa: BLE001 - any error of the server or the network
             self.lose(error)
@@ -163,11 +163,11 @@ def tabulate(outcome: StageOutcome, settings: Mapping[str, Any]) -> list[dict[st
         ("rows out", outcome.rows_out),
         *((f"dropped: {reason}", count) for reason, count in outcome.dropped.items()),
         ("model calls", outcome.calls),
-        ("of these asked now", outcome.calls_live),
+        ("new model calls", outcome.calls_live),
         ("prompt tokens", outcome.prompt_tokens),
         ("completion tokens", outcome.completion_tokens),
-        ("paid by this run, dollars", round(outcome.paid_usd, 6)),
-        ("paid for the artifact in all, dollars", round(outcome.usd, 6)),
+        ("paid in this run, US dollars", round(outcome.paid_usd, 6)),
+        ("total cost of the artifact, US dollars", round(outcome.usd, 6)),
         ("seconds", outcome.seconds),
         *((f"parameter {name}", json.dumps(value, default=str)) for name, value in settings.items()),
     ]

@@ -40,7 +40,9 @@ STOP_POLL_S = 0.2
 """Seconds between two checks whether the run was stopped."""
 COMMAND_PATIENCE_S = 10.0
 """Seconds that a stopped command has to end after SIGTERM, before SIGKILL."""
-STOPPING = "stopping: what has finished is kept, calls in flight are recorded; Ctrl-C again ends at once"
+STOPPING = (
+    "stopping: finished stages are kept, and calls in flight are recorded; press Ctrl-C again to stop at once"
+)
 
 
 class RunHooks(Protocol):

@@ -77,7 +77,9 @@ def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Seque
         if not asking:
             raise BadInput(f"--ask-again {target}", "calls no model, so there is no call to repeat")
         if lost := [name for name in asking if name not in names]:
-            raise BadInput(f"--ask-again {target}", f"{lost[0]} is not a stage of this run; name it, too")
+            raise BadInput(
+                f"--ask-again {target}", f"{lost[0]} is not a stage of this run; add it to the targets"
+            )
         found.update(asking)
     return frozenset(found)
 
@@ -85,14 +87,16 @@ def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Seque
 def explain_nothing() -> str:
     """Explain what a project without stages lacks."""
     sections = ", ".join(scope.over for flow in list_flows() for scope in flow.list_scopes() if scope.over)
-    return f"params.yaml has nothing to run: fill in one of {sections}"
+    return f"params.yaml has no entries to run: add an entry to one of {sections}"
 
 
 def _refuse_target(nodes: Mapping[str, Node], target: str) -> NoReturn:
     if flow := find_flow(target):
         sections = ", ".join(scope.over for scope in flow.list_scopes() if scope.over)
         raise BadInput(
-            target, "has nothing to run yet", hint=f"fill in one of these in params.yaml: {sections}"
+            target,
+            "has no entries to run",
+            hint=f"add an entry to one of these sections of params.yaml: {sections}",
         )
     block, at, key = target.partition("@")
     entries = sorted({f"{find_section_of(node.stage)}.{node.key}" for node in nodes.values() if node.key})
@@ -125,7 +129,7 @@ def _suggest(nodes: Mapping[str, Node], target: str, entries: Sequence[str]) -> 
     meant = f"did you mean {near[0]}? " if near else ""
     there = {"flows": flows, "entries": entries, "stages": stages}
     listed = [f"{kind}: {_cut(found)}" for kind, found in there.items() if found]
-    return f"{meant}{'; '.join(listed)}; benchloom status --all lists every one"
+    return f"{meant}{'; '.join(listed)}; benchloom status --all lists all stages"
 
 
 def _cut(names: Sequence[str]) -> str:

@@ -192,7 +192,7 @@ def require_free_port(port: int) -> None:
             raise BadInput(
                 f"port {port}",
                 f"is not free: {_describe_listener(port) or error.strerror}",
-                hint="choose another by `benchloom nightly deploy --port`",
+                hint="choose another port with `benchloom nightly deploy --port`",
             ) from error
 
 

@@ -41,7 +41,10 @@ class SpeedTrial:
             return None
         from tasks.models.serving.embedded import ensure_server
 
-        say_line(f"benchloom: measuring how fast {name} is on this machine, once; this takes some seconds")
+        say_line(
+            f"benchloom: measuring the speed of {name} on this machine; this happens once and takes a few "
+            f"seconds"
+        )
         try:
             url = ensure_server(name, self._models[name], self._idle_s)
             ask(url, name, 1, 1)  # the first call includes the server's deferred start-up work

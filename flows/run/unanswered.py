@@ -16,7 +16,7 @@ def tell_unanswered(run: Run) -> bool:
         rows = list_unanswered(run, name) if outcome.state in ("ran", "restored") else []
         if rows:
             told = True
-            again = f"`dvc repro --force --single-item {name}` asks again"
+            again = f"`dvc repro --force --single-item {name}` repeats them"
             counted = "1 call has" if len(rows) == 1 else f"{len(rows)} calls have"
             tell_first(f"{name}: ", [f"{counted} no answer ({again})", *rows])
     return told

@@ -56,7 +56,7 @@ def test_outside_of_any_project_the_installed_code_runs(tmp_path):
     done = call(tmp_path, "score", "hotpotqa", "lines.jsonl", "--json")
     assert done.returncode == 0, done.stderr
     assert '"em":1,' in done.stdout
-    assert_refused(call(tmp_path, "status"), "no Benchloom project here")
+    assert_refused(call(tmp_path, "status"), "is not in a Benchloom project")
 
 
 def test_packages_of_the_same_names_on_the_path_are_not_taken(project, strangers):

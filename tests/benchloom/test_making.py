@@ -37,7 +37,7 @@ def test_the_graph_is_empty_until_there_is_a_database(own):
     assert graph.returncode == 0, graph.stdout
     run = call(own, "run", "--plain")
     assert run.returncode == 2, run.stderr
-    assert "params.yaml has nothing to run: fill in one of" in run.stderr
+    assert "params.yaml has no entries to run: add an entry to one of" in run.stderr
 
 
 def test_it_is_committed_whole_and_names_what_it_was_made_from(own):

@@ -196,7 +196,7 @@ def test_a_template_commit_that_holds_a_users_edits_is_not_taken_for_the_templat
 
 
 def test_where_there_is_nothing_to_upgrade_it_says_so(tmp_path, shop):
-    with pytest.raises(BadInput, match="no Benchloom project here"):
+    with pytest.raises(BadInput, match="is not in a Benchloom project"):
         upgrade_command(tmp_path)
     inner = tmp_path / "outer"
     inner.mkdir()

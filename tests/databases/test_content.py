@@ -113,7 +113,7 @@ def test_a_server_that_is_gone_keeps_its_record(tmp_path: Path) -> None:
     said: list[str] = []
     refresh_records(servers, ["shop"], said.append)
     assert len(said) == 1
-    assert said[0].endswith("until then the last record is used")
+    assert said[0].endswith("the last record is used")
 
 
 def test_a_server_that_stops_while_its_tables_are_read_is_one_clear_error(
@@ -139,7 +139,7 @@ def test_a_server_that_stops_while_its_tables_are_read_is_one_clear_error(
 
 
 def test_a_server_needs_a_file_for_its_record(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"databases\.shop: .*add file: snapshots/shop\.json"):
+    with pytest.raises(BadInput, match=r"databases\.shop: .*add `file: snapshots/shop\.json`"):
         find_servers(tmp_path, {"databases": {"shop": {"url": "postgresql+psycopg://ann@h/shop"}}})
 
 

@@ -91,7 +91,7 @@ def test_workers_that_are_no_number_are_named_with_their_line(project):
     project.write("params.yaml", "shout: hey\nrun:\n  workers: many\n")
     done = call("run", "--plain", cwd=project.root)
     assert done.returncode == 2
-    said = "benchloom: params.yaml, line 3: run.workers: must be a whole number, and is text\n"
+    said = "benchloom: params.yaml, line 3: run.workers: must be a whole number, not text\n"
     assert done.stderr.endswith(said)
     assert "Traceback" not in done.stderr
 
@@ -99,7 +99,7 @@ def test_workers_that_are_no_number_are_named_with_their_line(project):
 def test_outside_a_project_it_says_so(tmp_path):
     done = call("status", cwd=tmp_path)
     assert done.returncode == 2
-    assert "no Benchloom project here" in done.stderr
+    assert "is not in a Benchloom project" in done.stderr
 
 
 def test_a_full_disk_is_one_line_wherever_it_is_met(monkeypatch, capsys):
@@ -116,8 +116,8 @@ def test_a_full_disk_is_one_line_wherever_it_is_met(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("number", "why"),
     [
-        (errno.EACCES, "it belongs to another account"),
-        (errno.EPERM, "it belongs to another account"),
+        (errno.EACCES, "the file belongs to another account"),
+        (errno.EPERM, "the file belongs to another account"),
         (errno.EROFS, "the disk is read-only"),
     ],
 )

@@ -189,18 +189,23 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
     ("file", "old", "new", "said"),
     [
         ("tasks/trial/show.py", "words: Path", "wrods: Path", "argument 'wrods' that is not an artifact"),
-        ("flows/trial.py", 'roles=("judge",)', "", "must say whom: roles="),
+        ("flows/trial.py", 'roles=("judge",)', "", "must name the role: roles="),
         (
             "flows/trial.py",
             'prompts=("ask",)',
             'prompts=("aks",)',
             "tasks/trial/prompts/aks.md, which does not exist",
         ),
-        ("flows/trial.py", 'prompts=("ask",), ', "", "must say by which prompts: prompts="),
-        ("flows/trial.py", ', out="data/reports/trial/${key}"', "", "must say out="),
+        ("flows/trial.py", 'prompts=("ask",), ', "", "must list its prompts: prompts="),
+        ("flows/trial.py", ', out="data/reports/trial/${key}"', "", "must contain out="),
         ("tasks/trial/show.py", "answers: Path", "answers", "argument 'answers' without a type: annotate it"),
-        ("tasks/trial/show.py", "answers: Path", "answers: list", "of the type list, which no artifact is"),
-        ("tasks/trial/show.py", "out: Path", "out: Path, ask: Embed", "its calls are kept nowhere"),
+        (
+            "tasks/trial/show.py",
+            "answers: Path",
+            "answers: list",
+            "of the type list, but artifacts are read only as",
+        ),
+        ("tasks/trial/show.py", "out: Path", "out: Path, ask: Embed", "its calls would not be recorded"),
         (
             "tasks/trial/make/words.py",
             "def words",
@@ -211,13 +216,13 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
             "tasks/trial/make/answers.py",
             "def answers",
             "@splits('words', rows=5)\ndef answers",
-            "so it must ask no model",
+            "so it must not ask a model",
         ),
         (
             "flows/trial.py",
             'Scope(over="trial.entries", folder="data/trial/${key}")',
             'Scope(folder="data/trial")',
-            "an argument 'entry', and its scope fans out over nothing",
+            "an argument 'entry', but its scope does not fan out",
         ),
         (
             "params.yaml",
@@ -299,7 +304,7 @@ def test_a_page_where_the_front_page_does_not_look_is_named(house, out):
     edit(house, "flows/trial.py", "data/reports/trial/${key}", out)
     done = graph(house)
     assert done.returncode == 2
-    assert "which is not on the front page: out must be data/reports/FLOW/NAME" in done.stderr
+    assert "which the front page does not list: out must be data/reports/FLOW/NAME" in done.stderr
 
 
 def test_a_flow_without_a_folder_is_named(house):

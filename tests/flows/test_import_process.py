@@ -55,8 +55,8 @@ def call_odd(project, site, body="pass", before="", **options):
 
 
 FAULTS = {
-    "more memory than it may have": ("held = bytearray(1 << 30)", "", "needs more memory than it may have"),
-    "no end": ("while True: pass", "", "took too long without a record that could be kept; nothing was"),
+    "more memory than it may have": ("held = bytearray(1 << 30)", "", "needs more memory than its limit"),
+    "no end": ("while True: pass", "", "took too long without producing a valid record; nothing was"),
     "an exit that says all is well": ("import sys; sys.exit(0)", "", "raised SystemExit: 0"),
     "an exit when it is imported": ("pass", "import sys; sys.exit(0)", "cannot be imported: SystemExit: 0"),
     "an error without a text": ("raise Broken", "", r"raised Broken: (its text cannot be written: Runt"),

@@ -93,7 +93,7 @@ def test_a_draw_leaves_out_what_cannot_be_used_and_says_why(root, tmp_path):
         "cities",
         "towns",
     }
-    assert "empty: has 2 tables and no row" in done.stderr
+    assert "empty: has 2 tables but no rows" in done.stderr
     assert "missing: its SQLite file is missing" in done.stderr
     assert "broken: " in done.stderr
     assert "--take 4: no more than 2 can be used" in done.stderr
@@ -112,7 +112,7 @@ def test_a_draw_is_the_same_by_its_seed(root, tmp_path):
     [
         ([], "which of its 5 databases?"),
         (["--database", "nowhere"], "the release has no database 'nowhere'"),
-        (["--database", "empty"], "empty: has 2 tables and no row"),
+        (["--database", "empty"], "empty: has 2 tables but no rows"),
         (["--database", "missing"], "missing: its SQLite file is missing"),
     ],
 )

@@ -237,7 +237,7 @@ def test_a_worker_that_is_killed_costs_its_part_alone(tmp_path, monkeypatch):
     monkeypatch.setattr(wikidata, "read_part", KilledWork(paths[1], 2))
     with pytest.raises(StageFailed, match=r"3-1\.json\.gz, bytes 0 to the end: the process was .* twice"):
         bring_in(paths, tmp_path / "parts", 2, said)
-    assert said == ["3-1.json.gz, bytes 0 to the end: its process was ended from outside; it is done again"]
+    assert said == ["3-1.json.gz, bytes 0 to the end: its process was killed; the shard is run again"]
     assert len(list((tmp_path / "parts/.parts").iterdir())) == 2
     monkeypatch.undo()
     assert bring_in(paths, tmp_path / "parts", 1, said) == read_in_turn(paths, tmp_path / "turn")

@@ -62,28 +62,28 @@ def read(tmp_path, *lines):
         # missing: the line of the entry
         (["    rows: 3"], "line 4: shops.first.file: is missing"),
         # wrong types
-        (["    file: a", "    rows: many"], "line 6: shops.first.rows: must be a whole number, and is text"),
+        (["    file: a", "    rows: many"], "line 6: shops.first.rows: must be a whole number, not text"),
         (
             ["    file: a", "    rows: 1.5"],
-            "line 6: shops.first.rows: must be a whole number, and is a number",
+            "line 6: shops.first.rows: must be a whole number, not a number",
         ),
-        (["    file: 3"], "line 5: shops.first.file: must be text, and is a number"),
+        (["    file: 3"], "line 5: shops.first.file: must be text, not a number"),
         (
             ["    file: a", "    whole: sometimes"],
-            "line 6: shops.first.whole: must be true or false, and is text",
+            "line 6: shops.first.whole: must be true or false, not text",
         ),
         (
             ["    file: a", "    share: {a: 1}"],
-            "line 6: shops.first.share: must be a number, and is a mapping",
+            "line 6: shops.first.share: must be a number, not a mapping",
         ),
-        (["    file: a", "    tags: x"], "line 6: shops.first.tags: must be a list, and is text"),
+        (["    file: a", "    tags: x"], "line 6: shops.first.tags: must be a list, not text"),
         (
             ["    file: a", "    tags: [a,", "      2]"],
-            "line 7: shops.first.tags.1: must be text, and is a number",
+            "line 7: shops.first.tags.1: must be text, not a number",
         ),
-        (["    file:"], "line 5: shops.first.file: must be text, and is nothing"),
+        (["    file:"], "line 5: shops.first.file: must be text, not nothing"),
         # a list instead of a mapping
-        (["    - file: a"], "line 4: shops.first: must be a mapping, and is a list"),
+        (["    - file: a"], "line 4: shops.first: must be a mapping, not a list"),
         # a word that is none of those allowed
         (
             ["    file: a", "    mode: raed"],
@@ -150,7 +150,7 @@ def test_an_entry_of_databases_is_held_too(tmp_path, entry, said):
 
 
 def test_without_a_file_there_is_no_line():
-    with pytest.raises(BadInput, match=r"^params.yaml: a.b: must be a whole number, and is text$"):
+    with pytest.raises(BadInput, match=r"^params.yaml: a.b: must be a whole number, not text$"):
         validate(int, "x", ["a", "b"], {})
 
 

@@ -217,7 +217,7 @@ def test_a_later_decision_supersedes_and_the_earlier_one_stays_as_history(projec
         ({"decision": "accept", "edited": "another"}, "not edit"),
         ({"decision": "accept, edit"}, "expected one of"),
         ({"decision": "edit"}, "edited text is empty"),
-        ({"decision": "edit", "edited": TEXTS[0]}, "says what it said"),
+        ({"decision": "edit", "edited": TEXTS[0]}, "is unchanged"),
         ({"decision": "accept", "rating": "6"}, "from 1 to 5"),
         ({"rating": "3"}, "no decision"),
         ({"decision": "accept", "reviewer": "x" * 61}, "printable characters"),
@@ -283,7 +283,7 @@ def test_a_form_of_an_artifact_that_was_made_anew_is_refused(project):
     ("text", "said"),
     [
         ("", "no column 'item'"),
-        ("item,artifact,decision,edited,rating,reviewer,note,at\n", "contains no line"),
+        ("item,artifact,decision,edited,rating,reviewer,note,at\n", "contains no lines"),
         ("a,b\n1,2\n", "no column 'item'"),
         ("item,item,artifact,decision,edited,rating,reviewer,note,at\n", "two columns 'item'"),
         ('item,artifact,decision,edited,rating,reviewer,note,at\n"1', "is not valid CSV"),
@@ -307,8 +307,8 @@ def test_a_file_that_is_no_form_is_one_clear_line(project, text, said):
         ("data/../params.parquet", "not an artifact of this project"),
         ("data/.preview/trial/x.parquet", "preview"),
         ("data/trial/sample/no.parquet", "does not exist"),
-        ("data/trial/sample/\0.parquet", "names no artifact"),
-        (7, "names no artifact"),
+        ("data/trial/sample/\0.parquet", "does not name an artifact"),
+        (7, "does not name an artifact"),
     ],
 )
 def test_a_form_that_names_another_place_is_one_clear_line(project, artifact, said):
@@ -524,7 +524,7 @@ def test_when_it_ends_it_tells_how_people_agree(project):
     assert said.splitlines()[-3:] == [
         "stopped; every decision is saved",
         "Anna, Ben: agree on 25.00% of 4 items, kappa -0.5000",
-        f"split, therefore not accepted: {', '.join(sorted(IDS[1:]))}",
+        f"not accepted, because the reviewers disagree: {', '.join(sorted(IDS[1:]))}",
     ]
 
 

@@ -98,15 +98,15 @@ def test_the_parameters_name_their_schema_and_keep_to_it(validator, sections, pa
         ("assessments.films-weak.system", GONE, "assessments.films-weak.system: is missing"),
         ("systems.service.answer.text", GONE, "systems.service.answer.text: is missing"),
         # of another type
-        ("grammar.back_check.seed", "many", "grammar.back_check.seed: must be a whole number, and is text"),
-        ("models.minilm.licence", 3, "models.minilm.licence: must be text, and is a number"),
+        ("grammar.back_check.seed", "many", "grammar.back_check.seed: must be a whole number, not text"),
+        ("models.minilm.licence", 3, "models.minilm.licence: must be text, not a number"),
         ("run.workers", 1.5, "run.workers: must be a whole number"),
-        ("companies.halden.reports.staff_pages", "often", "staff_pages: must be true or false, and is text"),
+        ("companies.halden.reports.staff_pages", "often", "staff_pages: must be true or false, not text"),
         # a list for a mapping, and a mapping for a list
-        ("grammar.fill_in", [], "grammar.fill_in: must be a mapping, and is a list"),
-        ("nightly.assessments", {}, "nightly.assessments: must be a list, and is a mapping"),
+        ("grammar.fill_in", [], "grammar.fill_in: must be a mapping, not a list"),
+        ("nightly.assessments", {}, "nightly.assessments: must be a list, not a mapping"),
         # nothing, where there must be something
-        ("roles.judge.model", None, "roles.judge.model: must be text, and is nothing"),
+        ("roles.judge.model", None, "roles.judge.model: must be text, not nothing"),
         # out of bounds: above, below, and of a list's length
         ("grammar.back_check.choices", 9, "grammar.back_check.choices: must be at most 4"),
         ("judging.thresholds.human_alpha", -1, "judging.thresholds.human_alpha: must be at least 0"),
@@ -117,8 +117,8 @@ def test_the_parameters_name_their_schema_and_keep_to_it(validator, sections, pa
         ("roles.judge.constrain", "gbnf", "roles.judge.constrain: is not an allowed value"),
         ("systems.good.kind", "ragg", "systems.good: its 'kind' is missing or unknown (did you mean 'rag'?"),
         # text of another form
-        ("models.minilm.sha256", "abc", "models.minilm.sha256: must be written as ^[0-9a-f]{64}$"),
-        ("grammar.assessment.rule", "sibling", "grammar.assessment.rule: must be written as"),
+        ("models.minilm.sha256", "abc", "models.minilm.sha256: must match the pattern ^[0-9a-f]{64}$"),
+        ("grammar.assessment.rule", "sibling", "grammar.assessment.rule: must match the pattern"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_marked_by_the_schema_and_refused_by_the_validation(

@@ -86,7 +86,7 @@ def test_the_project_is_found_from_below(root):
 
 
 def test_outside_a_project_there_is_one_clear_line(tmp_path):
-    with pytest.raises(BadInput, match="no Benchloom project here"):
+    with pytest.raises(BadInput, match="is not in a Benchloom project"):
         find_project(tmp_path)
 
 

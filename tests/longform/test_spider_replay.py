@@ -30,8 +30,8 @@ def test_the_yield_that_the_docs_state_is_had_again_without_a_call(tmp_path: Pat
     set_params(sample.root, ["longform.foci.least=3", "longform.control.known=3", NOWHERE])
     assert sample.call("flows.cli", "graph").returncode == 0
     said = sample.run("longform-set-page@many", "longform-contracts@many")
-    assert "paid by this run 0 tokens" in said
-    assert f"stand on calls of {TOKENS}" in said
+    assert "paid in this run: 0 tokens" in said
+    assert f"cost {TOKENS}" in said
     folder = sample.root / "data/longform/many"
     dropped = {
         stage: Counter(row.reason for row in read_rows(folder / f"{stage}.dropped.parquet", Dropped))

@@ -116,7 +116,7 @@ def test_a_newcomer_learns_which_module_is_at_fault(tmp_path, monkeypatch):
         assert len({question["sql_template"] for question in questions}) >= 12
         assert len(questions) >= 400
         assert [q["question"] for q in questions if ODD.search(q["question"])] == []
-        assert "model calls: paid by this run" in said
+        assert "model calls: paid in this run" in said
 
         assess = "".join(
             f"  shop-{name}: {{database: shop, system: {name}, llm_only: shop-{name}, baselines: false}}\n"

@@ -203,11 +203,11 @@ def test_what_cannot_be_done_is_one_line(folder, words, said):
 
 def test_other_flows_refuse_its_options_and_need_a_project(folder):
     done = call(folder, "evaluate", "grammar", "my.csv", "--answers", "a.csv")
-    assert (done.returncode, "no Benchloom project here" in done.stderr) == (2, True)
+    assert (done.returncode, "is not in a Benchloom project" in done.stderr) == (2, True)
     done = call(folder, "compare", "a", "b")
-    assert (done.returncode, "no Benchloom project here" in done.stderr) == (2, True)
+    assert (done.returncode, "is not in a Benchloom project" in done.stderr) == (2, True)
     done = call(folder, "lineage", "my.csv")
-    assert (done.returncode, "no Benchloom project here" in done.stderr) == (2, True)
+    assert (done.returncode, "is not in a Benchloom project" in done.stderr) == (2, True)
 
 
 def test_a_hostile_answer_is_fenced(folder):

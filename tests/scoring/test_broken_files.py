@@ -200,4 +200,4 @@ def test_many_bad_lines_are_all_named_but_not_one_by_one(call, tmp_path):
     code, _, err = call("hotpotqa", path, "--json")
     assert code == 1
     assert err.count("\n") == 51
-    assert err.endswith("unreadable too: lines 51-500, 502\n")
+    assert err.endswith("these lines are unreadable, too: 51-500, 502\n")

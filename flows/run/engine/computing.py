@@ -53,7 +53,7 @@ class Computing:
         ]
         left = list_left(shards)
         if len(left) < len(shards):
-            self.say(f"{name}: {len(shards) - len(left)} of {len(shards)} shards were complete before")
+            self.say(f"{name}: {len(shards) - len(left)} of {len(shards)} shards were already complete")
         (self.engine or self.processes).work(left)
         return self.processes.call(name, join_parts, run, begun)
 

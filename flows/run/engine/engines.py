@@ -57,7 +57,7 @@ PATIENCE_S = 20.0
 def require_engine(name: str) -> None:
     """Raise BadInput for an unknown engine, or for an engine whose packages are not installed."""
     if name not in NAMES:
-        raise BadInput("--engine", f"unknown engine {name!r}", hint=f"one of {', '.join(NAMES)}")
+        raise BadInput("--engine", f"{name!r} is not an engine", hint=f"use one of {', '.join(NAMES)}")
     package = PACKAGES.get(name)
     if package is not None and find_spec(package) is None:
         raise BadInput(
@@ -139,8 +139,9 @@ class ClusterEngine:
         except Exception as error:  # noqa: BLE001 - any error of the cluster, of Prefect or of the network
             left = list_left(shards)
             self._say(
-                f"{self._name} and Prefect: lost on the way; {len(left)} of {len(shards)} shards go on in "
-                f"processes of this machine ({describe_error(error)})"
+                f"{self._name} and Prefect: the connection was lost; {len(left)} of {len(shards)} shards "
+                f"continue in "
+                f"processes on this machine ({describe_error(error)})"
             )
             self._processes.work(left)
             return
@@ -162,8 +163,8 @@ class ClusterEngine:
             if self._runner is None:
                 if self._stopping.is_set():
                     raise Interrupted("the run was stopped")
-                where = self._cluster.address or f"{self._workers} processes here"
-                self._say(f"shards go to {self._name}: {where}")
+                where = self._cluster.address or f"{self._workers} processes on this machine"
+                self._say(f"shards run on {self._name}: {where}")
                 try:
                     self._runner = self._opened.enter_context(OPEN[self._name](self._cluster))
                 except BenchloomError:
@@ -258,5 +259,6 @@ def refuse_address(name: str, address: str, error: Exception) -> BadInput:
     return BadInput(
         f"run.engine.{name}.address",
         f"no cluster answers at {address} ({' '.join(str(error).split())[:120]})",
-        hint="start it, or null for one of this machine; see docs/engines.md",
+        hint="start the cluster, or set the address to null to start one on this machine; see "
+        "docs/engines.md",
     )

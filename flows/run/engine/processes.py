@@ -78,7 +78,7 @@ class Processes:
         except BrokenProcessPool as error:
             process = None
             raise ProcessEnded(
-                f"{name}: its process was ended from outside, often because memory ran out; run it again"
+                f"{name}: its process was killed, possibly because memory ran out; run the same command again"
             ) from error
         finally:
             self._free.put(process)
@@ -96,7 +96,7 @@ class Processes:
                     self.call(shard.name, do_shard, shard, begun=partial(running.__setitem__, shard.name))
                 except ProcessEnded:
                     if tried + 1 < TRIES and not failed.is_set():
-                        self._say(f"{shard.name}: its process was ended from outside; it is done again")
+                        self._say(f"{shard.name}: its process was killed; the shard is run again")
                 else:
                     return True
                 finally:

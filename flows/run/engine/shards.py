@@ -79,8 +79,8 @@ def require_project(root: Path) -> None:
 def make_lost_error(shards: Iterable[Shard]) -> StageFailed:
     """Make the error for shards whose processes were killed twice."""
     return StageFailed(
-        f"{'; '.join(shard.name for shard in shards)}: the process was ended from outside twice, as where "
-        "memory runs out; all other shards are done: run it again, with fewer workers"
+        f"{'; '.join(shard.name for shard in shards)}: the process was killed twice, possibly because "
+        "memory ran out; all other shards are complete: run the same command again with fewer workers"
     )
 
 

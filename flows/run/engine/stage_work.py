@@ -167,7 +167,9 @@ def count_reasons(path: Path) -> dict[str, int]:
 
 def refuse_ask(stage: str, prompts: Path, epoch: str) -> Any:
     """Raise StageFailed: the stage calls a model, but dvc.yaml declares no output for its calls."""
-    raise StageFailed(f"{stage}: asks a model, and no output of it is `{CALLS}`; run `benchloom graph`")
+    raise StageFailed(
+        f"{stage}: asks a model, but has no output `{CALLS}` for its calls; run `benchloom graph`"
+    )
 
 
 def _bind(run: StageRun) -> tuple[Bound, str, Blocks]:

@@ -24,13 +24,13 @@ LOCK_PATIENCE_S = 30.0
 LONGEST_SAID = 200
 """Maximum characters of a remote's message in an error line."""
 REMOTE_HINTS = {
-    "NoCredentialsError": "the environment has no key: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-    "NoSuchBucket": "make the bucket, or correct the remote's url (.dvc/config)",
-    "PermissionError": "the environment's key may not do this",
+    "NoCredentialsError": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment",
+    "NoSuchBucket": "create the bucket, or correct the remote's URL (.dvc/config)",
+    "PermissionError": "the key in the environment does not have permission",
     "RemoteMissingDepsError": "pip install 'benchloom[s3]'",
 }
 """Name of an error's class, or part of its message -> advice."""
-AGAIN = "run the same command again once it has ended"
+AGAIN = "run the same command again after it ends"
 BUSY = re.compile(r"'(?P<path>.*)' is busy, it is being blocked by:\n\s*\(PID (?P<pid>\d+)\): (?P<cmd>.*)")
 
 
@@ -56,7 +56,7 @@ def translate_errors(root: Path, what: str) -> Iterator[None]:
     except FileNotFoundError as error:
         gone = name_path(root, Path(error.filename or "a file"))
         raise StageFailed(
-            f"{what}: {gone} went away while it was read; restore it and run the same command again"
+            f"{what}: {gone} was deleted while it was read; restore it and run the same command again"
         ) from error
     except OSError as error:
         # If a lock file cannot be written on a full disk, it stays open and locked by this process while the

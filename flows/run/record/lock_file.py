@@ -33,7 +33,7 @@ HEAD = re.compile(r"\A(?:schema: ['\"]?2\.0['\"]?\n)?stages:\n")
 NEXT = re.compile(r"^(?=  [^ \n#])", re.MULTILINE)
 WHOLE = re.compile(r"^[^ \n]|(?:- |: )[&*]\w", re.MULTILINE)
 """Matches keys besides the stages, anchors and aliases, which make entries depend on each other."""
-HINT = "bring it back from git, or remove it: what has run comes back from the run cache"
+HINT = "restore it from git, or delete it: the run cache restores completed stages"
 
 
 class LockFile:
@@ -103,7 +103,7 @@ class LockFile:
             line = str(error).strip().splitlines()[0]
             raise BadInput(self.path, f"cannot be read: {line}", hint=HINT) from error
         if data is not None and not isinstance(data, dict):
-            raise BadInput(self.path, "contains no mapping", hint=HINT)
+            raise BadInput(self.path, "is not a mapping (key: value)", hint=HINT)
         return data or {}
 
     def _require_entries(self, stages: Mapping[str, Any]) -> dict[str, Entry]:

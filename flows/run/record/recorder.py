@@ -274,7 +274,7 @@ class Recorder:
             except OSError as error:
                 raise StageFailed(
                     f"dvc.lock cannot be written: {error.strerror or error}; run the same command again, "
-                    f"and the run cache restores the {len(self.pending)} stages that dvc.lock lacks"
+                    f"and the run cache restores the {len(self.pending)} stages that are missing in dvc.lock"
                 ) from error
             self.pending.clear()
 

@@ -78,7 +78,7 @@ def test_what_cannot_be_read_is_not_written(project, tmp_path):
     (tmp_path / "text.sqlite").write_text("no database at all")
     assert "is not a SQLite file" in refuse(project, "database", "shop", str(tmp_path / "text.sqlite"))
     empty = make_shop(tmp_path / "empty.sqlite", rows=0)
-    assert "params.yaml, line 2: databases.shop: nothing is written" in refuse(
+    assert "params.yaml, line 2: databases.shop: nothing was written" in refuse(
         project, "database", "shop", str(empty)
     )
     address = "postgresql://me:s3cret@127.0.0.1/shop"
@@ -92,7 +92,7 @@ def test_an_entry_is_replaced_only_where_that_is_said(project, tmp_path, capsys)
     path = make_shop(tmp_path / "shop.sqlite")
     add(capsys, "database", "shop", str(path))
     error = refuse(project, "database", "shop", str(path))
-    assert error.startswith("params.yaml, line 2: databases.shop: is there already")
+    assert error.startswith("params.yaml, line 2: databases.shop: already exists")
     add(capsys, "database", "shop", str(path), "--title", "Another", "--replace")
     assert read(project)["databases"]["shop"]["title"] == "Another"
 
@@ -143,13 +143,13 @@ def test_a_parameter_that_a_model_refuses_by_name_is_left_out_from_then_on(proje
 def test_a_model_that_does_not_answer_is_not_written(project, monkeypatch):
     where = "params.yaml, line 12: run.endpoints.gone: "
     error = refuse(project, "model", "gone", "--endpoint", "http://127.0.0.1:9/v1")
-    assert error.startswith(f"{where}the try failed, and nothing is written: ")
+    assert error.startswith(f"{where}the test failed, so nothing was written: ")
     unset = refuse(
         project, "model", "gone", "--endpoint", "http://127.0.0.1:9/v1", "--key-env", "NO_SUCH_KEY"
     )
     assert "the environment variable NO_SUCH_KEY is not set" in unset
     assert "--endpoint URL" in refuse(project, "model", "gone")
-    assert "no such role" in refuse(project, "model", "gone", "--endpoint", "http://h/v1", "--role", "jugde")
+    assert "is not a role" in refuse(project, "model", "gone", "--endpoint", "http://h/v1", "--role", "jugde")
     assert refuse(project, "model", "small").startswith("params.yaml, line 14: run.endpoints.small: is there")
 
 
@@ -165,7 +165,7 @@ def test_a_form_that_brought_no_reply_is_told_from_one_that_is_refused(project, 
         said = add(capsys, "model", "shaky", "--endpoint", url, "--role", "agent")
         assert said["found"]["unanswered"] == ["tools"]
         run_command(["add", "model", "shaky", "--endpoint", url, "--role", "agent", "--replace"])
-    assert "no reply when asked for tools: if that was a fault" in capsys.readouterr().out
+    assert "no reply when asked for tools: if the endpoint failed" in capsys.readouterr().out
     assert read(project)["roles"]["agent"] == {"model": "shaky", "constrain": "json_schema"}
 
 
@@ -190,7 +190,7 @@ def test_a_further_judge_has_a_role_of_its_own_with_the_settings_of_the_first(pr
     assert said["lines"].keys() == {"run.endpoints.other", "roles.second_judge"}
     line = said["lines"]["roles.second_judge"]
     there = refuse(project, "judge", "small", "--as", "second_judge")
-    assert there.startswith(f"params.yaml, line {line}: roles.second_judge: is there already")
+    assert there.startswith(f"params.yaml, line {line}: roles.second_judge: already exists")
     assert "is not a valid name" in refuse(project, "judge", "small", "--as", "second judge")
 
 
@@ -200,7 +200,7 @@ def test_roles_are_named_in_one_word_with_commas_or_all_at_once(project, capsys)
     assert [role["model"] for role in read(project)["roles"].values()] == ["small", "other", "other", "tiny"]
     add(capsys, "model", "third", "--endpoint", "http://h/v1", "--roles", "all", "--no-try")
     assert [role["model"] for role in read(project)["roles"].values()] == ["third"] * 3 + ["tiny"]
-    assert "roles.jugde: no such role" in refuse(
+    assert "roles.jugde: is not a role" in refuse(
         project, "model", "next", "--endpoint", "http://h/v1", "--role", "judge,jugde"
     )
 
@@ -236,10 +236,10 @@ def test_the_built_in_rag_is_asked_by_its_answerer(project, capsys):
     assert said["found"] == {"answer": "It has 12 berths.", "passages": 1, "search": True}
     assert "Larkholm has 12 berths" in json.dumps(model.bodies[0])
     assert read(project)["systems"]["ours"] == {"kind": "rag", "retriever": "keyword", "top_k": 1}
-    assert "no such database" in refuse(
+    assert "is not a database of params.yaml" in refuse(
         project, "system", "more", "--retriever", "keyword", "--database", "shop", "--no-try"
     )
-    assert "say what the system is" in refuse(project, "system", "more")
+    assert "both are missing" in refuse(project, "system", "more")
 
 
 def test_a_set_of_questions_is_read_where_it_is(project, tmp_path, capsys):
@@ -276,7 +276,7 @@ def test_a_table_of_questions_is_evaluated_on_a_system_every_night(project, tmp_
     assert params["nightly"]["assessments"] == ["other", "mine-alone"]
     words = ("dataset", "more", str(table), "--system")
     assert "params.yaml, line 3: systems.good: retrieves from documents" in refuse(project, *words, "good")
-    assert "no such system" in refuse(project, *words, "nobody")
+    assert "is not a system of params.yaml" in refuse(project, *words, "nobody")
     assert "--system" in refuse(project, "dataset", "more", str(table), "--nightly")
 
 
@@ -287,7 +287,7 @@ def test_a_table_says_which_columns_it_takes_and_what_it_leaves_out(project, tmp
     printed = capsys.readouterr().out
     assert "read 12 questions\n" in printed
     assert "the column 'prompt' is read as question" in printed
-    assert "left out 1 rows, the first: " in printed
+    assert "skipped 1 rows; the first: " in printed
     assert "next: benchloom run qa-items@mine" in printed
     assert read(project)["qa"]["sets"] == {"mine": {"file": "mine.csv", "columns": {"answer": "label"}}}
 

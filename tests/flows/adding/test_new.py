@@ -68,7 +68,7 @@ def test_a_database_and_a_model_become_a_project_with_twenty_questions(
     assert done.returncode == 0, done.stderr
     assert sum(endpoint.asked.values()) + TRIAL_CALLS <= MOST_CALLS
     assert "shop: 3 tables, 11 columns" in done.stdout
-    assert re.search(r"^A whole run: .* calls, .* tokens, \$", done.stdout, re.MULTILINE)
+    assert re.search(r"^A complete run: .* calls, .* tokens, \$", done.stdout, re.MULTILINE)
     assert len(QUESTION.findall(done.stdout)) == 20
     page = re.search(r"^page: (.+)$", done.stdout, re.MULTILINE)
     assert page
@@ -139,7 +139,7 @@ def test_a_published_file_is_a_comparison_of_methods(tmp_path, monkeypatch):
 
 
 def test_a_project_is_made_of_one_thing(tmp_path):
-    assert "give one of the two" in call(tmp_path, "new", "mine").stderr
+    assert "expected exactly one of the two" in call(tmp_path, "new", "mine").stderr
     assert call(tmp_path, "new", "mine", "--questions", "gone.csv").returncode == 2
     assert not (tmp_path / "mine").exists()
 
@@ -149,7 +149,7 @@ def test_what_fails_its_try_leaves_no_folder(tmp_path):
     words = ("--database", "shop.sqlite", "--model", "small", "--endpoint", "http://127.0.0.1:9/v1")
     done = call(tmp_path, "new", "mine", *words)
     assert done.returncode == 2
-    assert "the try failed, and nothing is written" in done.stderr
+    assert "the test failed, so nothing was written" in done.stderr
     assert not (tmp_path / "mine").exists()
     assert call(tmp_path, "new", "mine", "--database", "gone.sqlite").returncode == 2
     assert not (tmp_path / "mine").exists()

@@ -82,7 +82,7 @@ def test_stats_and_prune_name_models_and_dollars(project):
     assert facts["possibly_paid_models"][0]["usd"] == 0.21
     shown = invoke("stats").stdout
     assert "dear: 2 calls, 14 + 6 tokens, $0.0007" in shown
-    assert "dear by batch: 1 calls" in shown
+    assert "dear (batch API): 1 calls" in shown
     assert "other: 1 calls, 7 + 3 tokens, no price in run.prices" in shown
 
     pruned = json.loads(invoke("prune", "--older-than-days", "1", "--model", "dear", "--json").stdout)

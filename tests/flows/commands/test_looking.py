@@ -59,7 +59,7 @@ def test_a_project_that_has_not_run_says_so_in_a_line_an_entry(fanned, capsys):
 def test_only_what_is_not_fresh_is_listed_with_why_and_what_mends_it(fanned, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     fanned.run()
-    assert read(capsys)[-1] == "All fresh."
+    assert read(capsys)[-1] == "All stages are fresh."
     assert len(read(capsys)) == 5
     fanned.write("params.yaml", "places: {north: 1, south: 20, west: 3}\n")
     (fanned.root / "west.txt").unlink()
@@ -84,7 +84,7 @@ def test_an_entry_is_a_target_and_what_is_none_is_refused(fanned, capsys):
     with pytest.raises(BadInput, match="nowhere: is not a flow, stage, entry or artifact"):
         status_command(("nowhere",), as_json=False)
     with pytest.raises(
-        BadInput, match=r"did you mean copy@west\? flows: .*; stages: copy, raw; .*lists every one"
+        BadInput, match=r"did you mean copy@west\? flows: .*; stages: copy, raw; .*lists all stages"
     ):
         status_command(("cpoy@west",), as_json=False)
 
@@ -133,4 +133,4 @@ def test_what_another_process_runs_is_running_and_what_stands_on_it_waits(fanned
     assert told["copy@north"]["why"] == [f"another run holds a.txt (PID {other.pid}: benchloom run raw)"]
     assert {standing["again"] for standing in told.values()} == {""}
     assert lines[-1] == "4 of 4 are not fresh (1 running, 3 waiting): benchloom run"
-    assert read(capsys)[-1] == "All fresh."
+    assert read(capsys)[-1] == "All stages are fresh."

@@ -180,7 +180,9 @@ def test_two_runs_of_evaluate(project):
 def test_the_metrics_asked_for_are_all_that_holm_is_over(whole):
     found = compare(whole, "closed/agent", "oracle/agent", metrics=("paper F1",))
     assert (found.n_tests, [change.metric for change in found.strands[0].metrics]) == (1, ["paper F1"])
-    with pytest.raises(BadInput, match="--metric bleu: is none of paper F1, released F1"):
+    with pytest.raises(
+        BadInput, match=r"--metric bleu: is not a metric of these sides .known: paper F1, released F1"
+    ):
         compare(whole, "closed/agent", "oracle/agent", metrics=("bleu",))
 
 
@@ -189,7 +191,7 @@ def test_an_unknown_name_lists_what_there_is(project):
     with pytest.raises(BadInput) as error:
         compare(project, "nobody", "films-good")
     assert str(error.value) == (
-        "nobody: is not something to compare; known: entries: films-good, films-weak; "
+        "nobody: is not a side that can be compared; known: entries: films-good, films-weak; "
         "systems: good, weak; nights: monday; workspace, and git's revisions"
     )
 
@@ -225,7 +227,7 @@ def test_what_could_stand_against_several_is_refused(whole):
         compare(whole, "closed/agent", "tanq.evaluations.sample/closed/agent")
     with pytest.raises(BadInput, match="is an entry in several sections: use "):
         compare(whole, "sample", "films-good")
-    with pytest.raises(BadInput, match=r"has no such system \(known: weak"):
+    with pytest.raises(BadInput, match=r"does not have \(known: weak"):
         compare(whole, "films-weak/nobody", "films-good")
 
 
@@ -306,7 +308,7 @@ def test_three_nights_of_one_system_are_told_apart_by_their_letters(project):
     [
         (("films-weak", "films-good", "films-weak"), "films-weak: is A and C: nothing can differ"),
         (("films-weak",) * 2, "films-weak: is A and B: nothing can differ"),
-        ([f"s{n}" for n in range(27)], "benchloom compare: compares 26 at most, not 27"),
+        ([f"s{n}" for n in range(27)], "benchloom compare: compares at most 26 sides, got 27"),
     ],
 )
 def test_sides_that_cannot_be_compared_are_named(project, words, said):
@@ -330,8 +332,8 @@ def test_three_are_printed_with_what_their_items_tell(project, capsys, monkeypat
     for part in (
         "C: films-good",
         "assessments: accuracy of 14 items that all systems scored",
-        "5 items tell the systems apart",
-        "2 items lack a score of a system",
+        "5 items distinguish the systems",
+        "2 items lack a score for at least one system",
         "C - B",
         "3 tests, corrected by Holm",
     ):
@@ -350,9 +352,9 @@ def test_the_command_prints_a_table_or_one_document_or_writes_a_page(project, ca
         "A: films-weak",
         "accuracy",
         "+0.067",
-        "16 items of both: 4 with another score",
+        "16 items on both sides: 4 with a different score",
         "q07",
-        "caution: ",
+        "warning: ",
     ):
         assert part in out
     code, out, _ = run(capsys, monkeypatch, "films-weak", "films-good", "--draws", "500", "--json")

@@ -408,7 +408,7 @@ def test_a_stage_that_failed_is_told_with_its_error_and_no_secret(tmp_path):
 def test_a_run_whose_server_is_down_says_so_and_is_done(tmp_path):
     configure(tmp_path, "{url: 'http://127.0.0.1:9', timeout_s: 1}")
     tell_lineage(make_run(tmp_path, said := []))
-    assert said == ["OpenLineage: run.openlineage: the events were not taken: ConnectionError"]
+    assert said == ["OpenLineage: run.openlineage: the server did not accept the events: ConnectionError"]
 
 
 @pytest.mark.drill

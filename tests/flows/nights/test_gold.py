@@ -39,7 +39,7 @@ def test_of_grammar_the_groups_whose_answer_stands_on_the_row_are_named(root, tm
     assert 0 < len(changed) < len(groups) / 10
     assert all("the database says" in found.what for found in proof.differences)
     (alarm,) = proof.list_alarms()
-    assert alarm.what.startswith(f"{len(changed)} of {len(groups)} gold queries give another answer")
+    assert alarm.what.startswith(f"{len(changed)} of {len(groups)} gold queries return a different answer")
 
 
 def test_of_a_stream_the_items_whose_answer_stands_on_the_row_are_named(root, tmp_path):
@@ -59,7 +59,7 @@ def test_of_a_stream_the_items_whose_answer_stands_on_the_row_are_named(root, tm
     proof = prove(tmp_path, root, name, "first")
     assert list_items(proof) == sorted(changed)
     assert 0 < len(changed) < len(own)
-    assert {found.what for found in proof.differences} == {"another answer than in the night before"}
+    assert {found.what for found in proof.differences} == {"the answer differs from the previous night's"}
     assert (tmp_path / FOLDER / "first/gold.json").is_file()
 
 

@@ -180,7 +180,7 @@ def test_a_deployed_schedule_fires_runs_commits_and_alarms_beside_a_server_that_
 
     refused = built.call("flows.cli", "nightly", "work")
     assert refused.returncode == 2
-    assert "no nights are deployed here (benchloom nightly deploy)" in refused.stderr
+    assert "finds no deployment of nights in this project (benchloom nightly deploy)" in refused.stderr
     set_param(built, EVERY_MINUTE)
     with answering(hear) as hook:
         set_param(built, "nightly.webhook={url_env: NIGHT_HOOK}")
@@ -190,7 +190,7 @@ def test_a_deployed_schedule_fires_runs_commits_and_alarms_beside_a_server_that_
             print(nights.said)
             assert "/api/api" not in nights.said
             assert read_auth(built.root) not in nights.said
-            assert "prefect.yaml is written" in nights.said
+            assert "prefect.yaml was written" in nights.said
             (declared,) = yaml.safe_load((built.root / PREFECT_YAML).read_text())["deployments"]
             (registered,) = read_list(built.root, nights.url, "deployments")
             assert registered["name"] == declared["name"] == "nightly"
@@ -219,7 +219,7 @@ def test_a_deployed_schedule_fires_runs_commits_and_alarms_beside_a_server_that_
             kill_family(find_server(server_folder(built.root), "prefect").pid)
             said = worker.communicate(timeout=120)[1]
             assert worker.returncode == 1
-            assert "the Prefect server of the deployed nights has ended; start this again" in said
+            assert "the Prefect server of the deployed nights has stopped; run this command again" in said
             assert "Traceback" not in said
             worker = nights.work()
             before = len(told(built.root, nights.url, "COMPLETED"))
@@ -232,7 +232,7 @@ def test_a_deployed_schedule_fires_runs_commits_and_alarms_beside_a_server_that_
             assert "the deployed nights wait for theirs" in built.call("flows.cli", "stop").stderr
             removed = built.call("flows.cli", "nightly", "deploy", "--remove")
             assert removed.returncode == 0, removed.stderr
-            assert "the deployment is taken back" in removed.stderr
+            assert "the deployment was removed" in removed.stderr
             assert find_server(server_folder(built.root), "prefect") is None
             assert not list((built.root / ".benchloom/nightly").glob("*.service"))
         finally:

@@ -10,15 +10,15 @@ from flows.settings import parse_section
 from tasks.errors import BadInput
 
 REFUSED = {
-    "0 3 31 2 *": "comes to pass: bad day-of-month",
-    "0 3 30 2 *": "comes to pass: bad day-of-month",
-    "0 3 31 2,4,6,9,11 *": "comes to pass: bad day-of-month",
+    "0 3 31 2 *": "matches a date: bad day-of-month",
+    "0 3 30 2 *": "matches a date: bad day-of-month",
+    "0 3 31 2,4,6,9,11 *": "matches a date: bad day-of-month",
     "0 0 3 * * *": "needs five fields",
-    "0 25 * * *": "comes to pass: bad hour",
+    "0 25 * * *": "matches a date: bad hour",
     "@daily": "needs five fields",
     "": "needs five fields",
-    "0 3 * * 9": "comes to pass: bad day-of-week",
-    "*/0 * * * *": "comes to pass: bad minute",
+    "0 3 * * 9": "matches a date: bad day-of-week",
+    "*/0 * * * *": "matches a date: bad minute",
 }
 
 

@@ -186,7 +186,7 @@ def test_a_killed_night_goes_on_under_its_label_and_pays_nothing_twice(built, mo
     killed.wait()
     done = run_night(built)
     assert done.returncode == 0, done.stderr
-    assert "is not over: it goes on" in done.stderr
+    assert "is not finished and continues now" in done.stderr
     questions = count_rows(built.root / "data/grammar/films/questions.parquet")
     assert model.asked["system"] == questions, "no call was in flight that was not recorded"
     assert len(list_branches(built)) == 1
@@ -214,7 +214,9 @@ def test_a_budget_ends_a_night_which_is_told_and_goes_on(built, model):
     built.environment["NIGHT_HOOK"] = "http://127.0.0.1:9/"
     again = run_night(built, "--budget-tokens", "5000")
     assert again.returncode == 3, "an address that does not answer loses no night"
-    assert "the webhook was not told: the address in NIGHT_HOOK gets no connection" in again.stderr
+    assert (
+        "the webhook did not receive the alarm: the address in NIGHT_HOOK cannot be reached" in again.stderr
+    )
     assert "127.0.0.1:9" not in again.stderr
     whole = run_night(built)
     assert whole.returncode == 0, whole.stderr
@@ -267,7 +269,7 @@ def test_a_planted_change_in_a_row_of_the_database_is_found_by_its_items(built, 
         del built.environment["NIGHT_HOOK"]
     assert done.returncode == 5, done.stderr
     assert there == [True], "the alarm is on disk before it is sent"
-    assert done.stderr.index("ALARM (gold)") < done.stderr.index("the webhook was not told: ")
+    assert done.stderr.index("ALARM (gold)") < done.stderr.index("the webhook did not receive the alarm: ")
     assert receiver.url not in done.stderr
     night = json.loads(done.stdout)
     assert [alarm["kind"] for alarm in night["alarms"]] == ["gold"]
@@ -300,15 +302,19 @@ def test_a_night_runs_what_is_committed_and_stands_on_what_is_up_to_date(built, 
     (built.root / "params.yaml").write_text(text)
     run_git(built, "reset", "-q")
     assert done.returncode == 2
-    assert "not committed as it is here, and so not in this night: notes.txt" in done.stderr
-    assert "grammar-questions@films: is not up to date in what is committed" in done.stderr
+    assert "uncommitted changes, which are not part of this night: notes.txt" in done.stderr
+    assert "grammar-questions@films: is not up to date in the committed state" in done.stderr
     assert not model.asked
 
 
 @pytest.mark.parametrize(
     ("assignment", "words", "line"),
     [
-        ("nightly.assessments=[]", (), "nightly.assessments: is empty: name what to ask (known: films-alone"),
+        (
+            "nightly.assessments=[]",
+            (),
+            "nightly.assessments: is empty: name the evaluations to repeat (known: films-alone",
+        ),
         ("nightly.assessments=[nobody]", (), "no assessment 'nobody' (known: films-alone"),
         ("nightly.alarm={drop: -1}", (), ": nightly.alarm.drop: must be "),
         ("nightly.timezone=UTC", ("--as-of", "../up"), "--as-of ../up: is not a label"),
@@ -334,6 +340,6 @@ def test_what_no_commit_has_is_named_and_nothing_is_made(built, model):
     set_param(built, "nightly.assessments=[mine]")
     done = run_night(built)
     assert done.returncode == 2, done.stderr
-    assert "'mine' is in no commit yet, and a night runs what is committed (git commit" in done.stderr
+    assert "'mine' is not committed yet, but a night runs the committed state (git commit" in done.stderr
     assert not list_branches(built)
     assert not model.asked

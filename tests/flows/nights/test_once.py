@@ -36,7 +36,7 @@ def test_a_night_in_a_submodule_is_refused_before_anything_is_made(tmp_path):
         git(folder, "add", "-A")
         git(folder, "commit", "-qm", "Begin")
     git(above, "submodule", "add", str(lake), "lake")
-    with pytest.raises(BadInput, match=r"is a submodule of \S+above: DVC cannot read the worktree"):
+    with pytest.raises(BadInput, match=r"is a submodule of \S+above, and DVC cannot read a worktree"):
         run_night(above / "lake", "2031-07-09", (), print)
     assert not (above / "lake/.benchloom/nightly/tree").exists()
     branches = subprocess.run(["git", "-C", above / "lake", "branch"], capture_output=True, check=True)

@@ -69,7 +69,7 @@ def test_neither_file_holds_a_secret_and_the_one_for_keys_is_its_owners(root, mo
     write_files(root, "benchloom", PARAMS)
     assert files.keys.read_text() == "MY_API_KEY=mine"
     files.keys.chmod(0o640)
-    with pytest.raises(BadInput, match=r"keys\.env: can be read by others \(chmod 600 "):
+    with pytest.raises(BadInput, match=r"keys\.env: is readable by other users \(chmod 600 "):
         write_files(root, "benchloom", PARAMS)
 
 
@@ -194,7 +194,7 @@ def test_what_names_no_variable_never_reaches_the_file_of_keys(name, fields, roo
 
 
 def test_a_port_that_is_taken_is_said_in_a_line_and_nothing_stands(root, taken):
-    line = rf"port {taken}: is not free: .* \(choose another by `benchloom nightly deploy --port`\)"
+    line = rf"port {taken}: is not free: .* \(choose another port with `benchloom nightly deploy --port`\)"
     with pytest.raises(BadInput, match=line), stand_server(root, taken, print):
         pass
     assert read_port(root) is None

@@ -101,13 +101,13 @@ def test_nights_ask_a_part_and_the_whole_every_third_night_and_near_an_alarm(pro
 
     night, said = run_labelled(project, model, "w4")
     assert (len(model.asked), night["part"], night["against"]) == (N, None, "w3")
-    assert "all items: one of 3 nights asks all items" in said
+    assert "all items: one in 3 nights asks all items" in said
 
     model.broken = True
     night, said = run_labelled(project, model, "bad", 5)
     assert (len(model.asked), set(model.asked.values())) == (N, {1}), "what was asked is not asked again"
-    assert "the night goes on with 3 parts of the items" in said
-    assert "the night goes on with all items" in said
+    assert "the night continues with 3 parts of the items" in said
+    assert "the night continues with all items" in said
     assert [alarm["kind"] for alarm in night["alarms"]] == ["regression", "regression"]
     assert (night["part"], night["series"][0]["n_pairs"]) == (None, N)
     assert "on a part of the items, the mean fell by" in night["whole"]
@@ -141,7 +141,7 @@ def test_the_figures_of_a_part_lead_to_its_rows(project, pointer, told):
 def test_the_page_tells_of_parts(project):
     page = (project.root / "data/nightly/index.html").read_text()
     assert f"{PART} of {N} items, 90% fewer calls" in page
-    assert "all items: one of 3 nights asks all items" in page
+    assert "all items: one in 3 nights asks all items" in page
 
 
 def test_other_items_are_asked_whole(project, model):
@@ -150,6 +150,6 @@ def test_other_items_are_asked_whole(project, model):
     assert project.benchloom("run", "qa-items", "--plain").returncode == 0
     commit(project, "Add a question")
     night, said = run_labelled(project, model, "more")
-    assert "the items of qa.systems.mine are not those of the last whole night" in said
+    assert "the items of qa.systems.mine differ from those of the last whole night" in said
     assert (len(model.asked), night["part"]) == (N + 1, None)
     assert night["against"] == "w4", "neither an alarmed night nor a part is a baseline"

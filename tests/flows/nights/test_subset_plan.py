@@ -49,7 +49,7 @@ def test_an_alarm_that_was_accepted_begins_another_past():
     [
         (None, ""),
         (NightSubset(nights=3), "one of the first 3 whole nights"),
-        (NightSubset(nights=3, every=2), "one of 2 nights asks all items"),
+        (NightSubset(nights=3, every=2), "one in 2 nights asks all items"),
     ],
 )
 def test_the_whole_is_asked_at_first_and_every_so_many_nights(tmp_path, subset, why):

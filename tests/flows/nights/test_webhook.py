@@ -185,7 +185,7 @@ def post(monkeypatch, url: str) -> str:
 def test_a_receiver_that_took_the_alarm_is_told(name, monkeypatch):
     with receiving(TOLD[name]) as receiver:
         line = post(monkeypatch, receiver.url)
-    assert line.startswith("the webhook of NIGHT_HOOK was told (20"), line
+    assert line.startswith("the webhook of NIGHT_HOOK received the alarm (status 20"), line
     method, _, body = receiver.heard[-1]
     assert method == "POST"
     assert json.loads(body)["alarms"] == [{"kind": "regression", "what": "films-weak fell"}]
@@ -195,7 +195,7 @@ def test_a_receiver_that_took_the_alarm_is_told(name, monkeypatch):
 def test_a_receiver_that_did_not_take_the_alarm_is_not_told(name, monkeypatch):
     with receiving(NOT_TOLD[name]) as receiver:
         line = post(monkeypatch, receiver.url)
-    assert line.startswith("the webhook was not told: "), line
+    assert line.startswith("the webhook did not receive the alarm: "), line
     assert {method for method, _, _ in receiver.heard} == {"POST"}
 
 
@@ -206,7 +206,7 @@ def test_no_redirect_leads_to_another_host_or_port(status, host, monkeypatch):
         port = other.url.rsplit(":", 1)[1].split("/")[0]
         with receiving(redirect(status, lambda _: f"http://{host}:{port}/there")) as receiver:
             line = post(monkeypatch, receiver.url)
-    assert line.startswith("the webhook was not told: "), line
+    assert line.startswith("the webhook did not receive the alarm: "), line
     assert other.heard == []
 
 
@@ -224,7 +224,7 @@ def test_a_receiver_that_reads_nothing_is_not_told(close, monkeypatch):
 
     monkeypatch.setattr("tests.flows.nights.test_webhook.NIGHT", large)
     with receiving(behave, listens=False) as receiver:
-        assert post(monkeypatch, receiver.url).startswith("the webhook was not told: ")
+        assert post(monkeypatch, receiver.url).startswith("the webhook did not receive the alarm: ")
 
 
 def test_an_address_that_leads_nowhere_is_not_told(monkeypatch):
@@ -235,29 +235,29 @@ def test_an_address_that_leads_nowhere_is_not_told(monkeypatch):
         f"http://no-such-host.invalid/{SECRET}": "no connection",
         f"http://no such host/{SECRET}": "no connection",
         f"http://127.0.0.1:99999/{SECRET}": "no connection",
-        f"http://127.0.0.1:{free}/{SECRET}\nX-More: 1": "no valid http address",
-        f"http:///{SECRET}": "no valid http address",
-        f"https://[::1/{SECRET}": "no valid http address",
-        f"ftp://127.0.0.1/{SECRET}": "no valid http address",
-        SECRET: "no valid http address",
+        f"http://127.0.0.1:{free}/{SECRET}\nX-More: 1": "not a valid HTTP URL",
+        f"http:///{SECRET}": "not a valid HTTP URL",
+        f"https://[::1/{SECRET}": "not a valid HTTP URL",
+        f"ftp://127.0.0.1/{SECRET}": "not a valid HTTP URL",
+        SECRET: "not a valid HTTP URL",
         "": "is not set",
     }
     for address, reason in addresses.items():
         line = post(monkeypatch, address)
-        assert line.startswith("the webhook was not told: "), line
+        assert line.startswith("the webhook did not receive the alarm: "), line
         assert reason in line
 
 
 def test_a_space_in_the_path_is_sent_quoted(monkeypatch):
     with receiving(say(OK)) as receiver:
-        assert "was told (200)" in post(monkeypatch, f"{receiver.url} of ours")
+        assert "received the alarm (status 200)" in post(monkeypatch, f"{receiver.url} of ours")
     assert receiver.heard[0][1] == f"/{SECRET}%20of%20ours"
 
 
 def test_tls_on_a_plain_port_is_not_told(monkeypatch):
     with receiving(say(b"HTTP/1.1 400 Bad Request\r\n\r\n"), listens=False) as receiver:
         line = post(monkeypatch, receiver.url.replace("http://", "https://"))
-    assert line.startswith("the webhook was not told: "), line
+    assert line.startswith("the webhook did not receive the alarm: "), line
 
 
 def test_the_address_is_in_no_log(monkeypatch, caplog):

@@ -71,7 +71,7 @@ def test_a_folder_is_loaded_by_datasets_and_read_by_its_card(shop, tmp_path):
     assert card.data["license"] == "cc-by-sa-4.0"
     assert [config["config_name"] for config in card.data["configs"]] == told["sets"]
     assert "- `question`: `string`, the question\n" in card.text
-    assert f"If you use the dataset, name: {CITED}." in card.text
+    assert f"If you use the dataset, credit: {CITED}." in card.text
     assert "## Yield per criterion" in card.text
     assert "https://creativecommons.org/licenses/by-sa/4.0/" in (out / "LICENSE.md").read_text()
     done = subprocess.run(["sha256sum", "-c", "--quiet", SUMS], cwd=out, capture_output=True, check=False)
@@ -132,7 +132,7 @@ def test_names_that_are_none_and_places_that_lack_are_said(shop, tmp_path):
     )
     assert "needs a destination (--to FOLDER, --hub OWNER/NAME, or both)" in publish(shop, "shop", code=2)
     second = publish(shop, "shop", str(tmp_path / "out"), "--to", str(tmp_path / "other"), code=2)
-    assert "out is the second" in second
+    assert "the second is out" in second
 
 
 @pytest.mark.drill
@@ -169,7 +169,10 @@ def test_a_hub_gets_what_a_folder_gets_by_one_commit(shop, hub, tmp_path):
     ("own", "said"),
     [
         (Repository(True, {"train.csv": b"a"}), "was not published by Benchloom"),
-        (Repository(False, {".gitattributes": b""}), f"{NAME}: is public (give --public if you intend that)"),
+        (
+            Repository(False, {".gitattributes": b""}),
+            f"{NAME}: is public (if this is intended, add --public)",
+        ),
     ],
 )
 def test_a_repository_that_is_not_its_own_is_refused(shop, hub, own, said):

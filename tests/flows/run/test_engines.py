@@ -50,13 +50,13 @@ def test_a_shard_whose_process_is_killed_is_done_again_and_no_other(project):
     whole = run_whole(project)
     done = project.run("threads", plain=True, kill="even-20", times=1)
     assert done.returncode == 0, done.stderr
-    assert "its process was ended from outside; it is done again" in done.stderr
+    assert "its process was killed; the shard is run again" in done.stderr
     assert project.digest() == whole
     (again,) = [text for text in set(project.read_done()) if project.read_done().count(text) == 2]
     assert len(project.read_done()) == SHARDS + 1
     killed = project.run("threads", plain=True, kill="even-20", times=2)
     assert killed.returncode == 1
-    assert "the process was ended from outside twice" in killed.stderr
+    assert "the process was killed twice" in killed.stderr
     assert len(project.list_parts()) == SHARDS - 1
     before = len(project.read_done())
     assert project.run("threads", plain=True, again=True, kill="even-20", times=2).returncode == 0
@@ -71,7 +71,7 @@ def test_what_a_shard_raises_is_said_and_ends_the_others(project):
 
 
 def test_an_engine_that_is_not_there_is_one_line(monkeypatch):
-    with pytest.raises(BadInput, match=r"unknown engine 'spark' \(one of threads, dask, ray\)"):
+    with pytest.raises(BadInput, match=r"'spark' is not an engine 'spark' \(one of threads, dask, ray\)"):
         require_engine("spark")
     monkeypatch.setattr("flows.run.engine.engines.find_spec", lambda name: None)
     with pytest.raises(BadInput, match=r"needs prefect-ray, .*\(pip install 'benchloom\[ray\]'\)"):
@@ -86,20 +86,20 @@ def test_clusters_give_the_same_bytes_and_a_killed_worker_costs_its_shard(large,
     for workers in numbers:
         done = large.run(engine, workers=workers)
         assert done.returncode == 0, done.stderr
-        assert f"shards go to {engine}: {workers} processes here" in done.stderr
-        assert "lost on the way" not in done.stderr
+        assert f"shards run on {engine}: {workers} processes on this machine" in done.stderr
+        assert "the connection was lost" not in done.stderr
         assert large.digest() == whole
         assert len(large.read_done()) == LARGE
         assert 2 <= large.count_processes() <= workers
     done = large.run(engine, kill="even-20", times=1)
     assert done.returncode == 0, done.stderr
-    assert "lost on the way" not in done.stderr
+    assert "the connection was lost" not in done.stderr
     assert large.digest() == whole
     (again,) = [text for text in set(large.read_done()) if large.read_done().count(text) == 2]
     assert len(large.read_done()) == LARGE + 1
     killed = large.run(engine, kill="even-20", times=2)
     assert killed.returncode == 1
-    assert "the process was ended from outside twice" in killed.stderr
+    assert "the process was killed twice" in killed.stderr
     assert len(large.list_parts()) == LARGE - 1
     before = len(large.read_done())
     assert large.run("threads", plain=True, again=True, kill="even-20", times=2).returncode == 0

@@ -148,7 +148,7 @@ def test_a_hook_that_raises_is_told_of_once_and_the_run_is_what_it_was(figured, 
     assert code == 0
     told = [line for line in lines if line.startswith("hook ")]
     assert told == [
-        "hook own: raised ZeroDivisionError: division by zero at first; this run calls it no more"
+        "hook own: raised ZeroDivisionError: division by zero at first; this run does not call the hook again"
     ]
     assert run(figured)[1] == ["4 stages: 4 up to date"]
 
@@ -160,7 +160,7 @@ def test_a_hook_that_ends_the_process_or_hangs_ends_nothing(figured, site, monke
     code, lines = run(figured, "{own: }")
     assert (code, lines[-1]) == (
         0,
-        "hook own: raised SystemExit at the end of the run; this run calls it no more",
+        "hook own: raised SystemExit at the end of the run; this run does not call the hook again",
     )
     hooks = hooking.Hooks({"slow": Slow()}, lines.append, patience_s=0.1)
     work = make_run(figured.root, Recorder(figured.root), load_params(figured.root))
@@ -169,8 +169,8 @@ def test_a_hook_that_ends_the_process_or_hangs_ends_nothing(figured, site, monke
     work.recorder.close()
     assert time.monotonic() - began < 2
     assert lines[-2:] == [
-        "waiting for hook slow, at most 0 s; Ctrl-C goes on without it",
-        "hook slow: is still at work; the run ends without it",
+        "waiting for hook slow, at most 0 s; press Ctrl-C to continue without it",
+        "hook slow: is still running; the run ends without it",
     ]
 
 
@@ -264,7 +264,7 @@ def test_mlflow_logs_no_night_into_a_folder_that_goes(tmp_path, monkeypatch):
     monkeypatch.setattr("flows.hooks.mlflow.find_spec", lambda name: name)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     night = tmp_path / TREE
-    with pytest.raises(BadInput, match=r"would log .* the night's worktree.*tracking_uri: a server"):
+    with pytest.raises(BadInput, match=r"would log .* the night's worktree.*tracking_uri to a server"):
         MLflow().prepare(night)
     MLflow(tracking_uri="sqlite:////tmp/runs.db").prepare(night)
     MLflow().prepare(tmp_path)

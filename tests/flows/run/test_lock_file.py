@@ -121,7 +121,7 @@ def test_no_file_and_an_empty_one_hold_nothing(lock):
         (b"schema: '2.0'\nstages:\n  one:\n    deps:\n    - x\n", "no readable entry for stage one"),
         (b"schema: '2.0'\nstages:\n  one: 3\n", "no readable entry for stage one"),
         (b"<<<<<<< HEAD\nschema: '2.0'\n", "cannot be read"),
-        (b"- a\n", "contains no mapping"),
+        (b"- a\n", "is not a mapping"),
         (b"\xff\xfe", "is not UTF-8"),
     ],
 )

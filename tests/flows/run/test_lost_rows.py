@@ -17,7 +17,8 @@ from tasks.errors import StageFailed
 
 TRIAL = Scope(folder="data/trial")
 LOST = (
-    "trial-words has no rows; dropped were 3 short (as: two), all in data/trial/words.dropped.parquet; "
+    "trial-words has no rows; rows were dropped: 3 short (for example: two), see "
+    "data/trial/words.dropped.parquet; "
     "change `trial.words` in params.yaml, and run the same command again"
 )
 
@@ -78,7 +79,7 @@ def test_the_stage_that_lost_them_is_named_where_it_may_be_empty_itself(trial, d
     error = run.outcomes["trial-answers"].error
     assert error.startswith(
         "trial-answers has no rows: data/trial/words.parquet, which trial-words writes, has none; "
-        "dropped were 3 short (as: two)"
+        "rows were dropped: 3 short (for example: two)"
     )
     assert list(yaml.safe_load(trial.read("dvc.lock"))["stages"]) == ["trial-words"]
 
@@ -98,7 +99,7 @@ def test_a_preview_that_has_nothing_to_show_says_so(trial, declare):
     declare(may_be_empty=False)
     run = trial.open()
     with pytest.raises(
-        StageFailed, match=r"dropped were 3 short .* all in data/\.preview/trial/words\.dropped"
+        StageFailed, match=r"rows were dropped: 3 short .* all in data/\.preview/trial/words\.dropped"
     ):
         run_preview(run, ["trial-words"], 2)
 
@@ -120,6 +121,7 @@ def test_what_a_model_lost_may_be_the_models_fault():
     settings = {"params.yaml": ("databases.shop", "grammar.sql_templates", "models", "roles.generator")}
     node = Node("grammar-sql-templates@shop", "grammar.sql_templates", "shop", (), (), (), settings=settings)
     assert lost_rows.advise(node) == (
-        "change `grammar.sql_templates` or the model of `roles.generator` or what `databases.shop` names in "
+        "change `grammar.sql_templates` or the model of `roles.generator` or the source in "
+        "`databases.shop` in "
         "params.yaml, and run the same command again"
     )

@@ -80,7 +80,7 @@ def test_where_nothing_has_run_a_range_follows_from_what_the_flow_declares(trial
     print_plan(list(plans.values()))
     said = capsys.readouterr().out
     assert "New calls: ~2 to 10, " in said
-    assert "no run here tells how long their calls take: trial-answers." in said
+    assert "No run in this project shows how long their calls take: trial-answers." in said
 
 
 ROLES = {

@@ -57,7 +57,7 @@ def test_a_run_under_prefect(project, benchloom):
         for artifact in ask_api(project, server.url, "artifacts")
     }
     assert set(tables) == {"first", "second", "third"}
-    assert {"model calls", "paid by this run, dollars", "seconds"} <= set(tables["first"])
+    assert {"model calls", "paid in this run, US dollars", "seconds"} <= set(tables["first"])
 
     theirs = yaml.safe_load(project.read("dvc.lock"))
     assert "up to date" in project.dvc("status")
@@ -134,7 +134,7 @@ def test_a_signal_under_prefect_ends_the_stage_that_runs_and_the_next_run_goes_o
     said = interrupt(process, number)
     assert process.returncode == 130
     assert "Traceback" not in said
-    assert "stopping: what has finished is kept" in said
+    assert "stopping: finished stages are kept" in said
     assert list(yaml.safe_load(project.read("dvc.lock"))["stages"]) == ["first", "second"]
 
     project.write("dvc.yaml", quick)

@@ -68,5 +68,5 @@ def test_where_nothing_is_stale_it_says_so(trial):
 
 def test_a_command_of_the_users_own_is_refused_by_name(trial):
     trial.write("dvc.yaml", "stages:\n  mine:\n    cmd: touch mine.txt\n    outs: [mine.txt]\n")
-    with pytest.raises(BadInput, match=r"mine: is a command that you added"):
+    with pytest.raises(BadInput, match=r"mine: is your own command"):
         preview(trial, 1)

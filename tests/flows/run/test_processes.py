@@ -43,7 +43,7 @@ def test_what_a_stage_raises_there_is_raised_here(pool):
 
 
 def test_a_process_that_is_killed_costs_its_own_stage_alone(pool):
-    with pytest.raises(StageFailed, match="trial-words: its process was ended from outside"):
+    with pytest.raises(StageFailed, match="trial-words: its process was killed"):
         pool.call("trial-words", other_process.be_killed)
     assert pool.call("trial-words", other_process.tell_process).rows_out != os.getpid()
 
@@ -144,7 +144,5 @@ def test_code_that_is_not_what_the_run_knows_proves_nothing(bound, tmp_path, mon
 
 
 def test_a_stage_without_a_place_for_its_calls_may_not_ask(tmp_path):
-    with pytest.raises(
-        StageFailed, match=r"trial-words: asks a model, and no output of it is `\.calls\.parquet`"
-    ):
+    with pytest.raises(StageFailed, match=r"trial-words: asks a model, but has no output `\.calls\.parquet`"):
         refuse_ask("trial-words", tmp_path, "")

@@ -61,7 +61,7 @@ def test_the_packages_are_not_there(clone: Sample) -> None:
 def test_it_is_fresh_runs_nothing_and_traces_a_figure_to_a_package(clone: Sample) -> None:
     clone.dvc("pull", "--run-cache")
     status = clone.call("flows.cli", "status")
-    assert "All fresh." in status.stdout, status.stdout + status.stderr
+    assert "All stages are fresh." in status.stdout, status.stdout + status.stderr
     before = clone.artifacts()
     said = clone.run()
     assert " ran" not in said

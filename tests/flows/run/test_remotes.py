@@ -122,7 +122,7 @@ def test_a_clone_is_fresh_after_a_pull_and_runs_nothing_again(project, tmp_path,
         text=True,
         check=False,
     )
-    assert "All fresh." in said.stdout, said.stderr
+    assert "All stages are fresh." in said.stdout, said.stderr
     before = clone.read("first.txt")
     clone.write("first.txt", "spoilt\n")
     assert clone.states() == {"first": "restored", "second": "fresh", "third": "fresh"}, clone.errors
@@ -136,7 +136,7 @@ def test_a_bucket_that_is_missing_is_one_line(project, s3, capfd):
     moved = push(project)
     assert moved.files == 0
     assert "The specified bucket does not exist" in moved.problem
-    assert moved.problem.endswith("make the bucket, or correct the remote's url (.dvc/config)")
+    assert moved.problem.endswith("create the bucket, or correct the remote's URL (.dvc/config)")
     assert "failed to transfer" not in capfd.readouterr().err
 
 
@@ -149,12 +149,12 @@ def test_a_key_that_is_none_or_wrong_is_one_line_that_does_not_show_it(project, 
     refused = push(project)
     assert refused.files == 0
     assert refused.problem.startswith("store: The request signature we calculated does not match")
-    assert refused.problem.endswith("; the environment's key may not do this")
+    assert refused.problem.endswith("; the key in the environment does not have permission")
     assert "a-wrong-secret" not in refused.problem
 
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
-    hint = "the environment has no key: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+    hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment"
     assert push(project) == Moved(0, f"store: Unable to locate credentials; {hint}")
 
     set_key(monkeypatch, s3.key)

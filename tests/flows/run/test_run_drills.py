@@ -76,7 +76,7 @@ def test_a_stopped_run_keeps_what_is_done_and_the_next_one_goes_on(blank, undist
     said = interrupt(process, number)
     assert process.returncode == 130
     assert "Traceback" not in said
-    assert "stopping: what has finished is kept" in said
+    assert "stopping: finished stages are kept" in said
     done = check_record(blank, undisturbed)
     assert done >= 2
 
