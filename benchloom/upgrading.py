@@ -27,7 +27,7 @@ def upgrade_command(folder: Path) -> int:
     """Carry out `benchloom init --upgrade`; returns 1 where edits of the user's must be merged by hand."""
     root, template = find_project(folder), find_template()
     if root is None:
-        raise BadInput(folder, "no Benchloom project here", hint="benchloom init DIR creates one")
+        raise BadInput(folder, "is not in a Benchloom project", hint="benchloom init DIR creates one")
     if root == template:
         raise BadInput(root, "is the checkout from which this benchloom runs", hint="git pull")
     if (root / LAUNCHER.name / "launcher.py").is_file():

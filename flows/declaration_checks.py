@@ -87,9 +87,7 @@ def check_evaluations(graph: DeclaredGraph) -> None:
             own = graph.declared[stage.name]
             for name in (LIST_SCORED, LIST_ANSWERED):
                 if not has_name(graph.root / to_path(own.module), name):
-                    raise own.refuse(
-                        f"is compared (evaluates=), but its module has no function {name!r}"
-                    )
+                    raise own.refuse(f"is compared (evaluates=), but its module has no function {name!r}")
 
 
 def check_pages(graph: DeclaredGraph) -> None:
@@ -196,7 +194,7 @@ def _check_asking(own: Declared) -> Iterator[str]:
     if not own.asks:
         return
     if "out" in own.arguments:
-        yield "asks a model and writes `out` itself, so its calls would not be recorded: return Drafts[Row] instead"
+        yield "asks a model and writes `out` itself, so its calls would not be recorded: return Drafts[Row]"
     systems = {"system", "systems"} & set(own.arguments)
     if not own.stage.prompts and not systems and own.arguments["ask"] != EMBED:
         yield (

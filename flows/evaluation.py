@@ -152,7 +152,9 @@ def prepare(
         params = add_role(params, "judge", "judge", options.judge)
     entry = read_system(params, options)
     if "documents" not in declared.takes and needs_documents(entry):
-        raise BadInput(f"systems.{options.system}", f"retrieves from documents, but the flow {flow} has no documents")
+        raise BadInput(
+            f"systems.{options.system}", f"retrieves from documents, but the flow {flow} has no documents"
+        )
     own = declared.read(options, entry, make_reader(params))
     if isinstance(entry, ReplayEntry) and not entry.model:
         own = replace(own, notes=(*own.notes, *list_unused(own, entry)))
@@ -206,7 +208,8 @@ def read_system(params: Mapping[str, object], options: EvaluationOptions) -> Sys
     """Return the system's entry; check the label of the evaluation (`--as-of`). Raises BadInput."""
     if options.as_of and not LABEL.fullmatch(options.as_of):
         raise BadInput(
-            f"--as-of {options.as_of}", "is not a valid label: use at most 64 letters, digits, dots and dashes"
+            f"--as-of {options.as_of}",
+            "is not a valid label: use at most 64 letters, digits, dots and dashes",
         )
     systems = read_mapping(params, "systems", SystemEntry)
     if options.system not in systems:

@@ -231,7 +231,9 @@ class DeclaredGraph:
         """List the artifacts that the scope's scored answers are read from: that of the scores first."""
         evaluated = self.declared.get(own.stage.scope.evaluates)
         if evaluated is None:
-            raise own.refuse(f"has an argument {EVALUATED!r}, but its scope declares no stage with evaluates=")
+            raise own.refuse(
+                f"has an argument {EVALUATED!r}, but its scope declares no stage with evaluates="
+            )
         written = evaluated.stage.artifact or evaluated.stage.function
         list_answered = find_function(self.root / to_path(evaluated.module), LIST_ANSWERED)
         names = [argument.arg for argument in list_answered.args.args] if list_answered else []

@@ -137,4 +137,6 @@ def check_dataset(kind: type[Importer], where: str) -> None:
     if not isinstance(getattr(kind, "files", None), tuple) or not kind.files:
         raise BadInput(where, "the class has no tuple `files` with file names", hint=PAGE)
     if kind.kind not in (there := list_kinds()):
-        raise BadInput(where, f"the environment {kind.kind!r} does not exist", hint=f"known: {', '.join(there)}")
+        raise BadInput(
+            where, f"the environment {kind.kind!r} does not exist", hint=f"known: {', '.join(there)}"
+        )

@@ -94,7 +94,9 @@ def read_nightly(params: Mapping[str, object]) -> Nightly:
     nightly = parse_section(params, "nightly", Nightly)
     if not nightly.assessments:
         there = ", ".join(list_evaluations(params)) or "none yet"
-        raise BadInput("params.yaml: nightly.assessments", f"is empty: name the evaluations to repeat (known: {there})")
+        raise BadInput(
+            "params.yaml: nightly.assessments", f"is empty: name the evaluations to repeat (known: {there})"
+        )
     for name in nightly.assessments:
         find_evaluation(params, name)
     return nightly
@@ -126,5 +128,7 @@ def find_evaluation(params: Mapping[str, object], name: str) -> EvaluatedEntry:
 def require_label(label: str) -> str:
     """Give a label back if it can name a night, and its branch. Raises BadInput."""
     if not LABEL.fullmatch(label) or ".." in label or label.endswith((".", ".lock")):
-        raise BadInput(f"--as-of {label}", "is not a valid label: use at most 64 letters, digits, dots and dashes")
+        raise BadInput(
+            f"--as-of {label}", "is not a valid label: use at most 64 letters, digits, dots and dashes"
+        )
     return label

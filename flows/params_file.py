@@ -47,7 +47,11 @@ def parse_params(
     try:
         root = compose_yaml(text)
         if not isinstance(root, yaml.MappingNode):
-            raise BadInput(path, "is not a mapping (key: value)", hint="see params.yaml in a project that `benchloom init` created")
+            raise BadInput(
+                path,
+                "is not a mapping (key: value)",
+                hint="see params.yaml in a project that `benchloom init` created",
+            )
         check_nodes(root, path)
         loader = yaml.SafeLoader("")
         data: dict[str, object] = loader.construct_document(root)

@@ -116,7 +116,9 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
         if "entry" in hints:
             entries = GenericAlias(dict, (str, hints["entry"]))
             if sections.setdefault(over, entries) != entries:
-                raise declaration.refuse(f"declares a different type of `entry` than other stages over {over}")
+                raise declaration.refuse(
+                    f"declares a different type of `entry` than other stages over {over}"
+                )
     # Of all stages: one may read entries that only stages which do not run now fan out over.
     for declaration in graph.declared.values():
         if declaration.stage.scope.over:
@@ -125,7 +127,8 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
         for name in declaration.stage.settings:
             if not _is_known(name.partition(".${")[0], sections):
                 raise declaration.refuse(
-                    f"reads the settings {name!r}, which no model validates: add it to `sections` in the flow's module"
+                    f"reads the settings {name!r}, which no model validates: add it to `sections` in the "
+                    "flow's module"
                 )
     return dict(sorted(sections.items()))
 

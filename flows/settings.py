@@ -38,7 +38,9 @@ def find_project(start: Path | None = None) -> Path:
         if (folder / "dvc.yaml").is_file() and (folder / "params.yaml").is_file():
             _keep_private(folder / ".benchloom")
             return folder
-    raise BadInput(here, "is not in a Benchloom project", hint="cd into one; `benchloom init DIR` creates one")
+    raise BadInput(
+        here, "is not in a Benchloom project", hint="cd into one; `benchloom init DIR` creates one"
+    )
 
 
 def find_base(*, needed: bool) -> Path:

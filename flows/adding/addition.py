@@ -91,7 +91,9 @@ def trying(params: Parameters, keys: Sequence[str]) -> Iterator[None]:
             raise
         raise refuse(params, keys, f"nothing was written: {write_error(error)}") from error
     except BenchloomError as error:
-        raise refuse(params, keys, f"the test failed, so nothing was written: {write_error(error)}") from error
+        raise refuse(
+            params, keys, f"the test failed, so nothing was written: {write_error(error)}"
+        ) from error
 
 
 def copy_database(source: Path, target: Path) -> None:

@@ -95,7 +95,7 @@ def is_table(path: Path) -> bool:
 
 
 def add_stream(root: Path, params: Parameters, name: str, path: Path, options: DatasetOptions) -> Addition:
-    """Add a StreamBench dataset, which must be the folder from which streams are read, and its evaluation by methods.
+    """Add a StreamBench dataset, which must be where streams are read from, and its evaluation by methods.
 
     Raises BadInput.
     """
@@ -106,7 +106,9 @@ def add_stream(root: Path, params: Parameters, name: str, path: Path, options: D
     require_new(params, keys, replace=options.replace)
     if path.parent != (root / FOLDER).resolve():
         raise BadInput(
-            path, f"is not in {FOLDER}, the folder from which streams are read", hint=f"cp -r {path} {root / FOLDER}/"
+            path,
+            f"is not in {FOLDER}, the folder from which streams are read",
+            hint=f"cp -r {path} {root / FOLDER}/",
         )
     count = None
     if options.tried:
@@ -181,13 +183,18 @@ def describe_evaluation(
     system = str(options.system)
     systems = read_mapping(params, "systems", SystemEntry)
     if system not in systems:
-        raise refuse(params, ["systems", system], "is not a system of params.yaml", hint=suggest(system, list(systems)))
+        raise refuse(
+            params, ["systems", system], "is not a system of params.yaml", hint=suggest(system, list(systems))
+        )
     if needs_documents(systems[system]):
         raise refuse(
             params,
             ["systems", system],
             "retrieves from documents, but a table of questions has no documents",
-            hint="name a system without retrieval, such as `alone`; for evaluations with documents, see docs/ragcheck.md",
+            hint=(
+                "name a system without retrieval, such as `alone`; for evaluations with documents, see "
+                "docs/ragcheck.md"
+            ),
         )
     require_new(params, (*EVALUATIONS, entry), replace=options.replace)
     scored = {} if options.score == "rules" else {"score": options.score}

@@ -95,7 +95,10 @@ def add_further_judge(params: Parameters, name: str, options: ModelOptions, role
     return replace(
         addition,
         values={**kept, ("roles", role): {**first, **changed}},
-        said=[*addition.said, f"to use this judge in an evaluation, name its role: judges: [{JUDGE}, {role}]"],
+        said=[
+            *addition.said,
+            f"to use this judge in an evaluation, name its role: judges: [{JUDGE}, {role}]",
+        ],
     )
 
 

@@ -115,7 +115,10 @@ def name_assessment(params: Parameters, name: str, options: SystemOptions) -> st
     databases, database = get_section(params, "databases") or {}, str(options.database)
     if database not in databases:
         raise refuse(
-            params, ["databases", database], "is not a database of params.yaml", hint=suggest(database, list(databases))
+            params,
+            ["databases", database],
+            "is not a database of params.yaml",
+            hint=suggest(database, list(databases)),
         )
     require_new(params, ("assessments", f"{database}-{name}"), replace=options.replace)
     return f"{database}-{name}"
@@ -160,7 +163,10 @@ def describe_response(response: Response, searches: bool) -> list[str]:
     text = " ".join((response.text or "").split())
     lines = [f"answered: {text[:LONGEST]}{'...' if len(text) > LONGEST else ''}"]
     if response.passages is None:
-        lines.append("reports no passages, so errors cannot be attributed to a module (--passages and --ids select them)")
+        lines.append(
+            "reports no passages, so errors cannot be attributed to a module (--passages and --ids select "
+            "them)"
+        )
     else:
         lines.append(f"reports passages: {len(response.passages)} for this question")
     return [*lines, *([] if searches else ["offers no search without an answer"])]

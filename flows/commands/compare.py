@@ -117,7 +117,9 @@ def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> 
         if len(letters) > 1:
             raise BadInput(word, f"is given as {' and '.join(letters)}, so nothing can differ")
     if len(words) > len(ascii_uppercase):
-        raise BadInput("benchloom compare", f"compares at most {len(ascii_uppercase)} sides, got {len(words)}")
+        raise BadInput(
+            "benchloom compare", f"compares at most {len(ascii_uppercase)} sides, got {len(words)}"
+        )
     finder = Sides(root, options.only)
     sides = [finder.find(word) for word in words]
     paired = pair_sides(sides)
@@ -133,7 +135,10 @@ def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> 
     if not any(strand.metrics for strand in comparison.strands):
         there = compare_strands(paired.pairs, draws=1)
         names = sorted({change.metric for strand in there.strands for change in strand.metrics})
-        raise BadInput(f"--metric {', '.join(options.metrics)}", f"is not a metric of these sides (known: {join_names(names)})")
+        raise BadInput(
+            f"--metric {', '.join(options.metrics)}",
+            f"is not a metric of these sides (known: {join_names(names)})",
+        )
     analysed = analyse_pairs(paired.pairs, options.metrics, options.draws, options.seed, paired.letters)
     with open_costs(root) as read_cost:
         means = [price_means(strands, analysis, read_cost) for strands, analysis in analysed]

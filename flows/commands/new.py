@@ -69,16 +69,23 @@ def find_source(options: NewOptions) -> str:
         raise BadInput(
             "--database, --questions",
             "expected exactly one of the two options",
-            hint="use --database FILE|URL to make questions from a database, or --questions FILE to read your own",
+            hint=(
+                "use --database FILE|URL to make questions from a database, or --questions FILE to read "
+                "your own"
+            ),
         )
     source = str(options.questions if options.database is None else options.database)
     if options.database is not None and "://" in source:
         return source
     path = Path(source).expanduser().resolve()
     if options.questions is not None and not path.exists():
-        raise BadInput(source, "no such file or folder", hint="give a table of questions and answers: docs/qa.md")
+        raise BadInput(
+            source, "no such file or folder", hint="give a table of questions and answers: docs/qa.md"
+        )
     if options.database is not None and not path.is_file():
-        raise BadInput(source, "no such database file", hint="give a SQLite file or a URL: dialect://user@host/database")
+        raise BadInput(
+            source, "no such database file", hint="give a SQLite file or a URL: dialect://user@host/database"
+        )
     return str(path)
 
 

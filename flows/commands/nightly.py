@@ -244,7 +244,9 @@ def work(pool: Pool = None) -> None:
     foreign = find_foreign(root) is not None
     if not foreign and read_port(root) is None:
         raise BadInput(
-            "benchloom nightly work", "finds no deployment of nights in this project", hint="benchloom nightly deploy"
+            "benchloom nightly work",
+            "finds no deployment of nights in this project",
+            hint="benchloom nightly deploy",
         )
     with use_prefect(root, _say, needed=True):
         keep_worker(root, pool or POOL, own=not foreign)

@@ -122,7 +122,8 @@ def print_plan(plans: Sequence[StagePlan], measured: Sequence[str] = ()) -> None
         console.print(line, soft_wrap=True)
     if wide := [plan.stage for plan in plans if plan.unseen and math.isfinite(plan.calls.high)]:
         console.print(
-            f"Wide ranges, because fewer than {ENOUGH} calls of their kinds were recorded: {join_reasons(wide)}.",
+            f"Wide ranges, because fewer than {ENOUGH} calls of their kinds were recorded: "
+            f"{join_reasons(wide)}.",
             soft_wrap=True,
         )
     for what, left in (

@@ -153,7 +153,10 @@ def tell(
         more = {"left_out": dict(choice.left_out), "notes": list(notes), "url": url}
         print(json.dumps({**facts, **more}, ensure_ascii=False))
         return
-    print(f"{choice.entry}: {len(names)} artifacts ({', '.join(names)}), {calls:,} calls, {files} files in {out}")
+    print(
+        f"{choice.entry}: {len(names)} artifacts ({', '.join(names)}), {calls:,} calls, {files} files in "
+        f"{out}"
+    )
     for path, why in choice.left_out.items():
         print_line(f"excluded: {path} ({why})")
     for note in notes:

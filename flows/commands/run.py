@@ -65,7 +65,9 @@ def run_command(
         require_engine(engine)
     if ask_again and (replay or limit is not None):
         other = "--replay" if replay else "--limit"
-        raise BadInput(f"--ask-again with {other}", "cannot be combined", hint="use only one of the two options")
+        raise BadInput(
+            f"--ask-again with {other}", "cannot be combined", hint="use only one of the two options"
+        )
     root = find_project()
     os.chdir(root)
     if assignments:
@@ -350,7 +352,9 @@ def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
                 continue
             if not node.stage:
                 raise BadInput(
-                    name, "is your own command, not a stage of Benchloom", hint="remove it from the targets, or run without --limit"
+                    name,
+                    "is your own command, not a stage of Benchloom",
+                    hint="remove it from the targets, or run without --limit",
                 )
             while fresh:
                 copy_tables(fresh.pop(), places)

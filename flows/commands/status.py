@@ -187,7 +187,9 @@ def print_standings(
         return
     counts = ", ".join(f"{count} {state}" for state, count in waiting.items())
     again = " ".join(["benchloom run", *targets])
-    console.print(f"{waiting.total()} of {len(standings)} stages are not fresh ({counts}): {again}", soft_wrap=True)
+    console.print(
+        f"{waiting.total()} of {len(standings)} stages are not fresh ({counts}): {again}", soft_wrap=True
+    )
 
 
 def is_untouched(standing: Standing) -> bool:

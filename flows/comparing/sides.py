@@ -124,7 +124,10 @@ class Sides:
         ]
         if stages and not strands and slash:
             there = {strand.system for stage in stages for strand in stage.read_strands("workspace")}
-            raise BadInput(word, f"names a system that the entry {name} does not have (known: {join_names(sorted(there))})")
+            raise BadInput(
+                word,
+                f"names a system that the entry {name} does not have (known: {join_names(sorted(there))})",
+            )
         return Side(word, self._workspace.label, self._keep(strands)) if stages else None
 
     def _find_system(self, word: str) -> Side | None:
@@ -165,7 +168,11 @@ class Sides:
             "runs": list_folders(self.root),
         }
         said = [f"{kind}: {join_names(names)}" for kind, names in parts.items() if names]
-        return f"known: {'; '.join(said)}; {WORKSPACE}, and Git revisions" if said else "known: none, because nothing has run"
+        return (
+            f"known: {'; '.join(said)}; {WORKSPACE}, and Git revisions"
+            if said
+            else "known: none, because nothing has run"
+        )
 
 
 def join_names(names: Sequence[str]) -> str:

@@ -346,6 +346,8 @@ def _send(events: Iterable[Any], config: dict[str, Any]) -> None:
         for event in events:
             transport.emit(event)
     except Exception as error:  # noqa: BLE001 - its transports raise whatever their HTTP package does
-        raise NotSent(f"run.openlineage: the server did not accept the events: {type(error).__name__}") from None
+        raise NotSent(
+            f"run.openlineage: the server did not accept the events: {type(error).__name__}"
+        ) from None
     finally:
         transport.close()

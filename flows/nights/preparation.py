@@ -116,7 +116,8 @@ def push_artifacts(recorder: Recorder, names: Iterable[str], say: Callable[[str]
         say(f"pushed {moved.files} files to DVC's remote")
         return True
     say(
-        f"the artifacts were not pushed and are only in DVC's cache (DVC's remote {moved.problem}); to push them: "
+        f"the artifacts were not pushed and are only in DVC's cache (DVC's remote {moved.problem}); to "
+        "push them: "
         "dvc push --all-branches"
     )
     return False

@@ -202,7 +202,9 @@ def keep_worker(root: Path, pool: str, own: bool) -> None:
     try:
         while worker.poll() is None:
             if own and find_server(server_folder(root), SERVER) is None:
-                raise BenchloomError("the Prefect server of the deployed nights has stopped; run this command again")
+                raise BenchloomError(
+                    "the Prefect server of the deployed nights has stopped; run this command again"
+                )
             with suppress(subprocess.TimeoutExpired):
                 worker.wait(LOOK_EVERY_S)
     finally:

@@ -31,5 +31,7 @@ def keep_asked(node: Node, argument: str, rows: list[Any], params: Mapping[str, 
     kept = [row for row in rows if row.id in wanted]
     if len(kept) < len(wanted):
         missing = len(wanted) - len(kept)
-        raise BadInput(f"params.yaml: {ITEMS}", f"{missing} items of {name} are not in the artifact {argument!r}")
+        raise BadInput(
+            f"params.yaml: {ITEMS}", f"{missing} items of {name} are not in the artifact {argument!r}"
+        )
     return kept

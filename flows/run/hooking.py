@@ -58,7 +58,9 @@ class Hooks:
         self._thread.join(min(TOLD_AFTER_S, self._patience_s))
         if self._thread.is_alive():
             most = f"{self._patience_s:.0f} s"
-            self._say(f"waiting for hook {self._at_work}, at most {most}; press Ctrl-C to continue without it")
+            self._say(
+                f"waiting for hook {self._at_work}, at most {most}; press Ctrl-C to continue without it"
+            )
             with suppress(KeyboardInterrupt):
                 self._thread.join(max(0.0, self._patience_s - TOLD_AFTER_S))
         if self._thread.is_alive():

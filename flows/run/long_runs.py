@@ -49,7 +49,10 @@ def describe_length(span: Range, measured: Sequence[str], targets: Sequence[str]
         return []
     preview = shlex.join(["benchloom", "run", "--limit", str(PREVIEWED), *targets])
     return [
-        f"this run takes about {format_time(span.low)} to {format_time(span.high)} with the model on this machine"
+        (
+            f"this run takes about {format_time(span.low)} to {format_time(span.high)} with the model on this "
+            "machine"
+        )
         + (f" ({'; '.join(measured)})" if measured else ""),
-        f"a preview of {PREVIEWED} items takes minutes: {preview}; press Ctrl-C to stop this run",
+        f"a preview of {PREVIEWED} items takes minutes: {preview}; Ctrl-C stops this run",
     ]

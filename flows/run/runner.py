@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 STOP_POLL_S = 0.2
 COMMAND_PATIENCE_S = 10.0
 """Seconds that a stopped command has to end after SIGTERM, before SIGKILL."""
-STOPPING = "stopping: finished stages are kept, and calls in flight are recorded; press Ctrl-C again to stop at once"
+STOPPING = (
+    "stopping: finished stages are kept, and calls in flight are recorded; press Ctrl-C again to stop at once"
+)
 
 
 class RunHooks(Protocol):

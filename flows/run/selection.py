@@ -75,7 +75,9 @@ def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Seque
         if not asking:
             raise BadInput(f"--ask-again {target}", "calls no model, so there is no call to repeat")
         if lost := [name for name in asking if name not in names]:
-            raise BadInput(f"--ask-again {target}", f"{lost[0]} is not a stage of this run; add it to the targets")
+            raise BadInput(
+                f"--ask-again {target}", f"{lost[0]} is not a stage of this run; add it to the targets"
+            )
         found.update(asking)
     return frozenset(found)
 
@@ -90,7 +92,9 @@ def _refuse_target(nodes: Mapping[str, Node], target: str) -> NoReturn:
     if flow := find_flow(target):
         sections = ", ".join(scope.over for scope in flow.list_scopes() if scope.over)
         raise BadInput(
-            target, "has no entries to run", hint=f"add an entry to one of these sections of params.yaml: {sections}"
+            target,
+            "has no entries to run",
+            hint=f"add an entry to one of these sections of params.yaml: {sections}",
         )
     block, at, key = target.partition("@")
     entries = sorted({f"{find_section_of(node.stage)}.{node.key}" for node in nodes.values() if node.key})

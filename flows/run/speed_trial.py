@@ -39,7 +39,10 @@ class SpeedTrial:
             return None
         from tasks.models.serving.embedded import ensure_server
 
-        say_line(f"benchloom: measuring the speed of {name} on this machine; this happens once and takes a few seconds")
+        say_line(
+            f"benchloom: measuring the speed of {name} on this machine; this happens once and takes a few "
+            "seconds"
+        )
         try:
             url = ensure_server(name, self._models[name], self._idle_s)
             ask(url, name, 1, 1)  # the first call pays for what the server puts off

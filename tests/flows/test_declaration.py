@@ -199,7 +199,12 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
         ("flows/trial.py", 'prompts=("ask",), ', "", "must list its prompts: prompts="),
         ("flows/trial.py", ', out="data/reports/trial/${key}"', "", "must contain out="),
         ("tasks/trial/show.py", "answers: Path", "answers", "argument 'answers' without a type: annotate it"),
-        ("tasks/trial/show.py", "answers: Path", "answers: list", "of the type list, but artifacts are read only as"),
+        (
+            "tasks/trial/show.py",
+            "answers: Path",
+            "answers: list",
+            "of the type list, but artifacts are read only as",
+        ),
         ("tasks/trial/show.py", "out: Path", "out: Path, ask: Embed", "its calls would not be recorded"),
         (
             "tasks/trial/make/words.py",

@@ -108,7 +108,10 @@ FAULTS = {
         "must hold one importer of the name",
     ),
     "no licence": (change('    licence = "CC-BY-4.0"\n', ""), "the class has no text attribute 'licence'"),
-    "no environment": (change('kind = "trivia"', 'kind = "chess"'), "the environment 'chess' does not exist.*trivia"),
+    "no environment": (
+        change('kind = "trivia"', 'kind = "chess"'),
+        "the environment 'chess' does not exist.*trivia",
+    ),
     "no items": (change("def read_items", "def read_lines"), "raised TypeError: Can't instantiate"),
     "raises amid": (
         change("if not text", "1 / (3 - number)\n                if not text"),

@@ -48,7 +48,10 @@ REFUSED = {
     "aliases that multiply": (BOMB, "contains more than 100,000 values"),
     "an alias of itself": (b"a: &a\n  b: *a\n", "contains itself"),
     "many brackets": (b"a: " + b"[" * 200 + b"]" * 200 + b"\n", "more than 50 deep"),
-    "brackets without end": (b"a: " + b"[" * 100_000 + b"\n", "line 1: a value is nested more than 50 levels deep"),
+    "brackets without end": (
+        b"a: " + b"[" * 100_000 + b"\n",
+        "line 1: a value is nested more than 50 levels deep",
+    ),
     "a large file": (b"# " + b"x" * 5_000_000, "is larger than 4 MiB"),
 }
 NAMED = {"databases", "ragcheck.sets"}

@@ -104,7 +104,10 @@ def test_entries_are_compared_one_by_one():
             r"line 2: longform.preset: is not a preset \(known: sample, paper",
         ),
         ("longform:\n  preset:\n", "line 2: longform.preset: is not a preset"),
-        ("preset: paper\n", r"line 1: preset: must be in the section of a flow \(write `grammar: {preset: paper}`\)"),
+        (
+            "preset: paper\n",
+            r"line 1: preset: must be in the section of a flow \(write `grammar: {preset: paper}`\)",
+        ),
     ],
 )
 def test_a_preset_that_is_none_is_one_line(tmp_path, text, message):

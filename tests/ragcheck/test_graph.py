@@ -57,6 +57,8 @@ def test_what_asks_systems_and_judges_asks_them_anew_every_night(nodes):
 def test_as_shipped_the_flow_has_no_stage_and_says_how_to_get_some(tmp_path):
     shipped = open_nodes(tmp_path / "shipped", {})
     assert not any(node.stage.startswith("ragcheck.") for node in shipped.values())
-    with pytest.raises(BadInput, match=r"no entries to run \(add an entry to one of these.*: ragcheck\.sets, r"):
+    with pytest.raises(
+        BadInput, match=r"no entries to run \(add an entry to one of these.*: ragcheck\.sets, r"
+    ):
         select_nodes(shipped, ["ragcheck"])
     assert order_nodes(shipped)

@@ -138,7 +138,8 @@ class ClusterEngine:
         except Exception as error:  # noqa: BLE001 - whatever a cluster, Prefect or the way to them may raise
             left = list_left(shards)
             self._say(
-                f"{self._name} and Prefect: the connection was lost; {len(left)} of {len(shards)} shards continue in "
+                f"{self._name} and Prefect: the connection was lost; {len(left)} of {len(shards)} shards "
+                "continue in "
                 f"processes on this machine ({describe_error(error)})"
             )
             self._processes.work(left)
@@ -255,5 +256,7 @@ def refuse_address(name: str, address: str, error: Exception) -> BadInput:
     return BadInput(
         f"run.engine.{name}.address",
         f"no cluster answers at {address} ({' '.join(str(error).split())[:120]})",
-        hint="start the cluster, or set the address to null to start one on this machine; see docs/engines.md",
+        hint=(
+            "start the cluster, or set the address to null to start one on this machine; see docs/engines.md"
+        ),
     )

@@ -166,7 +166,9 @@ def count_reasons(path: Path) -> dict[str, int]:
 
 def refuse_ask(stage: str, prompts: Path, epoch: str) -> Any:
     """Refuse a model to a stage that dvc.yaml gives no place for its calls."""
-    raise StageFailed(f"{stage}: asks a model, but has no output `{CALLS}` for its calls; run `benchloom graph`")
+    raise StageFailed(
+        f"{stage}: asks a model, but has no output `{CALLS}` for its calls; run `benchloom graph`"
+    )
 
 
 def _bind(run: StageRun) -> tuple[Bound, str, Blocks]:

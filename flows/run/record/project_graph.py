@@ -173,7 +173,9 @@ class ProjectGraph:
                     below[parent].add(name)
         for out, name in makers.items():
             if out in below:
-                self._let_dvc_refuse(f"the output {out} of {name} contains an output of {', '.join(sorted(below[out]))}")
+                self._let_dvc_refuse(
+                    f"the output {out} of {name} contains an output of {', '.join(sorted(below[out]))}"
+                )
         sources: dict[str, frozenset[str]] = {}
         for name, node in self.nodes.items():
             found = set[str]()

@@ -180,7 +180,9 @@ def test_two_runs_of_evaluate(project):
 def test_the_metrics_asked_for_are_all_that_holm_is_over(whole):
     found = compare(whole, "closed/agent", "oracle/agent", metrics=("paper F1",))
     assert (found.n_tests, [change.metric for change in found.strands[0].metrics]) == (1, ["paper F1"])
-    with pytest.raises(BadInput, match="--metric bleu: is not a metric of these sides .known: paper F1, released F1"):
+    with pytest.raises(
+        BadInput, match=r"--metric bleu: is not a metric of these sides .known: paper F1, released F1"
+    ):
         compare(whole, "closed/agent", "oracle/agent", metrics=("bleu",))
 
 

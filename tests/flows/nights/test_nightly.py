@@ -214,7 +214,9 @@ def test_a_budget_ends_a_night_which_is_told_and_goes_on(built, model):
     built.environment["NIGHT_HOOK"] = "http://127.0.0.1:9/"
     again = run_night(built, "--budget-tokens", "5000")
     assert again.returncode == 3, "an address that does not answer loses no night"
-    assert "the webhook did not receive the alarm: the address in NIGHT_HOOK cannot be reached" in again.stderr
+    assert (
+        "the webhook did not receive the alarm: the address in NIGHT_HOOK cannot be reached" in again.stderr
+    )
     assert "127.0.0.1:9" not in again.stderr
     whole = run_night(built)
     assert whole.returncode == 0, whole.stderr
@@ -308,7 +310,11 @@ def test_a_night_runs_what_is_committed_and_stands_on_what_is_up_to_date(built, 
 @pytest.mark.parametrize(
     ("assignment", "words", "line"),
     [
-        ("nightly.assessments=[]", (), "nightly.assessments: is empty: name the evaluations to repeat (known: films-alone"),
+        (
+            "nightly.assessments=[]",
+            (),
+            "nightly.assessments: is empty: name the evaluations to repeat (known: films-alone",
+        ),
         ("nightly.assessments=[nobody]", (), "no assessment 'nobody' (known: films-alone"),
         ("nightly.alarm={drop: -1}", (), ": nightly.alarm.drop: must be "),
         ("nightly.timezone=UTC", ("--as-of", "../up"), "--as-of ../up: is not a label"),

@@ -169,7 +169,10 @@ def test_a_hub_gets_what_a_folder_gets_by_one_commit(shop, hub, tmp_path):
     ("own", "said"),
     [
         (Repository(True, {"train.csv": b"a"}), "was not published by Benchloom"),
-        (Repository(False, {".gitattributes": b""}), f"{NAME}: is public (if this is intended, add --public)"),
+        (
+            Repository(False, {".gitattributes": b""}),
+            f"{NAME}: is public (if this is intended, add --public)",
+        ),
     ],
 )
 def test_a_repository_that_is_not_its_own_is_refused(shop, hub, own, said):

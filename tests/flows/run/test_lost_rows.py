@@ -14,7 +14,8 @@ from tasks.errors import StageFailed
 
 TRIAL = Scope(folder="data/trial")
 LOST = (
-    "trial-words has no rows; rows were dropped: 3 short (for example: two), see data/trial/words.dropped.parquet; "
+    "trial-words has no rows; rows were dropped: 3 short (for example: two), see "
+    "data/trial/words.dropped.parquet; "
     "change `trial.words` in params.yaml, and run the same command again"
 )
 
@@ -106,6 +107,7 @@ def test_what_a_model_lost_may_be_the_models_fault():
     settings = {"params.yaml": ("databases.shop", "grammar.sql_templates", "models", "roles.generator")}
     node = Node("grammar-sql-templates@shop", "grammar.sql_templates", "shop", (), (), (), settings=settings)
     assert lost_rows.advise(node) == (
-        "change `grammar.sql_templates` or the model of `roles.generator` or the source in `databases.shop` in "
+        "change `grammar.sql_templates` or the model of `roles.generator` or the source in "
+        "`databases.shop` in "
         "params.yaml, and run the same command again"
     )
