@@ -49,10 +49,7 @@ def describe_length(span: Range, measured: Sequence[str], targets: Sequence[str]
         return []
     preview = shlex.join(["benchloom", "run", "--limit", str(PREVIEWED), *targets])
     return [
-        (
-            f"this run takes about {format_time(span.low)} to {format_time(span.high)} with the model on this "
-            "machine"
-        )
+        f"this run takes about {format_time(span.low)} to {format_time(span.high)} with the local model"
         + (f" ({'; '.join(measured)})" if measured else ""),
         f"a preview of {PREVIEWED} items takes minutes: {preview}; Ctrl-C stops this run",
     ]

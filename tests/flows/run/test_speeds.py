@@ -122,12 +122,9 @@ def test_a_long_run_says_so_first_and_offers_its_preview():
         Range(3_600, 7_200), ["measured: 37 prompt tokens/s, 11 output tokens/s (small)"], ["grammar"]
     )
     assert lines == [
-        "this run takes about 1:00:00 to 2:00:00 with the model on this machine "
+        "this run takes about 1:00:00 to 2:00:00 with the local model "
         "(measured: 37 prompt tokens/s, 11 output tokens/s (small))",
-        (
-            "a preview of 20 items takes minutes: benchloom run --limit 20 grammar; press Ctrl-C to stop this "
-            "run"
-        ),
+        "a preview of 20 items takes minutes: benchloom run --limit 20 grammar; Ctrl-C stops this run",
     ]
     assert describe_length(Range(600, 2_400), [], []) == []
     assert describe_length(NOTHING, [], []) == []
