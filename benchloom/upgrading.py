@@ -27,7 +27,7 @@ def upgrade_command(folder: Path) -> int:
     """Upgrade a project; return 1 if the user must resolve merge conflicts, else 0."""
     root, template = find_project(folder), find_template()
     if root is None:
-        raise BadInput(folder, "no Benchloom project here", hint="benchloom init DIR creates one")
+        raise BadInput(folder, "is not in a Benchloom project", hint="benchloom init DIR creates one")
     if root == template:
         raise BadInput(root, "is the checkout from which this benchloom runs", hint="git pull")
     if (root / LAUNCHER.name / "launcher.py").is_file():

@@ -262,8 +262,7 @@ def stop() -> None:
     said = f"stopped: {', '.join(stopped)}" if stopped else "no server of this project is running"
     if read_port(root) is not None:
         said += (
-            "; the deployed nights need the Prefect server (start it with `benchloom nightly work` or "
-            "any run)"
+            "; the deployed nights need the Prefect server (start it: `benchloom nightly work` or any run)"
         )
     for name, projects in models.shared.items():
         said += (

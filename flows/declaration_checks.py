@@ -194,10 +194,7 @@ def _check_asking(own: Declared) -> Iterator[str]:
     if not own.asks:
         return
     if "out" in own.arguments:
-        yield (
-            "asks a model and writes `out` itself, so its calls would not be recorded: return "
-            "Drafts[Row] instead"
-        )
+        yield "asks a model and writes `out` itself, so its calls would not be recorded: return Drafts[Row]"
     systems = {"system", "systems"} & set(own.arguments)
     if not own.stage.prompts and not systems and own.arguments["ask"] != EMBED:
         yield (

@@ -131,7 +131,7 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
             if not _is_known(name.partition(".${")[0], sections):
                 raise declaration.refuse(
                     f"reads the settings {name!r}, which no model validates: add it to `sections` in the "
-                    f"flow's module"
+                    "flow's module"
                 )
     return dict(sorted(sections.items()))
 

@@ -191,8 +191,10 @@ def describe_evaluation(
             params,
             ["systems", system],
             "retrieves from documents, but a table of questions has no documents",
-            hint="name a system without retrieval, such as `alone`; for evaluations with documents, see "
-            "docs/ragcheck.md",
+            hint=(
+                "name a system without retrieval, such as `alone`; for evaluations with documents, see "
+                "docs/ragcheck.md"
+            ),
         )
     require_new(params, (*EVALUATIONS, entry), replace=options.replace)
     scored = {} if options.score == "rules" else {"score": options.score}

@@ -102,13 +102,13 @@ def describe_items(analysis: ItemAnalysis) -> str:
     apart = f"{len(told):,} items distinguish the systems"
     if analysis.mean_discrimination is not None:
         apart += (
-            f" (mean discrimination {analysis.mean_discrimination:.2f}), {analysis.against:,} in the "
-            f"wrong direction"
+            f" (mean discrimination {analysis.mean_discrimination:.2f}), "
+            f"{analysis.against:,} in the wrong direction"
         )
     left = f"; {analysis.left_out:,} items lack a score for at least one system" if analysis.left_out else ""
     return (
         f"{apart}; on {analysis.alike:,} items all systems score the same ({analysis.best:,} at the "
-        f"highest score, "
+        "highest score, "
         f"{analysis.worst:,} at the lowest){left}"
     )
 

@@ -69,8 +69,10 @@ def find_source(options: NewOptions) -> str:
         raise BadInput(
             "--database, --questions",
             "expected exactly one of the two options",
-            hint="use --database FILE|URL to make questions from a database, or --questions FILE to read "
-            "your own",
+            hint=(
+                "use --database FILE|URL to make questions from a database, or --questions FILE to read "
+                "your own"
+            ),
         )
     source = str(options.questions if options.database is None else options.database)
     if options.database is not None and "://" in source:

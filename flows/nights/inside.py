@@ -227,8 +227,10 @@ class GoldProof:
         return [
             NightAlarm(
                 "gold",
-                f"{n} of {self.n} gold queries return a different answer; the first is {first.entry} "
-                f"{first.item}: {first.what}",
+                (
+                    f"{n} of {self.n} gold queries return a different answer; the first is {first.entry} "
+                    f"{first.item}: {first.what}"
+                ),
             )
         ]
 

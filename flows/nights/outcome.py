@@ -64,8 +64,10 @@ def read_before(home: Path, evaluations: Iterable[EvaluatedEntry], against: str 
         raise BadInput(
             f"nightly/{against}",
             "does not exist, but tonight's night is compared with this branch",
-            hint="get it with git fetch if it was pushed, or accept another night with `benchloom nightly "
-            "accept`",
+            hint=(
+                "get it with git fetch if it was pushed, or accept another night with `benchloom nightly "
+                "accept`"
+            ),
         )
     return read_scores(place, list_entries(evaluations))
 

@@ -117,7 +117,7 @@ def push_artifacts(recorder: Recorder, names: Iterable[str], say: Callable[[str]
         return True
     say(
         f"the artifacts were not pushed and are only in DVC's cache (DVC's remote {moved.problem}); to "
-        f"push them: "
+        "push them: "
         "dvc push --all-branches"
     )
     return False

@@ -55,5 +55,5 @@ def describe_length(span: Range, measured: Sequence[str], targets: Sequence[str]
     return [
         f"this run may take {format_time(span.low)} to {until} with the model on this machine"
         + (f" ({'; '.join(measured)})" if measured else ""),
-        f"a preview of {PREVIEWED} items takes minutes: {preview}; press Ctrl-C to stop this run",
+        f"a preview of {PREVIEWED} items takes minutes: {preview}; Ctrl-C stops this run",
     ]

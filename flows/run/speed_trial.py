@@ -43,7 +43,7 @@ class SpeedTrial:
 
         say_line(
             f"benchloom: measuring the speed of {name} on this machine; this happens once and takes a few "
-            f"seconds"
+            "seconds"
         )
         try:
             url = ensure_server(name, self._models[name], self._idle_s)

@@ -140,7 +140,7 @@ class ClusterEngine:
             left = list_left(shards)
             self._say(
                 f"{self._name} and Prefect: the connection was lost; {len(left)} of {len(shards)} shards "
-                f"continue in "
+                "continue in "
                 f"processes on this machine ({describe_error(error)})"
             )
             self._processes.work(left)
@@ -259,6 +259,7 @@ def refuse_address(name: str, address: str, error: Exception) -> BadInput:
     return BadInput(
         f"run.engine.{name}.address",
         f"no cluster answers at {address} ({' '.join(str(error).split())[:120]})",
-        hint="start the cluster, or set the address to null to start one on this machine; see "
-        "docs/engines.md",
+        hint=(
+            "start the cluster, or set the address to null to start one on this machine; see docs/engines.md"
+        ),
     )

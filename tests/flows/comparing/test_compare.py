@@ -192,7 +192,7 @@ def test_an_unknown_name_lists_what_there_is(project):
         compare(project, "nobody", "films-good")
     assert str(error.value) == (
         "nobody: is not a side that can be compared; known: entries: films-good, films-weak; "
-        "systems: good, weak; nights: monday; workspace, and git's revisions"
+        "systems: good, weak; nights: monday; workspace, and Git revisions"
     )
 
 
@@ -306,8 +306,11 @@ def test_three_nights_of_one_system_are_told_apart_by_their_letters(project):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("films-weak", "films-good", "films-weak"), "films-weak: is A and C: nothing can differ"),
-        (("films-weak",) * 2, "films-weak: is A and B: nothing can differ"),
+        (
+            ("films-weak", "films-good", "films-weak"),
+            "films-weak: is given as A and C, so nothing can differ",
+        ),
+        (("films-weak",) * 2, "films-weak: is given as A and B, so nothing can differ"),
         ([f"s{n}" for n in range(27)], "benchloom compare: compares at most 26 sides, got 27"),
     ],
 )
@@ -370,10 +373,18 @@ def test_the_command_prints_a_table_or_one_document_or_writes_a_page(project, ca
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [
-        (("films-weak", "films-weak"), 2, "benchloom: films-weak: is A and B: nothing can differ"),
+        (
+            ("films-weak", "films-weak"),
+            2,
+            "benchloom: films-weak: is given as A and B, so nothing can differ",
+        ),
         (("films-weak", "--upload-pack=x"), 2, "benchloom: No such option"),
-        (("films-weak", "rev:--all"), 2, "benchloom: rev:--all: is not something"),
-        (("films-weak", "night:../../data"), 2, "benchloom: night:../../data: is not something"),
+        (("films-weak", "rev:--all"), 2, "benchloom: rev:--all: is not a side that can be compared"),
+        (
+            ("films-weak", "night:../../data"),
+            2,
+            "benchloom: night:../../data: is not a side that can be compared",
+        ),
         (("films-weak", "entry:films-good", "--only", "nobody"), 1, "have nothing in common"),
     ],
 )

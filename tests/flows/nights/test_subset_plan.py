@@ -71,7 +71,7 @@ def test_a_stage_is_given_the_items_that_its_entry_asks():
     assert keep_asked(make_node("qa.items"), "items", rows, params) == rows, "of the set, not of a system"
     for given in ({}, {"evaluation": {"as_of": "x"}}, {"evaluation": {"items": None}}):
         assert keep_asked(answers, "items", rows, given) == rows
-    with pytest.raises(BadInput, match=r"1 items of qa\.systems\.mine are not in its items"):
+    with pytest.raises(BadInput, match=r"1 items of qa\.systems\.mine are not in the artifact"):
         keep_asked(answers, "items", rows[:2], params)
 
 

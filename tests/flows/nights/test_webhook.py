@@ -231,10 +231,10 @@ def test_an_address_that_leads_nowhere_is_not_told(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         free = server.getsockname()[1]
     addresses = {
-        f"http://127.0.0.1:{free}/{SECRET}": "no connection",
-        f"http://no-such-host.invalid/{SECRET}": "no connection",
-        f"http://no such host/{SECRET}": "no connection",
-        f"http://127.0.0.1:99999/{SECRET}": "no connection",
+        f"http://127.0.0.1:{free}/{SECRET}": "cannot be reached",
+        f"http://no-such-host.invalid/{SECRET}": "cannot be reached",
+        f"http://no such host/{SECRET}": "cannot be reached",
+        f"http://127.0.0.1:99999/{SECRET}": "cannot be reached",
         f"http://127.0.0.1:{free}/{SECRET}\nX-More: 1": "not a valid HTTP URL",
         f"http:///{SECRET}": "not a valid HTTP URL",
         f"https://[::1/{SECRET}": "not a valid HTTP URL",

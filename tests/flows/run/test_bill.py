@@ -37,4 +37,4 @@ def test_calls_by_batch_count_at_their_share(trial):
     run.recorder.close()
     trial.write("source.txt", "an oddity apple pear plum peach")
     # Five at $0.0070 and one at half of it.
-    assert "calls of 150 tokens ($0.0385) in all" in run_and_bill(trial)
+    assert "cost 150 tokens ($0.0385) in total" in run_and_bill(trial)

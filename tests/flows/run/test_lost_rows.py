@@ -78,7 +78,7 @@ def test_the_stage_that_lost_them_is_named_where_it_may_be_empty_itself(trial, d
     assert run.outcomes["trial-words"].state == "ran"
     error = run.outcomes["trial-answers"].error
     assert error.startswith(
-        "trial-answers has no rows: data/trial/words.parquet, which trial-words writes, has none; "
+        "trial-answers has no rows, because data/trial/words.parquet, which trial-words writes, has none; "
         "rows were dropped: 3 short (for example: two)"
     )
     assert list(yaml.safe_load(trial.read("dvc.lock"))["stages"]) == ["trial-words"]
@@ -99,7 +99,7 @@ def test_a_preview_that_has_nothing_to_show_says_so(trial, declare):
     declare(may_be_empty=False)
     run = trial.open()
     with pytest.raises(
-        StageFailed, match=r"rows were dropped: 3 short .* all in data/\.preview/trial/words\.dropped"
+        StageFailed, match=r"rows were dropped: 3 short .* see data/\.preview/trial/words\.dropped"
     ):
         run_preview(run, ["trial-words"], 2)
 

@@ -125,8 +125,7 @@ def test_a_long_run_says_so_first_and_offers_its_preview():
     assert lines == [
         "this run may take 1:00:00 to 2:00:00 with the model on this machine "
         "(measured: 37 prompt tokens/s, 11 output tokens/s (small))",
-        "a preview of 20 items takes minutes: benchloom run --limit 20 grammar; press Ctrl-C to stop "
-        "this run",
+        "a preview of 20 items takes minutes: benchloom run --limit 20 grammar; Ctrl-C stops this run",
     ]
     assert "may take 10:00 to 40:00" in describe_length(Range(600, 2_400), [], [])[0]
     assert "to an unknown time" in describe_length(Range(600, math.inf), [], [])[0]
