@@ -12,7 +12,7 @@ class TooDeep(yaml.YAMLError):
     """A value in a file is nested more deeply than `DEEPEST`. line: counted from 1."""
 
     def __init__(self, line: int) -> None:
-        super().__init__(f"a value is nested more than {DEEPEST} deep")
+        super().__init__(f"a value is nested more than {DEEPEST} levels deep")
         self.line = line
 
 
