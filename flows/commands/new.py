@@ -12,9 +12,9 @@ from urllib.parse import urlsplit
 from benchloom.making import make_project
 from benchloom.yaml_files import load_yaml
 from flows.adding.hosted import HOSTED, OPENAI_KEY
-from flows.commands.new_database import show_database
-from flows.commands.new_project import NewOptions, NewProject, StepFailed
-from flows.commands.new_questions import SYSTEM, show_evaluation
+from flows.adding.new_database import show_database
+from flows.adding.new_project import NewOptions, NewProject, StepFailed
+from flows.adding.new_questions import SYSTEM, show_evaluation
 from tasks.errors import BadInput
 from tasks.lines import say_line
 

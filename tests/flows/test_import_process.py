@@ -61,7 +61,7 @@ FAULTS = {
     "an exit when it is imported": ("pass", "import sys; sys.exit(0)", "cannot be imported: SystemExit: 0"),
     "an error without a text": ("raise Broken", "", r"raised Broken: (its text cannot be written: Runt"),
     "an error that clears the screen": ("raise ValueError('a\\x1b]0;t\\x07b')", "", "ValueError: a ]0;t b"),
-    "an end by itself": ("import os; os.abort()", "", "was ended by SIGABRT"),
+    "an end by itself": ("import os; os.abort()", "", "was killed by SIGABRT"),
 }
 
 

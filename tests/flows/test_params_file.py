@@ -47,7 +47,7 @@ REFUSED = {
     "a blank section of a flow": (b"ragcheck:\n  sets:\n", "line 2: ragcheck.sets: is blank"),
     "aliases that multiply": (BOMB, "contains more than 100,000 values"),
     "an alias of itself": (b"a: &a\n  b: *a\n", "contains itself"),
-    "many brackets": (b"a: " + b"[" * 200 + b"]" * 200 + b"\n", "more than 50 deep"),
+    "many brackets": (b"a: " + b"[" * 200 + b"]" * 200 + b"\n", "more than 50 levels deep"),
     "brackets without end": (
         b"a: " + b"[" * 100_000 + b"\n",
         "line 1: a value is nested more than 50 levels deep",

@@ -273,7 +273,7 @@ def test_an_option_of_other_flows_is_refused_in_one_line(project: Path) -> None:
     refused = {
         f"{evaluate} know_all --turns 2": "--turns: does not apply to toy",
         f"{evaluate} know_all --documents flows": "--documents: does not apply to toy",
-        f"{evaluate} weak": "systems.weak: retrieves from documents, but toy has no documents",
+        f"{evaluate} weak": "systems.weak: retrieves from documents, but the flow toy has no documents",
     }
     for (code, out, said), expected in zip(call(project, *refused), refused.values(), strict=True):
         assert (code, out) == (2, "")

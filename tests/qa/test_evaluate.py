@@ -114,7 +114,7 @@ def test_a_model_by_its_address_is_scored_by_rules_and_judge_without_a_project(f
     for system in metric["systems"]:
         assert system["cost"]["tokens"] == pytest.approx(tokens / 12), "of the answers, not of the judge"
         assert system["cost"]["seconds"] > 0
-        assert system["cost"]["why"] == "run.prices has no price of mine"
+        assert system["cost"]["why"] == "run.prices has no price for mine"
 
 
 def test_two_files_of_answers_are_compared_without_a_project_or_a_model(folder):

@@ -64,10 +64,10 @@ def test_tokens_dollars_and_seconds_are_of_one_answer(project, capsys, monkeypat
     assert whole.usd == pytest.approx(41 * (90 * 10 + 10 * 100) / 1e6 / 40)
     assert (whole.seconds, whole.why) == (0.5, "")
     assert (half.tokens, half.usd, half.seconds) == (41 * 100 / 40, None, None)
-    assert half.why == "run.prices has no price of unknown"
+    assert half.why == "run.prices has no price for unknown"
     _, out, _ = run(capsys, monkeypatch, "films-all", "films-half", "--draws", "500")
     assert " ".join(out.split()).count("102 0.0019 0.50") == 1
-    assert "price not shown: run.prices has no price of unknown" in out
+    assert "price not shown: run.prices has no price for unknown" in out
 
 
 def test_without_calls_or_a_ledger_nothing_is_told(project):

@@ -215,7 +215,7 @@ def test_an_artifact_that_was_not_written_is_named(trial, stage):
         assert not out.exists()
 
     bound = bind(make_node(stage(forget), (), ("a.txt",)), PARAMS, Places(trial.root, trial.root), refuse)
-    with pytest.raises(StageFailed, match=r"trial-forget: did not write a.txt"):
+    with pytest.raises(StageFailed, match=r"trial-forget: the stage did not write a.txt"):
         bound.call()
 
 

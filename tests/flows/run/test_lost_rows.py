@@ -89,7 +89,7 @@ def test_an_empty_stage_that_was_named_says_why_it_has_no_rows(trial, declare):
     run, _, _ = run_all(trial)
     nodes = run.recorder.nodes
     assert list_empty(nodes, ["trial-words", "other"], trial.root) == [
-        "trial-words has no rows; dropped were 3 short (as: two), all in "
+        "trial-words has no rows; rows were dropped: 3 short (for example: two), see "
         f"{os.path.relpath(trial.root / 'data/trial/words.dropped.parquet')}"
     ]
     assert list_empty(nodes, [], trial.root) == []

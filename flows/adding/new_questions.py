@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchloom.history import History
-from flows.commands.new_project import PREVIEW, NewOptions, NewProject, StepFailed, describe_cost, read_rows
+from flows.adding.new_project import PREVIEW, NewOptions, NewProject, StepFailed, describe_cost, read_rows
 from tasks.lines import print_line
 
 SYSTEM = "alone"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from flows.commands.new_project import PREVIEW, NewOptions, NewProject, StepFailed, describe_cost, read_rows
+from flows.adding.new_project import PREVIEW, NewOptions, NewProject, StepFailed, describe_cost, read_rows
 from tasks.lines import print_line, say_line
 
 SHOWN_TABLES, SHOWN_COLUMNS = 12, 8
