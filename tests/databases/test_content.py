@@ -97,7 +97,7 @@ def test_a_run_brings_records_up_to_date_and_says_so(place: Place, tmp_path: Pat
     refresh_records(servers, ["shop"], said.append)
     assert said == [
         "databases.shop: 4 tables, 1,050 rows; changed: authors, book_subjects, books, subjects",
-        "databases.shop: 4 tables, 1,050 rows; as recorded",
+        "databases.shop: 4 tables, 1,050 rows; unchanged",
         "databases.shop: 4 tables, 1,049 rows; changed: books",
     ]
     assert PASSWORD not in first.decode()

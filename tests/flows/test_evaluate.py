@@ -230,7 +230,7 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(project, model):
         ),
         ("grammar", ("--system", "alone", "--documents", "corpus"), "does not retrieve from"),
         ("grammar", ("--system", "weak", "--documents", "nowhere"), "no such file or folder"),
-        ("grammar", ("--system", "alone", "--as-of", "../x"), "is not a label"),
+        ("grammar", ("--system", "alone", "--as-of", "../x"), "is not a valid label"),
         (
             "grammar",
             ("--system", "alone", "--out", "params.yaml"),

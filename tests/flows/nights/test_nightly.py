@@ -315,10 +315,10 @@ def test_a_night_runs_what_is_committed_and_stands_on_what_is_up_to_date(built, 
             (),
             "nightly.assessments: is empty: name the evaluations to repeat (known: films-alone",
         ),
-        ("nightly.assessments=[nobody]", (), "no assessment 'nobody' (known: films-alone"),
+        ("nightly.assessments=[nobody]", (), "'nobody' is not an evaluation (known: films-alone"),
         ("nightly.alarm={drop: -1}", (), ": nightly.alarm.drop: must be "),
-        ("nightly.timezone=UTC", ("--as-of", "../up"), "--as-of ../up: is not a label"),
-        ("nightly.timezone=UTC", ("--as-of", "a..b"), "--as-of a..b: is not a label"),
+        ("nightly.timezone=UTC", ("--as-of", "../up"), "--as-of ../up: is not a valid label"),
+        ("nightly.timezone=UTC", ("--as-of", "a..b"), "--as-of a..b: is not a valid label"),
     ],
 )
 def test_what_is_wrong_with_a_night_is_one_line(built, model, assignment, words, line):
