@@ -71,9 +71,7 @@ def locate(root: Path, name: str, options: DatabaseOptions) -> tuple[dict[str, s
         password = {"password_env": options.password_env} if options.password_env else {}
         return {"url": options.place, **password, "file": f"snapshots/{name}.json"}, {}
     if options.password_env:
-        raise BadInput(
-            "--password-env", "is only for a URL", hint="omit it: a SQLite file has no password"
-        )
+        raise BadInput("--password-env", "is only for a URL", hint="omit it: a SQLite file has no password")
     path = Path(options.place).expanduser().resolve()
     if not path.is_file():
         raise BadInput(

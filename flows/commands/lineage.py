@@ -80,9 +80,7 @@ def trace_target(target: str, row: str | None, root: Path, *, every: bool = Fals
             nodes = [lineage.trace_figure(path, pointer, row=row, first=None if every else WALKED)]
         elif row is not None or every:
             if not (root / path).is_file() or not path.endswith(".parquet"):
-                raise BadInput(
-                    target, "is not an artifact with row ids", hint=_name_outs(graph, path)
-                )
+                raise BadInput(target, "is not an artifact with row ids", hint=_name_outs(graph, path))
             ids = [row] if row is not None else list(lineage.lookup.index(root / path))
             nodes = [lineage.trace_row(path, row) for row in WORK.iterate(f"lineage of {path}", ids, "rows")]
         elif path == LOCK:

@@ -59,7 +59,9 @@ class MLflow(Hook):
             raise BadInput(PLACE, "needs mlflow, which is not installed", hint=hint)
         if STATE in root.parts and not (self.tracking_uri or os.environ.get("MLFLOW_TRACKING_URI")):
             problem = "would log to a file in the night's worktree, which is deleted after the night"
-            raise BadInput(PLACE, problem, hint="set tracking_uri to a server or to sqlite:////an/absolute/path.db")
+            raise BadInput(
+                PLACE, problem, hint="set tracking_uri to a server or to sqlite:////an/absolute/path.db"
+            )
 
     def end_run(self, end: RunEnd) -> None:
         """Log a run. Whatever MLflow raises ends it as FAILED there."""
