@@ -150,7 +150,9 @@ def test_a_model_that_does_not_answer_is_not_written(project, monkeypatch):
     assert "the environment variable NO_SUCH_KEY is not set" in unset
     assert "--endpoint URL" in refuse(project, "model", "gone")
     assert "is not a role" in refuse(project, "model", "gone", "--endpoint", "http://h/v1", "--role", "jugde")
-    assert refuse(project, "model", "small").startswith("params.yaml, line 14: run.endpoints.small: already exists")
+    assert refuse(project, "model", "small").startswith(
+        "params.yaml, line 14: run.endpoints.small: already exists"
+    )
 
 
 def test_a_form_that_brought_no_reply_is_told_from_one_that_is_refused(project, capsys):

@@ -71,7 +71,7 @@ def test_only_what_is_not_fresh_is_listed_with_why_and_what_mends_it(fanned, cap
     ]
     assert lines[-1] == "2 of 4 stages are not fresh (1 stale, 1 missing): benchloom run"
     lines = read(capsys, "copy@south")
-    assert lines[-1] == "1 of 1 are not fresh (1 stale): benchloom run copy@south"
+    assert lines[-1] == "1 of 1 stages are not fresh (1 stale): benchloom run copy@south"
     assert len([line for line in read(capsys, every=True) if line.startswith("  ")]) == 4
 
 

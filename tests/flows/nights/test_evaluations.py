@@ -23,7 +23,7 @@ def test_every_section_that_evaluates_is_offered_in_full_where_names_are_twice()
     assert find_evaluation(PARAMS, "ragcheck.continuity.mtrag").scope.over == "ragcheck.continuity"
     with pytest.raises(BadInput, match="'mtrag' is an entry in several sections"):
         find_evaluation(PARAMS, "mtrag")
-    with pytest.raises(BadInput, match=r"no assessment 'nobody' \(known: assessments\.films-weak"):
+    with pytest.raises(BadInput, match=r"'nobody' is not an evaluation \(known: assessments\.films-weak"):
         find_evaluation(PARAMS, "nobody")
 
 

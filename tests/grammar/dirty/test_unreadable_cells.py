@@ -71,7 +71,7 @@ def test_a_column_that_may_not_be_read(place, tmp_path):
     line = refresh_record(entry)
     assert line.startswith("databases.shop: 2 tables, 40 rows; changed: hush, plants")
     for column, table in (("hush.a", "hush"), ("plants.secret", "plants")):
-        assert f"; {column} not read: permission denied for table {table}" in line
+        assert f"; {column} was not read: permission denied for table {table}" in line
     assert load_record(entry) == read_content(entry)
     place.run(f"GRANT SELECT ON plants TO {place.reader}")
     assert load_record(entry).compare(read_content(entry)) == ["plants"]
