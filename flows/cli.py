@@ -125,8 +125,8 @@ def new(
 
     Example: benchloom new shop --database shop.sqlite --model gpt-5-mini
     """
-    from flows.commands.new import new_command
     from flows.adding.new_project import NewOptions
+    from flows.commands.new import new_command
 
     columns = collect_columns(question, answer, contexts, item_id, group, tags)
     options = NewOptions(

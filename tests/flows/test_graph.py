@@ -210,7 +210,7 @@ def test_an_unknown_target_is_told_what_there_is(nodes):
 
 
 def test_a_graph_file_with_marks_of_a_conflict_is_named_with_its_line():
-    with pytest.raises(BadInput, match=r"dvc\.yaml, line \d: is not YAML .*git checkout dvc\.yaml"):
+    with pytest.raises(BadInput, match=r"dvc\.yaml, line \d: is not valid YAML .*git checkout dvc\.yaml"):
         split_own("stages:\n  a: {cmd: x}\n<<<<<<< ours\n=======\n", DeclaredGraph(ROOT, []))
 
 

@@ -71,4 +71,6 @@ def test_pointers_and_places_are_read(flow: str, tmp_path: Path) -> None:
     place = read_evaluation(tmp_path, "mine")
     assert place is not None
     assert {(stage.key, stage.system) for stage in place.stages} == {(kept["dataset"], kept["system"])}
-    assert len(place.stages) == len(scopes)
+    stages = [declared.find(scope.evaluates) for scope in scopes]
+    artifacts = {stage.artifact or stage.function for stage in stages if stage}
+    assert len(place.stages) == len(artifacts), "one artifact is read once"

@@ -653,7 +653,7 @@ def test_the_contract_holds_the_words_of_claims_and_references_to_the_rows(sourc
             find_unborne({**record, "claims": [wrong, *rest]}, questions[item.id]) or ""
         )
         assert find_unborne({**record, "claims": rest}, questions[item.id]) == (
-            f"it has {len(rest)} of {len(rest) + 1} claims"
+            f"the item has {len(rest)} of {len(rest) + 1} claims"
         )
         said = record["reference"].replace(number, str(int(number) + 777), 1)
         assert "the database does not support the reference answer" in (

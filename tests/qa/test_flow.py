@@ -108,7 +108,10 @@ def test_evaluate_in_a_project_takes_its_systems_and_leaves_the_lock(project):
     assert "+0.500" in done.stdout
     assert (project.root / "dvc.lock").read_bytes() == before
     refused = project.benchloom("evaluate", "qa", "mine.jsonl", "--system", "weak")
-    assert (refused.returncode, "retrieves from documents, but qa has no documents" in refused.stderr) == (
+    assert (
+        refused.returncode,
+        "retrieves from documents, but the flow qa has no documents" in refused.stderr,
+    ) == (
         2,
         True,
     )

@@ -33,7 +33,7 @@ def test_the_record_of_a_server_is_written_where_its_entry_says(project, capsys)
 
 
 def test_a_database_without_a_url_has_no_record(project):
-    with pytest.raises(BadInput, match=r"film: is not a database with a url \(shop\)"):
+    with pytest.raises(BadInput, match=r"film: is not a database with a URL in params\.yaml \(known: shop\)"):
         snapshot_command(["film"])
 
 
