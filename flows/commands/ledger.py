@@ -121,7 +121,7 @@ def import_(
 def verify(
     flow: Annotated[str | None, typer.Argument(help="The flow whose calls to verify. Default: all.")] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Number of calls, sampled by seed. Default: all.")
+        int | None, typer.Option(min=1, help="Number of calls to sample with the seed. Default: all.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     as_json: AsJson = False,

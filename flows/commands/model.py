@@ -49,7 +49,7 @@ def serve(
         float, typer.Option(min=0, help="Stop the server after this many seconds without a call; 0: never.")
     ] = 0,
 ) -> None:
-    """Start a model's server on loopback, unless it runs already, and print its URL.
+    """Start a model's server on loopback, unless it is already running, and print its URL.
 
     Later runs of any project use this server. `benchloom model stop` stops it.
 

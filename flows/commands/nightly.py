@@ -66,7 +66,7 @@ def inside(
     budget_tokens: BudgetTokens = None,
     as_json: Annotated[bool, typer.Option("--json")] = False,
 ) -> None:
-    """Run a night in its worktree; `nightly once` calls this command.
+    """Run one nightly evaluation in its worktree; `nightly once` calls this command.
 
     Example: benchloom nightly inside /path/of/the/project 2031-07-09
     """
@@ -155,7 +155,7 @@ def accept(
 
 @app.command()
 def serve() -> None:
-    """Run nights on the schedule `nightly.cron`, until Ctrl-C.
+    """Run nightly evaluations on the schedule `nightly.cron`, until Ctrl-C.
 
     Example: benchloom nightly serve
     """
@@ -188,7 +188,7 @@ def deploy(
     ] = 4210,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the deployment and its server.")] = False,
 ) -> None:
-    """Create a Prefect deployment, a permanent server, and files that start server and worker.
+    """Create a Prefect deployment, a persistent server, and the files that start the server and a worker.
 
     Example: benchloom nightly deploy --port 4210
     """

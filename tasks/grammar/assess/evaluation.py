@@ -47,7 +47,7 @@ RESERVED = frozenset({"all", "mutual"})
 SCORED = tuple(label for label in Correctness if label.score is not None)
 JUDGEMENTS = Selection("judgements")
 MOST_CRITERIA = 12
-"""With more distinct criteria than this, rates are computed over all rows only."""
+"""Above this number of distinct criteria, rates are computed over all rows together, not per criterion."""
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:

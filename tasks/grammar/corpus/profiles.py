@@ -303,7 +303,7 @@ def choose_counts(
 def make_count(
     table: EntityTable, kind: str, profile: str, attribute: Attribute, value: str, total: int
 ) -> ProfileFact:
-    """Make the fact that a number of rows have a value, with the query that counts them."""
+    """Build a fact that states how many rows have a value, with the query that counts them."""
     column = next(column for column in table.schema if column.id == attribute.column)
     typed = int(value) if column.type == "integer" else value
     query = Query(table.primary, attribute.joins, (attribute.column,))

@@ -61,7 +61,7 @@ class Adapter:
         """Keys of ADAPTATIONS that the endpoint has refused."""
 
     def learn(self, failure: Failure, sent_without: frozenset[str], requests: Iterable[Request]) -> bool:
-        """Learn a refused parameter from a failure; return whether to send the requests again.
+        """Find out which parameter was refused; return whether to send the requests again.
 
         `sent_without`: the parameters that the failed request already left out.
         """
