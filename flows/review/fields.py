@@ -107,10 +107,10 @@ def read_time(fields: Mapping[str, object], now: datetime) -> str:
     try:
         moment = parse_time(text)
         if moment > now + AHEAD:
-            raise BadItem(f"at is {text[:40]!r}; the time must not be in the future")
+            raise BadItem(f"`at` is {text[:40]!r}; the time must not be in the future")
         return format_time(moment)
     except (ValueError, OverflowError) as error:
-        raise BadItem(f"at is {text[:40]!r}; expected a time such as 2031-11-23T14:05") from error
+        raise BadItem(f"`at` is {text[:40]!r}; expected a time such as 2031-11-23T14:05") from error
 
 
 def read_cell(fields: Mapping[str, object], name: str) -> str:

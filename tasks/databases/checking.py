@@ -186,7 +186,7 @@ def check_server_select(root: exp.Expr, sql: str, dialect: str) -> None:
         elif dialect != "postgres" and is_own_type(node):
             raise SqlRefused(f"the type {node.sql()[:40]} is not allowed")
         elif isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
-            raise SqlRefused("a function of a named schema is not allowed")
+            raise SqlRefused("a schema-qualified function name is not allowed")
     named = list(root.find_all(exp.With))
     if dialect == "postgres" and any(clause.recursive for clause in named):
         raise SqlRefused("WITH RECURSIVE is not allowed on this engine")
@@ -213,7 +213,7 @@ def _check_function(node: exp.Func, typed: frozenset[str], untyped: frozenset[st
 def _check_table(node: exp.Table, dialect: str) -> None:
     place, name = node.db.lower(), node.name.lower()
     if place and isinstance(node.this, exp.Func):
-        raise SqlRefused("a function of a named schema is not allowed")
+        raise SqlRefused("a schema-qualified function name is not allowed")
     if node.catalog or place in CATALOGUES or (dialect == "postgres" and name.startswith("pg_")):
         raise SqlRefused(f"the catalogue {(place or name)[:40]} is not allowed")
 

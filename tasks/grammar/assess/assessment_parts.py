@@ -60,7 +60,7 @@ RATES = (
 )
 GROUPS = (
     "Each group is one question in several phrasings. Gap: no phrasing is answered. Robust: every "
-    "phrasing is answered. Non-robust: some phrasings are answered. A mutual gap is a group without a "
+    "phrasing is answered. Non-robust: only some phrasings are answered. A mutual gap is a group without a "
     "correct answer under either criterion. To list the questions in one kind of group, use the filter "
     "Group below. Each question shows the retrieved documents and the verdict."
 )

@@ -74,7 +74,7 @@ def apply_scope(columns: Sequence[Column], database: DatabaseEntry) -> list[Colu
         if wrong := [words for words in scopes[table] if not SCOPE.fullmatch(words)]:
             raise BadInput(
                 f"{place}: {table}",
-                f"{wrong[0]!r} is not two to eight words that begin with a preposition",
+                f"{wrong[0]!r} must be two to eight words and begin with a preposition",
                 hint="such as `in the catalogue` or `on our books`",
             )
     return [

@@ -10,8 +10,8 @@ from tasks.grammar.construct.sql_rules import fits_placeholder, has_mean, has_or
 
 INTRODUCTION = (
     "The kind of value in each column comes from its cells, not from its declared type. Cells that count as "
-    "no value are NULL in every query. The examples are cells: they appear on this page only, and in no "
-    "prompt. If a kind is wrong, set another kind in databases.{database}.columns."
+    "no value are NULL in every query. The examples are values from the database. They appear only on this "
+    "page, never in a prompt. If a kind is wrong, set another kind in databases.{database}.columns."
 )
 
 

@@ -77,10 +77,10 @@ def test_a_question_that_says_so_is_not_held_against_the_world(month: DatabaseEn
     ("scope", "problem"),
     [
         ({"visit": "in January"}, r"databases\.clinic\.scope: visit: the database has no such table"),
-        ({"visits": "January 2013"}, r"scope: visits: 'January 2013' is not two to eight words that begin"),
+        ({"visits": "January 2013"}, r"scope: visits: 'January 2013' must be two to eight words and begin"),
         ({"visits": "in [january]"}, r"scope: visits: 'in \[january\]' is not"),
         ({"visits": ""}, r"scope: visits: '' is not"),
-        ({"visits": ("in January", "books")}, r"scope: visits: 'books' is not"),
+        ({"visits": ("in January", "books")}, r"scope: visits: 'books' must be"),
     ],
 )
 def test_a_bad_scope_is_one_clear_line(month: DatabaseEntry, scope: dict[str, object], problem: str) -> None:
