@@ -78,8 +78,8 @@ def test_a_question_that_says_so_is_not_held_against_the_world(month: DatabaseEn
     [
         ({"visit": "in January"}, r"databases\.clinic\.scope: visit: the database has no such table"),
         ({"visits": "January 2013"}, r"scope: visits: 'January 2013' must be two to eight words and begin"),
-        ({"visits": "in [january]"}, r"scope: visits: 'in \[january\]' is not"),
-        ({"visits": ""}, r"scope: visits: '' is not"),
+        ({"visits": "in [january]"}, r"scope: visits: 'in \[january\]' must be"),
+        ({"visits": ""}, r"scope: visits: '' must be"),
         ({"visits": ("in January", "books")}, r"scope: visits: 'books' must be"),
     ],
 )
