@@ -30,7 +30,7 @@ def read_help(path: Path) -> str:
     """Return the docstring of the importer class in a file, or the module's docstring if it has none."""
     module = ast.parse(path.read_text(encoding="utf-8"), str(path))
     classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
-    named = (node for node in classes if to_module(path.stem) == node.name.lower())
+    named = (node for node in classes if path.stem.replace("_", "") == node.name.lower())
     found = next(named, classes[0] if classes else None)
     return (ast.get_docstring(found) if found else None) or ast.get_docstring(module) or ""
 

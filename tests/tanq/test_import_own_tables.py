@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from flows.importers import list_importers
 from flows.importing import bring_in
 from flows.settings import load_params, parse_section
 from tasks.artifacts.parquet import read_rows
@@ -124,3 +125,7 @@ def test_long_texts_are_sentences_and_years_are_dates(project):
     parts = read_rows(project / "data/raw/wikipedia/ships/parts.parquet", PartRow)
     assert [part.kind for part in parts if part.article == "Tern"] == ["infobox", "infobox", *["text"] * 3]
     assert [part.kind for part in parts if part.article == "Gull"] == ["infobox"]
+
+
+def test_the_list_of_importers_says_what_it_does():
+    assert list_importers()["own-tables"].startswith("Import tables of your own")

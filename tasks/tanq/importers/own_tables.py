@@ -54,7 +54,7 @@ class OwnColumn:
 
 
 @dataclass(frozen=True)
-class OwnTable:
+class ThingTable:
     """A table as it was read. rows: by their names, in the file's order."""
 
     path: Path
@@ -136,7 +136,7 @@ class OwnTables(BaseImporter):
             },
         )
 
-    def read_tables(self) -> list[OwnTable]:
+    def read_tables(self) -> list[ThingTable]:
         """Read the tables. Raises BadInput for a table or row that cannot be used."""
         named = read_pairs("--named", self.named or ())
         units = read_pairs("--unit", self.unit or ())
@@ -166,7 +166,7 @@ def read_pairs(option_: str, texts: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def read_own_table(path: Path, named: Mapping[str, str], units: Mapping[str, str]) -> OwnTable:
+def read_own_table(path: Path, named: Mapping[str, str], units: Mapping[str, str]) -> ThingTable:
     """Read a table, every row under its name. Raises BadInput with the line."""
     if not path.is_file():
         raise BadInput(path, "no such file", hint="give a CSV, TSV or Parquet file")
@@ -198,7 +198,7 @@ def read_own_table(path: Path, named: Mapping[str, str], units: Mapping[str, str
         rows[name] = record
     noun = make_plural(make_singular(say_words(stem)))
     columns = [make_column(name, noun, list(rows.values()), units) for name in there if name != key]
-    return OwnTable(path, noun, rows, columns)
+    return ThingTable(path, noun, rows, columns)
 
 
 def make_column(name: str, noun: str, records: Sequence[Record], units: Mapping[str, str]) -> OwnColumn:
@@ -232,7 +232,7 @@ class NamedThing:
     article: str
 
 
-def name_things(tables: Sequence[OwnTable]) -> dict[str, NamedThing]:
+def name_things(tables: Sequence[ThingTable]) -> dict[str, NamedThing]:
     """Give an id to every row, and to every name in a cell that is not a row's.
 
     Raises BadInput if two tables have a row of one name: a cell with it could mean either.
@@ -257,7 +257,7 @@ def name_things(tables: Sequence[OwnTable]) -> dict[str, NamedThing]:
     return things
 
 
-def add_table(draft: GraphDraft, table: OwnTable, things: Mapping[str, NamedThing]) -> None:
+def add_table(draft: GraphDraft, table: ThingTable, things: Mapping[str, NamedThing]) -> None:
     """Add a table's rows, their classes and their facts."""
     draft.add_thing(INSTANCE_OF, "instance of", kind="property")
     draft.add_thing(table.class_id, make_singular(table.noun))
@@ -291,7 +291,7 @@ def make_value(cell: object, kind: str, unit: str | None) -> Value:
     return Quantity(make_amount(clean(cell)), unit) if kind == NUMBERS else read_date(cell)
 
 
-def list_parts(article: str, table: OwnTable, record: Record) -> list[PartRow]:
+def list_parts(article: str, table: ThingTable, record: Record) -> list[PartRow]:
     """List the evidence of a row: an infobox entry for each cell, and the sentences of longer texts."""
     parts: list[PartRow] = []
     for column in table.columns:
@@ -308,7 +308,7 @@ def list_parts(article: str, table: OwnTable, record: Record) -> list[PartRow]:
     return parts
 
 
-def describe_source(graph: Path, evidence: Path, tables: Sequence[OwnTable]) -> dict[str, object]:
+def describe_source(graph: Path, evidence: Path, tables: Sequence[ThingTable]) -> dict[str, object]:
     """Return the entry of `tanq.sources`: what is asked for, and in which words."""
     relations: dict[str, object] = {}
     nouns = {table.class_id: table.noun for table in tables}
@@ -330,7 +330,7 @@ def describe_source(graph: Path, evidence: Path, tables: Sequence[OwnTable]) -> 
     }
 
 
-def describe_table(table: OwnTable) -> str:
+def describe_table(table: ThingTable) -> str:
     """Say what was read of a table."""
     kinds = Counter(column.kind for column in table.columns)
     said = ", ".join(f"{count} of {kind}" for kind, count in sorted(kinds.items()))
