@@ -51,9 +51,16 @@ class Foresight:
         return replace(self._weigh(node, usual.calls, calls), unseen=usual.unseen)
 
     def note(self, node: Node, new: float, recorded: float) -> None:
-        """Record a stage's estimated calls: derive its expected rows and the share of calls that is new."""
+        """Record a stage's estimated calls: derive its expected rows and the share of calls that is new.
+
+        `new` is infinite if the number of calls is unknown. The rows then follow from the input rows alone.
+        """
         upstream = [self._shares.get(name, 0.0) for name in node.upstream]
-        self._shares[node.name] = new / (new + recorded) if new + recorded else max(upstream, default=0.0)
+        if math.isinf(new):
+            self._shares[node.name] = 1.0
+            new = recorded = 0.0
+        else:
+            self._shares[node.name] = new / (new + recorded) if new + recorded else max(upstream, default=0.0)
         own = self.experience.find_own(node)
         runs = [own] if own else self.experience.list_like(node) or self.experience.list_previews(node)
         rows = self._foresee_rows(runs, self.find_rows_in(node), new + recorded)

@@ -25,6 +25,9 @@ class ClosedVariant(Settings):
     """Columns of running text in which names are replaced, each as `table.column`."""
     seed: int = 0
     """The seed of the fictitious names."""
+    offered: int = Field(default=0, ge=0, le=20)
+    """The number of made-up names (Faker) among which the model chooses each fictitious name. With 0 the
+    model invents the names, which a small model does badly."""
     tries: int = Field(default=6, ge=1)
     """The maximum number of candidates for a name. Then a generic name such as Company 17 is used."""
     sure: float = Field(default=0.85, ge=0, le=1)

@@ -25,12 +25,11 @@ from tasks.grammar.invent.invented_names import (
     shape_person,
     shape_place,
 )
+from tasks.grammar.invent.offered_names import PLACES, choose_shape
 from tasks.grammar.invent.seeded_random import random_letter
 from tasks.models.ask import Ask
 from tasks.settings import read_section
 
-PLACES = frozenset(["town", "city", "place", "country", "village", "river"])
-"""The kinds whose new names have the shape of a town's name."""
 ROOM = 24
 """A new name may have this many characters more than the old name, if its column allows that."""
 
@@ -59,7 +58,7 @@ async def closed_names(entry: ClosedVariant, settings: Mapping[str, object], ask
     for old in sorted(places):
         kind = kinds[places[old][0]]
         longest = min([len(old) + ROOM, *(limits[place] for place in places[old] if place in limits)])
-        invention = await _invent(old, kind, longest, find, inventor, entry.seed)
+        invention = await _invent(old, kind, longest, find, inventor, entry)
         new = invention.name
         if new is None:
             dropped.append(invention.drop(make_id("name", old)))
@@ -84,7 +83,7 @@ async def closed_names(entry: ClosedVariant, settings: Mapping[str, object], ask
 
 
 async def _invent(
-    old: str, kind: str, longest: int, find: Callable[[str], str], inventor: Inventor, seed: int
+    old: str, kind: str, longest: int, find: Callable[[str], str], inventor: Inventor, entry: ClosedVariant
 ) -> Invention:
     def check(name: str) -> str:
         if len(name) > longest:
@@ -94,15 +93,22 @@ async def _invent(
     return await inventor.invent(
         "closed_name",
         {"kind": kind},
-        choose_shape(old, kind, seed),
+        choose_shape(
+            shape_name(old, kind, entry.seed),
+            kind,
+            entry.offered,
+            entry.seed,
+            old,
+            coined=len(old.split()) == 1,
+        ),
         row=make_id("name", old),
         kind=kind,
         fits=check,
     )
 
 
-def choose_shape(old: str, kind: str, seed: int) -> Callable[[int], Shape]:
-    """Choose a new name's shape by its kind and the old name's number of words; first letters are random."""
+def shape_name(old: str, kind: str, seed: int) -> Callable[[int], Shape]:
+    """Make a new name's shape by its kind and the old name's number of words; first letters are random."""
 
     def shape(sample: int) -> Shape:
         first, last = (random_letter(seed, place, old, sample) for place in ("first", "last"))

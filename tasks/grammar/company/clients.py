@@ -9,6 +9,7 @@ from tasks.errors import StageFailed
 from tasks.grammar.company.profile import CompanyProfile
 from tasks.grammar.company.settings import Company
 from tasks.grammar.invent.invented_names import Invention, Inventor, shape_firm, shape_phrase, shape_place
+from tasks.grammar.invent.offered_names import choose_shape
 from tasks.grammar.invent.seeded_random import middle_year, random_integer, random_letter
 from tasks.models.ask import Ask
 
@@ -70,7 +71,14 @@ async def _invent_client(
             await inventor.invent(
                 "company/client",
                 {"industry": found[0].name},
-                lambda sample: shape_firm(random_letter(seed, "client", number, sample)),
+                choose_shape(
+                    lambda sample: shape_firm(random_letter(seed, "client", number, sample)),
+                    "company",
+                    settings.offered,
+                    seed,
+                    "client",
+                    number,
+                ),
                 row=row,
                 kind="company",
             )
@@ -80,7 +88,14 @@ async def _invent_client(
             await inventor.invent(
                 "company/town",
                 {},
-                lambda sample: shape_place(random_letter(seed, "client town", number, sample)),
+                choose_shape(
+                    lambda sample: shape_place(random_letter(seed, "client town", number, sample)),
+                    "town",
+                    settings.offered,
+                    seed,
+                    "client town",
+                    number,
+                ),
                 row=row,
             )
         )

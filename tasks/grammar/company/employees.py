@@ -10,6 +10,7 @@ from tasks.errors import StageFailed
 from tasks.grammar.company.organisation import Position
 from tasks.grammar.company.settings import Company
 from tasks.grammar.invent.invented_names import Invention, Inventor, Shape, shape_person
+from tasks.grammar.invent.offered_names import choose_shape
 from tasks.grammar.invent.seeded_random import middle_year, random_letter, random_working_day, shuffle
 from tasks.models.ask import Ask
 
@@ -53,8 +54,9 @@ async def employees(organisation: list[Position], entry: Company, ask: Ask) -> D
                 random_letter(entry.seed, "last", number, sample),
             )
 
+        offered = choose_shape(shape, "person", entry.offered, entry.seed, number)
         person = await inventor.invent(
-            "company/person", {"title": position.title}, shape, row=position.id, kind="person"
+            "company/person", {"title": position.title}, offered, row=position.id, kind="person"
         )
         if person.name is None:
             dropped.append(person.drop(position.id))

@@ -8,6 +8,7 @@ from tasks.artifacts.rows import Drafts, Dropped, Origin, make_id
 from tasks.errors import StageFailed
 from tasks.grammar.company.settings import Company
 from tasks.grammar.invent.invented_names import Invention, Inventor, shape_coined, shape_phrase, shape_place
+from tasks.grammar.invent.offered_names import choose_shape
 from tasks.grammar.invent.seeded_random import random_integer, random_letter
 from tasks.models.ask import Ask
 
@@ -45,7 +46,16 @@ async def profile(entry: Company, ask: Ask) -> Drafts[CompanyProfile]:
     known = {"name": _require(name, "name"), "about": entry.about}
     industry = await inventor.invent("company/industry", known, lambda _: shape_phrase(), row="industry")
     town = await inventor.invent(
-        "company/town", {}, lambda sample: shape_place(random_letter(seed, "town", sample)), row="town"
+        "company/town",
+        {},
+        choose_shape(
+            lambda sample: shape_place(random_letter(seed, "town", sample)),
+            "town",
+            entry.offered,
+            seed,
+            "town",
+        ),
+        row="town",
     )
     origin = [*name.calls, *industry.calls, *town.calls]
     services: list[str] = []

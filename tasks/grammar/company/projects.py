@@ -15,6 +15,7 @@ from tasks.grammar.company.profile import CompanyProfile
 from tasks.grammar.company.roles import rate_department
 from tasks.grammar.company.settings import Company
 from tasks.grammar.invent.invented_names import Invention, Inventor, shape_place, shape_title
+from tasks.grammar.invent.offered_names import choose_shape
 from tasks.grammar.invent.seeded_random import (
     middle_year,
     random_integer,
@@ -131,7 +132,14 @@ async def _invent_project(
     town = await inventor.invent(
         "company/town",
         {},
-        lambda sample: shape_place(random_letter(seed, "project town", number, sample)),
+        choose_shape(
+            lambda sample: shape_place(random_letter(seed, "project town", number, sample)),
+            "town",
+            settings.offered,
+            seed,
+            "project town",
+            number,
+        ),
         row=row,
     )
     return name, town

@@ -55,6 +55,9 @@ class Company(Settings):
     """The first and last year of all dates, except the founding year."""
     budget: tuple[int, int] = (40_000, 2_400_000)
     """The minimum and maximum budget of a project, in euros."""
+    offered: int = Field(default=0, ge=0, le=20)
+    """The number of made-up names (Faker) among which the model chooses the name of each person, place and
+    client. With 0 the model invents the names, which a small model does badly."""
     tries: int = Field(default=8, ge=1)
     """The maximum number of candidates for a name before its row is dropped."""
     sure: float = Field(default=0.85, ge=0, le=1)

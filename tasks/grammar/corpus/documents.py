@@ -163,7 +163,7 @@ async def _write_parts(
     """
     facts = draft.profile.facts
     if params.written_by == "plain":
-        draft.parts, failed = write_paragraphs(draft.writer, facts, draft.attempts)
+        draft.parts, failed = write_paragraphs(draft.writer, facts, draft.attempts, draft.profile.named)
         for fact, problem in failed:
             draft.fail(fact, problem)
         return facts

@@ -40,3 +40,5 @@ class EntityProfile:
     name: str
     facts: tuple[ProfileFact, ...]
     origin: tuple[Origin, ...]
+    named: tuple[str, ...] = ()
+    """The ids of facts that the name states, such as the number and the date of a flight."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
@@ -63,7 +63,7 @@ class PlainWriter:
     def __init__(
         self, name: str, ground: KnownFacts, seed: Sequence[object], *, by_name: bool = False
     ) -> None:
-        self._name, self._ground, self._seed, self._by_name = name, ground, tuple(seed), by_name
+        self.name, self._ground, self._seed, self._by_name = name, ground, tuple(seed), by_name
 
     def write_fact(
         self, fact: ProfileFact, turn: int, attempt: int = 0
@@ -83,7 +83,7 @@ class PlainWriter:
 
     def make_clauses(self, facts: Sequence[ProfileFact]) -> list[Clause]:
         """Make the clauses for facts of the thing, in their order in the document."""
-        return make_clauses(facts, self._name, self._ground.kind)
+        return make_clauses(facts, self.name, self._ground.kind)
 
     def write_first(self, clauses: Sequence[Clause]) -> tuple[CheckedSentence | None, list[Clause]]:
         """Write what the thing is with one or two clauses; also return the clauses that are left.
@@ -91,9 +91,9 @@ class PlainWriter:
         The sentence is None if no clause fits, or if the name already says what the thing is: plane N10156.
         """
         kind, identity = self._ground.kind, choose_identity(clauses)
-        if identity is None or self._name.casefold().startswith(kind.casefold()):
+        if identity is None or self.name.casefold().startswith(kind.casefold()):
             return None, list(clauses)
-        text = f"{self._name} is {choose_article(kind)} {kind} {shorten(identity.text)}"
+        text = f"{self.name} is {choose_article(kind)} {kind} {shorten(identity.text)}"
         makers = [clause for clause in clauses if clause.done_by and clause is not identity]
         for told in ([identity, *makers[:2]], [identity]):
             done = " and ".join(shorten(clause.text) for clause in told[1:])
@@ -132,8 +132,8 @@ class PlainWriter:
 
     def _choose_subject(self, other: str, number: int, said: Sequence[str]) -> str:
         full = other or f"the {self._ground.kind}"
-        if not said and not other and (number == 0 or len(self._name.split()) <= LONG):
-            return self._name
+        if not said and not other and (number == 0 or len(self.name.split()) <= LONG):
+            return self.name
         alike = sum(1 for _ in takewhile(other.__eq__, reversed(said)))
         # At most every second of several sentences about the same thing has a pronoun.
         pronoun = alike % 2 or (alike and self._draw("it", number) % 2)
@@ -141,7 +141,7 @@ class PlainWriter:
 
     def _check(self, text: str, clauses: Sequence[Clause]) -> CheckedSentence | None:
         text = text if text.endswith(".") else f"{text}."
-        if not self._name[0].isupper() or not text.startswith(self._name):
+        if not self.name[0].isupper() or not text.startswith(self.name):
             text = capitalise(text)
         if find_fault(text, self._ground):
             return None
@@ -155,20 +155,20 @@ class PlainWriter:
             yield f"In all, the database has {value} {things}."
             yield f"The number of {things} in the database is {value}."
             return
-        if fact.subject != self._name:
+        if fact.subject != self.name:
             yield from list_sentences(fact.subject, fact, kind)
             return
         yield from list_sentences(self._mention(turn, fact), fact, kind)
 
     def _mention(self, turn: int, fact: ProfileFact) -> str:
         kind = self._ground.kind
-        if self._name.casefold().startswith(kind.casefold()):
-            return self._name  # avoids `the flight flight 12`
+        if self.name.casefold().startswith(kind.casefold()):
+            return self.name  # avoids `the flight flight 12`
         if turn == 0 or self._by_name:
-            return f"the {kind} {self._name}" if self._draw("full", fact.id) % 2 else self._name
-        forms = [f"the {kind}", self._name, f"the {kind}", f"this {kind}"]
-        if len(self._name.split()) > LONG:
-            forms.remove(self._name)
+            return f"the {kind} {self.name}" if self._draw("full", fact.id) % 2 else self.name
+        forms = [f"the {kind}", self.name, f"the {kind}", f"this {kind}"]
+        if len(self.name.split()) > LONG:
+            forms.remove(self.name)
         return forms[(turn + self._draw("mention", fact.id)) % len(forms)]
 
     def _draw(self, *key: object) -> int:
@@ -176,15 +176,20 @@ class PlainWriter:
 
 
 def write_paragraphs(
-    writer: PlainWriter, facts: Sequence[ProfileFact], attempts: Mapping[str, int]
+    writer: PlainWriter,
+    facts: Sequence[ProfileFact],
+    attempts: Mapping[str, int],
+    named: Collection[str] = (),
 ) -> tuple[list[list[CheckedSentence]], list[tuple[ProfileFact, str]]]:
     """Write all facts in paragraphs, each fact once.
 
     `attempts` maps fact ids to the number of earlier attempts; a fact with attempts gets a separate sentence.
+    `named` contains the ids of facts that the name states, so the first sentence with the name states them.
     Also returns the facts that no pattern can state, with the problem.
     """
     years = find_years_told(facts, attempts)
-    told = [fact for fact in facts if fact.id not in years.values()]
+    in_name = [fact.id for fact in facts if fact.id in named and not attempts.get(fact.id)]
+    told = [fact for fact in facts if fact.id not in (*years.values(), *in_name)]
     clauses = writer.make_clauses([fact for fact in told if not attempts.get(fact.id)])
     first, rest = writer.write_first(clauses)
     paragraphs: list[list[CheckedSentence]] = []
@@ -214,9 +219,14 @@ def write_paragraphs(
             else:
                 sentences.append(sentence)
         paragraphs.append(sentences)
-    return [
+    paragraphs = [
         [_add_years(sentence, years) for sentence in sentences] for sentences in paragraphs if sentences
-    ], failed
+    ]
+    if in_name:
+        if not paragraphs or writer.name.casefold() not in paragraphs[0][0].text.casefold():
+            return write_paragraphs(writer, facts, attempts)
+        paragraphs[0][0] = replace(paragraphs[0][0], facts=(*paragraphs[0][0].facts, *in_name))
+    return paragraphs, failed
 
 
 def group_clauses(clauses: Sequence[Clause], taken: int) -> list[list[Clause]]:

@@ -39,6 +39,7 @@ from tasks.grammar.corpus.entity_tables import (
     open_entity_table,
     read_values,
 )
+from tasks.grammar.corpus.natural_keys import MOST, RowNames, name_rows
 from tasks.grammar.corpus.plain_patterns import make_plural
 from tasks.settings import Settings
 
@@ -64,6 +65,9 @@ class Profiles(Settings):
     counts: int = Field(default=4, ge=0)
     """The maximum number of facts such as `the database has 152 films with the genre Drama`. Only counts
     above `documents_per_group` and 10 appear, so that they do not answer a question."""
+    natural_keys: bool = True
+    """Name rows without a name, and rows that share a name, by a natural key: title and year. False keeps the
+    name or the primary key, as in documents that were recorded before."""
     values: int = Field(default=12, ge=1)
     """The maximum number of values of a fact; larger facts are dropped and counted."""
     seed: int = 0
@@ -232,13 +236,22 @@ def profile_table(
             values_by_key[key].append((attribute, values))
     ranked = sorted(values_by_key, key=lambda key: (key not in needed, make_id(params.seed, key)))
     totals = count_values(table, values_by_key)
-    made = [_make_profile(table, key, values_by_key[key], totals, params) for key in ranked[: params.count]]
-    return [profile for profile, _ in made], [row for _, dropped in made for row in dropped]
+    found = name_rows(table, values_by_key, natural_keys=params.natural_keys)
+    made = [
+        _make_profile(table, key, found, values_by_key[key], totals, params) for key in ranked[: params.count]
+    ]
+    dropped = [row for _, drops in made for row in drops]
+    if found.alike:
+        origin = (Origin("evidence", f"{table.database}.{table.table}"),)
+        told = f"{table.table}: {found.alike} of {len(ranked)} rows are not distinguished by {MOST} columns"
+        dropped.append(Dropped(make_id("natural_key", table.table), "no_natural_key", told, origin))
+    return [profile for profile, _ in made], dropped
 
 
 def _make_profile(
     table: EntityTable,
     key: Key,
+    row_names: RowNames,
     attributes: Sequence[tuple[Attribute, list[str]]],
     totals: Totals,
     params: Profiles,
@@ -246,8 +259,7 @@ def _make_profile(
     key_texts = tuple(write_plain(part) for part in key)
     origin = (Origin("evidence", f"{table.database}.{table.table}#{','.join(key_texts)}"),)
     kind, profile_id = name_table(table.table, table.schema), make_id("document", table.table, key_texts)
-    names = [values[0] for attribute, values in attributes if attribute.column == table.naming]
-    name = names[0] if names else f"{kind} {', '.join(key_texts)}"
+    name = row_names.names[key]
     facts, dropped, kinds = [], [], name_kinds(table.schema)
     for attribute, values in attributes:
         fact_id = make_fact_id(profile_id, attribute)
@@ -263,7 +275,10 @@ def _make_profile(
     told = [(attribute, values) for attribute, values in attributes if len(values) <= params.values]
     counts = choose_counts(table, told, totals, least, (params.seed, profile_id))[: params.counts]
     facts += [make_count(table, kind, profile_id, *count) for count in counts]
-    return EntityProfile(profile_id, table.table, key_texts, kind, name, tuple(facts), origin), dropped
+    in_name = (attribute for attribute in row_names.natural_key if not attribute.joins)
+    named = tuple(make_fact_id(profile_id, attribute) for attribute in in_name)
+    profile = EntityProfile(profile_id, table.table, key_texts, kind, name, tuple(facts), origin, named)
+    return profile, dropped
 
 
 def count_values(

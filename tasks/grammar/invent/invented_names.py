@@ -6,7 +6,7 @@ Each kind of name has a shape: a grammar for decoding, and a strict parser for e
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tasks.artifacts.rows import Dropped, Origin
@@ -36,6 +36,8 @@ class Shape:
     hint: str
     whole: bool = False
     """Require that the first word alone is new too, because companies are known by their first word."""
+    offered: tuple[str, ...] = ()
+    """The names that a reply may contain; empty if the model invents the name."""
 
     def parse(self, text: str) -> str:
         """Parse a reply as one name. Raises Unparsed: `<reason>: <detail>`."""
@@ -48,6 +50,8 @@ class Shape:
             raise Unparsed(f"no_name: {name[:LONGEST]}")
         if stray := STRAY.search(name):
             raise Unparsed(f"no_name: says {stray[0]}")
+        if self.offered and name not in self.offered:
+            raise Unparsed(f"no_name: {name} is not one of the names offered")
         if not name[0].isupper() or any(word[0].islower() and word not in SMALL for word in name.split()):
             raise Unparsed("no_name: words in small letters")
         return name
@@ -90,6 +94,12 @@ def shape_title(first: str) -> Shape:
 def shape_place(first: str) -> Shape:
     """Make the shape of a town's name, given its first letter."""
     return Shape(f'root ::= "{first}" [a-z]{{3,10}}', (1, 2), f"one word that begins with {first}")
+
+
+def shape_offered(names: Sequence[str], *, whole: bool = False) -> Shape:
+    """Make the shape of a name that is one of those offered."""
+    choices = " | ".join(f'"{name}"' for name in names)
+    return Shape(f"root ::= {choices}", (1, 5), f"one of these: {'; '.join(names)}", whole, tuple(names))
 
 
 def shape_phrase(most: int = 4) -> Shape:

@@ -9,7 +9,9 @@ import pytest
 from flows.commands.plan import print_plan, show, to_document
 from flows.discovery import list_flows
 from flows.run import foreseeing, pace
+from flows.run.counting import StageCounter
 from flows.run.estimates import UNKNOWN, Range
+from flows.run.experience import Experience
 from flows.run.needs import find_models
 from flows.run.node import PARAMS, Node
 from flows.run.planner import find_stale, plan_stages
@@ -280,3 +282,19 @@ def test_totals_add_up_over_the_stages(trial):
     assert document["exact_calls"] == 4
     assert document["calls"]["low"] == sum(listed_plan.calls.low for listed_plan in plans)
     assert document["usd"]["high"] == pytest.approx(sum(listed_plan.usd.high for listed_plan in plans))
+
+
+def test_an_unknown_number_of_calls_leaves_the_rows_below_known(trial):
+    trial.run()
+    run = trial.open(replay=True)
+    session = run.open_session()
+    try:
+        counter = StageCounter(run.root, run.params, session, Experience(run.recorder, run.params))
+        planner = foreseeing.Foresight(counter, run.params)
+        node = run.recorder.nodes["trial-answers"]
+        planner.note(node, math.inf, 0.0)
+        assert planner._rows[node.artifact] == 3  # as in the last run, by the input rows
+        assert planner._shares[node.name] == 1
+    finally:
+        session.close()
+        run.recorder.close()

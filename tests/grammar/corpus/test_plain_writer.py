@@ -131,6 +131,28 @@ def test_what_is_known_of_another_thing_has_that_for_its_subject():
     )
 
 
+def test_what_the_name_says_is_not_said_again():
+    name = "flight 4156 of the airline Envoy Air on 2 January 2013"
+    date, number = fact("date", "2013-01-02", name=name), fact("number", "4156", name=name)
+    distance, seats = fact("distance in miles", "700", name=name), fact("seats of the plane", "63", name=name)
+
+    def write(*facts, attempts=None, named=("date", "number")):
+        writer = PlainWriter(name, KnownFacts("flight", (name,), facts), (0,))
+        paragraphs, failed = write_paragraphs(writer, facts, attempts or {}, named)
+        assert failed == []
+        return [(sentence.text, set(sentence.facts)) for part in paragraphs for sentence in part]
+
+    said = f"F{name[1:]} has a distance of 700 miles."
+    assert write(date, number, distance) == [(said, {"distance in miles", "date", "number"})]
+    # A fact that the reader did not find in the name gets a sentence.
+    told = write(date, number, distance, attempts={"date": 1})
+    assert (said, {"distance in miles", "number"}) in told
+    assert {"date"} in [facts for _, facts in told]
+    # Without a sentence that has the name, the facts in it are not stated.
+    assert write(date, number) == write(date, number, named=())
+    assert write(date, seats) == write(date, seats, named=())
+
+
 def test_a_thing_that_may_be_a_person_is_not_it():
     facts = [fact("job title", "Clerk"), fact("hire date", "2021-07-02"), fact("postcode", "01067")]
     told = [write_text("employee", *facts, seed=seed) for seed in range(9)]
