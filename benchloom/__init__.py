@@ -1,7 +1,7 @@
 """The installed package: the launcher, the project template, and the Python interface.
 
-`flows` and `tasks` are never installed: they are a project's own code, and the launcher imports the code of
-the project in which it is called.
+`flows` and `tasks` are never installed: they are project code, and the launcher imports them from the project
+in which you call it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Run the `benchloom` command by `python -m benchloom`."""
+"""Run the `benchloom` command with `python -m benchloom`."""
 
 from benchloom.launcher import main
 

@@ -2,12 +2,12 @@
 
 The first commit of a project contains the project as it was created. An upgrade adds a template commit, with
 the project as the new version would have created it. The parent of a template commit is the previous template
-commit; the upgrade merges the new one. So git can distinguish changes of the template from changes of the
-user, including moved files.
+commit; the upgrade merges the new template commit. So git can distinguish changes of the template from
+changes of the user, including moved files.
 
-Each template commit names its own tree. After a rebase that mixes a template commit with a user's edits, the
-name no longer matches the tree. A commit with another tree is not used as a template commit, since a merge
-with that base would undo the edits.
+The message of each template commit records the hash of the commit's tree. After a rebase that mixes a
+template commit with a user's edits, the recorded hash no longer matches the tree. Such a commit is not used
+as the base of a merge, since the merge would undo the edits.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from pathlib import Path
 from tasks.errors import BadInput, BenchloomError
 
 VERSION, TREE = "Benchloom-Version", "Benchloom-Tree"
-"""Trailers of the template's commit messages."""
+"""Trailers of a template commit's message: the Benchloom version, and the hash of the commit's tree."""
 AUTHOR = {
     "GIT_AUTHOR_NAME": "Benchloom", "GIT_AUTHOR_EMAIL": "benchloom@localhost",
     "GIT_COMMITTER_NAME": "Benchloom", "GIT_COMMITTER_EMAIL": "benchloom@localhost",
 }  # fmt: skip
 ELSEWHERE = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX")
-"""Variables set by git hooks, which are removed because they would redirect git to the hook's repository."""
+"""Variables that git hooks set, removed because they would redirect git to the hook's repository."""
 
 SETTINGS = (
     "core.quotePath=false",
@@ -51,7 +51,7 @@ class History:
     root: Path
 
     def begin(self, version: str) -> None:
-        """Create a repository whose first commit is the project as it was created."""
+        """Create a repository whose first commit contains the project as it was created."""
         self.git("init", "-q")
         self.git("add", "-A", "-f", ".")
         self.git("update-ref", "HEAD", self._commit(self.git("write-tree"), None, version))
@@ -68,7 +68,7 @@ class History:
             raise BadInput(
                 self.root,
                 f"is part of the Git repository {top}",
-                hint="an upgrade needs a repository for the project alone",
+                hint="an upgrade needs a repository that contains only the project",
             )
 
     def find_base(self) -> str | None:
@@ -82,15 +82,15 @@ class History:
         return None
 
     def list_dirty(self, paths: Iterable[str]) -> list[str]:
-        """List tracked files below some paths with uncommitted changes, and all staged files."""
+        """List tracked files with uncommitted changes below the given paths, and all staged files."""
         edited = self._list_names("HEAD", "--", *paths)
         return sorted({*edited, *self._list_names("--cached")})
 
     def add_template(self, folder: Path, own: Iterable[str], base: str | None, version: str) -> str | None:
         """Commit a folder as the template's next state; None if the base commit has the same content.
 
-        `own`: paths that belong to the project; their content is taken from the base commit, or from HEAD
-        without a base.
+        `own`: paths that belong to the project. Their content is copied from the base commit, or from HEAD if
+        there is no base.
         """
         kept = self.git("ls-tree", "-r", "-z", base or "HEAD", "--", *own)
         with tempfile.TemporaryDirectory() as scratch:
@@ -111,7 +111,7 @@ class History:
         return self._commit(tree, base, version)
 
     def restore(self, commit: str, path: str, folder: Path) -> None:
-        """Write a file's content in a commit to a file in another folder."""
+        """Write a file, as it was in a commit, to the same path in another folder."""
         folder.mkdir(exist_ok=True)
         text = self.git("show", f"{commit}:{path}") + "\n"
         (folder / path).write_text(text, encoding="utf-8", errors="surrogateescape")
@@ -155,4 +155,6 @@ class History:
                 capture_output=True, encoding="utf-8", errors="surrogateescape", check=False,
             )  # fmt: skip
         except FileNotFoundError as error:
-            raise BenchloomError("git is not on PATH; a project is a git repository") from error
+            raise BenchloomError(
+                "git is not on PATH, but every project is a Git repository; install git"
+            ) from error

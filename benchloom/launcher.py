@@ -10,11 +10,11 @@ from pathlib import Path
 from benchloom.places import Refused, check_launcher, find_project, find_template, import_from
 
 BY_TEMPLATE = frozenset({"init", "new"})
-"""Commands that run the installed version even within a project, whose code may be older."""
+"""Commands that always run the installed version: inside a project, the project's code may be older."""
 
 
 def main() -> None:
-    """Run the command line of the project that contains the current folder, else the installed one."""
+    """Run the command line of the current project; outside of a project, run the installed command line."""
     try:
         import_from(choose_root(sys.argv[1:], find_here()))
     except Refused as error:
@@ -28,7 +28,7 @@ def find_here() -> Path:
     try:
         return Path.cwd()
     except FileNotFoundError:
-        raise Refused("the current folder no longer exists (cd to another)") from None
+        raise Refused("the current folder no longer exists (cd to another folder)") from None
 
 
 def choose_root(words: Sequence[str], here: Path) -> Path:

@@ -17,11 +17,11 @@ from benchloom.yaml_files import load_yaml, write_yaml
 from tasks.errors import BadInput
 
 NEEDED = ("dvc", "prefect", "pandas")
-"""Packages that a run needs but that creating a project does not."""
+"""Packages that a run needs. Creating a project does not need them."""
 SAMPLE = "sources"
 """Name of the stages and parameters of the sample's own sources, which other projects do not need."""
 SAMPLE_BLOCK = re.compile(rf"^  {SAMPLE}-[^\n]*\n(?:    [^\n]*\n)+\n?", re.MULTILINE)
-"""A block of dvc.yaml for the sample's sources; `benchloom graph` omits the block, too."""
+"""Matches a block of dvc.yaml for the sample's sources, which `benchloom graph` would omit, too."""
 REWRITTEN = ("dvc.yaml", "params.yaml", "pyproject.toml")
 
 FILL_IN = """\
@@ -54,21 +54,22 @@ ASKERS = (
     "I am getting ready for a visit from the auditor",
     "I am writing down what we know",
 )
-"""Askers of long questions in a new project: people at work, not the general public as in the sample."""
+"""Personas that ask long questions in a new project: people at work. The sample has the general public."""
 README = """\
 # {name}
 
 Questions with answers from your own databases, built by [Benchloom](https://pypi.org/project/benchloom/).
 
-1. `benchloom add database shop shop.sqlite` tries your database and writes it into `params.yaml`.
-2. `benchloom add model NAME --endpoint URL --key-env VAR` does the same with your model. Without it, the
-   embedded model is asked (`benchloom model pull`).
-3. `benchloom doctor` says what is missing, `benchloom plan` what a run would ask and cost,
-   `benchloom run --limit 3` tries it on a few items, and `benchloom run` runs it.
+1. `benchloom add database shop shop.sqlite` tests your database and adds it to `params.yaml`.
+2. `benchloom add model NAME --endpoint URL --key-env VAR` tests your model and adds it. Without this step,
+   Benchloom uses the embedded model (`benchloom model pull` downloads it).
+3. `benchloom doctor` lists missing requirements. `benchloom plan` estimates the calls and the cost of a run.
+   `benchloom run --limit 3` runs a preview on three items, and `benchloom run` runs everything.
 
-`flows/` and `tasks/` are this project's own code: an edit makes stale what it shapes, and nothing else.
-`benchloom init --upgrade` brings them to the installed version and keeps your edits. `requirements.lock`
-names the very packages that this version was tried with.
+`flows/` and `tasks/` are this project's copy of Benchloom's code. After an edit, only the
+stages that depend on the edited code become stale.
+`benchloom init --upgrade` merges the installed version into them and keeps your edits. `requirements.lock`
+lists the exact package versions with which this version of Benchloom was tested.
 """
 PYPROJECT = """\
 [project]
@@ -77,14 +78,14 @@ version = "0"
 requires-python = ">=3.11"
 dependencies = ["benchloom[project]=={version}"]
 
-# The version whose code this project holds; `benchloom init --upgrade` raises it.
+# The version of the code in this project; `benchloom init --upgrade` raises it.
 [tool.benchloom]
 version = "{version}"
 
 {pins}
 """
 DVC_FILES = {".dvc/config": "", ".dvc/.gitignore": "/config.local\n/tmp\n/cache\n"}
-"""The files that `dvc init` writes; so creating a project does not require DVC."""
+"""The files that `dvc init` would write, by content: creating a project does not require DVC."""
 
 
 def init_command(folder: Path) -> int:
@@ -93,8 +94,9 @@ def init_command(folder: Path) -> int:
     lacking = any(find_spec(name) is None for name in NEEDED)
     steps = [f"cd {folder}", *(["pip install 'benchloom[project]'"] if lacking else [])]
     print(
-        f"made {folder} of Benchloom {version}; now: {', '.join(steps)}, `benchloom add database NAME FILE`, "
-        "and call `benchloom doctor`",
+        f"created {folder} with Benchloom {version}; next: {', '.join(steps)}, "
+        "`benchloom add database NAME FILE`, "
+        "and `benchloom doctor`",
         file=sys.stderr,
     )
     return 0
@@ -117,8 +119,8 @@ def make_project(folder: Path) -> str:
 def write_project(template: Path, folder: Path, name: str) -> None:
     """Write the files of a project: the template's code and parameters, without the sample.
 
-    The code is copied because stages depend on it: an edit makes the artifacts stale that the edited code
-    produces.
+    The code is copied because stages depend on it: after an edit, the artifacts that the edited code produces
+    are stale.
     """
     for path in list_tree(template):
         if path.as_posix() not in REWRITTEN:
@@ -151,7 +153,7 @@ def describe_project(template: Path, name: str) -> str:
 
 
 def read_licence(template: Path) -> str:
-    """Read the licence of the code, which an installed wheel contains in its metadata."""
+    """Read the text of the code's licence; an installed wheel contains the text in its metadata."""
     beside = template / "LICENSE"
     if beside.is_file():
         return beside.read_text(encoding="utf-8")

@@ -9,12 +9,12 @@ from pathlib import Path
 from benchloom.tree import CODE
 
 MARKS = ("dvc.yaml", "params.yaml", "flows/cli.py", "tasks/errors.py")
-"""Files that identify a project, distinguishing it from other DVC projects and other `flows/` folders."""
+"""Files that identify a Benchloom project. Other DVC projects and `flows/` folders lack some of them."""
 LAUNCHER = Path(__file__).resolve().parent
 
 
 class Refused(Exception):
-    """Benchloom refuses to import code from outside the project: one line on stderr, and exit code 2."""
+    """Benchloom refuses to import code from outside the project. Shown as one line on stderr; exit code 2."""
 
 
 def find_project(start: Path) -> Path | None:
@@ -29,7 +29,7 @@ def is_project(folder: Path) -> bool:
 
 
 def find_template() -> Path:
-    """Find the template of projects: in the wheel, else the checkout that is installed as editable."""
+    """Find the project template: in the wheel, or in the checkout that is installed in editable mode."""
     built = LAUNCHER / "template"
     if built.is_dir():
         return built
@@ -39,19 +39,19 @@ def find_template() -> Path:
 
 
 def check_launcher(project: Path) -> None:
-    """Raise Refused if the project is another checkout, which has its own environment."""
+    """Raise Refused if the project is a different checkout, which has its own environment."""
     own = project / LAUNCHER.name
     if (own / "launcher.py").is_file() and not (LAUNCHER / "template").is_dir() and own.resolve() != LAUNCHER:
         raise Refused(
             f"{project} is not {LAUNCHER.parent}, the checkout for which this environment was created "
-            "(`make setup` creates one here)"
+            "(`make setup` creates an environment here)"
         )
 
 
 def import_from(root: Path) -> None:
     """Put a folder first on the import path, and check that `flows` and `tasks` come from there.
 
-    Raises Refused if they do not: already imported from elsewhere, or missing in the folder.
+    Raises Refused if a package was already imported from elsewhere, or is missing in the folder.
     """
     sys.path[:] = [str(root), *(entry for entry in sys.path if entry != str(root))]
     for name in CODE:
@@ -59,12 +59,12 @@ def import_from(root: Path) -> None:
         if found != (root / name / "__init__.py").resolve():
             raise Refused(
                 f"{root}: `{name}` would be imported from {found or 'nowhere'}, not from this project; "
-                f"what ran would not be what is recorded ({explain(name, root)})"
+                f"results would be recorded under hashes of code that did not run ({explain(name, root)})"
             )
 
 
 def find_origin(name: str) -> Path | None:
-    """Find the file that an import of a package runs, or has run; None for a namespace package."""
+    """Find the file that importing a package runs (its `__init__.py`); None for a namespace package."""
     try:
         spec = find_spec(name)
     except ValueError:  # imported by hand, without a spec
@@ -73,9 +73,9 @@ def find_origin(name: str) -> Path | None:
 
 
 def explain(name: str, root: Path) -> str:
-    """Advise how to fix a package that would not be imported from the project."""
+    """Return advice for a package that would be imported from outside the project."""
     if not (root / name / "__init__.py").is_file():
         return f"{name}/__init__.py is missing; restore it"
     if name in sys.modules:
-        return "something in this environment imports it at start: a .pth file or sitecustomize"
-    return "something in this environment finds it first: uninstall that"
+        return "a .pth file or sitecustomize in this environment imports it at startup; remove that import"
+    return "this environment finds another package of this name first; uninstall that package"

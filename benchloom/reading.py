@@ -35,10 +35,10 @@ def samples(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -
     one of the card's configurations (by default the card's default). `form`: `pandas` for a pandas.DataFrame,
     `arrow` for a pyarrow.Table.
 
-    The columns are described on the dataset's card. All datasets have `id` and `origin`, which lists the kind
-    and reference of everything that the row was made from. GRAMMAR's datasets have `group` (questions with
-    the same answer), `criterion`, `question`, `answer`, `sql`, `sql_template`, `text_template` and
-    `answer_rows` (JSON). Raises Unreadable if there is no such dataset.
+    The columns are described on the dataset's card. All datasets have `id` and `origin`. `origin` lists the
+    kind and reference of every source of the row. GRAMMAR's datasets have `group` (questions with the same
+    answer), `criterion`, `question`, `answer`, `sql`, `sql_template`, `text_template` and `answer_rows`
+    (JSON). Raises Unreadable if the dataset does not exist.
     """
     path = Path(place)
     if path.is_file():
@@ -88,10 +88,10 @@ def figures(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -
     `place`: a project, or a folder of reports. `name`: text that the path of a report must contain, such as
     `films-good`.
 
-    Columns: `report` (path of its report.json), `pointer` (the figure's JSON pointer in that file), `flow`,
-    `name` (of the entry), `label`, `note` (an interval, if there is one), `value` (null if there is none),
-    `measure` (how the value is computed). `lineage` accepts `report#pointer` as a target. Raises Unreadable
-    if there are no reports.
+    Columns: `report` is the path of the report.json, `pointer` the figure's JSON pointer in that file, and
+    `name` the entry's name. `note` is an interval, if there is one. `value` is null if there is none.
+    `measure` states how the value is computed. Other columns are `flow` and `label`. `lineage` accepts
+    `report#pointer` as a target. Raises Unreadable if there are no reports.
     """
     pa = import_arrow()
     path = Path(place)
@@ -113,9 +113,9 @@ def lineage(target: str, row: str = "", *, place: str | Path = ".", form: Form =
     a figure. `row`: the id of a row. `place`: a project, or the folder of a published dataset. For a dataset,
     `target` is one of its configurations (`balanced`), and the trace covers only the files in the folder.
 
-    Columns: `kind` (figure, row, call, prompt, source, raw, evidence, stage, file, gap), `reference`
-    (identifies the node among those of its kind), `made_from` (references of its parents), `summary` (details
-    as JSON). Raises Unreadable if the target is unknown.
+    Columns: `kind` is figure, row, call, prompt, source, raw, evidence, stage, file or gap. `reference`
+    identifies the node among nodes of the same kind. `made_from` has the references of its parents, and
+    `summary` has details as JSON. Raises Unreadable if the target is unknown.
     """
     pa = import_arrow()
     path = Path(place)
@@ -126,7 +126,7 @@ def lineage(target: str, row: str = "", *, place: str | Path = ".", form: Form =
 
 
 def walk_project(place: Path, target: str, row: str) -> Iterator[dict[str, Any]]:
-    """Trace a target of a project to its sources, by the project's own code; yield a row per node."""
+    """Trace a target of a project to its sources with the project's own code; yield a row per node."""
     root = require_project(place)
     trace = borrow(root, "flows.commands.lineage").trace_target
     name, mark, pointer = target.partition("#")
@@ -190,7 +190,7 @@ def list_files(folder: Path) -> list[str]:
 
 
 def find_config(folder: Path, name: str) -> Path:
-    """Find the file of a configuration, by default the card's default one; prefer JSON Lines to Parquet."""
+    """Find the file of a configuration, by default the card's default; prefer JSON Lines to Parquet."""
     files = list_files(folder)
     found: dict[str, str] = {}
     for file in sorted(files, key=lambda file: file.endswith(".parquet")):
@@ -201,7 +201,7 @@ def find_config(folder: Path, name: str) -> Path:
 
 
 def read_defaults(folder: Path) -> Iterator[str]:
-    """Read the names of the card's configurations, the default one first."""
+    """Read the names of the card's configurations, the default first."""
     import yaml
 
     head = (folder / CARD).read_text(encoding="utf-8").split("---")
@@ -220,7 +220,7 @@ def require_project(place: Path) -> Path:
     """Return the root of the project that contains a folder. Raises Unreadable if there is none."""
     root = find_project(place)
     if root is None:
-        what = "is neither a Benchloom project nor a dataset's folder (a README.md beside .jsonl or .parquet)"
+        what = "is neither a Benchloom project nor a dataset's folder (README.md beside .jsonl or .parquet)"
         raise Unreadable(f"{place.resolve()}: {what}" if place.exists() else f"{place}: does not exist")
     return root
 
@@ -243,7 +243,7 @@ def list_folders(root: Path) -> dict[str, str]:
 
 
 def list_entries(root: Path) -> dict[str, tuple[Any, str]]:
-    """List the entries of params.yaml for which stages run: dotted name -> (scope, folder)."""
+    """List the entries of params.yaml that stages run for: dotted name -> (scope, folder)."""
     scopes = ask(borrow(root, "flows.discovery").list_scopes)
     settings = borrow(root, "flows.settings")
     params = ask(lambda: settings.load_params(root))
@@ -272,7 +272,7 @@ def choose(found: Mapping[str, str], name: str, what: str) -> str:
         return next(iter(found.values()))
     there = (
         ", ".join(dict.fromkeys(sorted(found, key=found.__getitem__)))
-        or "none yet: `benchloom run` makes them"
+        or "none yet: `benchloom run` creates them"
     )
     raise Unreadable(f"{what} {f'of {name!r} do not exist' if name else 'of which entry?'} (known: {there})")
 
@@ -302,7 +302,7 @@ def read_rows(path: Path) -> Any:
     import pyarrow.parquet
 
     if not path.is_file():
-        raise Unreadable(f"{path}: does not exist (`benchloom status` shows what is fresh)")
+        raise Unreadable(f"{path}: does not exist (`benchloom status` lists missing artifacts)")
     try:
         if path.suffix == ".parquet":
             return pyarrow.parquet.read_table(path)
@@ -314,7 +314,7 @@ def read_rows(path: Path) -> Any:
 
 
 def read_report(file: Path, name: str) -> Iterator[dict[str, Any]]:
-    """Read all figures of a report, at any depth of its JSON."""
+    """Yield all figures of a report, at any depth of its JSON."""
     try:
         report = json.loads(file.read_bytes())
     except ValueError as error:

@@ -12,7 +12,7 @@ Row = Mapping[str, Any]
 
 
 class CommandFailed(RuntimeError):
-    """A command did nothing, or ended early. code: its exit code (docs/commands.md). lines: its messages."""
+    """A command was refused, or ended early. code: the exit code (docs/commands.md). lines: its messages."""
 
     def __init__(self, code: int, lines: Sequence[str]) -> None:
         super().__init__("\n".join(lines) or f"exit code {code}")
@@ -21,7 +21,7 @@ class CommandFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Outcome(ABC):
-    """The result of a command. complete: nothing failed and no row was lost. lines: its messages."""
+    """The result of a command. complete: whether nothing failed and no row was lost. lines: its messages."""
 
     complete: bool
     lines: tuple[str, ...] = field(repr=False)
@@ -39,7 +39,7 @@ class Outcome(ABC):
 
 @dataclass(frozen=True)
 class RunResult(Outcome):
-    """Stages that were brought up to date. Columns: those of `benchloom status --json`."""
+    """Stages that were brought up to date. The table has the columns of `benchloom status --json`."""
 
     stages: tuple[Row, ...]
 
@@ -50,7 +50,7 @@ class RunResult(Outcome):
 
 @dataclass(frozen=True)
 class Span:
-    """A range. exact: both ends are known rather than estimated from earlier runs. high: None if unknown."""
+    """A range. exact: whether both bounds are known instead of estimated. high: None if unknown."""
 
     low: float
     high: float | None
@@ -59,10 +59,10 @@ class Span:
 
 @dataclass(frozen=True)
 class PlanResult(Outcome):
-    """The estimate for a run. recorded: number of calls in the ledger. usd: in US dollars.
+    """The estimate for a run. recorded: number of calls in the ledger. usd: cost in US dollars.
 
-    `seconds`: None if not known. The table has one row per stage, with the columns `stage`, `why`, and the
-    ends `_low` and `_high` for each of `calls`, `tokens`, `usd` and `seconds`.
+    `seconds`: None if not known. The table has one row per stage. Its columns are `stage`, `why`, and the
+    lower and upper bounds of `calls`, `tokens`, `usd` and `seconds`, with the suffixes `_low` and `_high`.
     """
 
     stages: tuple[Row, ...]
@@ -85,7 +85,7 @@ class PlanResult(Outcome):
 
 @dataclass(frozen=True)
 class ScoreResult(Outcome):
-    """Figures of predictions. All counts are numbers of items.
+    """Figures that score predictions. All counts are numbers of items.
 
     `figures`: name -> value, a fraction from 0 to 1 unless the metric has another scale; if there are several
     rules, the names begin with `<rule>.`. `intervals`: name -> (low, high), 95%, if the option `ci` was
@@ -113,7 +113,7 @@ class ScoreResult(Outcome):
 class Change:
     """The change of a metric between two sides, over the items that both sides scored.
 
-    The fields are those of `MetricChange` in the JSON of a comparison.
+    The fields are the same as those of `MetricChange` in the JSON of a comparison.
     """
 
     section: str
@@ -137,7 +137,7 @@ class Change:
 
 @dataclass(frozen=True)
 class ComparisonResult(Outcome):
-    """Sides compared in pairs over the same items. Columns: the fields of `Change`, one row per change.
+    """Sides compared in pairs over the same items. Table: one row per change, with the fields of `Change`.
 
     `sides`: their labels. `alpha`: the significance level of the tests, after Holm's correction. `cautions`:
     warnings to read before the figures. `markdown`: the report of `to_markdown`.
@@ -198,14 +198,17 @@ class EvaluationResult(Outcome):
 
 
 def make_row(system: str, pointer: str, value: Any, cell: Mapping[str, Any]) -> Row:
-    """Return a row of an evaluation's table. `cell`: the figure's object, with its n and interval if any."""
+    """Return a row of an evaluation's table.
+
+    `cell`: the figure's object, with its n and an optional interval.
+    """
     low, high = cell.get("interval") or (None, None)
     number = cell.get("n")
     return {"system": system, "pointer": pointer, "value": value, "n": number, "low": low, "high": high}
 
 
 def list_cells(part: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the objects with a value and its basis, by their JSON pointers, in the document's order."""
+    """Yield the objects with a value and its `basis`, with their JSON pointers, in the document's order."""
     if isinstance(part, dict) and "value" in part and isinstance(part.get("basis"), dict):
         yield pointer, part
         return

@@ -2,7 +2,7 @@
 
 Each function runs the command of the same name in a separate process. So a notebook, a test or a task of your
 own Prefect flow keeps its event loop, its Prefect settings and its imports. Keywords are the command's
-options: `budget_usd=1.5` means `--budget-usd 1.5`, `True` is a flag, and a list repeats an option.
+options: `budget_usd=1.5` means `--budget-usd 1.5`, `True` sets a flag, and a list repeats an option.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from benchloom.results import (
 )
 
 LOCAL = ("out", "items", "dataset", "answers", "documents", "databases")
-"""Options with a path, which is relative to the caller's folder and not to `place`."""
+"""Options whose value is a path relative to the caller's folder, not to `place`."""
 DONE, PARTLY = 0, 1
-"""Exit codes of a command that succeeded, and of one that succeeded only in part."""
+"""Exit codes: the command succeeded, or succeeded only in part."""
 COUNTS = ("n_scored", "n_failed", "n_skipped", "n_unreadable")
 
 
@@ -63,7 +63,8 @@ def score(metric: str, predictions: Any, *, place: str | Path = ".", **options: 
     """Score your own predictions, as `benchloom score` does; no project is needed.
 
     `predictions`: a path (.jsonl, .csv, .tsv, .parquet), a pandas.DataFrame, or an iterable of mappings, one
-    per item. Raises CommandFailed if nothing is readable. If items failed, the result is incomplete.
+    per item. Raises CommandFailed if no prediction is readable. If some items failed, the result is
+    incomplete.
     """
     if isinstance(predictions, str | os.PathLike):
         code, text, said = call(
@@ -122,9 +123,9 @@ def assert_no_regression(
 ) -> ComparisonResult:
     """Raise AssertionError if a metric dropped significantly from `before` to `after` by more than `drop`.
 
-    Meant for tests: the message has one line per metric, with the drop, its interval and its p value. A drop
-    is significant if p after Holm's correction is below alpha; the field `detectable` of a change says how
-    small a drop the items can reveal. Raises CommandFailed as `compare` does.
+    The function is for tests. The message has one line per metric, with the drop, its interval and its p
+    value. A drop is significant if p after Holm's correction is below alpha; the field `detectable` of a
+    change says how small a drop the items can reveal. Raises CommandFailed as `compare` does.
     """
     found = compare(before, after, place=place, **options)
     fallen = found.list_regressions(drop, metrics)
@@ -140,7 +141,7 @@ def assert_no_regression(
 
 
 def show(value: float | None) -> str:
-    """Format the end of an interval."""
+    """Format a bound of an interval."""
     return "not known" if value is None else f"{value:+.3f}"
 
 
@@ -162,7 +163,7 @@ def call(
 
 
 def write_options(options: Mapping[str, Any]) -> Iterator[str]:
-    """Yield keywords as command line options: True is a flag, a list repeats, None is left out."""
+    """Yield keywords as command line options: True sets a flag, a list repeats an option, None is omitted."""
     for name, value in options.items():
         flag = f"--{name.rstrip('_').replace('_', '-')}"
         values = value if isinstance(value, list | tuple) else [value]

@@ -26,7 +26,7 @@ FILES = (
     "pyproject.toml",
     "requirements.lock",
 )
-"""Further files of a new project; some of them are rewritten when a project is created."""
+"""Other files of a new project, some of which are rewritten when a project is created."""
 
 
 def list_tree(root: Path) -> list[Path]:

@@ -29,37 +29,43 @@ def upgrade_command(folder: Path) -> int:
     if root is None:
         raise BadInput(folder, "is not in a Benchloom project", hint="benchloom init DIR creates one")
     if root == template:
-        raise BadInput(root, "is the checkout from which this benchloom runs", hint="git pull")
+        raise BadInput(
+            root, "is the checkout from which this `benchloom` command runs", hint="update it with git pull"
+        )
     if (root / LAUNCHER.name / "launcher.py").is_file():
-        raise BadInput(root, "is a checkout of Benchloom itself, not a project", hint="git pull")
+        raise BadInput(
+            root, "is a checkout of Benchloom itself, not a project", hint="update it with git pull"
+        )
     history, version = History(root), read_version(template)
     history.check_root()
     if dirty := history.list_dirty(GUARDED):
         raise BadInput(
-            root, f"{dirty[0]} is not committed", hint="git commit or git stash it, then repeat the command"
+            root,
+            f"{dirty[0]} is not committed",
+            hint="commit or stash it with git, then run the same command again",
         )
     base = history.find_base()
     commit = add_version(history, template, base, version)
     if commit is None:
-        tell(f"{root} holds the code of Benchloom {version} already")
+        tell(f"{root} already contains the code of Benchloom {version}")
         return 0
     if base is None:
         tell("the Git history has no template commit, so every file that differs is a conflict")
     conflicts = merge_version(history, base, commit)
-    undo = "`git merge --abort` undoes it"
+    undo = "`git merge --abort` undoes the merge"
     if not conflicts:
         write_graph(history)
     print(history.git("diff", "--stat", "HEAD"))
     if conflicts:
         tell(f"both you and Benchloom {version} changed {', '.join(conflicts)}")
-        tell(f"resolve the conflicts, then `benchloom graph` and `git commit -a`; {undo}")
+        tell(f"resolve the conflicts, then run `benchloom graph` and `git commit -a`; {undo}")
         return 1
-    tell(f"merged the code of Benchloom {version}; see `git diff HEAD`, then `git commit`; {undo}")
+    tell(f"merged the code of Benchloom {version}; check `git diff HEAD`, then run `git commit`; {undo}")
     return 0
 
 
 def add_version(history: History, template: Path, base: str | None, version: str) -> str | None:
-    """Commit the project as the installed version would create it; None if that commit already exists."""
+    """Commit the project as the installed version would create it; return None if it is committed already."""
     before = base or "HEAD"
     settings = tomllib.loads(history.git("show", f"{before}:pyproject.toml"))
     with tempfile.TemporaryDirectory() as place:
@@ -74,7 +80,7 @@ def add_version(history: History, template: Path, base: str | None, version: str
 def merge_version(history: History, base: str | None, commit: str) -> list[str]:
     """Merge a commit of the template; return the files with conflicts.
 
-    Parameters are merged by key, so a new line beside a value that the user changed is not a conflict. The
+    Parameters are merged by key, so a new line next to a value that the user changed is not a conflict. The
     graph and the parameters' schema are generated from the merged code.
     """
     conflicts = history.merge(commit)
@@ -82,7 +88,7 @@ def merge_version(history: History, base: str | None, commit: str) -> list[str]:
         before, after = Path(place, "before"), Path(place, "after")
         history.restore(base or "HEAD", PARAMS, before)
         history.restore(commit, PARAMS, after)
-        # Projects created before prefect.yaml was added get the template's file.
+        # A project created before prefect.yaml existed gets the template's file.
         own = history.git("ls-tree", "--name-only", "HEAD", PARAMS, GRAPH, DEPLOYMENTS).split()
         history.git("checkout", "HEAD", "--", *own)
         history.git("checkout", commit, "--", SCHEMA)
@@ -92,7 +98,7 @@ def merge_version(history: History, base: str | None, commit: str) -> list[str]:
 
 
 def write_graph(history: History) -> None:
-    """Write dvc.yaml, prefect.yaml and the parameters' schema by the merged code.
+    """Write dvc.yaml, prefect.yaml and the parameters' schema with the merged code.
 
     Runs in a new process, because this process has already imported the template's code.
     """
@@ -101,7 +107,7 @@ def write_graph(history: History) -> None:
         command, cwd=history.root, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        tell(f"once this is mended, call `benchloom graph`: {done.stderr.strip()}")
+        tell(f"fix this error, then run `benchloom graph`: {done.stderr.strip()}")
     history.git("add", GRAPH, SCHEMA, DEPLOYMENTS)
 
 

@@ -1,4 +1,4 @@
-"""Read and write YAML files, keeping their comments."""
+"""Read and write YAML files without losing their comments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Declare the flows and run them. The only package that imports Prefect and DVC."""
+"""Declare the flows and run them. Only this package imports Prefect and DVC."""
 
 from flows.loaded_code import watch_imports
 

@@ -40,7 +40,7 @@ FULL = {
     errno.EDQUOT: "the disk is full; make room",
     errno.EFBIG: "a file exceeds the size limit of `ulimit -f`; raise the limit",
 }
-"""Error number -> message for a write that the operating system refuses for lack of space."""
+"""Error number -> message for a write that failed for lack of disk space."""
 DENIED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 app = typer.Typer(
@@ -54,13 +54,13 @@ app = typer.Typer(
 def init(
     folder: Annotated[
         Path | None,
-        typer.Argument(metavar="DIR", help="A new or empty folder. With --upgrade: a project's folder."),
+        typer.Argument(metavar="DIR", help="A new or empty folder. With --upgrade: the folder of a project."),
     ] = None,
     upgrade: Annotated[
         bool, typer.Option("--upgrade", help="Merge the installed version of the code into the project.")
     ] = False,
 ) -> None:
-    """Create a project: the code, and parameters in which you fill in a database and a model.
+    """Create a project: a copy of the code, and parameters in which you enter a database and a model.
 
     Example: benchloom init my-benchmark
     """
@@ -82,7 +82,10 @@ def new(
     ] = None,
     questions: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A table of questions and answers, evaluated every night."),
+        typer.Option(
+            metavar="FILE",
+            help="A table of questions and answers on which the model is evaluated every night.",
+        ),
     ] = None,
     model: Annotated[
         str | None,
@@ -93,7 +96,7 @@ def new(
     ] = None,
     endpoint: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Base URL of an OpenAI-compatible endpoint, up to and with /v1."),
+        typer.Option(metavar="URL", help="Base URL of an OpenAI-compatible endpoint, including /v1."),
     ] = None,
     key_env: Annotated[
         str | None, typer.Option(metavar="NAME", help="The environment variable that holds the API key.")
@@ -194,7 +197,7 @@ def publish(
         str,
         typer.Option(
             metavar="OWNER/NAME",
-            help="A repository on a Hugging Face hub. Reads HF_ENDPOINT and HF_TOKEN.",
+            help="A repository on a Hugging Face hub; HF_ENDPOINT and HF_TOKEN set the hub and the token.",
         ),
     ] = "",
     public: Annotated[
@@ -227,7 +230,7 @@ def publish(
     is_hub = kind == "hub"
     if target and (hub if is_hub else to):
         raise typer.BadParameter(
-            f"the destination is given twice; the second is {target}",
+            f"the destination is given twice, the second time as {target}",
             param_hint="--hub" if is_hub else "--to",
         )
     if target:
@@ -325,7 +328,7 @@ def report_if_slow(words: Sequence[str]) -> AbstractContextManager[None]:
 
 
 def explain_refused(error: OSError) -> str:
-    """Return the message for a file that this account cannot write, or cannot use."""
+    """Return the message for a file that this account cannot write or use."""
     if error.errno in FULL:
         return f"{FULL[error.errno]} and run the same command again ({error})"
     why = "the disk is read-only" if error.errno == errno.EROFS else "the file belongs to another account"

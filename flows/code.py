@@ -21,7 +21,7 @@ ASK = ("tasks.models.ask", "tasks.models.calls", "tasks.models.request_builder")
 """Modules that read and write a stage's artifacts and calls, without being named in the stage's code."""
 FRAME = "tasks/reports/pages"
 SHARED_STAGES = ("evaluation_page",)
-"""Stages that any paper may declare without its own module; their modules are in tasks/reports."""
+"""Stages that any paper may declare without a module of its own; their modules are in tasks/reports."""
 PINS = {
     "tasks.artifacts.validation": "contracts",
     "tasks.english": "english",
@@ -31,12 +31,12 @@ PINS = {
     "tasks.tanq.solve.calculator": "calculator",
     "tasks.tanq.units": "units",
 }
-"""Module -> table [tool.benchloom.*] of pyproject.toml with the packages that influence its output."""
+"""Module -> the table [tool.benchloom.*] of pyproject.toml that pins packages affecting its output."""
 PAGE = re.compile(r"[a-z_]+\.(?:html|css|js)")
 ROOMS = frozenset(
     {"artifacts", "databases", "judging", "lineage", "models", "reports", "scoring", "sources", "systems"}
 )
-"""Shared packages of tasks/, which papers use; every other package is a paper and must have a flow."""
+"""Packages of tasks/ that papers share. Every other package implements a paper and must have a flow."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Code:
     def find_slice(
         self, starts: Iterable[Node], files: Iterable[str], folders: Iterable[str] = ()
     ) -> CodeSlice:
-        """Find the definitions that determine what functions write.
+        """Find the definitions that determine the output of functions.
 
         `starts`: modules and names of the functions. `files`: the data that they read and write. `folders`:
         code folders in which the functions find plug-ins by name. The slice includes what the plug-in modules
-        use, but not the modules themselves. The folder is a dependency as a whole, so a new file changes the
-        folder, not the declaration.
+        use, but not the modules themselves. The whole folder is a dependency, so adding a file makes the
+        stage stale without a change to dvc.yaml.
         """
         files = tuple(files)
         below = tuple(f"{to_module(folder)}." for folder in folders)
@@ -71,7 +71,7 @@ class Code:
         return self.slices.cut([*starts, *((name, EVERYTHING) for name in whole)]).leave_out(plugged)
 
     def list_pages(self, code: CodeSlice) -> set[str]:
-        """List templates, styles and scripts named in a slice, and the templates that these refer to."""
+        """List templates, styles and scripts named in a slice, and the templates that they refer to."""
         found: set[str] = set()
         for module, text in code.texts:
             if PAGE.fullmatch(text):
@@ -88,7 +88,7 @@ class Code:
 
 
 def list_pins(modules: Iterable[str]) -> list[str]:
-    """List the keys of pyproject.toml that pin packages which determine the output of modules."""
+    """List the keys of pyproject.toml that pin the packages that affect the output of modules."""
     modules = set(modules)
     return [
         "tool.benchloom.bytes",
@@ -99,7 +99,7 @@ def list_pins(modules: Iterable[str]) -> list[str]:
 def find_module(stage: str, root: Path, others: Iterable[str] = ()) -> str:
     """Find a stage's module: for `grammar.schema`, the only module named `schema` below tasks/grammar.
 
-    If the paper has no such module, the stage may be a shared one (`SHARED_STAGES`). `others`: names of all
+    If the paper has no such module, the stage may be a shared stage (`SHARED_STAGES`). `others`: names of all
     stages; a module whose full name is the name of another stage belongs to that stage. Raises BadInput
     unless there is exactly one module.
     """
@@ -135,7 +135,7 @@ def _find_function(path: Path, changed: int, name: str) -> ast.FunctionDef | ast
 
 
 def has_name(path: Path, name: str) -> bool:
-    """Return whether a module defines a top-level function of this name, or imports the name."""
+    """Return whether a module defines a top-level function of a given name, or imports that name."""
     nodes = ast.parse(path.read_text(encoding="utf-8"), str(path)).body
     taken = (alias for node in nodes if isinstance(node, ast.ImportFrom) for alias in node.names)
     return find_function(path, name) is not None or any(

@@ -16,18 +16,19 @@ from functools import cache, cached_property
 from pathlib import Path
 
 Node = tuple[str, str]
-"""A module and the name of one of its definitions, or one of the names EVERYTHING and EFFECTS."""
+"""A pair: a module, and the name of a definition or one of the names EVERYTHING and EFFECTS."""
 EVERYTHING = "*"
 EFFECTS = ""
-"""The statements of a module that do more than bind names when the module is imported."""
+"""Name of a module's node for the statements that do more than bind names at import."""
 Definable = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 UNFOLLOWED = frozenset({"globals", "eval", "exec", "__import__", "builtins", "sys.modules"})
-"""Names whose use can reach any name of their module."""
+"""Names through which code can reach any name of its module."""
 FINDS_CLASSES = re.compile(rb"__subclasses__|__init_subclass__|^class \w+\(type\b", re.MULTILINE)
-"""Ways to find classes that no code names: if a slice contains one, everything that it imports counts."""
+"""Patterns of code that finds classes without naming them. A slice with a match includes all its imports."""
 TYPES_ONLY = frozenset({"TYPE_CHECKING", "typing.TYPE_CHECKING"})
 MARKS = frozenset({("tasks.artifacts.splitting", "splits")})
-"""Decorators of tasks/ that only mark a function, so importing the function's module has no side effect.
+"""Decorators of tasks/ that only mark a function, so they do not count as a side effect of importing the
+function's module.
 
 Any other decorator of tasks/ may register the function or class that it decorates.
 """
@@ -43,7 +44,7 @@ class Import:
 
 @dataclass
 class Definition:
-    """The names that a statement uses, with the first attribute that is read (`name.attribute`)."""
+    """The names that a statement uses, each with the first attribute read from it (`name.attribute`)."""
 
     uses: set[str] = field(default_factory=set)
     imports: set[tuple[str, Import]] = field(default_factory=set)
@@ -72,7 +73,7 @@ class CodeSlice:
 
     nodes: frozenset[Node]
     texts: frozenset[tuple[str, str]]
-    """Modules, with the string literals in their reached definitions."""
+    """Pairs of a module and a string literal in one of its reached definitions."""
 
     @cached_property
     def modules(self) -> set[str]:
@@ -80,7 +81,7 @@ class CodeSlice:
         return {module for module, _ in self.nodes}
 
     def leave_out(self, modules: Collection[str]) -> CodeSlice:
-        """Return the slice without the definitions of some modules."""
+        """Return the slice without the definitions of the given modules."""
         nodes = frozenset(node for node in self.nodes if node[0] not in modules)
         texts = frozenset(text for text in self.texts if text[0] not in modules)
         return CodeSlice(nodes, texts)
@@ -98,7 +99,7 @@ class CodeSlices:
 
     @cached_property
     def modules(self) -> dict[str, Path]:
-        """Module name -> file, for the package's modules. Definitions in `__init__.py` files do not count."""
+        """Module name -> file, for the package's modules. `__init__.py` files are ignored."""
         found = {}
         for folder, _, files in os.walk(self.root / self.package, followlinks=True):
             package = ".".join(Path(folder).relative_to(self.root).parts)
@@ -114,7 +115,7 @@ class CodeSlices:
         return self._read[module]
 
     def cut(self, starts: Iterable[Node]) -> CodeSlice:
-        """Return the slice of all definitions that are reachable by names from the starts."""
+        """Return the slice of all definitions that are reachable by names from the start nodes."""
         nodes = self._follow(start for start in starts if start[0] in self.modules)
         modules = {module for module, _ in nodes}
         if any(self.read(module).finds_classes for module in modules):
@@ -155,7 +156,7 @@ class CodeSlices:
             yield from self._find_used(module, definition)
 
     def _list_definitions(self, module: str, name: str) -> list[Definition]:
-        """List the statements of a node, without those that belong to other nodes."""
+        """List the statements of a node, without statements that belong to other nodes."""
         found = self.read(module)
         if name == EVERYTHING:
             return found.main
@@ -195,7 +196,10 @@ class CodeSlices:
                 yield module, name
 
     def _resolve_import(self, imported: Import, attribute: str = "") -> Iterator[Node]:
-        """Yield the nodes of an imported name; for a module, the nodes of the attribute read from it."""
+        """Yield the nodes of an imported name.
+
+        For an imported module, yield the nodes of the attribute read.
+        """
         module, name = imported.module, imported.name
         inside = f"{module}.{name}" if name else module
         if name and module in self.modules:
@@ -290,7 +294,7 @@ def _bind(module: Module, definition: Definition, statement: ast.stmt) -> None:
 
 
 def _binds_names(statement: ast.Assign | ast.AnnAssign) -> bool:
-    """Return whether an assignment only binds names, without changing an object."""
+    """Return whether an assignment only binds names, and does not modify an object."""
     targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
     nodes = (node for target in targets for node in ast.walk(target))
     return not any(isinstance(node, ast.Attribute | ast.Subscript) for node in nodes)
@@ -349,7 +353,10 @@ def _parse_annotations(annotation: ast.expr) -> Iterator[ast.AST]:
 
 
 def _read_imports(module: str, statement: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, Import]]:
-    """Yield the names that an import binds. `import a.b` binds `a`, and counts as a use of all of a.b."""
+    """Yield the names that an import binds.
+
+    `import a.b` binds `a`, and counts as a use of every name in a.b.
+    """
     if isinstance(statement, ast.Import):
         for alias in statement.names:
             first, _, below = alias.name.partition(".")

@@ -1,6 +1,6 @@
 """Check that papers have flows, that all stages are declared, and that declarations are complete.
 
-Errors of a stage that its signature, declaration or parameters reveal are reported here, before a run.
+Errors that a stage's signature, declaration or parameters reveal are reported here, before a run.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from tasks.errors import BadInput
 
 FLOWS = "flows"
 PAGE_RECORD = "tasks.reports.record"
-"""The module by which pages write their record, which the front page reads."""
+"""The module that writes the record of a page, which the front page reads."""
 FANNED_OUT = ("key", "entry", "database", "system")
-"""Arguments that require a scope that fans out: the stage's entry, or objects that the entry names."""
+"""Arguments allowed only in a scope that fans out: the stage's entry, or objects that the entry names."""
 EMBED = "Embed"
 """Annotation of the argument `ask` in a stage that only embeds texts and so declares no prompt."""
 FIELD = re.compile(r"\$\{(key|item\.[\w.]+)\}")
@@ -45,7 +45,7 @@ def check_papers(root: Path) -> None:
 
 
 def check_undeclared(graph: DeclaredGraph) -> None:
-    """Raise BadInput that names all modules which look like stages but are not declared."""
+    """Raise BadInput with the names of all modules that look like stages but are not declared."""
     modules = {declared.module for declared in graph.declared.values()}
     folders = {declared.stage.paper for declared in graph.declared.values()} | {
         flow.name for flow in graph.flows
@@ -74,13 +74,13 @@ def check_evaluations(graph: DeclaredGraph) -> None:
             if stage is None or stage.scope.over != scope.over:
                 raise BadInput(
                     f"{FLOWS}/{flow.name}.py",
-                    f"evaluates={scope.evaluates!r} is not a stage that runs over {scope.over}",
+                    f"evaluates={scope.evaluates!r} does not name a stage that runs over {scope.over}",
                 )
             canaries = flow.find(scope.canaries)
             if scope.canaries and (canaries is None or canaries.scope.over != scope.over):
                 raise BadInput(
                     f"{FLOWS}/{flow.name}.py",
-                    f"canaries={scope.canaries!r} is not a stage that runs over {scope.over}",
+                    f"canaries={scope.canaries!r} does not name a stage that runs over {scope.over}",
                 )
             if scope.gold:
                 graph.place_reader(scope.stage(scope.gold, reads=(*stage.reads, *stage.covered)), "", {})
@@ -112,7 +112,7 @@ def _declares_flow(path: Path) -> bool:
 
 
 def _looks_like_stage(path: Path) -> bool:
-    """Return whether a module has a function of its own name that returns Drafts[...] or takes `out`."""
+    """Return whether a module's function of the same name returns Drafts[...] or has an argument `out`."""
     function = find_function(path, path.stem)
     if function is None:
         return False
@@ -121,7 +121,7 @@ def _looks_like_stage(path: Path) -> bool:
 
 
 def check_signatures(graph: DeclaredGraph) -> None:
-    """Raise BadInput if a stage has arguments that nothing provides, or calls that are not stored."""
+    """Raise BadInput if a stage has arguments without a source, or calls that are not stored."""
     for declared in graph.declared.values():
         for problem in (
             *_check_arguments(declared),
@@ -161,8 +161,8 @@ def _check_entry(own: Declared, key: str, entry: Any, work: Mapping[str, Any], p
         except KeyError:
             raise BadInput(
                 f"params.yaml: {own.stage.scope.over}.{key}",
-                f"has no {field.removeprefix('item.')!r}, which the declaration of {own.stage.name} names",
-                hint=f"add it to the entry, or correct ${{{field}}} in the flow's page",
+                f"has no field {field.removeprefix('item.')!r}, which the stage {own.stage.name} declares",
+                hint=f"add it to the entry, or correct ${{{field}}} in the flow's module",
             ) from None
     for name in (FIELD.sub(lambda found: values[found[1]], name) for name in names):
         try:
@@ -174,7 +174,7 @@ def _check_entry(own: Declared, key: str, entry: Any, work: Mapping[str, Any], p
 
 
 def _check_arguments(own: Declared) -> Iterator[str]:
-    """Yield a message for each argument that nothing can provide."""
+    """Yield a message for each argument that has no source."""
     for name, annotation in own.arguments.items():
         if not annotation:
             yield f"has an argument {name!r} without a type: annotate it"

@@ -35,13 +35,13 @@ def find_stage(name: str) -> Stage | None:
 
 
 def find_section_of(stage: str) -> str:
-    """Return the section of params.yaml for whose entries a stage runs; empty if the stage runs once."""
+    """Return the section of params.yaml that a stage fans out over; empty if the stage runs once."""
     declared = find_stage(stage)
     return declared.scope.over if declared is not None else ""
 
 
 def list_stages() -> tuple[Stage, ...]:
-    """List the stages of all flows, in order."""
+    """List the stages of all flows, in the order of declaration."""
     return tuple(stage for flow in list_flows() for stage in flow.stages)
 
 

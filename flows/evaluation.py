@@ -88,10 +88,10 @@ def find_evaluation(flow: str, root: Path) -> Evaluation:
 
 @dataclass(frozen=True)
 class EvaluationRun:
-    """An evaluation that is ready to run: its system and the user's dataset were read and checked."""
+    """An evaluation that is ready to run: its system and dataset have been read and checked."""
 
     root: Path
-    """The folder that contains the code: the project, or outside of a project the installed template."""
+    """The folder that contains the code: the project or, outside of a project, the installed template."""
     flow: str
     declared: Evaluation
     params: Mapping[str, object]
@@ -99,16 +99,16 @@ class EvaluationRun:
     entry: SystemEntry
     own: OwnDataset
     place: Path | None = None
-    """The folder for outputs, to which paths in records are relative; None means `root`."""
+    """The output folder, which paths in records are relative to; None means `root`."""
 
     @property
     def base(self) -> Path:
-        """The project's folder, or outside of a project the folder in which the command was called."""
+        """The project's folder, or, outside of a project, the folder in which the command was called."""
         return self.place or self.root
 
     @property
     def out(self) -> Path:
-        """The output folder: `--out`, or a folder named after the system and the start of the key."""
+        """The output folder: `--out`, or a folder named after the system and the evaluation's key."""
         return self.options.out or self.base / FOLDER / f"{self.options.system}-{self.own.key[:8]}"
 
     @property
@@ -135,8 +135,8 @@ def prepare(
 ) -> EvaluationRun:
     """Check the options, and read the user's dataset, without calling a model.
 
-    Options that the flow does not accept are errors, and so is a system that retrieves documents if the flow
-    has no documents. `place`: see `EvaluationRun`. Raises BadInput with one line.
+    An option that the flow does not accept is an error. A system that retrieves documents is an error if the
+    flow has no documents. `place`: see `EvaluationRun`. Raises BadInput with a one-line message.
     """
     declared = find_evaluation(flow, root)
     if place is not None:
@@ -165,7 +165,10 @@ def prepare(
 
 
 def list_unused(own: OwnDataset, entry: ReplayEntry) -> list[str]:
-    """Report how many recorded answers match no question. Raises BadInput if no answer matches."""
+    """Return a line with the number of recorded answers that match no question.
+
+    Raises BadInput if no recorded answer matches.
+    """
     # An item of a stream has the key and the text from its dataset.
     asked = dict(
         name_item(row)
@@ -179,10 +182,10 @@ def list_unused(own: OwnDataset, entry: ReplayEntry) -> list[str]:
     if unused == total:
         raise BadInput(
             entry.file,
-            "contains no answer to a question of the dataset",
+            "contains no answers to the questions of the dataset",
             hint="no `id` or `question` in the file matches the dataset",
         )
-    return [f"{unused} of {total} answers belong to no question of the dataset"] if unused else []
+    return [f"{unused} of {total} answers do not belong to a question of the dataset"] if unused else []
 
 
 def name_item(row: Any) -> tuple[str, str]:
@@ -200,9 +203,9 @@ def make_nodes(run: EvaluationRun) -> list[Node]:
 
 
 def require_evaluation_needs(run: EvaluationRun) -> None:
-    """Raise BadInput if something that an evaluation's stages need does not exist."""
+    """Raise BadInput if a requirement of an evaluation's stages is missing."""
     nodes = make_nodes(run)
-    # Artifacts are the user's dataset, which has been read, or outputs of these stages: see `FlatPlaces`.
+    # Each artifact is the user's dataset, which has been read, or an output of these stages (`FlatPlaces`).
     artifacts = {dep for node in nodes for dep in node.deps if dep.startswith(DATA)}
     require_needs(run.root, run.given, nodes, artifacts)
 
@@ -278,7 +281,7 @@ def write_artifacts(run: EvaluationRun, rows: Artifacts, calls: Sequence[Call]) 
 
 
 def measure(run: EvaluationRun, rows: Artifacts) -> Measured:
-    """Compute the figures by the flow's declaration, or by default from the scored answers on disk."""
+    """Compute the figures as the flow declares, or by default from the scored answers on disk."""
     if run.declared.measure is not None:
         found = {artifact: written for artifact, (_, written) in rows.items()}
         return run.declared.measure(found, run.options, make_reader(run.params))
@@ -289,7 +292,7 @@ def measure(run: EvaluationRun, rows: Artifacts) -> Measured:
 
 
 def write_figures(run: EvaluationRun, measured: Measured, calls: Sequence[Call]) -> dict[str, Any]:
-    """Write figures.json into the folder of the rows that it is computed from; return its content.
+    """Write figures.json into the folder of the scored rows; return the file's content.
 
     The file contains no absolute paths.
     """

@@ -17,7 +17,7 @@ from tasks.systems.replayed import digest_answers
 
 
 def check_outside(options: EvaluationOptions) -> None:
-    """Raise BadInput if options lack what a project provides: answers or a model, the judge, endpoints."""
+    """Raise BadInput if options lack data that a project would provide: a model, the judge, endpoints."""
     if options.answers is None and not options.by_model:
         raise BadInput(
             f"--system {options.system}",
@@ -27,15 +27,15 @@ def check_outside(options: EvaluationOptions) -> None:
     if options.score in ("judge", "both") and not options.judge:
         raise BadInput(
             f"--score {options.score}",
-            "needs a judge outside of a project",
-            hint="--judge NAME --endpoint URL",
+            "needs --judge, because this folder is not in a project",
+            hint="add --judge NAME --endpoint URL",
         )
     if (options.by_model or options.judge) and not options.endpoint:
         named = f"--model {options.system}" if options.by_model else f"--judge {options.judge}"
         raise BadInput(
             named,
-            "needs a project whose params.yaml has its URL",
-            hint="--endpoint URL, and --key-env NAME if it needs a key",
+            "needs a project whose params.yaml has the model's URL",
+            hint="use --endpoint URL, and --key-env NAME if the endpoint needs a key",
         )
 
 
@@ -113,6 +113,8 @@ def _add_system(
     systems = cast("Mapping[str, object]", params.get("systems") or {})
     if name in systems:
         raise BadInput(
-            f"{option} {name}", "is a system of params.yaml", hint="choose another name with --system"
+            f"{option} {name}",
+            "is already the name of a system in params.yaml",
+            hint="choose another name with --system",
         )
     return {**systems, name: entry.model_dump(mode="json", exclude_defaults=True)}

@@ -10,9 +10,9 @@ from tasks.errors import BadInput
 
 PACKAGE = "benchloom"
 PROJECT = "project"
-"""The extra that a run needs."""
+"""Name of the extra that a run needs."""
 LANDMARKS = {"score": "scipy", PROJECT: "dvc", "publish": "huggingface_hub"}
-"""Extra -> a library that is installed only with the extra."""
+"""Extra -> a library that only this extra installs, used to detect the extra."""
 
 
 SERVERS = {"postgresql": ("sqlalchemy", "pydantic", "psycopg"), "mariadb": ("pymysql",)}
@@ -22,7 +22,7 @@ WIKI = ("defusedxml", "mwparserfromhell")
 
 
 def explain_missing(error: ModuleNotFoundError, words: Sequence[str]) -> BadInput | None:
-    """Make the error that names the extra a command needs; None if that extra is installed."""
+    """Make the error that names the extra that a command needs; None if the extra is installed."""
     command = next((word for word in words if not word.startswith("-")), "")
     extra = command if command in LANDMARKS else "wiki" if error.name in WIKI else PROJECT
     if extra in LANDMARKS and find_spec(LANDMARKS[extra]) is not None:
@@ -39,7 +39,7 @@ def explain_missing(error: ModuleNotFoundError, words: Sequence[str]) -> BadInpu
 
 
 def require_extra(command: str) -> None:
-    """Raise BadInput if the extra that has a command's name is not installed."""
+    """Raise BadInput if the extra with the same name as a command is not installed."""
     library = LANDMARKS[command]
     if find_spec(library) is None:
         missing = explain_missing(ModuleNotFoundError(name=library), [command])

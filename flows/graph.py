@@ -38,12 +38,12 @@ FROM_PARAMS = frozenset(
 EVALUATED = "evaluated"
 """The argument that receives the scored answers of the stage's scope (flows/run/evaluated.py)."""
 SYSTEMS = ("tasks/systems/own", "tasks/systems/prompts")
-"""Folders on which stages that call systems depend: users' own systems are found there by name."""
+"""Folders that every stage that calls systems depends on: users' own systems are found there by name."""
 PLOTS = {
     "bars": {"template": "bars", "x": "value", "y": "name"},
     "lines": {"template": "lines", "x": "step", "y": "value"},
 }
-"""DVC plot settings for the files of figures, with our templates in .dvc/plots."""
+"""DVC's plot settings for the files of figures, which use the templates in .dvc/plots."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Declared:
 
     @property
     def writes(self) -> bool:
-        """Whether the stage writes an artifact, as every stage must."""
+        """Whether the stage writes an artifact, which is required."""
         return "out" in self.arguments or self.returns.startswith("Drafts[")
 
     @property
@@ -90,7 +90,9 @@ class Declared:
     def _place_figures(self, name: str, out: str) -> str:
         """Return the folder of a page's figures, named after the page."""
         if not out.startswith(f"{PAGES}/"):
-            raise self.refuse(f"writes {name!r}, but only pages have figures: out must be {PAGES}/FLOW/NAME")
+            raise self.refuse(
+                f"writes {name!r}, but only a page may write figures: out must be {PAGES}/FLOW/NAME"
+            )
         return FIGURES[name] + out.removeprefix(PAGES)
 
     def refuse(self, what: str) -> BadInput:
@@ -104,7 +106,7 @@ def is_declaring(root: Path) -> bool:
 
 
 class DeclaredGraph:
-    """The blocks of dvc.yaml for all declared stages. Raises BadInput if code and declarations disagree."""
+    """Makes the dvc.yaml blocks of all declared stages. Raises BadInput if code and declarations disagree."""
 
     def __init__(self, root: Path, flows: Sequence[Flow] | None = None) -> None:
         self.root, self.code = root, Code(root)
@@ -134,7 +136,7 @@ class DeclaredGraph:
         return {declared.stage.block: self.make_block(declared, params) for declared in shown}
 
     def list_shown(self) -> dict[str, list[Any]]:
-        """Return what DVC shows of all reports: section of dvc.yaml -> folders, and how to plot them."""
+        """Return the sections `metrics` and `plots` of dvc.yaml: the report files that DVC shows."""
         written = {
             name for declared in self.declared.values() for name in declared.arguments if name in FIGURES
         }
@@ -175,7 +177,7 @@ class DeclaredGraph:
         return data, found.modules, code
 
     def _list_starts(self, own: Declared) -> list[tuple[str, str]]:
-        """List the functions that run for a stage; with scored answers, also those that read the answers."""
+        """List the functions that run for a stage, including the readers of scored answers, if any."""
         if EVALUATED not in own.arguments:
             return [own.start]
         evaluated = self.declared[own.stage.scope.evaluates]
@@ -210,7 +212,7 @@ class DeclaredGraph:
         )
 
     def _list_data(self, own: Declared) -> list[str]:
-        """List the files that a stage reads: artifacts, the files beside them, and its declared reads."""
+        """List the files that a stage reads: artifacts, accompanying files, and the declaration's `reads`."""
         stage = own.stage
         reads = [read if "/" in read or "$" in read else self._find(own, read)[0] for read in stage.reads]
         named = {_name_read(read) for read in (*reads, *stage.covered)}
@@ -228,7 +230,7 @@ class DeclaredGraph:
         return list(dict.fromkeys([*artifacts, *beside, *reads]))
 
     def _list_evaluated(self, own: Declared) -> list[str]:
-        """List the artifacts that contain the scope's scored answers, the one with the scores first."""
+        """List the artifacts that contain the scope's scored answers; the one with the scores is first."""
         evaluated = self.declared.get(own.stage.scope.evaluates)
         if evaluated is None:
             raise own.refuse(
@@ -244,7 +246,7 @@ class DeclaredGraph:
         )
 
     def _find(self, own: Declared, name: str) -> tuple[str, ...]:
-        """Return the artifact of an argument, and the files beside it, from the scope or its `looks_in`."""
+        """Return an argument's artifact and its accompanying files, from the scope or its `looks_in`."""
         there: set[str] = set()
         for scope in (own.stage.scope, *own.stage.scope.looks_in):
             found = self._list_artifacts(scope, besides=own)
@@ -253,11 +255,11 @@ class DeclaredGraph:
             there.update(found)
         raise own.refuse(
             f"has an argument {name!r} that is not an artifact of its scope or of a scope that it may read, "
-            f"nor a declared file (known: {', '.join(sorted(there)) or 'none'})"
+            f"and not a declared file (known: {', '.join(sorted(there)) or 'none'})"
         )
 
     def _list_artifacts(self, scope: Scope, besides: Declared) -> dict[str, tuple[str, ...]]:
-        """Map argument names to the outputs of a scope's stages: the path, then the files beside it."""
+        """Map argument names to the outputs of a scope's stages: the path, then the accompanying files."""
         found: dict[str, tuple[str, ...]] = {}
         for other in self.declared.values():
             folder = other.stage.scope.folder
@@ -313,7 +315,7 @@ def _require_section(params: Mapping[str, Any], stage: Stage) -> None:
             raise BadInput(
                 "params.yaml",
                 f"has no section {over}, which stage {stage.name} fans out over",
-                hint="add it; an empty section is {}",
+                hint="add it; write {} for an empty section",
             )
 
 
@@ -322,7 +324,7 @@ def _asks_systems(own: Declared) -> bool:
 
 
 def _name_read(read: str) -> str:
-    """Return the argument name of a read file; for `${item.documents}`, the name of the field."""
+    """Return the argument name of a file in `reads`; for `${item.documents}`, the name of the field."""
     if read.startswith("${item."):
         return read.removeprefix("${item.").removesuffix("}")
     return name_argument(read)

@@ -1,4 +1,4 @@
-"""Read and write dvc.yaml: generated blocks first, then a user's own blocks, which are kept unchanged."""
+"""Read and write dvc.yaml: generated blocks first, then the user's blocks, which do not change."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEAD = """\
 # `benchloom stage NAME [KEY]` calls the function of that name in tasks/, for one entry of params.yaml.
 """
 SHOWN = ("metrics", "plots")
-"""Sections of dvc.yaml besides `stages` that are generated: the report files that DVC shows."""
+"""Generated sections of dvc.yaml besides `stages`: they list the report files that DVC shows."""
 OWN = "# Stages of your own stand below this line; `benchloom graph` leaves them as they are."
 
 
@@ -67,14 +67,14 @@ def compare_graph(root: Path, params: Mapping[str, Any]) -> tuple[str, str]:
     if taken := next((name for name in SHOWN if re.search(rf"^{name}:", own, re.MULTILINE)), None):
         raise BadInput(
             path,
-            f"has its own section {taken}, which the reports also need",
+            f"has a section {taken} below Benchloom's part, but the reports need a section of this name, too",
             hint=f"declare the files as {taken} of the stage that writes them, or in another dvc.yaml",
         )
     return before, render_graph(blocks, own, graph.list_shown())
 
 
 def require_graph(root: Path, params: Mapping[str, Any]) -> None:
-    """Raise BadInput if dvc.yaml differs from the declarations, so that no dependency is missing in a run.
+    """Raise BadInput if dvc.yaml differs from the declarations, because a run could then miss a dependency.
 
     The comparison runs only if code, dvc.yaml or the names in params.yaml have changed since the last
     success.
@@ -94,7 +94,7 @@ def require_graph(root: Path, params: Mapping[str, Any]) -> None:
 
 
 def _fingerprint(root: Path, params: Mapping[str, Any]) -> str:
-    """Hash the inputs of dvc.yaml: size and modification time of files, and the names of parameters."""
+    """Hash the inputs of dvc.yaml: size and modification time of files, and names of parameters."""
     files = [root / DVC_YAML, *(file for room in ("flows", "tasks") for file in (root / room).rglob("*.*"))]
     stats = [
         (file.relative_to(root).as_posix(), file.stat()) for file in sorted(files) if file.suffix != ".pyc"
@@ -124,7 +124,7 @@ def describe_difference(before: str, after: str, name: str = DVC_YAML) -> str:
 def render_graph(
     blocks: Mapping[str, Mapping[str, Any]], own: str, shown: Mapping[str, Sequence[Any]]
 ) -> str:
-    """Return dvc.yaml's text: declared blocks in order, then the user's. shown: metrics and plots."""
+    """Return dvc.yaml's text: declared blocks in order, then the user's blocks. shown: metrics and plots."""
     texts = [_render({name: block}) for name, block in blocks.items()]
     head = HEAD + "".join(_render({name: paths}) for name, paths in shown.items() if paths)
     body = "\n".join("".join(f"  {line}\n" for line in text.splitlines()) for text in texts)
@@ -140,8 +140,8 @@ def _render(data: Mapping[str, Any]) -> str:
 def split_own(text: str, graph: DeclaredGraph) -> str:
     """Return a user's own blocks of dvc.yaml, unchanged, from anywhere in the file.
 
-    A block whose command runs a stage of a declared paper is not the user's: an older declaration generated
-    it.
+    A block whose command runs a stage of a declared paper is not the user's block: an older declaration
+    generated it.
     """
     lines = text.splitlines(keepends=True)
     start = next((place + 1 for place, line in enumerate(lines) if line.strip() == OWN), None)
@@ -188,9 +188,9 @@ class IndentedDumper(yaml.SafeDumper):
     """Indents lists below their key, as hand-written YAML does, and writes no anchors."""
 
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
-        """Indent lists, too."""
+        """Indent the items of lists, too."""
         return super().increase_indent(flow, False)
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Write repeated values in full instead of as aliases."""
+        """Return True, so that repeated values are written in full instead of as aliases."""
         return True

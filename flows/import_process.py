@@ -1,7 +1,7 @@
-"""Run imports in a process with limits that can be killed, since the input is untrusted.
+"""Run imports in a separate process that has limits and can be killed, since the input is untrusted.
 
 `benchloom import` starts the same command line again in a child process, which limits itself before it reads
-a source. If the operating system kills the child, its leftover files are removed here.
+a source. If the operating system kills the child, this process removes the child's leftover files.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from tasks.settings import Settings
 INSIDE = "BENCHLOOM_IMPORT"
 """The environment variable that contains the process id of the parent."""
 SIZE = 50_000_000
-"""Bytes of a source that the CPU seconds of `ImportLimits` allow for; larger sources get more time."""
+"""Source size, in bytes, that the CPU limit of `ImportLimits` is meant for; larger sources get more time."""
 PATIENCE_S = 5.0
-"""Seconds after SIGINT before an import is killed by SIGKILL."""
+"""Seconds between SIGINT and SIGKILL when an import is stopped."""
 WATCH_S = 0.5
 """Seconds between two checks that the parent process still runs."""
 ADVICE = "check that the file is as published; if so, increase run.importing.{} in params.yaml"
@@ -44,12 +44,12 @@ ENDS = {
 
 
 class ImportLimits(Settings):
-    """Limits of `benchloom import`, for each of its processes."""
+    """Limits on each process of `benchloom import`."""
 
     memory_mb: int = Field(default=512, ge=256)
-    """Maximum memory in MiB; Benchloom itself needs 140 to 200."""
+    """Maximum memory in MiB; Benchloom itself needs 140 to 200 MiB."""
     seconds: float = Field(default=STEP_S, gt=0)
-    """Maximum CPU seconds until the first record, per 50 MB of the source."""
+    """Maximum CPU seconds until the first record is read, per 50 MB of the source."""
 
 
 def is_inside() -> bool:
@@ -82,7 +82,7 @@ def import_apart(words: Sequence[str]) -> int:
 
 
 def remove_left(pid: int) -> None:
-    """Remove the drafts of a process that was killed."""
+    """Remove the draft files of a process that was killed."""
     with suppress(BadInput):  # not in a project
         remove_drafts(find_project() / "data", pid)
 

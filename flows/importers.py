@@ -18,7 +18,7 @@ INSTALLED = "Import a source with an importer of an installed package (docs/plug
 
 
 def list_importers() -> dict[str, str]:
-    """Return importer name -> help text, without importing the importers' modules."""
+    """Map importer names to help texts, without importing the importers' modules."""
     files = {
         name: folder / f"{to_module(name)}.py" for _, folder in list_homes() for name in list_own(folder)
     }

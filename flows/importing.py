@@ -33,7 +33,7 @@ LIMITS = QueryLimits(timeout_s=60, bytes=100_000_000)
 def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = None) -> Imported:
     """Run an importer: write its files and set its parameters. On BadInput, nothing has changed.
 
-    `engine`: where steps run; None lets the importer's options choose.
+    `engine`: where steps run; None means the engine of the importer's options.
     """
     with ExitStack() as stack:
         try:
@@ -71,7 +71,7 @@ def open_project(root: Path, stack: ExitStack, engine: ShardEngine | None = None
 
 
 def look_at(file: Path | None) -> tuple[str, str]:
-    """Return a database's problem ('' if none) and its size; opened in the sandbox for untrusted SQL."""
+    """Open a database in the sandbox for untrusted SQL; return its problem ('' if none) and its size."""
     if file is None:
         return "its SQLite file is missing", ""
     entry = DatabaseEntry(name=file.stem, file=file)
@@ -92,7 +92,7 @@ def look_at(file: Path | None) -> tuple[str, str]:
 
 
 def keep(root: Path, path: Path) -> None:
-    """Move a file written by a person to the folder where runs store replaced files."""
+    """Move a file that a person wrote to the folder for files that runs replace."""
     kept = name_kept(root / KEPT / path)
     kept.parent.mkdir(parents=True, exist_ok=True)
     (root / path).rename(kept)
@@ -103,7 +103,7 @@ def keep(root: Path, path: Path) -> None:
 def work(
     root: Path, given: ShardEngine | None, pieces: Sequence[ImportStep], engine: str, workers: int | None
 ) -> None:
-    """Run steps as shards on the engine; a single step, or all without an engine, run in this process."""
+    """Run steps as shards on the engine. Without an engine, or for a single step, use this process."""
     if engine != THREADS:
         lift_limits()
     with nullcontext(given) if given else open_engine(root, engine, workers, say) as opened:
@@ -115,7 +115,7 @@ def work(
 
 
 def say(line: str) -> None:
-    """Print a progress line to stderr."""
+    """Print a line of progress to stderr."""
     say_line(f"benchloom: {line}")
 
 
@@ -132,7 +132,7 @@ def make_importer(kind: type[BaseImporter], where: str, options: Mapping[str, An
 
 
 def check_dataset(kind: type[Importer], where: str) -> None:
-    """Raise BadInput for an importer class that does not describe its dataset."""
+    """Raise BadInput for an importer class that lacks the description of its dataset."""
     from tasks.streambench.environments.finding import list_kinds  # only these importers need the flow
 
     for name in TEXTS:

@@ -1,7 +1,8 @@
 """Record the source of each loaded module of `tasks`, so that a fingerprint describes the code that ran.
 
 Python uses a cached compiled module if the size and modification time (in whole seconds) match the source, so
-it can miss a quick edit. This loader always compiles the source that it reads, and stores its hash.
+it can miss two edits within one second. This loader always compiles the source that it reads, and stores its
+hash.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ LOADED: dict[str, str] = {}
 
 
 class HashingLoader(SourceFileLoader):
-    """Always loads modules from source, and stores the hash of the source."""
+    """Loads modules from source, never from a cached file, and stores the hash of the source."""
 
     def get_code(self, fullname: str) -> CodeType:
         """Compile a module's source and store its hash."""
@@ -32,7 +33,7 @@ class HashingLoader(SourceFileLoader):
 
 
 class HashingFinder(MetaPathFinder):
-    """Finds the modules of `tasks` where Python finds them, and loads them by `HashingLoader`."""
+    """Finds the modules of `tasks` as Python does, but loads them with `HashingLoader`."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -57,7 +58,7 @@ def watch_imports() -> None:
 
 
 def is_loaded_otherwise(file: Path, digest: str) -> bool:
-    """Return whether this process runs a source of the file other than the one with the hash."""
+    """Return whether this process runs a version of the file with a hash other than `digest`."""
     return LOADED.get(os.path.realpath(file), digest) != digest
 
 

@@ -30,10 +30,13 @@ LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def check_cron(cron: str) -> str:
-    """Return a cron schedule unchanged. Raises ValueError unless it has five fields and can occur."""
+    """Return a cron schedule unchanged.
+
+    Raises ValueError unless it has five fields and matches a possible time.
+    """
     if len(cron.split()) != CRON_FIELDS:
         raise ValueError(
-            f"{cron!r} needs five fields: minute, hour, day of the month, month, day of the week"
+            f"{cron!r} must have five fields: minute, hour, day of the month, month, day of the week"
         )
     try:
         next(CronSim(cron, datetime.now(UTC)))
@@ -51,7 +54,7 @@ def check_timezone(name: str) -> str:
 
 
 class Webhook(Settings):
-    """The receiver of alarms."""
+    """The webhook that receives alarms."""
 
     url_env: VariableName | None = None
     """The environment variable that contains the URL; null sends no alarms."""
@@ -63,14 +66,14 @@ class Nightly(Settings):
     assessments: tuple[str, ...] = ()
     """Entries to evaluate: names (`films-weak`) or full names if ambiguous (`ragcheck.correctness.mtrag`)."""
     baselines: bool = False
-    """Also repeat the baselines' calls; otherwise they are read from the ledger."""
+    """Whether to repeat the calls of baselines, too; otherwise the calls are read from the ledger."""
     cron: Annotated[str, AfterValidator(check_cron)] = "0 3 * * *"
     """The schedule of `nightly serve` and of the deployment in prefect.yaml."""
     timezone: Annotated[str, AfterValidator(check_timezone)] = "UTC"
     """The time zone of the schedule, by its IANA name: `Europe/Berlin`."""
     alarm: AlarmRule = AlarmRule()
     subset: NightSubset | None = None
-    """The selection of a part of the items for each night; null asks all items every night."""
+    """Settings that select a subset of the items for each night; null evaluates all items every night."""
     webhook: Webhook = Webhook()
 
 
@@ -90,12 +93,12 @@ class EvaluatedEntry:
 
 
 def read_nightly(params: Mapping[str, object]) -> Nightly:
-    """Read `nightly` of params.yaml. Raises BadInput if it lists no entries, or an unknown one."""
+    """Read `nightly` of params.yaml. Raises BadInput if it lists no entries, or an unknown entry."""
     nightly = parse_section(params, "nightly", Nightly)
     if not nightly.assessments:
         there = ", ".join(list_evaluations(params)) or "none yet"
         raise BadInput(
-            "params.yaml: nightly.assessments", f"is empty: name the evaluations to repeat (known: {there})"
+            "params.yaml: nightly.assessments", f"is empty: list the evaluations to repeat (known: {there})"
         )
     for name in nightly.assessments:
         find_evaluation(params, name)
@@ -126,7 +129,7 @@ def find_evaluation(params: Mapping[str, object], name: str) -> EvaluatedEntry:
 
 
 def require_label(label: str) -> str:
-    """Return a label that can name a night and its branch. Raises BadInput for other labels."""
+    """Return a label unchanged. Raises BadInput if it cannot name a night and its branch."""
     if not LABEL.fullmatch(label) or ".." in label or label.endswith((".", ".lock")):
         raise BadInput(
             f"--as-of {label}", "is not a valid label: use at most 64 letters, digits, dots and dashes"

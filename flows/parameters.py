@@ -43,7 +43,8 @@ BOUNDS = {
 class Parameters(dict[str, Any]):
     """The parameters, with the file that they were read from, and the file's bytes.
 
-    `written`: the content of the file without values filled in from presets; by default all of the content.
+    `written`: the content of the file without values filled in from presets; by default the parameters
+    themselves.
     """
 
     def __init__(
@@ -71,7 +72,7 @@ yaml.SafeDumper.add_representer(Parameters, yaml.SafeDumper.represent_dict)
 def validate(
     hint: Any, value: object, keys: Sequence[str], params: Mapping[str, object] | None = None
 ) -> Any:
-    """Validate a part of params.yaml against an annotation. keys: its path in the file.
+    """Validate a value of params.yaml against an annotation. keys: the value's path in the file.
 
     Raises BadInput that names the parameter, the problem, and the line if `params` has a file. The message
     never contains the value, which may be a secret.
@@ -80,7 +81,7 @@ def validate(
         return TypeAdapter(hint).validate_python(value)
     except ValidationError as error:
         errors = error.errors(include_url=False)
-    # A misspelt key also causes an error for a missing key; the misspelling is more helpful.
+    # A misspelt key also causes an error for a missing key; report the misspelling, which is more helpful.
     first = next((error for error in errors if error["type"] == "extra_forbidden"), errors[0])
     place, model = follow(hint, first["loc"])
     words, suggestion = describe(first, model)
@@ -96,7 +97,10 @@ def refuse(params: Mapping[str, object] | None, keys: Sequence[str], words: str,
 
 
 def describe(error: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, str]:
-    """Return a validation error in words, and a suggestion. model: the model of an unknown key, if known."""
+    """Return a validation error as text, and a suggestion.
+
+    model: the model with the unknown key, if known.
+    """
     kind, context = error["type"], error.get("ctx", {})
     if kind == "missing":
         return "is missing", ""
@@ -120,7 +124,7 @@ def describe(error: ErrorDetails, model: type[BaseModel] | None) -> tuple[str, s
 
 
 def suggest(written: str, known: Sequence[str]) -> str:
-    """List the known names, preceded by the most similar one if there is one."""
+    """Return a hint that lists the known names, preceded by a similar name if there is one."""
     there = f"known: {', '.join(known)}" if known else ""
     near = difflib.get_close_matches(written, known, n=1)
     return f"did you mean {near[0]!r}? {there}" if near else there
@@ -147,7 +151,7 @@ def follow(hint: Any, location: Sequence[int | str]) -> tuple[list[str], type[Ba
 
 
 def find_next(options: Sequence[Any], step: int | str) -> tuple[type[BaseModel] | None, Any]:
-    """Find the model that has a step as a field, and the annotation of the value there."""
+    """Find the model that has a location's step as a field, and the annotation of the step's value."""
     for option in options:
         if isinstance(option, type) and issubclass(option, BaseModel):
             field = option.model_fields.get(str(step))
@@ -159,7 +163,7 @@ def find_next(options: Sequence[Any], step: int | str) -> tuple[type[BaseModel] 
 
 
 def list_options(hint: Any) -> list[Any]:
-    """List the members of a union without None; for another annotation, only itself."""
+    """List the members of a union except None; for any other annotation, return only the annotation."""
     if hasattr(hint, "__value__"):  # a named alias
         return list_options(hint.__value__)
     if get_origin(hint) is Annotated:
@@ -170,7 +174,7 @@ def list_options(hint: Any) -> list[Any]:
 
 
 def is_chosen(option: Any, step: int | str) -> bool:
-    """Return whether a location's step names this member of a union, by its class or its tag."""
+    """Return whether a step of an error's location names a member of a union, by class or tag."""
     if not (isinstance(option, type) and issubclass(option, BaseModel)):
         return False
     annotations = [field.annotation for field in option.model_fields.values()]

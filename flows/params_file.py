@@ -18,13 +18,13 @@ from flows.yaml_nodes import DEEPEST, TooDeep, compose_yaml
 from tasks.errors import BadInput
 
 MOST_BYTES = 4 * 1024 * 1024
-"""Maximum size of params.yaml."""
+"""Maximum size of params.yaml in bytes."""
 MOST_NODES = 100_000
 """Maximum number of values in the file after aliases are expanded."""
 NAME = re.compile(r"\w[\w-]{0,79}")
-"""Names of entries: they become folders and command line arguments."""
+"""Valid names of entries, which become folders and command line arguments."""
 NEAR = 0.85
-"""Similarity (0 to 1) from which an unknown section counts as misspelt, since it would have no effect."""
+"""Minimum similarity (0 to 1) to a known section's name for an unknown section to count as misspelt."""
 QUOTE = "keys must be text: put the key in quotes"
 
 
@@ -33,8 +33,8 @@ def parse_params(
 ) -> dict[str, object]:
     """Parse params.yaml into nested mappings.
 
-    `named`: dotted names of the sections whose keys are entries for which stages run. `sections`: names of
-    Benchloom's own sections. Raises BadInput, with the line if known, in these cases:
+    `named`: dotted names of the sections that stages fan out over; their keys are entries. `sections`: names
+    of Benchloom's own sections. Raises BadInput, with the line if known, in these cases:
     - the file is not a YAML mapping with text keys.
     - aliases expand beyond the limit.
     - a section is blank.
@@ -120,7 +120,12 @@ def check_sections(
             what = f"{key.value[:60]}: no stage reads a section of this name"
             raise BadInput(path, what, line=key.start_mark.line + 1, hint=f"did you mean {near[0]!r}?")
         if key.value in sections and is_blank(value):
-            raise BadInput(path, f"{key.value}: is blank", line=key.start_mark.line + 1, hint="{} is none")
+            raise BadInput(
+                path,
+                f"{key.value}: is blank",
+                line=key.start_mark.line + 1,
+                hint="write {} for an empty section",
+            )
     for section in named:
         node: yaml.Node | None = root
         for name in section.split("."):
@@ -128,13 +133,13 @@ def check_sections(
             found = next((pair for pair in pairs if pair[0].value == name), None)
             if found is not None and is_blank(found[1]):
                 line = found[0].start_mark.line + 1
-                raise BadInput(path, f"{section}: is blank", line=line, hint="an empty section is {}")
+                raise BadInput(path, f"{section}: is blank", line=line, hint="write {} for an empty section")
             node = found[1] if found is not None else None
         for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             if not NAME.fullmatch(key.value):
                 raise BadInput(
                     path,
-                    f"{section}: {key.value[:60]!r} cannot be a name",
+                    f"{section}: {key.value[:60]!r} is not a valid name",
                     line=key.start_mark.line + 1,
                     hint="use at most 80 letters, digits, `_` and `-`, and do not begin with `-`",
                 )
@@ -158,8 +163,8 @@ def write_value(text: str, keys: Sequence[str], written: str) -> str:
     """Replace the value under the keys of a mapping, or add it as a new last key; return the new text.
 
     `written`: the value as YAML. The text is inserted unchanged if possible, else in flow style on one line.
-    Missing parent keys are created. Raises BadInput if the value is shared by an alias or a merge, so that
-    the text cannot express the edit.
+    Missing parent keys are created. Raises BadInput if an alias or a merge shares the value, since the text
+    then cannot express the edit.
     """
     value = yaml.safe_load(written)
     wanted = put_value(yaml.safe_load(text), keys, value)
@@ -171,7 +176,9 @@ def write_value(text: str, keys: Sequence[str], written: str) -> str:
         except (yaml.YAMLError, ValueError):
             continue
     raise BadInput(
-        f"params.yaml: {'.'.join(keys)}", "is set by a YAML alias or merge key", hint="edit the file"
+        f"params.yaml: {'.'.join(keys)}",
+        "is set by a YAML alias or merge key",
+        hint="edit params.yaml in an editor",
     )
 
 
@@ -198,7 +205,7 @@ def put_value(data: Any, keys: Sequence[str], value: object) -> dict[str, Any]:
 
 
 def replace_value(text: str, keys: Sequence[str], written: str) -> str:
-    """Replace the text of a value. The result may be invalid YAML or have another meaning."""
+    """Replace the text of a value. The result may be invalid YAML or have a different meaning."""
     node: Any = compose_yaml(text)
     for depth, key in enumerate(keys):
         pairs = node.value if isinstance(node, yaml.MappingNode) else []
@@ -245,7 +252,7 @@ def insert_pair(text: str, node: yaml.Node, pair: str) -> str:
 
 
 def find_end(text: str, node: yaml.Node) -> int:
-    """Find the end of a value's text: the end mark of a block is after trailing blanks and comments."""
+    """Find the end of a value's text. The parser's end mark comes after trailing blanks and comments."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         return max(find_end(text, part) for part in list_parts(node))
     start, end = node.start_mark.index, node.end_mark.index
@@ -261,7 +268,7 @@ def list_parts(node: yaml.CollectionNode) -> Iterator[yaml.Node]:
 
 def dump_flow(value: object) -> str:
     """Return a value as YAML on one line that is also valid inside braces."""
-    # Dump the value as the only item of a list: a bare text with a comma would not be quoted.
+    # Dump the value as the only item of a list: otherwise a text with a comma would not be quoted.
     text = yaml.safe_dump(
         [value], default_flow_style=True, width=float("inf"), sort_keys=False, allow_unicode=True
     )

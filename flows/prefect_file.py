@@ -1,4 +1,4 @@
-"""Write prefect.yaml: the deployment of nights from `nightly` in params.yaml, then the user's deployments.
+"""Write prefect.yaml: the deployment of nights (`nightly` in params.yaml), then the user's deployments.
 
 `benchloom nightly deploy` and `prefect deploy --all` both register the deployment from this file.
 """
@@ -20,8 +20,8 @@ DEPLOYMENT, POOL = "nightly", "benchloom"
 ENTRYPOINT = "flows/nights/deployment.py:night"
 HEAD = """\
 # Written by `benchloom graph` from `nightly` in params.yaml; do not edit it above the line at its end.
-# `benchloom nightly deploy` registers it, with a server that stays; for a server of yours, named by
-# PREFECT_API_URL: `prefect work-pool create --type process benchloom`, then `prefect deploy --all`.
+# `benchloom nightly deploy` registers this deployment and starts a Prefect server. For your own server, set
+# PREFECT_API_URL and run `prefect work-pool create --type process benchloom`, then `prefect deploy --all`.
 """
 OWN = "# Deployments of your own stand below this line; `benchloom graph` leaves them as they are."
 

@@ -1,4 +1,4 @@
-"""Presets: named sets of default values for parameters that params.yaml does not set.
+"""Apply presets: named sets of default values for parameters that params.yaml does not set.
 
 `longform: {preset: paper}` in params.yaml selects a column of the table in tasks/presets.yaml. A value in
 params.yaml always takes precedence. A stage depends on the selected cell of each table line about its
@@ -20,7 +20,7 @@ from flows.parameters import refuse, suggest
 from tasks.errors import BadInput
 
 TABLE = "tasks/presets.yaml"
-"""The path of the table, as in dvc.yaml."""
+"""The path of the table of presets, as in dvc.yaml."""
 KEY = "preset"
 """The key of a flow's section that names its preset."""
 DEFAULT = "sample"
@@ -34,13 +34,13 @@ TEMPLATE = re.compile(r"\$\{[^}]*\}")
 
 @dataclass(frozen=True)
 class PresetLine:
-    """A line of the table: a parameter, its value under each preset, and the paper's section."""
+    """A line of the table: a parameter, its value under each preset, and the section of the paper."""
 
     flow: str
     keys: tuple[str, ...]
     """The parameter's keys below the flow's section; EACH matches every name."""
     values: Mapping[str, Any]
-    """Preset -> value; without DEFAULT if the line only documents the paper's value."""
+    """Preset -> value. DEFAULT is missing if the line only documents the paper's value."""
     section: str
 
     @property
@@ -87,7 +87,7 @@ class ChosenPreset:
 def list_lines() -> tuple[PresetLine, ...]:
     """Return the lines of the table; an empty tuple in a project without a table.
 
-    Raises BadInput for a line without the required values.
+    Raises BadInput for a line that lacks a required value.
     """
     path = Path(__file__).parents[1] / TABLE
     if not path.is_file():
@@ -150,7 +150,7 @@ def fill_presets(params: Mapping[str, Any], flows: Iterable[str] = ()) -> dict[s
 
 
 def _fill(part: Any, keys: tuple[str, ...], value: Any) -> Any:
-    """Return nested mappings with a value under the keys, if the parent mapping exists without the value."""
+    """Return nested mappings with a value added under the keys, if only the last key is missing."""
     first, *rest = keys
     if not isinstance(part, Mapping):
         return part
@@ -184,7 +184,7 @@ def _find_overrides(params: Mapping[str, Any], line: PresetLine, preset: str) ->
 def _find_written(
     part: Any, above: tuple[str, ...], keys: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the values in params.yaml that a line of the table refers to, with their dotted keys."""
+    """Yield the values in params.yaml that a line of the table refers to, with their keys."""
     if not keys:
         yield above, part
         return
@@ -199,7 +199,7 @@ def list_cells(params: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Return the table cells that a stage depends on, as DVC names them.
 
     `names`: sections of params.yaml that the stage reads, such as `longform.sets.${key}`. If params.yaml sets
-    the preset, the cell's name refers to that setting, so that DVC itself selects the cell.
+    the preset, the cell's name refers to that setting, and DVC selects the cell.
     """
     read = [tuple(TEMPLATE.sub(EACH, name).split(".")) for name in names]
     cells = []
@@ -212,7 +212,7 @@ def list_cells(params: Mapping[str, Any], names: Iterable[str]) -> list[str]:
 
 
 def _overlaps(section: tuple[str, ...], keys: tuple[str, ...]) -> bool:
-    """Return whether one of two places contains the other; EACH matches any name."""
+    """Return whether one of two key paths contains the other; EACH matches any name."""
     return all(part == other or EACH in (part, other) for part, other in zip(section, keys, strict=False))
 
 

@@ -1,4 +1,4 @@
-"""qa: the user's own table of questions and answers, without a database or documents."""
+"""qa: evaluate a system on the user's own table of questions and answers (no database or documents)."""
 
 from __future__ import annotations
 

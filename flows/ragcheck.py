@@ -1,4 +1,4 @@
-"""ragcheck: how correct a RAG system's answers are, also when it is asked further questions (paper 004)."""
+"""ragcheck: evaluate the correctness of a RAG system's answers, also in conversations (paper 004)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RAGCHECK = Flow(
     (
         SETS.stage("ragcheck.questions", reads=("${item.path}",)),
         SETS.stage("ragcheck.corpus", reads=("${item.path}",), may_be_empty=True),
-        # Part I: answers, judged by two contexts (section 2)
+        # Part I: answers, judged with two kinds of contexts (section 2)
         CORRECTNESS.stage("ragcheck.answers", roles=("*",)),
         CORRECTNESS.stage("ragcheck.contexts", roles=("*",), may_be_empty=True),
         CORRECTNESS.stage("ragcheck.scores", prompts=("grade",), roles=("*",), settings=JUDGING),

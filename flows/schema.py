@@ -29,7 +29,7 @@ HEAD = {
     "title": "The parameters of a Benchloom project",
 }
 KEYS: Mapping[type[BaseModel], str] = {DatabaseEntry: "name"}
-"""Fields whose value is the key of an entry, so they are not written into the entry."""
+"""Model -> field whose value is the entry's key in params.yaml, so the entry does not contain the field."""
 CLOSED = "additionalProperties"
 
 
@@ -45,7 +45,7 @@ def compare_schema(root: Path) -> tuple[str, str]:
 
 
 def make_schema(graph: DeclaredGraph) -> dict[str, Any]:
-    """Generate the schema of params.yaml. Undeclared sections are allowed, since users may add their own."""
+    """Generate the schema of params.yaml. Undeclared sections are allowed, since users may add sections."""
     sections = find_sections(graph)
     found, shared = TypeAdapter.json_schemas(
         [(name, "validation", TypeAdapter(hint)) for name, hint in sections.items()],
@@ -73,14 +73,14 @@ class DescribedSchema(GenerateJsonSchema):
         return made
 
     def field_title_should_be_set(self, schema: Any) -> bool:
-        """Omit titles, which would repeat the fields' names."""
+        """Return False, so that titles, which would repeat the fields' names, are omitted."""
         return False
 
 
 def _nest(
     schemas: Mapping[str, Any], required: Sequence[str], titles: Mapping[str, str], above: str = ""
 ) -> dict[str, Any]:
-    """Nest schemas by the parts of their dotted names."""
+    """Nest schemas according to the parts of their dotted names."""
     names = [name.removeprefix(above) for name in schemas if name.startswith(above)]
     needed = [name.removeprefix(above) for name in required if name.startswith(above)]
     properties = {}

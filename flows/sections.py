@@ -1,4 +1,4 @@
-"""The sections of params.yaml with the annotations that validate them: shared ones, flows' and stages'."""
+"""Validate the sections of params.yaml: shared sections, and those of flows and stages."""
 
 from __future__ import annotations
 
@@ -42,21 +42,24 @@ class NightLabel(Settings):
 
 
 class EvaluationSection(NightLabel):
-    """The night of an evaluation. Each night calls systems, judges and canaries again."""
+    """`evaluation` in params.yaml: the night of an evaluation, and its items.
+
+    Each night repeats all calls.
+    """
 
     items: dict[str, tuple[str, ...]] | None = None
     """Full name of an entry (`assessments.films-good`) -> ids of the items to ask.
 
-    Set by a night that asks a part of the items, in its own working tree.
+    A night that asks a part of the items sets this value in its own working tree.
     """
 
 
 class BaselineNight(NightLabel):
-    """The night of the baselines' calls. A night changes it only with `nightly.baselines`."""
+    """`baselines` in params.yaml: the night of baselines' calls, set only with `nightly.baselines`."""
 
 
 class RunSettings(ModelRun):
-    """Connections, limits and costs. No stage depends on these settings."""
+    """`run` in params.yaml: connections, limits and costs. No stage depends on these settings."""
 
     workers: Workers = 4
     """Maximum number of concurrent stages."""
@@ -73,7 +76,7 @@ PresetName = Annotated[
     Field(description="The set of defaults for this flow (docs/presets.md)."),
 ]
 FurtherCanaries = Annotated[
-    bool, Field(description="Also ask the judge the held-out test cases, which have figures of their own.")
+    bool, Field(description="Also ask the judge the held-out test cases, which are reported separately.")
 ]
 HOUSE: Mapping[str, object] = {
     "baselines": BaselineNight,
@@ -87,14 +90,14 @@ HOUSE: Mapping[str, object] = {
     "run": RunSettings,
     "systems": dict[str, SystemEntry],
 }
-"""Sections that belong to no stage and no flow: dotted name -> the annotation that validates them."""
+"""Sections that belong to no stage or flow: dotted name -> the annotation that validates the section."""
 
 
 def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) -> dict[str, Any]:
-    """Return the annotation that validates each section, by dotted name, read from the stages' signatures.
+    """Read from stages' signatures which annotation validates each section; return it by dotted name.
 
-    `stages`: names of the only stages to import, along with stages whose parameters they read; None imports
-    all. Raises BadInput if a stage cannot be imported, or reads a section without a known model.
+    `stages`: names of the stages to import; stages whose parameters they read are imported, too. None imports
+    all stages. Raises BadInput if a stage cannot be imported, or reads a section without a known model.
     """
     sections = {**HOUSE, **dict.fromkeys(_list_preset_keys(graph), PresetName)}
     for flow in graph.flows:
@@ -102,7 +105,7 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
     declared = [
         declaration for name, declaration in graph.declared.items() if stages is None or name in stages
     ]
-    # A stage may read parameters or entries of other stages; these other stages then validate them.
+    # A stage may read parameters or entries of other stages; the other stages' models validate them.
     read = {f"{name}." for declaration in declared for name in declaration.stage.settings}
     others = [
         declaration
@@ -119,7 +122,7 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
             entries = GenericAlias(dict, (str, hints["entry"]))
             if sections.setdefault(over, entries) != entries:
                 raise declaration.refuse(
-                    f"declares a different type of `entry` than other stages over {over}"
+                    f"declares a different type of `entry` than other stages that run over {over}"
                 )
     # Include all stages: a stage may read entries of a section that only stages outside this run fan out
     # over.
@@ -137,7 +140,7 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
 
 
 def list_required(graph: DeclaredGraph) -> list[str]:
-    """List the sections over which stages fan out; these must exist in params.yaml, even if empty."""
+    """List the sections that stages fan out over, which must exist in params.yaml, even if empty."""
     scopes = [declaration.stage.scope for declaration in graph.declared.values()]
     return sorted({scope.over for scope in scopes if scope.over and not scope.when})
 
@@ -145,7 +148,7 @@ def list_required(graph: DeclaredGraph) -> list[str]:
 def check_params(params: Mapping[str, object], sections: Mapping[str, object]) -> None:
     """Validate every section that exists, and check that a flow's section has no unknown keys.
 
-    Raises BadInput that names the first invalid parameter and its line.
+    Raises BadInput with the first invalid parameter and its line.
     """
     for name, hint in sections.items():
         _check_section(params, name.split("."), hint)
@@ -155,7 +158,7 @@ def check_params(params: Mapping[str, object], sections: Mapping[str, object]) -
 def check_refused(root: Path, params: Mapping[str, object], nodes: Sequence[Node]) -> None:
     """Validate the values that nodes read and that params.schema.json rejects.
 
-    The check finds most errors before the stale stages are determined, and imports only the stages concerned.
+    The check finds most errors before the stale stages are determined, and imports only the affected stages.
     Raises BadInput for an invalid value.
     """
     refused = list_refused(root, params) if is_declaring(root) else []
@@ -165,9 +168,9 @@ def check_refused(root: Path, params: Mapping[str, object], nodes: Sequence[Node
 
 
 def check_stale(root: Path, params: Mapping[str, object], nodes: Sequence[Node]) -> None:
-    """Validate the parameters of stale stages before the first of them runs.
+    """Validate the parameters of stale stages before the first stage runs.
 
-    Does nothing in a folder without its own flows. Raises BadInput for an invalid parameter.
+    Does nothing in a folder without flows. Raises BadInput for an invalid parameter.
     """
     if nodes and is_declaring(root):
         check_read(DeclaredGraph(root), params, nodes)
@@ -188,14 +191,14 @@ def list_refused(root: Path, params: Mapping[str, object]) -> list[str]:
 
 
 def _is_read(value: str, names: Sequence[str]) -> bool:
-    """Return whether one of the sections contains a value, or is part of it."""
+    """Return whether a section contains the value or is inside it."""
     return any(f"{value}.".startswith(f"{name}.") or name.startswith(f"{value}.") for name in names)
 
 
 def check_read(graph: DeclaredGraph, params: Mapping[str, object], nodes: Sequence[Node]) -> None:
-    """Validate the sections and entries that some stages read.
+    """Validate the sections and entries that the given stages read.
 
-    Raises BadInput that names the first invalid parameter and its line.
+    Raises BadInput with the first invalid parameter and its line.
     """
     sections = find_sections(graph, {node.stage for node in nodes})
     for read in sorted({name for node in nodes for name in node.params}):
@@ -220,14 +223,14 @@ def _check_section(params: Mapping[str, object], keys: list[str], hint: Any) -> 
 
 
 def _find_entry_hint(hint: Any) -> Any:
-    """Return the annotation of one entry if the section's keys are names; None for other sections."""
+    """Return the annotation of an entry if the section's keys are names; None for any other section."""
     return get_args(hint)[1] if get_origin(hint) is dict else None
 
 
 def check_names(params: Mapping[str, object], graph: DeclaredGraph) -> None:
     """Check that a flow's section has no unknown keys, without importing stages or validating values.
 
-    Raises BadInput that names the first unknown key and its line.
+    Raises BadInput with the first unknown key and its line.
     """
     names = [*HOUSE, *_list_preset_keys(graph)]
     names += [name for flow in graph.flows for name in flow.sections]
@@ -245,7 +248,7 @@ def _refuse_unknown(params: Mapping[str, object], sections: Mapping[str, object]
 def _list_unknown(
     part: Mapping[str, object], sections: Mapping[str, object], above: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-    """Yield unknown keys, each with the known keys beside it; at the top level, any section is allowed."""
+    """Yield unknown keys, each with the known keys of its section; any top-level section is allowed."""
     prefix = "".join(f"{key}." for key in above)
     known = {name.removeprefix(prefix).partition(".")[0] for name in sections if name.startswith(prefix)}
     for key in part:
@@ -258,7 +261,7 @@ def _list_unknown(
 
 
 def _list_preset_keys(graph: DeclaredGraph) -> list[str]:
-    """List the keys that name presets of the project's flows; a project may lack some of the flows."""
+    """List the keys that name presets of the project's flows; a project may lack some flows."""
     return [f"{flow.name}.{KEY}" for flow in graph.flows if flow.name in list_preset_flows()]
 
 
@@ -289,7 +292,7 @@ def _load_model(place: str) -> Any:
     module, _, name = place.partition(":")
     model = getattr(_import(module), name, None)
     if model is None:
-        raise BadInput(to_path(module), f"has no model {name!r}, which the module of a flow names")
+        raise BadInput(to_path(module), f"has no model {name!r}, which a flow's module uses")
     return model
 
 

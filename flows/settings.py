@@ -1,4 +1,4 @@
-"""Read params.yaml and edit it in place, with comments kept and one-line errors."""
+"""Read params.yaml, and edit its values without losing comments. Error messages have one line."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 Model = TypeVar("Model", bound=BaseModel)
 
 Workers = Annotated[int, Field(gt=0)]
-"""The setting `run.workers`."""
+"""Type of the setting `run.workers`."""
 
 BY_NAME = frozenset({"systems", "roles", "models", "run.endpoints", "run.hooks", "run.prices", "run.systems"})
-"""Sections of params.yaml whose keys are names that the user chooses, besides sections with entries."""
+"""Sections of params.yaml whose keys the user chooses, in addition to sections that stages fan out over."""
 OWN_SECTIONS = frozenset({"evaluation", "judging", "nightly"})
 """Top-level sections that belong to no stage."""
 
 
 def find_project(start: Path | None = None) -> Path:
-    """Find the project's folder: the nearest one, from `start` upwards, with dvc.yaml and params.yaml."""
+    """Find the project's folder: the first folder, from `start` upwards, with dvc.yaml and params.yaml."""
     here = (start or Path.cwd()).resolve()
     for folder in (here, *here.parents):
         if (folder / "dvc.yaml").is_file() and (folder / "params.yaml").is_file():
@@ -44,7 +44,7 @@ def find_project(start: Path | None = None) -> Path:
 
 
 def find_base(*, needed: bool) -> Path:
-    """Return the project's folder, or the current folder outside of a project; BadInput there if `needed`."""
+    """Return the project's folder; outside a project, the current folder, or BadInput if `needed`."""
     try:
         return find_project()
     except BadInput:
@@ -93,18 +93,21 @@ def get_section(params: Mapping[str, object], key: str) -> Any:
 
 
 def parse_section(params: Mapping[str, object], key: str, model: type[Model]) -> Model:
-    """Validate one section of params.yaml. Raises BadInput that names the parameter and its line."""
+    """Validate one section of params.yaml. Raises BadInput with the parameter and its line."""
     section = get_section(params, key)
     return cast(Model, validate(model, {} if section is None else section, key.split("."), params))
 
 
 def parse_value(params: Mapping[str, object], key: str, hint: Any) -> Any:
-    """Validate a part of params.yaml by any annotation. Raises BadInput that names it and its line."""
+    """Validate a part of params.yaml by any annotation.
+
+    Raises BadInput with the parameter's name and line.
+    """
     return validate(hint, get_section(params, key), key.split("."), params)
 
 
 def parse_database(params: Mapping[str, object], name: str) -> DatabaseEntry:
-    """Validate one entry of `databases:`. Raises BadInput that names the parameter and its line."""
+    """Validate one entry of `databases:`. Raises BadInput with the parameter and its line."""
     from tasks.databases.entry import DatabaseEntry
 
     keys = ["databases", name]
@@ -117,7 +120,7 @@ def parse_database(params: Mapping[str, object], name: str) -> DatabaseEntry:
 def set_params(root: Path, assignments: list[str]) -> None:
     """Apply `KEY=VALUE` edits to params.yaml, as `dvc exp run -S` does. Values are YAML.
 
-    A key must exist, except for a new entry of a section whose keys are names. Nothing else in the file
+    A key must exist, unless it is a new entry of a section whose keys are names. Nothing else in the file
     changes. Raises BadInput without writing the file.
     """
     path = root / "params.yaml"
@@ -133,7 +136,7 @@ def set_params(root: Path, assignments: list[str]) -> None:
 
 
 def write_params(root: Path, values: Mapping[tuple[str, ...], object]) -> None:
-    """Write values under their keys into params.yaml; lines without any of these values do not change.
+    """Write values under their keys into params.yaml; all other lines do not change.
 
     Raises BadInput, without writing, if the result would be invalid or the text cannot express the values.
     """
@@ -162,7 +165,7 @@ def _parse_assignment(data: Mapping[str, Any], assignment: str) -> tuple[list[st
     """Split `KEY=VALUE`. Raises BadInput if params.yaml has no such key, or the value is not YAML."""
     key, equals, value = assignment.partition("=")
     if not equals:
-        raise BadInput(f"--set {assignment}", "is not KEY=VALUE")
+        raise BadInput(f"--set {assignment}", "is not of the form KEY=VALUE")
     keys = key.strip().split(".")
     section: Any = data
     for depth, name in enumerate(keys[:-1], start=1):
@@ -195,7 +198,7 @@ def list_sections() -> frozenset[str]:
 
 
 def list_fanned() -> frozenset[str]:
-    """List the sections of params.yaml for whose entries stages run."""
+    """List the sections of params.yaml that stages fan out over."""
     return frozenset(scope.over for scope in list_scopes() if scope.over)
 
 
@@ -205,7 +208,7 @@ def list_named_sections() -> frozenset[str]:
 
 
 def is_declared(parts: Sequence[str]) -> bool:
-    """Return whether a section may be created: a flow or stage declares it, or a section inside it."""
+    """Return whether a section may be created: a flow or stage declares the section or a part of it."""
     name = ".".join(parts)
     declared = (*(scope.over for scope in list_scopes()), *(stage.name for stage in list_stages()))
     return any(section == name or section.startswith(f"{name}.") for section in declared)

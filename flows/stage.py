@@ -1,8 +1,9 @@
 """Declare a flow: the section that it fans out over, the folder of its artifacts, and its stages in order.
 
 A declaration contains only facts that cannot be derived. The module flows/graph.py derives everything else,
-and generates dvc.yaml. Arguments and outputs come from the signature of the stage's function, code from
-imports, pages from names in the code, and parameters from `params` and `entry`.
+and generates dvc.yaml. It reads a stage's arguments and outputs from the function's signature, and its code
+from imports. Names in the code determine the pages; the arguments `params` and `entry` determine the
+parameters.
 """
 
 from __future__ import annotations
@@ -12,24 +13,26 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 KEY = "${key}"
-"""Placeholder in a scope's folder and in paths for the name of the entry for which a stage runs."""
+"""Placeholder, in a scope's folder and in paths, for the key of the entry that a stage runs for."""
 PAGES = "data/reports"
 """The folder of all pages; each page is a folder `FLOW/NAME`."""
 FIGURES = {"metrics": "data/metrics", "bars": "data/plots/bars", "lines": "data/plots/lines"}
-"""Arguments of a page's function for files of figures that DVC shows -> the folder of all such files.
+"""Arguments of a page's function that receive files of figures for DVC -> the folder of these files.
 
 dvc.yaml lists these folders under `metrics` and `plots`, so that DVC shows every report's files in them.
 """
 CONTRACTS = "contracts"
-"""The output of a stage that checks a dataset's contracts; a night updates it before other stages."""
+"""The output of a stage that checks a dataset's contracts; a night updates this output before other
+stages."""
 
 LIST_SCORED, LIST_ANSWERED = "list_scored", "list_answered"
-"""Functions in the module of an evaluated stage: the scores that nights compare, and the answers.
+"""Names of functions in an evaluated stage's module: one lists the scores, the other the answers.
 
-`benchloom compare` shows the answers beside the scores.
+Nights compare the scores; `benchloom compare` also shows the answers.
 """
 EVALUATION, BASELINES = "evaluation", "baselines"
-"""Sections of params.yaml whose `as_of` names the night; it is part of the calls of stages that read it."""
+"""Sections of params.yaml whose `as_of` names the night; `as_of` is part of the calls of stages that read the
+section."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +40,16 @@ class Scope:
     """A group of stages: the section that they fan out over, and the folder of their artifacts."""
 
     over: str = ""
-    """The section of params.yaml for whose entries the stages run; empty if the stages run only once."""
+    """The section of params.yaml that the stages fan out over; empty if the stages run only once."""
     folder: str = ""
     """The folder of artifacts, such as `data/grammar/${key}`; `${item.field}` is a field of the entry."""
     looks_in: tuple[Scope, ...] = ()
-    """Scopes in which arguments are looked up if the stage's own scope has no artifact of that name."""
+    """Scopes that are searched for an argument if the stage's own scope has no artifact of that name."""
     evaluates: str = ""
     """In a scope that evaluates systems, the stage whose artifact contains the items' scores.
 
-    Nights compare the scores, which the function `list_scored` of the stage's module returns. Stages of an
-    evaluating scope that call models run again every night.
+    Nights compare the scores, which the function `list_scored` of the stage's module returns. The stages of
+    such a scope that call models run again every night.
     """
     canaries: str = ""
     """In a scope with a judge, the stage in which the judge rates test cases with known verdicts.
@@ -57,25 +60,29 @@ class Scope:
     gold: str = ""
     """In a scope whose dataset has gold queries, a function that runs these queries again.
 
-    The function is named like a stage, takes artifacts and the database, and returns a list of `GoldAnswer`.
-    Nights call the function.
+    The function is named like a stage, has artifacts and the database as arguments, and returns a list of
+    `GoldAnswer`. Nights call the function.
     """
     asks: str = ""
     """In a scope that evaluates systems, the argument with the items to ask, one row per item with an `id`.
 
-    A night may ask a part of these items (`evaluation.items`). Empty if items depend on earlier items.
+    A night may ask only a part of these items (`evaluation.items`). Leave this empty if items depend on
+    earlier items.
     """
     template: str = ""
-    """The column of the item rows that groups items with the same source, to stratify a part of the items."""
+    """The column that groups items with the same source, used to stratify the part of items that is asked."""
     asks_all_with: str = ""
-    """A field of an entry; if it is set, the system's input depends on all items, so all items are asked."""
+    """A field of an entry.
+
+    If the field is set, a system's input depends on all items, so a night asks all of them.
+    """
     samples: str = ""
     """In a scope whose artifacts are a dataset, the artifact with its questions, one row per question."""
     when: str = ""
-    """A section of params.yaml; without it, the graph does not contain the scope's stages."""
+    """A section of params.yaml. If it is missing, the graph does not contain the scope's stages."""
 
     def at(self, key: str) -> Scope:
-        """Return the scope for one entry, given by a field of another: `at("${item.database}")`."""
+        """Return the scope for the entry that a field of another entry names: `at("${item.database}")`."""
         return replace(self, folder=self.folder.replace(KEY, key))
 
     def stage(
@@ -109,8 +116,8 @@ class Scope:
 class Stage:
     """A stage: a function in tasks/, found by its name.
 
-    `name`: for example `grammar.fill_in`. The last part of the name is the name of the function, and of the
-    only such module below tasks/grammar. The whole name is the section of params.yaml for the argument
+    `name`: for example `grammar.fill_in`. The last part of the name is the name of the function and of its
+    module, which is unique below tasks/grammar. The whole name is the section of params.yaml for the argument
     `params`.
     """
 
@@ -128,9 +135,9 @@ class Stage:
     roles: tuple[str, ...] = ()
     """Roles that the stage calls; `*` means the roles that its parameters name."""
     reads: tuple[str, ...] = ()
-    """Further dependencies: paths, which may contain `${item.field}`, or names of artifacts of the scope.
+    """Additional dependencies: paths, which may contain `${item.field}`, or names of the scope's artifacts.
 
-    Files for arguments that no scope provides are listed here, too.
+    This list also includes files for arguments that no scope provides.
     """
     covered: tuple[str, ...] = ()
     """Folders that are passed as arguments but are not dependencies.
@@ -138,28 +145,29 @@ class Stage:
     An artifact in `reads` contains the checksums of the files that the stage reads there.
     """
     beside: bool = False
-    """Whether the stage also reads the `.dropped` and `.calls` files of artifacts that it takes as paths."""
+    """Whether the stage also reads the `.dropped` and `.calls` files of artifacts that it receives as
+    paths."""
     settings: tuple[str, ...] = ()
-    """Further parameters, by dotted name."""
+    """Additional parameters that the stage depends on, by dotted name."""
     drops: bool = True
     """Whether the stage can drop rows; otherwise it writes no `.dropped` file."""
     asks_once: bool = False
-    """In a scope that evaluates, whether the stage's calls only serve comparisons, like calls of baselines.
+    """In a scope that evaluates systems, whether the stage's calls are only for comparison, like baselines.
 
     Calls of such a stage belong to the night `baselines.as_of`, which a night changes only if
     `nightly.baselines` is set. So these calls are not repeated for the same answer.
     """
     may_be_empty: bool = False
-    """Whether an empty result is valid; the run ends if any other stage produces no rows."""
+    """Whether an empty result is valid; if the result of any other stage is empty, the run ends."""
     extra: str = ""
-    """The package's extra that the stage needs whatever its parameters are, such as `retrieval`."""
+    """The package's extra that the stage always needs, regardless of its parameters, such as `retrieval`."""
     may_ask: tuple[str, ...] = ()
-    """Fields of the stage's entry that name roles which are called only in some cases."""
+    """Fields of the stage's entry that name roles that the stage calls only in some cases."""
     off: Mapping[str, tuple[object, ...]] = field(default_factory=dict, compare=False)
     """Settings that disable the stage's calls -> values with which it calls no model.
 
-    A setting is `params.` or `entry.` and a field, or a dotted name of params.yaml with `${key}`. `plan` then
-    estimates zero calls, regardless of the inputs.
+    A setting is `params.` or `entry.` and a field, or a dotted name of params.yaml with `${key}`. With such a
+    value, `plan` estimates zero calls, regardless of the inputs.
     """
 
     @property
@@ -195,7 +203,7 @@ class Flow:
     title: str
     stages: tuple[Stage, ...]
     sections: Mapping[str, str] = field(default_factory=dict)
-    """Sections of params.yaml that stages read by `settings` but that belong to no stage.
+    """Sections of params.yaml that stages read through `settings`, and that belong to no stage.
 
     Dotted name -> the model that validates it, such as `tasks.trial.wording:Wording`.
     """
@@ -212,7 +220,8 @@ class Flow:
     The function receives all parameters and N, and returns the parameters of the preview.
     """
     usual: Mapping[str, Usual] = field(default_factory=dict)
-    """Calls of stages in the sample, from which `plan` estimates stages that have not run in the project."""
+    """Calls of stages in the sample, from which `plan` estimates the calls of stages that have not run in the
+    project."""
 
     def find(self, stage: str) -> Stage | None:
         """Return a stage by its name; None if it is not in this flow."""

@@ -27,25 +27,25 @@ PLUGS = ("tasks/streambench/environments", "tasks/streambench/methods")
 """Folders in which a user's own environments and methods are found by name."""
 
 SELDOM = ("embedder", "judge")
-"""Roles that only methods with a memory and ToolBench call."""
+"""Roles that only methods with a memory, and the dataset ToolBench, call."""
 PROMPTS = ("zero_shot", "with_examples", "critique", "refine", "judge_arguments")
 
 STREAMBENCH = Flow(
     "streambench",
     "Agents that improve over a stream",
     (
-        # Datasets: imported ones are already in RAW; GRAMMAR's questions are converted into one
+        # Datasets: imported datasets are already in RAW; GRAMMAR's questions are converted into a dataset
         DATABASE.stage(
             "streambench.grammar_dataset", reads=("${item.questions}", "${item.file}"), out="${key}"
         ),
-        # Streams: their datasets' files, their items, the exact order by seed, few-shot examples (section 3)
+        # Streams: dataset files, items, the order of items by seed, few-shot examples (section 3)
         STREAM.stage("streambench.datasets", reads=(RAW,), drops=False),
         STREAM.stage("streambench.items", reads=("datasets",), covered=(RAW,)),
         STREAM.stage("streambench.sequence", reads=("datasets",), covered=(RAW,), drops=False),
         STREAM.stage("streambench.shots", reads=("datasets",), covered=(RAW,), may_be_empty=True),
         STREAM.stage("streambench.contracts", out="contracts"),
         STREAM.stage("streambench.stream_page", out="data/reports/streambench-streams/${key}"),
-        # Methods over a stream (section 4.1), and a user's own system
+        # Run methods over a stream (section 4.1), and a user's own system
         EVALUATION.stage(
             "streambench.steps",
             prompts=PROMPTS,
@@ -67,7 +67,7 @@ STREAMBENCH = Flow(
             settings=("streambench.streams.${item.stream}",),
             drops=False,
         ),
-        # Scores, curves, tables (sections 4.3 and 5, appendices B to E)
+        # Compute scores, curves and tables (sections 4.3 and 5, appendices B to E)
         EVALUATION.stage("streambench.scores", drops=False),
         EVALUATION.stage("streambench.curves", drops=False),
         EVALUATION.stage(
@@ -76,7 +76,7 @@ STREAMBENCH = Flow(
             out="evaluation_figures.json",
         ),
         EVALUATION.stage("streambench.evaluation_page", out="data/reports/streambench/${key}"),
-        # Evaluations of several streams on one page, one column per dataset (tables 2 to 6)
+        # Show evaluations of several streams on one page, one column per dataset (tables 2 to 6)
         OVERVIEW.stage(
             "streambench.overview_page",
             reads=(STREAMS,),

@@ -1,4 +1,4 @@
-"""tanq: list questions extended by relations, answered by tables whose cells have evidence (paper 001)."""
+"""tanq: list questions extended by relations; each answer is a table with evidence per cell (paper 001)."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ TANQ = Flow(
         ),
         OWN.stage("tanq.system_predictions", artifact="predictions", roles=("*",), drops=False),
         OWN.stage("tanq.system_scores", artifact="scores", drops=False),
-        # Scores, failures and figures (section 5); tables and labels by people from data/labels
+        # Scores, failures and figures (section 5); tables and labels that people wrote, from data/labels
         EVALUATION.stage("tanq.scores", drops=False),
         EVALUATION.stage("tanq.human_tables", reads=("data/labels",), may_be_empty=True),
         EVALUATION.stage("tanq.human_scores", drops=False, may_be_empty=True),

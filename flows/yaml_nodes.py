@@ -1,4 +1,4 @@
-"""Parse YAML to nodes with line numbers, by libyaml's fast parser."""
+"""Parse YAML to nodes with line numbers, with libyaml's fast parser."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TooDeep(yaml.YAMLError):
 
 
 def compose_yaml(text: str) -> yaml.Node | None:
-    """Parse a text into its nodes; None if it is empty. Raises TooDeep and YAMLError."""
+    """Parse a text into its nodes; None if the text is empty. Raises TooDeep and YAMLError."""
     depth = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         if isinstance(event, yaml.CollectionStartEvent):

@@ -1,1 +1,1 @@
-"""The functions of the stages and the code that they share. Nothing here imports Prefect or DVC."""
+"""The stages' functions and the code that they share. No module here imports Prefect or DVC."""

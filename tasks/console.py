@@ -1,4 +1,4 @@
-"""The Rich console on which commands print tables and styled lines."""
+"""The Rich console that commands use to print tables and styled lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.lines import clean_lines
 
 
 class CleanConsole(Console):
-    """A console that removes control characters, since printed texts come from models and plug-ins."""
+    """A console that removes control characters: printed texts may come from models and plug-ins."""
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Convert a printed text, including a table cell, to Rich text without control characters."""

@@ -1,4 +1,4 @@
-"""Look up and inflect English words, by pyspellchecker's word list (160,000 forms, MIT licence)."""
+"""Look up and inflect English words with pyspellchecker's word list (160,000 forms, MIT licence)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FURTHER = frozenset([
     "headcount", "km", "metacritic", "mph", "noir", "offline", "online", "runtime", "screenwriter",
     "sci-fi", "subgenre", "tomatometer", "usd", "webpage", "website",
 ])  # fmt: skip
-"""English words that pyspellchecker's list lacks."""
+"""English words that are missing in pyspellchecker's list."""
 SHORT = frozenset([
     "a", "i", "am", "an", "as", "at", "be", "by", "do", "go", "he", "if", "in", "is", "it", "me", "my", "no",
     "of", "ok", "on", "or", "so", "to", "up", "us", "we",
@@ -35,7 +35,7 @@ def choose_article(words: str) -> str:
 
 
 def make_singular(word: str) -> str:
-    """Return the singular of an English noun, good enough for table names."""
+    """Return the singular of an English noun, by rules that suffice for table names."""
     if word in SINGULARS:
         return SINGULARS[word]
     if word.endswith("ies") and len(word) > 4:
@@ -46,7 +46,7 @@ def make_singular(word: str) -> str:
 
 
 def make_plural(words: str) -> str:
-    """Return the plural of an English noun phrase, good enough for table names: film genre -> film genres."""
+    """Return the plural of an English noun phrase, by rules for table names: film genre -> film genres."""
     *lead, word = words.split()
     known = {singular: plural for plural, singular in SINGULARS.items()}
     if word in known:
@@ -61,7 +61,10 @@ def make_plural(words: str) -> str:
 
 
 def is_word(text: str) -> bool:
-    """Return whether a text is an English word in any case; all parts of a hyphenated text must be."""
+    """Return whether a text is an English word, ignoring case.
+
+    All parts of a hyphenated text must be words.
+    """
     word = text.casefold().replace("\u2019", "'")
     if word in FURTHER or word in SHORT:
         return True

@@ -42,7 +42,7 @@ def _restore(kind: type[BenchloomError], args: tuple[Any, ...], state: dict[str,
 
 
 class BadInput(BenchloomError):
-    """An invalid input, file or option; the message says where and what the error is, and how to fix it."""
+    """An invalid input, file or option. The message states the place, the problem and how to fix it."""
 
     exit_code = 2
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 @contextmanager
 def write_beside(path: Path) -> Iterator[Path]:
-    """Yield a draft's path in the same folder; the draft replaces `path` if the block raises no error."""
+    """Yield the path of a draft in the same folder; the draft replaces `path` if the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(path.parent, f".{path.name}.")
     draft = path.with_name(f".{path.name}.{os.getpid()}")
@@ -36,7 +36,7 @@ def remove_leftovers(folder: Path, prefix: str) -> None:
 
 
 def remove_drafts(folder: Path, pid: int) -> None:
-    """Remove a killed process's drafts anywhere below a folder, and the folders that this leaves empty."""
+    """Remove a killed process's drafts anywhere below a folder, and the folders that are then empty."""
     for draft in [*folder.rglob(f".*.{pid}"), *folder.rglob(f".*.{pid}-*")]:
         if draft.is_dir():
             shutil.rmtree(draft, ignore_errors=True)
@@ -46,7 +46,7 @@ def remove_drafts(folder: Path, pid: int) -> None:
 
 
 def remove_empty(folder: Path) -> None:
-    """Remove a folder if it is empty, and each parent folder that this leaves empty."""
+    """Remove a folder if it is empty, and each parent folder that is then empty."""
     with suppress(OSError):
         for empty in (folder, *folder.parents):
             empty.rmdir()

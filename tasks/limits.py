@@ -1,4 +1,4 @@
-"""Limit a process's memory, and its CPU time between two signs of progress, by the operating system.
+"""Limit a process's memory, and its CPU time between two progress reports, by the operating system.
 
 This module imports only the standard library, like tasks/databases/frames.py.
 """
@@ -11,7 +11,7 @@ import resource
 from pathlib import Path
 
 STEP_S = 10.0
-"""CPU seconds that an import may use between two kept records."""
+"""Maximum CPU seconds of an import between two imported records."""
 MARGIN_S = 2
 UNLIMITED = resource.RLIM_INFINITY
 
@@ -33,14 +33,17 @@ def limit_import(memory: int, seconds: float) -> None:
 
 
 def go_on() -> None:
-    """Report that a record was kept, and restart the CPU time limit. Does nothing if no limit is set."""
+    """Report that a record was imported, and restart the CPU time limit. Does nothing if no limit is set."""
     soft, _ = resource.getrlimit(resource.RLIMIT_CPU)
     if soft != UNLIMITED and _count_cpu() + STEP_S > soft:
         limit_cpu(STEP_S)
 
 
 def lift_limits() -> None:
-    """Lift the limits, which child processes inherit: database servers and clusters outlive an import."""
+    """Lift the limits.
+
+    Child processes would inherit them, and database servers and clusters outlive an import.
+    """
     for what in (resource.RLIMIT_DATA, resource.RLIMIT_CPU):
         _set_soft(what, UNLIMITED)
 

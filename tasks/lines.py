@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass
 class SaidLines:
-    """Counts printed lines: a progress block may be redrawn only if no line was printed after it."""
+    """Counts printed lines. A progress block may be redrawn only if no line was printed after it."""
 
     count: int = 0
 
@@ -17,17 +17,17 @@ SAID = SaidLines()
 
 
 def clean(text: str) -> str:
-    """Replace each unprintable character (control characters, lone surrogates) by a space."""
+    """Replace each unprintable character (control characters, lone surrogates) with a space."""
     return text if text.isprintable() else "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def clean_lines(text: str) -> str:
-    """Replace the unprintable characters in each line of a text; line breaks stay."""
+    """Replace the unprintable characters in each line of a text; line breaks are unchanged."""
     return "\n".join(map(clean, text.split("\n")))
 
 
 def say_line(line: str) -> None:
-    """Write a line to stderr in a single call; `print` writes the line break apart, so lines could mix."""
+    """Write a line to stderr in one call; `print` writes the line break separately, so lines could mix."""
     say_raw(clean(line))
 
 
@@ -44,7 +44,7 @@ def print_line(line: str) -> None:
 
 
 def write_error(error: BaseException) -> str:
-    """Return an error's message on one line; if a third-party `__str__` fails, return a text that says so."""
+    """Return an error's message on one line; if its `__str__` fails, return a text that reports this."""
     try:
         return " ".join(str(error).split())
     except Exception as broken:  # noqa: BLE001 - whatever a `__str__` raises

@@ -1,6 +1,7 @@
 """Find plug-in classes by name, in a file with that name or in an installed package.
 
-The class named `length-ratio` is defined in length_ratio.py of the folder. Modules are imported on demand.
+For example, the class named `length-ratio` is defined in the folder's file length_ratio.py. Modules are
+imported on demand.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ NAMED = re.compile(r'^    name(?:: ClassVar\[str\])? = "([\w-]+)"$', re.MULTILIN
 class PluggedClasses(Generic[Base]):
     """Finds the plug-in classes of one kind by their attribute `name`.
 
-    `base`: class that they must inherit from. `group`: entry point group, without `benchloom.`. `package`:
-    Python package of the folder. `noun`, `page`: words for error messages, such as `method` and
+    `base`: class that the plug-ins must inherit from. `group`: entry point group, without `benchloom.`.
+    `package`: Python package of the folder. `noun`, `page`: words for error messages, such as `method` and
     `docs/plugs.md`.
     """
 
@@ -34,12 +35,12 @@ class PluggedClasses(Generic[Base]):
     page: str
 
     def list_all(self, folder: Path) -> list[str]:
-        """List the names of the folder's classes, then those of installed packages. Imports nothing."""
+        """List the names of the folder's classes, then of installed packages' classes, without imports."""
         own = list_own(folder)
         return [*own, *(name for name in list_plugs(self.group) if name not in own)]
 
     def choose(self, name: str, folder: Path) -> Plug | None:
-        """Return the installed plug-in of a name, or None if a file of the folder has the class.
+        """Return the installed plug-in with a name, or None if a file of the folder defines the class.
 
         Imports no module. Raises BadInput if neither a file nor an installed package has the name, or if both
         have it.
@@ -54,7 +55,10 @@ class PluggedClasses(Generic[Base]):
         return plug
 
     def load(self, name: str, plug: Plug | None) -> type[Base]:
-        """Import a chosen class. Raises BadInput if the import fails, or the kind or name is wrong."""
+        """Import a chosen class.
+
+        Raises BadInput if the import fails, or the class has a wrong kind or name.
+        """
         if plug is None:
             return self._import_own(name)
         return self._check(plug.load(), str(plug), name)
@@ -96,12 +100,12 @@ class PluggedClasses(Generic[Base]):
 
 
 def list_own(folder: Path) -> list[str]:
-    """List the names of the folder's classes that are named like their files."""
+    """List the names of the folder's classes whose name matches their file's name."""
     return [name for path in sorted(folder.glob("*.py")) for name in list_names(path)]
 
 
 def list_names(path: Path) -> list[str]:
-    """List the class names in a file that match the file's name: one name, or none."""
+    """List the class names in a file that match the file's name: one name or no name."""
     if not path.is_file():
         return []
     names = NAMED.findall(path.read_text(encoding="utf-8"))
@@ -109,7 +113,7 @@ def list_names(path: Path) -> list[str]:
 
 
 def advise_import(error: BaseException) -> str:
-    """Advise how to fix a file that cannot be imported."""
+    """Return advice on how to fix a file that cannot be imported."""
     if isinstance(error, ModuleNotFoundError) and error.name:
         return f"correct it, or install what brings {error.name.partition('.')[0]}"
     return "correct it"

@@ -17,7 +17,7 @@ from tasks.lines import clean, write_error
 
 GROUP = "benchloom."
 LONGEST = 300
-"""Maximum characters shown of an error raised by third-party code."""
+"""Maximum number of characters to show of an error message from third-party code."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Plug:
     package: str
     version: str
     record: str
-    """Digest of the package's files."""
+    """The digest of the package's files, from `digest_record`."""
 
     def __str__(self) -> str:
         return f"{self.package} {self.version}, entry point {self.name} = {self.value} of {GROUP}{self.kind}"
@@ -51,7 +51,10 @@ class Plug:
 
 
 def find_plug(kind: str, name: str) -> Plug | None:
-    """Find an installed plug-in; return None if there is none. Raises BadInput if two packages have it."""
+    """Find an installed plug-in; return None if there is none.
+
+    Raises BadInput if two packages provide the name.
+    """
     found = [read_plug(kind, point) for point in entry_points(group=GROUP + kind, name=name)]
     if len({(plug.package, plug.value) for plug in found}) > 1:
         packages = " and ".join(sorted(f"{plug.package} ({plug.value})" for plug in found))
@@ -78,17 +81,17 @@ def tell_error(error: BaseException) -> str:
 
 
 def read_plug(kind: str, point: EntryPoint) -> Plug:
-    """Read an entry point and its package. Raises BadInput if the package is installed as editable."""
+    """Read an entry point and its package. Raises BadInput if the package is installed in editable mode."""
     package = point.dist
     assert package is not None, "entry_points() reads installed packages"  # noqa: S101
     return Plug(kind, point.name, point.value, package.name, package.version, digest_record(package))
 
 
 def digest_record(package: Distribution) -> str:
-    """Hash the names and hashes of a package's files as its RECORD lists them, equal on every machine.
+    """Hash the file names and hashes in a package's RECORD; the result is the same on every machine.
 
     Scripts are left out because they contain the path of their interpreter; the files of `.dist-info` are
-    left out because they vary with the installer.
+    left out because they depend on the installer.
     """
     where = f"{package.name} {package.version}"
     try:

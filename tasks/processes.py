@@ -12,10 +12,10 @@ import psutil
 def read_start(pid: int) -> float:
     """Return when a process started, in seconds after the machine booted. Raises psutil.NoSuchProcess.
 
-    A wall-clock start time is unsuitable: processes compute different values after the clock has been set.
+    A wall-clock start time is unsuitable: after a change of the clock, processes compute different values.
     """
     with suppress(OSError, IndexError, ValueError):  # no /proc, or the process has ended
-        # The process's name is in brackets, and may contain spaces and brackets itself.
+        # The process's name is in brackets, and may also contain spaces and brackets.
         fields = (
             Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         )
@@ -36,7 +36,7 @@ def is_running(pid: int, started: float) -> bool:
 
 
 def list_words(pid: int) -> list[str]:
-    """List the words of a process's command line; return an empty list if they cannot be read."""
+    """List the arguments of a process's command line; return an empty list if they cannot be read."""
     try:
         return psutil.Process(pid).cmdline()
     except psutil.Error:

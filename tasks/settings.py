@@ -1,4 +1,4 @@
-"""The base class of all parameters, and functions that read a section of params.yaml for a stage."""
+"""Define the base class of all parameters, and read sections of params.yaml for stages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 def check_variable(name: str) -> str:
     """Return the name of an environment variable. Raises ValueError if the text is not a valid name.
 
-    The error omits the text, since a user may have entered the secret itself.
+    The error omits the text, since a user may have entered the secret instead of the variable's name.
     """
     if not VARIABLE.fullmatch(name):
         raise ValueError(
@@ -32,11 +32,11 @@ VariableName = Annotated[
     AfterValidator(check_variable),
     WithJsonSchema({"type": "string", "pattern": f"^{VARIABLE.pattern}$"}),
 ]
-"""The name of an environment variable; env files contain the name as it is."""
+"""The name of an environment variable, which is written unchanged to env files."""
 
 
 class Settings(BaseModel):
-    """Parameters from params.yaml: unknown keys are errors, and values cannot be changed."""
+    """Base class of parameters from params.yaml. Unknown keys are errors, and values are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -44,7 +44,7 @@ class Settings(BaseModel):
 def read_section(settings: Mapping[str, object], name: str, model: type[Section]) -> Section:
     """Read the section `name` as a model; missing keys have the model's defaults.
 
-    `settings`: full dotted name -> value. Raises pydantic.ValidationError.
+    `settings`: full dotted name -> value. Raises pydantic.ValidationError for invalid values.
     """
     return model.model_validate(read_nested(settings, name))
 

@@ -20,22 +20,22 @@ from tasks.lines import write_error
 
 PARAMS = "params.yaml"
 LONGEST_NAME = 200
-"""Maximum characters of a model's name: providers include paths and versions."""
+"""Maximum length of a model's name in characters: providers put paths and versions into names."""
 
 
 @dataclass(frozen=True)
 class Addition:
-    """An entry to write, and the result of its test."""
+    """An entry to write into params.yaml, and the result of its test."""
 
     kind: str
-    """One of database, model, system, dataset and judge."""
+    """The kind of the entry: database, model, system, dataset or judge."""
     name: str
     values: Mapping[tuple[str, ...], object]
-    """Keys in params.yaml -> value; the entry itself comes first."""
+    """Key path in params.yaml -> value to write; the entry itself comes first."""
     found: Mapping[str, object]
-    """The abilities that the test found, for `--json`; empty if the entry was not tested."""
+    """The results of the test by name, for `--json`; empty if the entry was not tested."""
     said: Sequence[str]
-    """The same result as lines for people."""
+    """The test result as lines of text, to print."""
     following: str
     """The command to run next."""
     copies: Mapping[Path, Path] = field(default_factory=dict)
@@ -61,7 +61,7 @@ def write_addition(root: Path, addition: Addition) -> dict[str, int]:
 
 
 def require_name(name: str) -> None:
-    """Raise BadInput for an invalid name: a name becomes a folder and a command line argument."""
+    """Raise BadInput if a name is not valid as both a folder's name and a command line argument."""
     if not NAME.fullmatch(name):
         hint = "use at most 80 letters, digits, `_` and `-`, and do not begin with `-`"
         raise BadInput("NAME", f"{name[:60]!r} is not a valid name", hint=hint)
@@ -83,7 +83,7 @@ def require_new(params: Parameters, keys: Sequence[str], *, replace: bool) -> No
 
 @contextmanager
 def trying(params: Parameters, keys: Sequence[str]) -> Iterator[None]:
-    """Convert any error of a test to BadInput that names the entry and its line."""
+    """Convert any error of a test to a BadInput error that names the entry and its line."""
     try:
         yield
     except BadInput as error:

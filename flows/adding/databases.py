@@ -27,18 +27,21 @@ SHOWN_TABLES = 8
 
 @dataclass(frozen=True)
 class DatabaseOptions:
-    """A new entry of `databases`. place: a SQLite file, or a SQLAlchemy URL without its password."""
+    """Options for a new entry of `databases`. place: a SQLite file, or a SQLAlchemy URL without password."""
 
     place: str
     password_env: str | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
-    """The given texts among title, licence, source, attribution and description."""
+    """Key -> text, for those of title, licence, source, attribution and description that the user gave."""
     tried: bool = True
     replace: bool = False
 
 
 def add_database(root: Path, params: Parameters, name: str, options: DatabaseOptions) -> Addition:
-    """Test a database and return its entry. Raises BadInput if it cannot be read, or has no rows."""
+    """Test a database and return its entry.
+
+    Raises BadInput if the database cannot be read, or has no rows.
+    """
     require_name(name)
     keys = ("databases", name)
     require_new(params, keys, replace=options.replace)
@@ -65,7 +68,7 @@ def add_database(root: Path, params: Parameters, name: str, options: DatabaseOpt
 
 
 def locate(root: Path, name: str, options: DatabaseOptions) -> tuple[dict[str, str], dict[Path, Path]]:
-    """Return the entry's fields for the database's place, and the copy to make of a file outside.
+    """Return the fields that locate a database; for a file outside the project, also the copy to make.
 
     Raises BadInput if the file does not exist, or is not a SQLite file.
     """
@@ -78,7 +81,7 @@ def locate(root: Path, name: str, options: DatabaseOptions) -> tuple[dict[str, s
     if not path.is_file():
         raise BadInput(
             options.place,
-            "the database file does not exist",
+            "no such database file",
             hint="give a SQLite file or a URL: dialect://user@host/database",
         )
     with path.open("rb") as file:
@@ -86,15 +89,15 @@ def locate(root: Path, name: str, options: DatabaseOptions) -> tuple[dict[str, s
             raise BadInput(options.place, "is not a SQLite file")
     if path.is_relative_to(root):
         return {"file": path.relative_to(root).as_posix()}, {}
-    # A file outside of the project may change or disappear unnoticed.
+    # A file outside the project may change or disappear unnoticed.
     inside = Path("data") / f"{name}.sqlite"
     return {"file": inside.as_posix()}, {path: root / inside}
 
 
 def try_database(entry: DatabaseEntry) -> dict[str, object]:
-    """Read ten rows of each table, and list what cannot be read.
+    """Read ten rows of each table, and list the tables that cannot be read.
 
-    Raises BadInput if no row can be read, and DatabaseGone if a server does not answer.
+    Raises BadInput if no row can be read, and DatabaseGone if the database server does not answer.
     """
     columns = Counter(column.table for column in reflect(entry))
     if not columns:
@@ -110,7 +113,7 @@ def try_database(entry: DatabaseEntry) -> dict[str, object]:
                 unread.append(f"table {table} was not read: {' '.join(str(error).split())}")
     if not any(rows.values()):
         raise BadInput(
-            entry.label, f"no row could be read from the {len(columns)} tables", hint="; ".join(unread[:3])
+            entry.label, f"no rows could be read from its {len(columns)} tables", hint="; ".join(unread[:3])
         )
     tables = {table: {"columns": columns[table], "rows_read": rows.get(table)} for table in sorted(columns)}
     return {"dialect": entry.dialect, "tables": tables, "unread": unread}

@@ -1,8 +1,8 @@
-"""`benchloom add dataset`: questions with answers that a flow of the project reads, tried on ten items.
+"""Create an entry for `benchloom add dataset`: detect the dataset's format, and read ten items.
 
 A folder with items.jsonl and dataset.json becomes an entry of `streambench.streams`. A set of questions with
-reference answers (docs/ragcheck.md) becomes one of `ragcheck.sets`, and a table of questions and answers
-(docs/qa.md) one of `qa.sets`, with an entry of `qa.systems` if a system is named.
+reference answers (docs/ragcheck.md) becomes an entry of `ragcheck.sets`. A table of questions and answers
+(docs/qa.md) becomes an entry of `qa.sets`. If a system is named, an entry of `qa.systems` is added, too.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ COMPARISONS = ("streambench", "evaluations")
 NIGHTS = ("nightly", "assessments")
 STREAM_FILES = ("items.jsonl", "dataset.json")
 MTRAG_FIELDS = {"task_id", "targets"}
-"""Fields of a line of MTRAG's tasks, which are JSON Lines too."""
+"""Fields that identify a JSON Lines file as MTRAG tasks; other formats are JSON Lines files, too."""
 ROWS = 10
 
 
 @dataclass(frozen=True)
 class DatasetOptions:
-    """What `add dataset` is called with. methods: of streams; the fields after them: of tables."""
+    """Options of `add dataset`. `methods` is for streams only; the fields after it are for tables only."""
 
     tried: bool = True
     replace: bool = False
     methods: tuple[str, ...] = ()
-    """Methods of StreamBench to compare on the stream."""
+    """StreamBench methods to compare on the stream."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Part of an item -> the column of the table that holds it."""
+    """Field of an item -> the table's column that contains it."""
     system: str | None = None
-    """The system that answers the questions, a name of `systems`."""
+    """Name, in `systems`, of the system that answers the questions."""
     score: Scoring = "rules"
     nightly: bool = False
-    """Repeat the evaluation every night."""
+    """Whether to repeat the evaluation every night."""
 
     @property
     def of_tables(self) -> bool:
@@ -64,18 +64,21 @@ def add_dataset(
     if options.of_tables:
         raise BadInput(
             path,
-            "is not a table of questions and answers; --system, --score, --nightly and columns need one",
-            hint="docs/qa.md",
+            "is not a table of questions and answers; --system, --score, "
+            "--nightly and the column options need one",
+            hint="see docs/qa.md",
         )
     if stream:
         return add_stream(root, params, name, path, options)
     if options.methods:
-        raise BadInput(path, "is not a stream; --method needs one", hint="docs/streambench.md")
+        raise BadInput(
+            path, "is not a streambench dataset; --method needs one", hint="see docs/streambench.md"
+        )
     return add_set(root, params, name, path, tried=options.tried, replace=options.replace)
 
 
 def is_table(path: Path) -> bool:
-    """Tell a table of questions and answers from the sets of `ragcheck`, which have documents too."""
+    """Return whether a file is a table of questions and answers, not a `ragcheck` set with documents."""
     from tasks.qa.tables import ENDINGS, SPLITS, STATE
     from tasks.ragcheck.question_sets import QUESTIONS
     from tasks.scoring.item_tables import read_records
@@ -95,9 +98,9 @@ def is_table(path: Path) -> bool:
 
 
 def add_stream(root: Path, params: Parameters, name: str, path: Path, options: DatasetOptions) -> Addition:
-    """Add a StreamBench dataset and its evaluation by methods. Streams are read from one folder only.
+    """Add a StreamBench dataset and its evaluation by methods. A stream must be in data/raw/streambench.
 
-    Raises BadInput.
+    Raises BadInput if the folder is elsewhere or its items cannot be read.
     """
     from tasks.streambench.build.items import FOLDER, items
     from tasks.streambench.entries import Stream, StreamEvaluation
@@ -107,8 +110,8 @@ def add_stream(root: Path, params: Parameters, name: str, path: Path, options: D
     if path.parent != (root / FOLDER).resolve():
         raise BadInput(
             path,
-            f"is not in {FOLDER}, the folder from which streams are read",
-            hint=f"cp -r {path} {root / FOLDER}/",
+            f"is not in {FOLDER}, the only folder from which streams are read",
+            hint=f"copy it: cp -r {path} {root / FOLDER}/",
         )
     count = None
     if options.tried:
@@ -126,7 +129,7 @@ def add_stream(root: Path, params: Parameters, name: str, path: Path, options: D
 
 
 def add_set(root: Path, params: Parameters, name: str, path: Path, *, tried: bool, replace: bool) -> Addition:
-    """Add a set of questions with reference answers. Raises BadInput if its format is not known."""
+    """Add a set of questions with reference answers. Raises BadInput for an unknown format."""
     from tasks.ragcheck.question_sets import recognise_set
     from tasks.ragcheck.questions import questions
 
@@ -142,7 +145,7 @@ def add_set(root: Path, params: Parameters, name: str, path: Path, *, tried: boo
 
 
 def add_table(root: Path, params: Parameters, name: str, path: Path, options: DatasetOptions) -> Addition:
-    """Add a table of questions and answers, and its evaluation if a system is named. Raises BadInput."""
+    """Add a table of questions and answers and, if a system is named, the system's evaluation."""
     from tasks.qa.columns import QaColumns
     from tasks.qa.items import read_table
 
@@ -177,7 +180,7 @@ def add_table(root: Path, params: Parameters, name: str, path: Path, options: Da
 def describe_evaluation(
     params: Parameters, entry: str, name: str, options: DatasetOptions
 ) -> dict[tuple[str, ...], object]:
-    """Return the entries that evaluate a system on a table. Raises BadInput for a system that cannot be."""
+    """Return the entries that evaluate a system on a table. Raises BadInput for an unsuitable system."""
     from tasks.systems.entries import SystemEntry, needs_documents
 
     system = str(options.system)
@@ -206,14 +209,14 @@ def describe_evaluation(
 
 
 def name_inside(root: Path, path: Path) -> str:
-    """Name a path from the project's folder, or from the root where it lies elsewhere."""
+    """Return a path relative to the project's folder, or the absolute path of a file outside."""
     return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 
 def make_addition(
     name: str, values: Mapping[tuple[str, ...], object], count: int | None, stage: str
 ) -> Addition:
-    """Return the addition of a dataset. count: items that were read; None if it was not tried."""
+    """Return the addition of a dataset. count: number of items read; None if the test was skipped."""
     section = ".".join(next(iter(values))[:-1])
     found = {} if count is None else {"items_read": count, "section": section}
     said = [] if count is None else [f"read {count} items of the dataset (reads at most {ROWS})"]

@@ -22,7 +22,7 @@ from tasks.models.sending.budget import Budget
 from tasks.models.settings import EmbeddedModel, Endpoint, Price
 
 EMBEDDED: Mapping[str, object] = {"kind": "embedded", "in_flight": 1, "deadline_s": 3600, "timeout_s": 600}
-"""Settings of an embedded model, which answers slowly and one call at a time."""
+"""Settings of an embedded model, which is slow and answers one call at a time."""
 EMBEDDER, GENERATOR, JUDGE, ALL = "embedder", "generator", "judge", "all"
 FREE_SQL: Mapping[tuple[str, ...], object] = {
     ("grammar", "sql_templates", "dialect"): "any",
@@ -33,7 +33,7 @@ FREE_SQL: Mapping[tuple[str, ...], object] = {
 Any SELECT is allowed, and the role `reader` checks the meaning of each text.
 """
 REASONING_TOKENS = 8192
-"""Minimum `max_tokens` of a role whose model reasons before it replies: reasoning counts as reply."""
+"""Minimum `max_tokens` for a model that reasons before it replies: reasoning counts towards the limit."""
 WORDS = {
     "json_schema": "JSON schema",
     "grammar": "GBNF grammar",
@@ -50,7 +50,10 @@ class ModelOptions:
     key_env: str | None = None
     served_model: str | None = None
     roles: Sequence[str] = ()
-    """Names of roles; a text may list several, with commas. Empty or `all`: all except embedders."""
+    """Names of roles; an item may list several, separated by commas.
+
+    Empty or `all`: all roles except embedders.
+    """
     input_price: float | None = None
     output_price: float | None = None
     tried: bool = True
@@ -70,7 +73,7 @@ def add_model(params: Parameters, name: str, options: ModelOptions) -> Addition:
 
 
 def add_judge(params: Parameters, name: str, options: ModelOptions, role: str = JUDGE) -> Addition:
-    """Make a model a judge: one of `run.endpoints`, or a new endpoint.
+    """Make a model a judge: an existing endpoint of `run.endpoints`, or a new endpoint.
 
     `role`: `judge`, or a new role for an additional judge. Raises BadInput if the options do not fit, or if
     the test fails.
@@ -83,7 +86,9 @@ def add_judge(params: Parameters, name: str, options: ModelOptions, role: str = 
         option = "--served-model" if options.served_model else "--key-env"
         raise BadInput(option, "is only for a model with --endpoint", hint="edit run.endpoints")
     elif name not in read_models(params)[0].endpoints:
-        raise refuse(params, keys, "is missing", hint=f"--endpoint URL, or first: benchloom add model {name}")
+        raise refuse(
+            params, keys, "is missing", hint=f"use --endpoint URL, or first run: benchloom add model {name}"
+        )
     judges = choose_roles(params, (JUDGE,))
     if role != JUDGE:
         return add_further_judge(params, name, options, role)
@@ -91,7 +96,7 @@ def add_judge(params: Parameters, name: str, options: ModelOptions, role: str = 
 
 
 def add_further_judge(params: Parameters, name: str, options: ModelOptions, role: str) -> Addition:
-    """Create a role for an additional judge, with the settings of the role `judge` except the model."""
+    """Create a role for an additional judge, with the settings of the role `judge` except for the model."""
     require_name(role)
     require_new(params, ("roles", role), replace=options.replace)
     first: Mapping[str, object] = params["roles"][JUDGE]
@@ -104,7 +109,7 @@ def add_further_judge(params: Parameters, name: str, options: ModelOptions, role
         values={**kept, ("roles", role): {**first, **changed}},
         said=[
             *addition.said,
-            f"to use this judge in an evaluation, name its role: judges: [{JUDGE}, {role}]",
+            f"to use this judge in an evaluation, list its role: judges: [{JUDGE}, {role}]",
         ],
     )
 
@@ -112,7 +117,7 @@ def add_further_judge(params: Parameters, name: str, options: ModelOptions, role
 def make_addition(
     params: Parameters, kind: str, name: str, options: ModelOptions, roles: Sequence[str]
 ) -> Addition:
-    """Test a model for some roles; return its endpoint, its prices and the changes of its roles."""
+    """Test a model for the given roles; return its endpoint, its prices and the changes of the roles."""
     keys = ("run", "endpoints", name)
     fields = find_fields(params, name, options)
     declared: Endpoint = validate(Endpoint, fields, keys, params)
@@ -170,7 +175,7 @@ def find_fields(params: Parameters, name: str, options: ModelOptions) -> dict[st
 
 
 def choose_roles(params: Parameters, wanted: Sequence[str]) -> list[str]:
-    """Return the roles that a model gets: the named ones, or by default all except embedders.
+    """Return the roles that a model gets: the named roles, or by default all except embedders.
 
     Raises BadInput, with a line, for a role that params.yaml lacks.
     """
@@ -184,7 +189,7 @@ def choose_roles(params: Parameters, wanted: Sequence[str]) -> list[str]:
 
 
 def list_embedders(params: Parameters, roles: Iterable[str]) -> list[str]:
-    """Return those of the given roles that embed texts."""
+    """Return the given roles that embed texts."""
     there = read_mapping(params, "roles", Role)
     models: Mapping[str, EmbeddedModel] = read_models(params)[1]
     onnx = {name for name, model in models.items() if model.kind == "embedded-onnx"}
@@ -267,12 +272,14 @@ def list_lines(endpoint: Endpoint, abilities: Abilities | None, roles: Sequence[
     if abilities.unanswered:
         forms = ", ".join(WORDS[form] for form in abilities.unanswered)
         lines.append(
-            f"no reply when asked for {forms}: if the endpoint failed, add the model again with --replace"
+            f"no reply to a request for {forms}; if the endpoint failed, add the model again with --replace"
         )
     if abilities.reasons:
-        lines.append(f"reasons before it answers: max_tokens of its roles is {REASONING_TOKENS:,} or more")
+        lines.append(
+            f"reasons before it answers, so max_tokens of its roles is at least {REASONING_TOKENS:,}"
+        )
     window = f"a context of {abilities.context:,} tokens, " if abilities.context else ""
     lines.append(f"limits: {window}{endpoint.in_flight} calls at a time")
     if endpoint.omit:
-        lines.append(f"refuses {', '.join(endpoint.omit)}, which will not be sent")
+        lines.append(f"the endpoint refuses {', '.join(endpoint.omit)}, so requests omit this")
     return lines

@@ -1,4 +1,4 @@
-"""`benchloom new --database`: describe the database, estimate a run, and preview its questions."""
+"""Carry out `benchloom new --database`: describe the database, estimate a run, and preview questions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SHOWN_TABLES, SHOWN_COLUMNS = 12, 8
 
 
 def show_database(project: NewProject, options: NewOptions, added: Mapping[str, Any]) -> int:
-    """Say what the database holds and what a run costs, and preview its questions. Raises StepFailed."""
+    """Print the database's content and a run's cost, and preview questions. Raises StepFailed."""
     name, limit = project.entry, str(options.limit)
     for part in added["found"]["unread"]:
         say_line(f"benchloom: {part}")
@@ -25,7 +25,8 @@ def show_database(project: NewProject, options: NewOptions, added: Mapping[str, 
     if project.embedded:
         print_line(
             f"The model {project.model} runs on this machine: a preview takes minutes, a complete run hours. "
-            "The model chooses among queries that Benchloom composes. To use another model, add --model."
+            "The model chooses among queries that Benchloom composes. "
+            "To use another model, run the command with --model NAME."
         )
         if project.is_lacking():
             preview = f"benchloom run --limit {limit} grammar-report@{name}"
@@ -42,7 +43,7 @@ def show_database(project: NewProject, options: NewOptions, added: Mapping[str, 
 
 
 def describe_profile(project: NewProject) -> list[str]:
-    """Write what is known of the tables, and of the columns that nobody is asked about."""
+    """Describe the tables, and the columns that no question asks about, as lines of text."""
     folder = project.folder / "data/grammar" / project.entry
     tables: dict[str, list[str]] = {}
     for column in read_rows(folder / "schema.parquet"):
@@ -66,7 +67,7 @@ def describe_profile(project: NewProject) -> list[str]:
 
 
 def show_questions(project: NewProject, limit: int) -> None:
-    """Print the questions of the preview with their answers, and where its page is."""
+    """Print the preview's questions and answers, and the path of the preview's page."""
     root = project.folder / PREVIEW
     folder = root / "grammar" / project.entry
     questions = read_rows(folder / "balanced.parquet") or read_rows(folder / "unbalanced.parquet")
@@ -74,7 +75,7 @@ def show_questions(project: NewProject, limit: int) -> None:
         print_line(f"{number:>3}. {row['question']}")
         print_line(f"     {row['answer']}")
     if len(questions) < limit:
-        print_line(f"{len(questions)} of {limit} questions: the page lists what was dropped and why")
+        print_line(f"{len(questions)} of {limit} questions: the page lists the dropped rows and the reasons")
     page = root / "reports/grammar" / project.entry / "index.html"
     if page.is_file():
         print_line(f"page: {page}")

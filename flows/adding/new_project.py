@@ -1,4 +1,4 @@
-"""The project that `benchloom new` makes: each step is a command of it, so that its own code runs."""
+"""Run the steps of `benchloom new`. Each step is a command of the new project, run by the project's code."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ PREVIEW = "data/.preview"
 
 @dataclass(frozen=True)
 class NewOptions:
-    """What a project is made from: a database, or a table of questions and answers."""
+    """Options of `benchloom new`, including the source: a database, or a table of questions and answers."""
 
     database: str | None = None
     """A SQLite file, or a SQLAlchemy URL without its password."""
     questions: Path | None = None
-    """A table as in docs/qa.md."""
+    """A table of questions and answers in the format of docs/qa.md."""
     model: str | None = None
     endpoint: str | None = None
     key_env: str | None = None
@@ -35,11 +35,11 @@ class NewOptions:
     output_price: float | None = None
     limit: int = 20
     columns: Mapping[str, str] = field(default_factory=dict)
-    """Part of an item -> the column of `questions` that holds it."""
+    """Field of an item -> the column of `questions` that contains it."""
 
 
 class StepFailed(Exception):
-    """A command of the new project ended with an error, which it has said. code: its exit code."""
+    """A command of the new project failed, and has printed its error. code: the command's exit code."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -48,7 +48,7 @@ class StepFailed(Exception):
 
 @dataclass(frozen=True)
 class NewProject:
-    """The project, the entry of its data and its model. embedded: whether the model is on this machine."""
+    """A new project, the entry of its data, and its model. embedded: whether the model runs locally."""
 
     folder: Path
     entry: str
@@ -56,15 +56,15 @@ class NewProject:
     embedded: bool
 
     def call(self, *words: str) -> None:
-        """Call a command; what it says goes to stderr. Raises StepFailed."""
+        """Run a command of the project, with its output sent to stderr. Raises StepFailed."""
         self._run(words, sys.stderr.fileno())
 
     def ask(self, *words: str) -> Any:
-        """Call a command; return the JSON document that it prints. Raises StepFailed."""
+        """Run a command; return the JSON document that the command prints. Raises StepFailed."""
         return json.loads(self._run((*words, "--json"), subprocess.PIPE))
 
     def is_lacking(self) -> bool:
-        """Tell whether the files of the embedded model are not on this machine."""
+        """Return whether any file of the embedded model is missing on this machine."""
         from tasks.models.serving.fetching import has_files
         from tasks.models.settings import EmbeddedModel
 
@@ -85,7 +85,7 @@ class NewProject:
 
 
 def describe_cost(plan: Mapping[str, Any], *, free: bool) -> str:
-    """Write the calls, tokens, dollars and time of a plan. `free`: the model costs no money."""
+    """Format a plan's calls, tokens, dollars and time as text. `free`: the model costs no money."""
     parts = [
         f"{show(plan['calls'])} calls",
         f"{show(plan['tokens'])} tokens",
@@ -100,13 +100,13 @@ def describe_cost(plan: Mapping[str, Any], *, free: bool) -> str:
 
 
 def show(span: Mapping[str, Any], digits: int = 0) -> str:
-    """Write a range; its upper end may be unknown."""
+    """Format a range as text; its upper bound may be unknown."""
     low, high = (None if end is None else f"{end:,.{digits}f}" for end in (span["low"], span["high"]))
     return f"at least {low}" if high is None else str(low) if low == high else f"{low} to {high}"
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
-    """Read an artifact's rows; none where it is missing."""
+    """Read an artifact's rows; return an empty list if the artifact is missing."""
     import pyarrow.parquet as pq
 
     rows: list[dict[str, Any]] = pq.read_table(path).to_pylist() if path.is_file() else []

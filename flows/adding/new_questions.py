@@ -1,4 +1,4 @@
-"""`benchloom new --questions`: read the table, estimate a night, and preview answers with their scores."""
+"""Carry out `benchloom new --questions`: read the table, estimate a nightly run, and preview answers."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from flows.adding.new_project import PREVIEW, NewOptions, NewProject, StepFailed
 from tasks.lines import print_line
 
 SYSTEM = "alone"
-"""The model without a retriever: a table of questions has no documents."""
+"""Name of the system that is the model without a retriever: a table of questions has no documents."""
 LONGEST = 100
-"""Of a question or an answer in the terminal, in characters."""
+"""Maximum length of a question or an answer in the terminal, in characters."""
 
 
 def show_evaluation(project: NewProject, options: NewOptions) -> int:
-    """Read the questions, estimate a night, preview the first answers, and commit. Raises StepFailed."""
+    """Read questions, estimate a nightly run, preview the first answers, and commit. Raises StepFailed."""
     entry = f"{project.entry}-{SYSTEM}"
     page = f"qa-evaluation-page@{entry}"
     project.call("run", "--plain", f"qa-items@{project.entry}")
     items = read_rows(project.folder / "data/qa" / project.entry / "items.parquet")
     print_line(f"{project.entry}: {len(items)} questions")
-    print_line(f"A night: {describe_cost(project.ask('plan', page), free=project.embedded)}")
+    print_line(f"One night: {describe_cost(project.ask('plan', page), free=project.embedded)}")
     code = 0
     if project.is_lacking():
         following = f"benchloom model pull && benchloom run {page} && benchloom nightly once"
@@ -36,7 +36,7 @@ def show_evaluation(project: NewProject, options: NewOptions) -> int:
 
 
 def show_answers(project: NewProject, limit: int) -> None:
-    """Print the questions of the preview with the model's answers, and where its page is."""
+    """Print the preview's questions with the model's answers, and the path of the preview's page."""
     folder = project.folder / PREVIEW / "qa" / project.entry
     entry = folder / "systems" / f"{project.entry}-{SYSTEM}"
     items = {row["id"]: row for row in read_rows(folder / "items.parquet")}
@@ -58,6 +58,6 @@ def show_answers(project: NewProject, limit: int) -> None:
 
 
 def shorten(text: str) -> str:
-    """Write a text in one line of at most LONGEST characters."""
+    """Return a text on one line, truncated to LONGEST characters."""
     line = " ".join(text.split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."

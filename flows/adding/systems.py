@@ -41,12 +41,12 @@ CORPUS = (
 
 @dataclass(frozen=True)
 class SystemOptions:
-    """A new entry of `systems`: a URL and a call, or the retriever and top_k of the built-in RAG."""
+    """Options for a new entry of `systems`: a URL and a call, or the built-in RAG's retriever and top_k."""
 
     url: str | None = None
     key_env: str | None = None
     call: Mapping[str, object] = field(default_factory=dict)
-    """The keys of `answer` in docs/systems.md: path, body, text, passages, contexts, ids."""
+    """The keys of `answer` (docs/systems.md): path, body, text, passages, contexts, ids."""
     version: str = "1"
     retriever: str | None = None
     top_k: int | None = None
@@ -58,7 +58,10 @@ class SystemOptions:
 
 
 def add_system(params: Parameters, name: str, options: SystemOptions) -> Addition:
-    """Test a system and return its entries. Raises BadInput if it is not described or does not answer."""
+    """Test a system and return its entries.
+
+    Raises BadInput if the options are incomplete, and ModelFailed if the system does not answer.
+    """
     require_name(name)
     keys = ("systems", name)
     require_new(params, keys, replace=options.replace)
@@ -101,7 +104,9 @@ def describe_system(options: SystemOptions) -> dict[str, object]:
         )
     if options.url is not None:
         if options.top_k is not None:
-            raise BadInput("--top-k", "is only for the built-in RAG", hint="--retriever bm25 --top-k 2")
+            raise BadInput(
+                "--top-k", "is only for the built-in RAG", hint="for example --retriever bm25 --top-k 2"
+            )
         return {"kind": "http", "version": options.version, "answer": dict(options.call)}
     if options.key_env is not None:
         raise BadInput(
@@ -114,7 +119,7 @@ def describe_system(options: SystemOptions) -> dict[str, object]:
 
 
 def name_assessment(params: Parameters, name: str, options: SystemOptions) -> str:
-    """Return the name of the assessment of a system on a database. Raises BadInput if it is unknown."""
+    """Name the assessment of a system on a database. Raises BadInput if the database is unknown."""
     databases, database = get_section(params, "databases") or {}, str(options.database)
     if database not in databases:
         raise refuse(
@@ -132,7 +137,7 @@ def try_system(
 ) -> Response:
     """Ask a system one question, with a temporary ledger.
 
-    Raises ModelFailed if the system does not answer, and BadInput.
+    Raises ModelFailed if the system does not answer, and BadInput if its settings are invalid.
     """
     run, models = read_models(params)
     quick = {"retries": RETRIES, "deadline_s": DEADLINE_S}
@@ -172,4 +177,4 @@ def describe_response(response: Response, searches: bool) -> list[str]:
         )
     else:
         lines.append(f"reports passages: {len(response.passages)} for this question")
-    return [*lines, *([] if searches else ["offers no search without an answer"])]
+    return [*lines, *([] if searches else ["cannot retrieve without answering"])]

@@ -33,7 +33,7 @@ NoTry = Annotated[bool, typer.Option("--no-try", help="Add the entry without tes
 Replace = Annotated[bool, typer.Option("--replace", help="Replace an existing entry of the same name.")]
 Endpoint = Annotated[
     str | None,
-    typer.Option(metavar="URL", help="Base URL of an OpenAI-compatible endpoint, up to and with /v1."),
+    typer.Option(metavar="URL", help="Base URL of an OpenAI-compatible endpoint, including /v1."),
 ]
 KeyEnv = Annotated[
     str | None, typer.Option(metavar="VAR", help="The environment variable that holds the API key.")
@@ -65,11 +65,11 @@ def database(
     place: Annotated[
         str, typer.Argument(metavar="FILE|URL", help="A SQLite file, or a URL: dialect://user@host/database.")
     ],
-    title: Annotated[str, typer.Option(help='A title for people, such as "Our shop".')] = "",
+    title: Annotated[str, typer.Option(help='A readable title, such as "Our shop".')] = "",
     licence: Annotated[str, typer.Option(help="Licence of the content: CC0-1.0, proprietary, ...")] = "",
     source: Annotated[str, typer.Option(help="Where the content comes from: a URL or a description.")] = "",
     attribution: Annotated[str, typer.Option(help="The credit that the licence requires.")] = "",
-    description: Annotated[str, typer.Option(help="One sentence on what the database holds.")] = "",
+    description: Annotated[str, typer.Option(help="One sentence about the content of the database.")] = "",
     password_env: Annotated[
         str | None,
         typer.Option(metavar="VAR", help="The environment variable that holds the database password."),
@@ -78,7 +78,7 @@ def database(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Add a database after reading ten rows of each table. A file outside the project is copied into it.
+    """Add a database after reading at most ten rows per table. A file outside the project is copied into it.
 
     Example: benchloom add database shop shop.sqlite --title "Our shop" --licence proprietary
     """
@@ -109,7 +109,7 @@ def model(
             "--role",
             "--roles",
             metavar="ROLES",
-            help="Roles that use the model: generator,reader. Default: all except embedders.",
+            help="Roles that use the model, such as generator,reader. Default: all roles except embedders.",
         ),
     ] = None,
     input_price: InputPrice = None,
@@ -203,7 +203,7 @@ def system(
     top_k: Annotated[
         int | None, typer.Option(min=1, help="Number of passages in the prompt of the built-in RAG.")
     ] = None,
-    question: Annotated[str, typer.Option(help="The question for the test.")] = "",
+    question: Annotated[str, typer.Option(help="The question to ask in the test.")] = "",
     database: Annotated[
         str | None,
         typer.Option(help="Also add an assessment that asks the system this database's questions."),
@@ -242,7 +242,7 @@ def dataset(
         typer.Argument(
             metavar="PATH",
             help="A table of questions and answers, a file or folder of questions with documents, or a "
-            "folder of data/raw/streambench.",
+            "folder in data/raw/streambench.",
         ),
     ],
     method: Annotated[
@@ -269,7 +269,7 @@ def dataset(
     """Add a dataset after reading its first ten items.
 
     A table of questions and answers is added to qa.sets, questions with documents to ragcheck.sets, and a
-    folder of data/raw/streambench to streambench.streams.
+    folder in data/raw/streambench to streambench.streams.
 
     Example: benchloom add dataset mine my.csv --system alone --nightly
     """
@@ -317,7 +317,7 @@ def add(make: Callable[[Path, Parameters], Addition], *, as_json: bool) -> None:
 
 
 def list_places(lines: Mapping[str, int]) -> list[str]:
-    """List where the values are; those of several roles in one line for each name."""
+    """List the lines where values were written; the same key of several roles shares one output line."""
     by_field = defaultdict[str, list[str]](list)
     for keys in lines:
         section, _, rest = keys.partition(".")
@@ -334,7 +334,7 @@ def list_places(lines: Mapping[str, int]) -> list[str]:
 
 
 def matches(key: str, pattern: str) -> bool:
-    """Tell whether a key is that of a role: `roles.judge.model` is one of `roles.*.model`."""
+    """Return whether a key matches a pattern: `roles.judge.model` matches `roles.*.model`."""
     section, star, name = pattern.partition(".*.")
     return bool(star) and key.startswith(f"{section}.") and key.endswith(f".{name}")
 

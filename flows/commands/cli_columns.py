@@ -12,9 +12,9 @@ from flows.presets import TABLE, ChosenPreset
 from tasks.console import CleanConsole
 
 REASONS = 3
-"""Maximum number of a stage's reasons that are printed."""
+"""Maximum number of reasons printed for a stage."""
 BY_PRESET = re.compile(rf"^(\S+)\.(\w+) in {re.escape(TABLE)} (?:new|modified)$")
-"""DVC's message about a parameter after its flow's preset was switched."""
+"""Matches DVC's message about a parameter that changed because its flow's preset was switched."""
 STYLES = {
     "fresh": "green",
     "stale": "yellow",
@@ -37,7 +37,7 @@ def print_columns(console: Console, rows: Sequence[Sequence[str]], indent: str =
 
 
 def print_presets(chosen: Sequence[ChosenPreset]) -> None:
-    """Print the presets of flows other than the default, and the values of params.yaml that differ."""
+    """Print each flow's preset if it is not the default, and the values in params.yaml that override it."""
     console = CleanConsole()
     for preset in chosen:
         console.print(preset.describe(), soft_wrap=True)

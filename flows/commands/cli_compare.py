@@ -16,13 +16,13 @@ from tasks.judging.priced_means import PricedMetric
 from tasks.scoring.statistics import Interval
 
 Alone = Mapping[str, Sequence[str]]
-"""A side's letter -> names of what only that side has."""
+"""A side's letter -> names of the answer sets or entries that only that side has."""
 HEADER = (
     "metric", "pairs", "clusters", "A", "B", "B - A", "95% interval", "p", "Holm", "detectable",
     "needed", "fell", "rose",
 )  # fmt: skip
 TEXT = 300
-"""Maximum characters of a text in the table."""
+"""Maximum length of a text in the table, in characters."""
 
 
 def print_comparison(console: CleanConsole, comparison: Comparison, alone: Alone, items: int) -> None:
@@ -61,7 +61,7 @@ def print_comparison(console: CleanConsole, comparison: Comparison, alone: Alone
 
 def print_means(console: CleanConsole, metric: PricedMetric) -> None:
     """Print the systems' means over the same items, and the cost of an answer."""
-    head = f"{metric.section}: {metric.metric} of {metric.n_items:,} items that all systems scored"
+    head = f"{metric.section}: {metric.metric} over {metric.n_items:,} items with a score for every system"
     console.print(f"\n[bold]{escape(head)}[/bold]", soft_wrap=True)
     rows = [("system", "mean", "95% interval", "tokens", "USD", "seconds")]
     rows += [
@@ -97,7 +97,7 @@ def name_analysed(analysed: ItemAnalysis | PricedMetric) -> tuple[str, str, tupl
 
 
 def describe_items(analysis: ItemAnalysis) -> str:
-    """Say how many items distinguish between the systems, and how well."""
+    """Report how many items distinguish between the systems, and how well."""
     told = [item for item in analysis.items if item.discrimination is not None]
     apart = f"{len(told):,} items distinguish the systems"
     if analysis.mean_discrimination is not None:
@@ -114,7 +114,7 @@ def describe_items(analysis: ItemAnalysis) -> str:
 
 
 def name_strand(strand: StrandComparison) -> str:
-    """Name a comparison: both sides' names, or a single name if they are equal."""
+    """Name a comparison: both sides' names, or one name if the names are equal."""
     names = strand.a if strand.a == strand.b else f"{strand.a} -> {strand.b}"
     return f"{strand.section}: {names}"
 
@@ -165,7 +165,7 @@ def write_number(value: float | None, form: str) -> str:
 
 
 def describe_changes(strand: StrandComparison) -> str:
-    """Say how many items changed their score or their answer."""
+    """Report how many items changed their score or their answer."""
     return (
         f"{strand.n_cases:,} items on both sides: {len(strand.changed):,} with a different score, "
         f"{strand.reworded:,} with a different answer"

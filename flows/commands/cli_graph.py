@@ -69,7 +69,7 @@ def stage(
     ] = "",
     replay: Replay = False,
 ) -> None:
-    """Run one stage and write its outputs, as `dvc repro` does. Neither dvc.lock nor run records change.
+    """Run one stage and write its outputs. Leave dvc.lock and the run records unchanged.
 
     Example: benchloom stage grammar.fill_in films
     """
@@ -113,7 +113,7 @@ def status(
     every: Annotated[bool, typer.Option("--all", help="List every artifact, including fresh ones.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Show how much of each flow is fresh, and list stale (and why), missing and failed artifacts.
+    """Show how much of each flow is fresh, and list stale, missing and failed artifacts with the reasons.
 
     Example: benchloom status films
     """
@@ -128,7 +128,7 @@ def snapshot(
         typer.Argument(metavar="[DATABASE]...", help="Names of databases that have a URL. Default: all."),
     ] = None,
 ) -> None:
-    """Record the content of database servers in files that DVC can hash. `run` does so before every run.
+    """Record the content of database servers in files that DVC can hash. `benchloom run` also does this.
 
     Example: benchloom snapshot warehouse
     """
@@ -148,10 +148,13 @@ def lineage(
     html: Annotated[bool, typer.Option("--html", help="Write an HTML page to browse the lineage.")] = False,
     openlineage: Annotated[
         bool,
-        typer.Option("--openlineage", help="Write the stages as OpenLineage events, or send the events."),
+        typer.Option(
+            "--openlineage",
+            help="Write the stages as OpenLineage events, or send the events to `run.openlineage.url`.",
+        ),
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The file for the page or the events.")
+        Path | None, typer.Option(metavar="FILE", help="The output file for the page or the events.")
     ] = None,
 ) -> None:
     """Trace a figure, an artifact or a row back to its sources. Exit with 1 if the trace has a gap.

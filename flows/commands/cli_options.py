@@ -12,7 +12,10 @@ Targets = Annotated[
 ]
 AskAgain = Annotated[
     list[str] | None,
-    typer.Option(metavar="STAGE", help="Repeat the recorded calls of a stage once. Repeatable."),
+    typer.Option(
+        metavar="STAGE",
+        help="Ignore the recorded calls of this stage once and call the model again. Repeatable.",
+    ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document to stdout, and nothing else.")]
 Replay = Annotated[bool, typer.Option("--replay", help="Call no model; fail if a call is not in a ledger.")]
@@ -25,7 +28,7 @@ BudgetTokens = Annotated[
 
 
 def _declare_column(content: str, *words: str) -> typer.models.OptionInfo:
-    help_text = f"qa: the column with {content}; '' for none."
+    help_text = f"qa: the column with {content}; '' if there is none."
     option: typer.models.OptionInfo = typer.Option(*words, metavar="COLUMN", help=help_text)
     return option
 
@@ -46,7 +49,7 @@ def collect_columns(
     group: str | None,
     tags: str | None,
 ) -> dict[str, str]:
-    """Return the columns that options name, by the part of an item that each holds."""
+    """Return the columns that options name, by the field of an item that each column contains."""
     columns = {
         "question": question,
         "answer": answer,

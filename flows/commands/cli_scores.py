@@ -32,7 +32,7 @@ def score(
     ],
     rule: Annotated[
         str | None,
-        typer.Option(help="The rule, if the metric has several. `all` groups the figures by rule."),
+        typer.Option(help="The rule, if the metric has several. `all` reports the figures of every rule."),
     ] = None,
     items: Annotated[
         Path | None, typer.Option(metavar="OUT.jsonl", help="Write the scores of each item to this file.")
@@ -116,7 +116,8 @@ def evaluate(
     dataset: Annotated[
         Path | None,
         typer.Option(
-            metavar="PATH", help="A folder or file of questions with answers; the format is in docs/FLOW.md."
+            metavar="PATH",
+            help="A folder or file with questions and answers; docs/FLOW.md describes the format.",
         ),
     ] = None,
     system: Annotated[
@@ -128,7 +129,7 @@ def evaluate(
     model: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME", help="A model without retrieval, called as the role `answerer`. Repeatable."
+            metavar="NAME", help="A model to evaluate without retrieval, in the role `answerer`. Repeatable."
         ),
     ] = None,
     answers: Annotated[
@@ -139,7 +140,7 @@ def evaluate(
         str,
         typer.Option(
             metavar="URL",
-            help="Base URL of an OpenAI-compatible endpoint for --model and --judge, up to /v1.",
+            help="Base URL of an OpenAI-compatible endpoint for --model and --judge, including /v1.",
         ),
     ] = "",
     key_env: Annotated[
@@ -153,7 +154,7 @@ def evaluate(
         int | None, typer.Option(min=1, help="Use only N groups or questions, sampled by seed.")
     ] = None,
     turns: Annotated[
-        int | None, typer.Option(min=1, help="ragcheck: also hold conversations of at most N turns.")
+        int | None, typer.Option(min=1, help="ragcheck: also run conversations of at most N turns.")
     ] = None,
     language: Annotated[
         str,
@@ -178,7 +179,7 @@ def evaluate(
         str,
         typer.Option(
             metavar="LABEL",
-            help="Label for the calls; use a new label to repeat them. Default: `evaluation.as_of`.",
+            help="Label for the calls; a new label makes all calls again. Default: `evaluation.as_of`.",
         ),
     ] = "",
     replay: Replay = False,
@@ -194,7 +195,7 @@ def evaluate(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Run your systems on a dataset and judge the answers. Leaves the graph and dvc.lock unchanged.
+    """Run your systems on a dataset and judge the answers. Leaves dvc.yaml and dvc.lock unchanged.
 
     Example: benchloom evaluate grammar --dataset questions.jsonl --system good --documents corpus/
     """
@@ -266,24 +267,28 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the bootstrap.")] = 0,
     distance: Annotated[
         float,
-        typer.Option(min=0.0001, help="The difference for which `needed` estimates the number of pairs."),
+        typer.Option(
+            min=0.0001, help="The difference that the number of pairs in `needed` is able to detect."
+        ),
     ] = 0.05,
     html: Annotated[bool, typer.Option("--html", help="Write an HTML page with all changed items.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="The file for the page.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The output file for the HTML page.")
+    ] = None,
     markdown: Annotated[
         str, typer.Option(metavar="FILE", help="Write a report for a pull request in Markdown; - is stdout.")
     ] = "",
     link: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT=URL", help="A link at the end of the report.")
+        list[str] | None, typer.Option(metavar="TEXT=URL", help="Add this link at the end of the report.")
     ] = None,
     alarm: Annotated[
         bool, typer.Option("--alarm", help="Exit 5 if a metric of a later side dropped significantly.")
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Compare systems, runs, nights or Git revisions in pairs, on the items that both have.
+    """Compare systems, runs, nights or Git revisions in pairs, on the items that both sides have.
 
-    With three or more systems it also prints how well each item discriminates between them.
+    With three or more systems, the command also prints how well each item distinguishes the systems.
 
     Example: benchloom compare films-weak films-good films-alone
     """

@@ -36,7 +36,7 @@ class CompareOutput:
     """The outputs of the command besides its tables.
 
     `html`: write a page to `out` or below .benchloom/compare. `markdown`: the file for a report for pull
-    requests; `-` prints the report on stdout instead of the tables. `links`: (text, address) at the end of
+    requests; `-` prints the report on stdout instead of the tables. `links`: pairs (text, URL) at the end of
     the report. `alarm`: exit with 5 if a metric dropped significantly.
     """
 
@@ -50,7 +50,7 @@ class CompareOutput:
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """Options of a comparison. only: entries or systems, all if empty. metrics: by name, all if empty.
+    """Options of a comparison. `only`, `metrics`: names to include; empty: all.
 
     `items`: number of items in the table. `distance`: the difference for which the number of required pairs
     is estimated.
@@ -107,18 +107,20 @@ def read_link(text: str) -> tuple[str, str]:
     """Parse TEXT=URL. Raises BadInput unless the URL is http or https."""
     name, _, address = text.partition("=")
     if not name or not address.startswith(("https://", "http://")):
-        raise BadInput(f"--link {text}", "is not TEXT=https://...")
+        raise BadInput(f"--link {text}", "is not of the form TEXT=https://...")
     return name, address
 
 
 def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> tuple[Comparison, Alone]:
-    """Find the sides and compare them in pairs; also return what only one side has.
+    """Find the sides and compare them in pairs; also return the entries that only one side has.
 
     Raises the errors of `compare_command`.
     """
     for word, letters in list_letters(words).items():
         if len(letters) > 1:
-            raise BadInput(word, f"is given as {' and '.join(letters)}, so nothing can differ")
+            raise BadInput(
+                word, f"is given twice, as {' and '.join(letters)}, so there is nothing to compare"
+            )
     if len(words) > len(ascii_uppercase):
         raise BadInput(
             "benchloom compare", f"compares at most {len(ascii_uppercase)} sides, got {len(words)}"
@@ -150,7 +152,7 @@ def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> 
 
 
 def list_letters(words: Sequence[str]) -> dict[str, list[str]]:
-    """Map each word to the letters of the sides that it names."""
+    """Map each command line argument to the letters of the sides that it names."""
     letters: dict[str, list[str]] = {}
     for letter, word in zip(ascii_uppercase, words, strict=False):
         letters.setdefault(word, []).append(letter)

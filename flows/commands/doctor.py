@@ -22,7 +22,7 @@ from tasks.lines import print_line
 
 MIN_PYTHON = (3, 11)
 ROOM = 1_000_000_000
-"""Free bytes required; a run of the sample with its caches needs much less."""
+"""Free disk space required, in bytes; a run of the sample with its caches needs much less."""
 
 
 def doctor_command(*, as_json: bool) -> int:
@@ -40,7 +40,7 @@ def doctor_command(*, as_json: bool) -> int:
 
 
 def examine(root: Path) -> Iterator[Finding]:
-    """Yield a finding for everything that a project needs, required things before optional ones."""
+    """Yield a finding for each requirement of a project, required before optional."""
     yield check_python()
     yield from check_packages()
     yield from check_pins(root)
@@ -71,7 +71,7 @@ def check_python() -> Finding:
 
 
 def check_packages() -> Iterator[Finding]:
-    """Compare the installed packages with what a run needs, and with the extras."""
+    """Compare the installed packages with the requirements of a run and of the extras."""
     mend = f"{sys.executable} -m pip install 'benchloom[{{}}]'"
     needed = [*list_requirements(), *list_requirements(PROJECT)]
     if wrong := list_unmet(needed):
@@ -84,7 +84,7 @@ def check_packages() -> Iterator[Finding]:
 
 
 def check_pins(root: Path) -> Iterator[Finding]:
-    """Compare packages that affect the artifacts' bytes, and the code's version, with pyproject.toml."""
+    """Compare the code's version, and packages that affect artifacts' bytes, with pyproject.toml."""
     path = root / "pyproject.toml"
     if not path.is_file():
         return
@@ -102,7 +102,7 @@ def check_pins(root: Path) -> Iterator[Finding]:
 
 
 def check_programs() -> Iterator[Finding]:
-    """Check that the programs that are called by name are on PATH."""
+    """Check that the programs that Benchloom starts by name are on PATH."""
     benchloom = shutil.which("benchloom")
     if benchloom is None:
         folder = Path(sys.executable).parent
@@ -131,7 +131,7 @@ def check_folder(root: Path) -> Finding:
         return Finding(
             "DVC",
             "missing",
-            f"{locks} is truncated; make sure that no other run is active, then delete it",
+            f"{locks} is truncated; make sure that no other run is active, then delete this file",
             f"rm {locks}",
         )
     return Finding("DVC", "ok", str(root))

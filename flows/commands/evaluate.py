@@ -58,7 +58,7 @@ class PaidLimits:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A finished evaluation. failed: whether a row failed or was left out."""
+    """A finished evaluation of one system. failed: whether a row failed or was left out."""
 
     run: EvaluationRun
     figures: Mapping[str, Any]
@@ -73,10 +73,10 @@ def evaluate_command(
     *,
     as_json: bool = False,
 ) -> int:
-    """Carry out `benchloom evaluate` for one system after the other; returns the exit code.
+    """Carry out `benchloom evaluate` for each system in sequence; return the exit code.
 
-    `several`: the options of each system; all are checked before the first system is called. If there are
-    several systems, they are then compared.
+    `several`: the options of each system; all options are checked before the first system is called. Several
+    systems are compared at the end.
     """
     root, place = find_root(name)
     base = place or root
@@ -109,7 +109,7 @@ def evaluate_command(
 
 
 def find_root(flow: str) -> tuple[Path, Path | None]:
-    """Return the folder of the code, and the current folder, or None for the latter inside a project.
+    """Return the folder of the code, and the current folder (None inside a project).
 
     Raises BadInput outside of a project if the flow needs a project.
     """
@@ -125,8 +125,8 @@ def find_root(flow: str) -> tuple[Path, Path | None]:
 def evaluate_all(
     root: Path, params: Mapping[str, object], runs: Sequence[EvaluationRun], limits: PaidLimits
 ) -> list[Evaluated]:
-    """Evaluate one system after the other, under one budget. root: the folder with shipped ledgers."""
-    # A model that is given by name has its own role, and may have its own endpoint.
+    """Evaluate the systems in sequence, under one budget. root: the folder with shipped ledgers."""
+    # A model that is given by name has a separate role, and may have a separate endpoint.
     roles, endpoints = (
         {name: part for run in runs for name, part in (get_section(run.params, section) or {}).items()}
         for section in ("roles", "run.endpoints")
@@ -153,7 +153,7 @@ def require_all_needs(runs: Sequence[EvaluationRun]) -> None:
 
 
 def evaluate_system(run: EvaluationRun, session: Session) -> Evaluated:
-    """Run and judge one system, and write the evaluation's folder."""
+    """Run and judge one system, and write the evaluation into its output folder."""
     for line in (*run.own.notes, *cut_lines(run.own.problems)):
         say(line)
     rows, calls = run_stages(run, session)
@@ -178,7 +178,7 @@ def compare_runs(root: Path, done: Sequence[Evaluated]) -> tuple[Comparison, Alo
 
 
 def cut_lines(lines: Sequence[str]) -> list[str]:
-    """Return the first 50 lines, and a line with the number of further lines."""
+    """Return the first 50 lines, followed by a line with the number of omitted lines."""
     rest = len(lines) - NAMED
     return [*lines[:NAMED], *([f"and {rest} more: figures.json has all"] if rest > 0 else [])]
 

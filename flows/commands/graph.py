@@ -16,7 +16,7 @@ from tasks.files import write_text
 def graph_command(*, check: bool) -> int:
     """Carry out `benchloom graph`; returns the exit code, 1 if `check` finds an outdated file.
 
-    The schema comes last because it requires imports of the stages' modules, which the graph does not.
+    The schema comes last because it imports the stages' modules. The graph does not need them.
     """
     root = find_project()
     params = load_params(root)
@@ -27,14 +27,14 @@ def graph_command(*, check: bool) -> int:
 
 
 def bring_up(root: Path, name: str, texts: tuple[str, str], *, check: bool) -> bool:
-    """Write an outdated file, or print the difference if `check`; return whether the file is outdated."""
+    """Rewrite an outdated file, or only print the difference if `check`; return whether it is outdated."""
     before, after = texts
     if before == after:
-        print(f"{name} is what the flows declare", file=sys.stderr)
+        print(f"{name} matches the flows' declarations", file=sys.stderr)
     elif check:
         sys.stdout.write(describe_difference(before, after, name))
-        print(f"{name} is not what the flows declare; `benchloom graph` writes it", file=sys.stderr)
+        print(f"{name} differs from the flows' declarations; `benchloom graph` writes it", file=sys.stderr)
     else:
         write_text(root / name, after)
-        print(f"{name} is written", file=sys.stderr)
+        print(f"{name} was written", file=sys.stderr)
     return before != after

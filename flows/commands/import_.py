@@ -1,4 +1,4 @@
-"""The `benchloom import` commands: one command for each importer of published or own data."""
+"""The `benchloom import` commands: one command for each importer of published data or of your own data."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ImportCommand(TyperCommand):
 
 
 class ImportGroup(TyperGroup):
-    """All importers as commands by name: shipped ones, the project's, and those of other packages."""
+    """The importers as commands by name: from Benchloom, from the project, and from other packages."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     from tasks.models.recording.ledger import Ledger, ModelStats, PossiblyPaid
     from tasks.models.settings import EmbeddedModel, ModelRun
 
-app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Recorded model calls and replies.")
+app = typer.Typer(
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    help="Inspect, share, verify, prune and serve recorded model calls.",
+)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 DAY_S = 86_400
@@ -50,7 +54,7 @@ def export(
     partial: Annotated[
         bool,
         typer.Option(
-            "--partial", help="Include calls of unfinished stages, and keep the calls exported before."
+            "--partial", help="Include calls of unfinished stages, and keep previously exported calls."
         ),
     ] = False,
     out: Annotated[
@@ -74,7 +78,7 @@ def export(
         entries = {call.id: ledger.get(call.id) for call in calls}
         missing = [call for call in calls if entries[call.id] is None]
         if missing and not partial:
-            first = f"first {missing[0].id[:12]} of {missing[0].stage}"
+            first = f"for example {missing[0].id[:12]} of {missing[0].stage}"
             raise BadInput(
                 "data",
                 f"{len(missing)} of {len(calls)} calls are not in a ledger, {first}",
@@ -86,7 +90,8 @@ def export(
             found = {key: entry for key in waiting if (entry := ledger.get(key)) is not None}
             entries |= found
             facts |= {"unfinished": len(found), "missing": len(missing)}
-            # A stage that runs again has removed its artifact: only the shipped file still has its calls.
+            # A stage that is being re-run has removed its artifact, so only the shipped file still has its
+            # calls.
             entries = {**(read_shipped(shipped) if shipped.exists() else {}), **entries}
     kept = [entry for entry in entries.values() if entry is not None]
     if not kept:
@@ -121,7 +126,7 @@ def import_(
 def verify(
     flow: Annotated[str | None, typer.Argument(help="The flow whose calls to verify. Default: all.")] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, help="Number of calls to sample with the seed. Default: all.")
+        int | None, typer.Option(min=1, help="Number of calls to verify, sampled by seed. Default: all.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     as_json: AsJson = False,
@@ -225,7 +230,8 @@ def serve(
     ] = 0.0,
     seed: Annotated[int, typer.Option(help="Seed of the faults.")] = 0,
     requests_per_minute: Annotated[
-        int | None, typer.Option(min=1, help="Reject further requests of the same minute with status 429.")
+        int | None,
+        typer.Option(min=1, help="Number of requests allowed in a minute; further requests get status 429."),
     ] = None,
     batch_seconds: Annotated[float, typer.Option(min=0, help="Duration of a batch in seconds.")] = 0.0,
 ) -> None:
@@ -283,7 +289,7 @@ def open_ledger() -> Ledger:
 
 
 def price_models(counted: Iterable[ModelStats]) -> list[dict[str, Any]]:
-    """Add the cost in US dollars to the counts of each model; null for a model without a price."""
+    """Add the cost in US dollars to the counts of each model; None for a model without a price."""
     return [{**asdict(count), "usd": price_tokens(count)} for count in counted]
 
 
@@ -321,7 +327,7 @@ def describe_model(row: Mapping[str, Any]) -> str:
 
 
 def tell(as_json: bool, facts: dict[str, Any]) -> None:
-    """Print facts as one JSON object, or as one line for people."""
+    """Print facts as one JSON object, or as one line of text."""
     if as_json:
         typer.echo(json.dumps(facts, ensure_ascii=False))
     else:

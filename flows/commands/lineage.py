@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FOLDER = ".benchloom/lineage"
 """The folder for pages and events without --out."""
 WALKED = 1
-"""Number of a figure's rows that are traced further without --all."""
+"""Number of a figure's rows that are traced to their sources without --all."""
 
 
 def lineage_command(
@@ -41,7 +41,7 @@ def lineage_command(
 
     Raises BadInput, with the known names, if the target or the row is unknown.
     """
-    # pyarrow is imported here, so that `--help` does not import it.
+    # pyarrow is imported here to keep `--help` fast.
     from tasks.lineage.rendering import render_json, render_text
 
     lineage = trace_target(target, row, root, every=every)
@@ -67,8 +67,8 @@ def lineage_command(
 def trace_target(target: str, row: str | None, root: Path, *, every: bool = False) -> LineageResult:
     """Trace a target back to its sources. Raises BadInput if the target or the row is unknown.
 
-    `target`: an artifact's path in the project, `report.json#/pointer`, or `dvc.lock` for everything that is
-    recorded. `every`: trace all rows of an artifact or a figure.
+    `target`: an artifact's path in the project, `report.json#/pointer`, or `dvc.lock` for all recorded
+    artifacts. `every`: whether to trace all rows of an artifact or a figure.
     """
     root = root.resolve()
     name, mark, pointer = target.partition("#")
@@ -76,7 +76,7 @@ def trace_target(target: str, row: str | None, root: Path, *, every: bool = Fals
     with open_record(path, root) as (root, graph), open_lineage(root, graph) as lineage:
         if mark:
             if not (root / path).is_file():
-                raise BadInput(target, "is not a report", hint=_name_outs(graph, path))
+                raise BadInput(target, "is not a report file", hint=_name_outs(graph, path))
             nodes = [lineage.trace_figure(path, pointer, row=row, first=None if every else WALKED)]
         elif row is not None or every:
             if not (root / path).is_file() or not path.endswith(".parquet"):
@@ -121,7 +121,7 @@ def open_lineage(root: Path, graph: Graph) -> Iterator[Lineage]:
     from tasks.lineage.walk import Lineage
     from tasks.sources.packages import describe_packaged
 
-    # Outside of a project, the installed code wrote the outputs of `benchloom evaluate`.
+    # Outside a project, the installed code wrote the outputs of `benchloom evaluate`.
     installed = None if (root / "params.yaml").is_file() else Path(flows.__file__).parents[1]
     with open_tracers(root, graph) as tracers:
         archive = Archive(root, graph, installed)
@@ -144,7 +144,7 @@ def _name_outs(graph: Graph, path: str) -> str:
 
 
 def _name_file(reference: str) -> str:
-    """Convert a lineage's reference to a file name."""
+    """Convert the reference of a lineage node to a file name."""
     kept = "".join(
         sign if sign.isalnum() or sign in "-_." else "_" for sign in reference.removeprefix("data/")
     )

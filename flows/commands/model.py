@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from tasks.models.settings import EmbeddedModel
 
 app = typer.Typer(
-    rich_markup_mode=None, no_args_is_help=True, help="Embedded models: their files and servers."
+    rich_markup_mode=None, no_args_is_help=True, help="Manage the files and the servers of embedded models."
 )
 
 Name = Annotated[
-    str | None, typer.Argument(help="A model under `models:` in params.yaml. Default: the first.")
+    str | None,
+    typer.Argument(help="A model under `models:` in params.yaml. Default: the first; for `model stop`: all."),
 ]
 
 
@@ -26,12 +27,12 @@ Name = Annotated[
 def pull(
     name: Name = None,
     file: Annotated[
-        Path | None, typer.Option(help="A local copy of the file, instead of a download.")
+        Path | None, typer.Option(help="Use this local copy of the file instead of downloading it.")
     ] = None,
 ) -> None:
     """Download a model's file to the user's cache folder and verify its checksum.
 
-    The sample's models are 1,117 MB, 491 MB and 23 MB. How much has come, and the time left, are said.
+    The sample's models are 1,117 MB, 491 MB and 23 MB. The command prints its progress and the time left.
 
     Example: benchloom model pull
     """
@@ -82,7 +83,7 @@ def list_(as_json: AsJson = False) -> None:
         typer.echo(json.dumps(rows))
         return
     for row in rows:
-        state = "here" if row["here"] else "not pulled"
+        state = "downloaded" if row["here"] else "not downloaded"
         typer.echo(f"{row['name']}  {state}  {row['server'] or 'no server'}  {row['file']}")
 
 
@@ -99,7 +100,7 @@ def stop(name: Name = None) -> None:
 
 
 def choose_model(name: str | None) -> tuple[str, EmbeddedModel]:
-    """Return a model of params.yaml by its name. Raises BadInput that lists the known names."""
+    """Return a model of params.yaml by its name. Raises BadInput, with the known names, if it is unknown."""
     from tasks.errors import BadInput
 
     _, models = load_models()

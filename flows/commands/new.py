@@ -1,4 +1,4 @@
-"""`benchloom new`: a project from a database or a table of questions, and a model, with a preview."""
+"""Carry out `benchloom new`: create a project from a database or a table of questions, with a preview."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MODEL_OPTIONS = ("endpoint", "key_env", "served_model", "input_price", "output_p
 def new_command(folder: Path, options: NewOptions) -> int:
     """Carry out `benchloom new DIR`; returns the exit code.
 
-    The folder is removed again if the data or the model fails its test. Raises BadInput.
+    Raises BadInput if the data or the model fails its test; the folder is then removed.
     """
     place = find_source(options)
     if options.endpoint is not None and options.model is None:
@@ -55,7 +55,7 @@ def new_command(folder: Path, options: NewOptions) -> int:
 
 
 def list_words(options: NewOptions, names: Sequence[str]) -> list[str]:
-    """List the options that are given as words of a command."""
+    """Return the options that were given, as command line arguments."""
     given = {name: getattr(options, name) for name in names}
     pairs = [
         (f"--{name.replace('_', '-')}", str(value)) for name, value in given.items() if value is not None
@@ -64,7 +64,7 @@ def list_words(options: NewOptions, names: Sequence[str]) -> list[str]:
 
 
 def find_source(options: NewOptions) -> str:
-    """Return where the data is, for a command that is called in another folder. Raises BadInput."""
+    """Return the data's URL or absolute path, valid in any folder. Raises BadInput for a missing file."""
     if (options.database is None) == (options.questions is None):
         raise BadInput(
             "--database, --questions",
@@ -80,7 +80,7 @@ def find_source(options: NewOptions) -> str:
     path = Path(source).expanduser().resolve()
     if options.questions is not None and not path.exists():
         raise BadInput(
-            source, "no such file or folder", hint="give a table of questions and answers: docs/qa.md"
+            source, "no such file or folder", hint="give a table of questions and answers; see docs/qa.md"
         )
     if options.database is not None and not path.is_file():
         raise BadInput(
@@ -90,14 +90,14 @@ def find_source(options: NewOptions) -> str:
 
 
 def name_entry(source: str) -> str:
-    """Name the entry of the data after its file, or after the last part of its URL."""
+    """Return the name of the data's entry: from the file's name, or from the last part of the URL."""
     last = urlsplit(source).path if "://" in source else Path(source).name.partition(".")[0]
     name = re.sub(r"\W+", "_", last.rpartition("/")[2]).strip("_-")
     return name[:80] or "data"
 
 
 def choose_project(folder: Path, source: str, options: NewOptions) -> NewProject:
-    """Choose the model: the one that is named, one whose key is in the environment, or the embedded one."""
+    """Choose the model: the named one, the hosted one if its key is set, or the embedded one."""
     params = load_yaml(folder / "params.yaml")
     small = str(params["roles"]["generator"]["model"])
     model = options.model or (HOSTED if os.environ.get(OPENAI_KEY) else small)
@@ -106,7 +106,7 @@ def choose_project(folder: Path, source: str, options: NewOptions) -> NewProject
 
 
 def undo(folder: Path, *, fresh: bool) -> None:
-    """Remove what was made. fresh: the folder itself was not there before."""
+    """Remove the files that were created. fresh: the folder did not exist before, so it is removed, too."""
     for path in folder.iterdir():
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -114,4 +114,4 @@ def undo(folder: Path, *, fresh: bool) -> None:
             path.unlink()
     if fresh:
         folder.rmdir()
-    say_line(f"benchloom: {folder} was removed again")
+    say_line(f"benchloom: the files created in {folder} were removed")

@@ -34,7 +34,9 @@ def once(
     plain: Annotated[bool, typer.Option("--plain", help="Run without Prefect.")] = False,
     budget_usd: BudgetUsd = None,
     budget_tokens: BudgetTokens = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON document to stdout, and nothing else.")
+    ] = False,
 ) -> None:
     """Re-evaluate `nightly.assessments` now, on a separate branch. Exit 5 if a metric dropped significantly.
 
@@ -124,7 +126,7 @@ def _carry_out(
     run.say(f"night {label}")
 
     def bring_up(run: Run, names: Sequence[str]) -> int:
-        # Use the Prefect server of the user's project, since the worktree has none.
+        # Use the Prefect server of the user's project, since the worktree does not have a server.
         with nullcontext() if plain else use_prefect(home, run.say):
             return bring_up_stages(run, names, plain=plain, title=f"night {label}")
 
@@ -150,7 +152,7 @@ def accept(
     from flows.settings import find_project
 
     night = accept_night(find_project(), label)
-    _say(f"night {night.label} is accepted: later nights are compared with it")
+    _say(f"night {night.label} is accepted; later nights are compared with this night")
 
 
 @app.command()
@@ -176,7 +178,9 @@ def serve() -> None:
 
 Pool = Annotated[
     str | None,
-    typer.Option(help="A Prefect work pool of type process, created if missing. Default: prefect.yaml's."),
+    typer.Option(
+        help="A Prefect work pool of type process, created if missing. Default: the pool in prefect.yaml."
+    ),
 ]
 
 
@@ -212,7 +216,7 @@ def deploy(
         if not foreign:
             end_standing(root)
         remove_files(root)
-        _say("the deployment was removed" if found else "no nights were deployed")
+        _say("the deployment was removed" if found else "no deployment existed")
         return
     nightly, pool = read_nightly(params), pool or POOL
     server = nullcontext() if foreign else stand_server(root, port, _say)
@@ -223,7 +227,7 @@ def deploy(
         if deploy_nights(root, pool):
             _say("prefect.yaml was written")
     schedule = describe_schedule(nightly, datetime.now(UTC))
-    _say(f"deployed with the schedule {schedule} to the work pool {pool!r}; to run nights, it needs")
+    _say(f"deployed with the schedule {schedule} to the work pool {pool!r}; nights need:")
     for line in files.describe_needs(pool, foreign):
         _say(f"- {line}")
 
@@ -245,7 +249,7 @@ def work(pool: Pool = None) -> None:
     if not foreign and read_port(root) is None:
         raise BadInput(
             "benchloom nightly work",
-            "finds no deployment of nights in this project",
+            "found no deployment of nights in this project",
             hint="benchloom nightly deploy",
         )
     with use_prefect(root, _say, needed=True):

@@ -28,7 +28,7 @@ from tasks.models.stream_board import format_time
 
 HEAD = ("stage", "new calls", "in the ledger", "tokens", "dollars", "why")
 MANY = 5
-"""Number of entries of a stage with the same reason beyond which they share one line."""
+"""If more entries of a stage than this have the same reason, they share one line."""
 
 
 def plan_command(targets: Sequence[str], *, as_json: bool, ask_again: Sequence[str] = ()) -> int:
@@ -91,7 +91,7 @@ def write_stage(plan: StagePlan) -> dict[str, Any]:
 
 
 def write_range(span: Range) -> dict[str, Any]:
-    """Convert a range to a JSON object: an unknown end is null, since JSON has no infinity."""
+    """Convert a range to a JSON object. An unknown bound is null, since JSON has no infinity."""
     return {**asdict(span), "high": span.high if math.isfinite(span.high) else None}
 
 
@@ -108,8 +108,8 @@ def print_plan(plans: Sequence[StagePlan], measured: Sequence[str] = ()) -> None
     back = f", {restored} would be restored from the run cache" if restored else ""
     calls = total([plan.calls for plan in known])
     console.print(
-        f"{len(plans) - restored} stages would run{back}. New calls: {show(calls)}; the exactly known "
-        f"first attempts among them: {document['exact_calls']}. In the ledger: {document['recorded']}.",
+        f"{len(plans) - restored} stages would run{back}. New calls: {show(calls)}, including exactly "
+        f"{document['exact_calls']} first attempts. Recorded calls: {document['recorded']}.",
         soft_wrap=True,
     )
     timed = [plan.seconds for plan in plans if plan.seconds is not None]
@@ -122,14 +122,17 @@ def print_plan(plans: Sequence[StagePlan], measured: Sequence[str] = ()) -> None
         console.print(line, soft_wrap=True)
     if wide := [plan.stage for plan in plans if plan.unseen and math.isfinite(plan.calls.high)]:
         console.print(
-            f"Wide ranges, because fewer than {ENOUGH} calls of their kinds were recorded: "
+            f"These ranges are wide, because fewer than {ENOUGH} similar calls were recorded: "
             f"{join_reasons(wide)}.",
             soft_wrap=True,
         )
     for what, left in (
-        ("how many calls they make", [plan.stage for plan in plans if not math.isfinite(plan.calls.high)]),
-        ("how long they take", [plan.stage for plan in untimed if not plan.calls.high]),
-        ("how long their calls take", [plan.stage for plan in untimed if plan.calls.high]),
+        (
+            "how many calls these stages make",
+            [plan.stage for plan in plans if not math.isfinite(plan.calls.high)],
+        ),
+        ("how long these stages take", [plan.stage for plan in untimed if not plan.calls.high]),
+        ("how long the calls of these stages take", [plan.stage for plan in untimed if plan.calls.high]),
     ):
         if left:
             console.print(f"No run in this project shows {what}: {join_reasons(left)}.", soft_wrap=True)
@@ -142,7 +145,7 @@ def show_time(span: Range) -> str:
 
 
 def group_plans(plans: Sequence[StagePlan]) -> list[list[StagePlan]]:
-    """Group the entries of a stage if many of them would run for the same reason."""
+    """Group the plans of a stage's entries if many entries would run for the same reason."""
     groups = defaultdict[tuple[str, ...], list[StagePlan]](list)
     for plan in plans:
         stage, _, key = plan.stage.partition("@")
@@ -173,7 +176,7 @@ def total(ranges: Sequence[Range]) -> Range:
 
 
 def show(span: Range, digits: int = 0) -> str:
-    """Format a range: one number if both ends agree, with `~` if it is estimated from earlier runs."""
+    """Format a range: one number if both bounds agree, with `~` if it is estimated from earlier runs."""
     if math.isinf(span.high):
         return f"at least {span.low:.{digits}f}" if span.low else "not known"
     low, high = f"{span.low:.{digits}f}", f"{span.high:.{digits}f}"

@@ -34,7 +34,8 @@ class PublishOptions:
     """The destination of a publication, and what it may contain.
 
     `to`: a folder. `hub`: OWNER/NAME. `public`: make the repository public. `private`: allow sources that may
-    not be redistributed. `prediction_key`: the field of a released record for a predicted table.
+    not be redistributed. `prediction_key`: name of the field for a predicted table in the records of a
+    release.
     """
 
     to: Path | None = None
@@ -49,7 +50,7 @@ class PublishOptions:
 class Publication:
     """A prepared publication. root: the folder that the choice's paths are relative to.
 
-    `entries`: the ledger entries of its calls.
+    `entries`: the ledger entries of the publication's calls.
     """
 
     root: Path
@@ -64,7 +65,7 @@ def publish_command(name: str, options: PublishOptions, *, as_json: bool) -> int
     """Carry out `benchloom publish`; returns the exit code.
 
     Raises BadInput if the name is not a dataset, the dataset is not fresh, a source may not be redistributed,
-    or the destination contains something else.
+    or the destination contains other files.
     """
     require_extra("publish")
     if not options.to and not options.hub:
@@ -101,7 +102,7 @@ def publish_command(name: str, options: PublishOptions, *, as_json: bool) -> int
 
 
 def prepare_entry(root: Path, name: str, options: PublishOptions, to: Path | None) -> Publication:
-    """Prepare an entry of params.yaml for publication. Raises BadInput if it may not be published."""
+    """Prepare an entry of params.yaml for publication. Raises BadInput if the entry may not be published."""
     params = load_params(root)
     recorder = open_recorder(root)
     try:
@@ -153,7 +154,10 @@ def check_private(choice: Choice, sources: Sequence[Source], *, allowed: bool) -
 def tell(
     made: Publication, out: Path, files: int, notes: Sequence[str], url: str | None, *, as_json: bool
 ) -> None:
-    """Print what was published and what was left out. notes: on the files in the release's layout."""
+    """Print what was published and what was left out.
+
+    notes: lines about the files in the release's layout.
+    """
     choice, calls = made.choice, len(made.entries)
     names = [Path(node.artifact).stem for node in choice.sets]
     facts = {"dataset": choice.entry, "folder": str(out), "sets": names, "files": files, "calls": calls}

@@ -25,7 +25,7 @@ from tasks.reports.graph_page import GraphEntry, GraphStage
 PAGE = "index.html"
 GRAPH = "graph.html"
 HISTORY = ".benchloom/site.json"
-"""The file with earlier states of the site, to report changes."""
+"""The file with earlier states of the site, used to report changes of the site."""
 NIGHTS = "data/nightly/index.html"
 
 
@@ -67,7 +67,7 @@ def report_command(*, open_it: bool) -> int:
 def list_graph(root: Path, out: Path) -> list[GraphEntry]:
     """List all stages by flow and entry, as `benchloom status` does, with their cost.
 
-    `out`: the page's file, to which links to artifacts are relative.
+    `out`: the page's file; links to artifacts are relative to it.
     """
     recorder = open_recorder(root)
     try:

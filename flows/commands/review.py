@@ -34,7 +34,7 @@ Beside = Annotated[
     ),
 ]
 NAMED_LINES = 50
-"""Invalid lines that are printed one by one; further ones are only counted."""
+"""Maximum number of invalid lines that are printed; further invalid lines are only counted."""
 
 
 @app.command()
@@ -52,7 +52,7 @@ def export(
     beside: Beside = None,
     as_json: Json = False,
 ) -> None:
-    """Write items to a form with columns for people: decision, edited, rating, reviewer, note.
+    """Write items to a form with columns to fill in: decision, edited, rating, reviewer, note.
 
     Example: benchloom review export data/grammar/films/questions.parquet --out form.csv --take 50
     """
@@ -75,7 +75,9 @@ def export(
 @app.command(name="import")
 def import_(
     file: Annotated[Path, typer.Argument(help="A completed form, .csv or .jsonl.")],
-    reviewer: Annotated[str, typer.Option(metavar="NAME", help="The reviewer of lines without a name.")] = "",
+    reviewer: Annotated[
+        str, typer.Option(metavar="NAME", help="The reviewer's name for lines without one.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Merge the decisions of a completed form into data/labels/review. Exit with 1 if a line is invalid.
@@ -126,7 +128,7 @@ def import_(
 @app.command()
 def serve(
     artifact: Artifact,
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="The port; 0 selects a free port.")] = 0,
     take: Take = None,
     seed: Seed = 0,
     beside: Beside = None,
@@ -154,7 +156,9 @@ def serve(
 
     def announce(url: str) -> None:
         typer.echo(f"{url}/{token}/")
-        typer.echo(f"{len(items)} of {len(found.items)} items; decisions go into {place}", err=True)
+        typer.echo(
+            f"{len(items)} of {len(found.items)} items are served; decisions are written to {place}", err=True
+        )
 
     try:
         serve_review(ReviewServer(root, found, items, token), port, announce)
@@ -179,7 +183,7 @@ def find_path(root: Path, path: Path) -> Path:
 
 
 def list_split(artifact: ReviewedArtifact, decisions: Decisions) -> list[str]:
-    """List the ids of items with as many accepts as rejects, or with different edited texts."""
+    """List the ids of items with equal numbers of accepts and rejects, or with different edited texts."""
     rulings = {item.id: decisions.decide_seen(item.id, item.seen) for item in artifact.items.values()}
     return [item for item, ruling in rulings.items() if ruling.state == "split"]
 
@@ -200,10 +204,13 @@ def print_import(facts: dict[str, Any]) -> None:
 
 
 def describe_people(pairs: list[PairAgreement], split: list[str]) -> list[str]:
-    """Return a line for the agreement of each pair of people, and one that lists the split items."""
+    """Return one line per pair of people with their agreement, and one line that lists the split items."""
     lines = []
     for pair in pairs:
         kappa = "-" if pair.kappa is None else f"{pair.kappa:.4f}"
         agree = "-" if pair.agree is None else f"{100 * pair.agree:.2f}%"
         lines.append(f"{pair.first}, {pair.second}: agree on {agree} of {pair.n} items, kappa {kappa}")
-    return [*lines, *([f"not accepted, because the reviewers disagree: {', '.join(split)}"] if split else [])]
+    return [
+        *lines,
+        *([f"items not accepted, because the reviewers disagree: {', '.join(split)}"] if split else []),
+    ]

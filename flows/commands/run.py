@@ -41,9 +41,10 @@ if TYPE_CHECKING:
     from flows.run.session import Session
 
 PRECEDENCE: tuple[type[BenchloomError], ...] = (Interrupted, BudgetSpent, CallMissing, LockHeld, BadInput)
-"""Error classes in order of precedence: the first one that occurred determines the exit code."""
+"""Error classes in order of precedence: the first class in this order that occurred determines the exit
+code."""
 SHOWN_FRESH = 200
-"""Above this number of stages, fresh ones are not shown in Prefect: each task `Cached` costs 20 ms."""
+"""Number of stages above which Prefect does not show fresh stages: each `Cached` task costs 20 ms."""
 COLUMNS = ["id", "model", "prompt_tokens", "completion_tokens"]
 
 
@@ -109,9 +110,9 @@ def run_command(
 def bring_up_stages(
     run: Run, names: Sequence[str], *, plain: bool, title: str, engine: str | None = None
 ) -> int:
-    """Bring stages up to date, under Prefect unless `plain`; return the exit code.
+    """Bring stages up to date, under Prefect unless `plain` is true; return the exit code.
 
-    `title`: shown in Prefect. `engine`: runs shards, overriding params.yaml. Raises BadInput, before any
+    `title`: shown in Prefect. `engine`: where shards run; overrides params.yaml. Raises BadInput, before any
     stage runs, for an invalid parameter that a stale stage reads.
     """
     from flows.sections import check_refused, check_stale
@@ -154,7 +155,7 @@ def require_run_needs(run: Run, names: Sequence[str]) -> None:
 
 
 def open_computing(run: Run, workers: int, engine: str | None, *, plain: bool) -> Computing:
-    """Make the object that runs stages without model calls. Raises BadInput for an unavailable engine."""
+    """Return the object that runs stages that call no model. Raises BadInput for an unavailable engine."""
     settings = read_settings(run.params)
     name = engine or settings.name
     require_engine(name)
@@ -164,13 +165,15 @@ def open_computing(run: Run, workers: int, engine: str | None, *, plain: bool) -
     if plain and engine is not None:
         raise BadInput("--plain", f"--engine {engine} needs Prefect", hint="use only one of the two options")
     if plain:
-        run.say(f"run.engine.name is {name}, which needs Prefect; with --plain, the run uses neither")
+        run.say(
+            f"run.engine.name is {name}, which needs Prefect; --plain disables both the engine and Prefect"
+        )
         return Computing(processes, say=run.say)
     return Computing(processes, ClusterEngine(name, settings, processes, run.stopping, run.say), run.say)
 
 
 def end_at_once(run: Run) -> None:
-    """End this process on a second Ctrl-C without waiting for its stages; this releases their path locks."""
+    """End this process on a second Ctrl-C, without waiting for stages; this releases their path locks."""
     run.say("interrupted; run the same command again to continue from the recorded calls and stages")
     os._exit(Interrupted.exit_code)
 
@@ -185,7 +188,7 @@ def make_run(
     budget_tokens: int | None = None,
     again: frozenset[str] = frozenset(),
 ) -> Run:
-    """Make a run whose model session opens when the first stage calls a model. again: see `Run`."""
+    """Make a run whose model session opens when the first stage calls a model. `again`: see `Run`."""
 
     def open_session() -> Any:
         from flows.run.session import open_session as open_models
@@ -203,7 +206,7 @@ def make_run(
 
 
 def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -> None:
-    """Run under the project's Prefect server or the one in PREFECT_API_URL; without a server, run plainly."""
+    """Run under the Prefect server of the project or in PREFECT_API_URL; without a server, skip Prefect."""
     from flows.run.prefect_server import is_server_up, use_prefect
 
     stale = list_stale(run, names)
@@ -225,7 +228,7 @@ def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -
 
 
 def tell_lineage(run: Run) -> None:
-    """Emit OpenLineage events of the stages that ran or failed; an error here is only printed."""
+    """Emit OpenLineage events of the stages that ran or failed; an error is printed and not raised."""
     ran = {name: outcome.seconds for name, outcome in run.outcomes.items() if outcome.state == "ran"}
     failed = [describe_failed(run, outcome) for outcome in run.outcomes.values() if outcome.state == "failed"]
     if not (ran or failed) or run.stopping.is_set() or is_disabled():
@@ -264,7 +267,7 @@ def list_stale(run: Run, names: Sequence[str]) -> list[str]:
 
 
 def conclude(run: Run, names: Sequence[str]) -> int:
-    """Print the result of the run, and return its exit code."""
+    """Print the result of the run, and return the exit code."""
     states = [run.outcomes[name].state if name in run.outcomes else "skipped" for name in names]
     words = {
         "ran": "ran",
@@ -297,7 +300,7 @@ def describe_bill(run: Run) -> str:
     if artifacts := find_calls(run):
         total = sum((price_calls(path, run.session) for path in artifacts), NOTHING)
         stages = "1 stage" if len(artifacts) == 1 else f"{len(artifacts)} stages"
-        parts.append(f"the calls for the artifacts of {stages} cost {describe_amount(total)} in total")
+        parts.append(f"the artifacts of {stages} cost {describe_amount(total)} in total")
     return f"model calls: {'; '.join(parts)}"
 
 
@@ -309,7 +312,7 @@ def find_calls(run: Run) -> list[Path]:
 
 
 def price_calls(path: Path, session: Session) -> Amount:
-    """Price the calls of an artifact: at list price, or at the batch price if the ledger says so."""
+    """Price the calls of an artifact: at list price, or at the batch price for calls recorded as batched."""
     import pyarrow.parquet as pq
 
     dispatcher, total = session.dispatcher, NOTHING
@@ -356,7 +359,7 @@ def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
             if not node.stage:
                 raise BadInput(
                     name,
-                    "is your own command, not a stage of Benchloom",
+                    "is a command that you added to dvc.yaml, so --limit cannot run it",
                     hint="remove it from the targets, or run without --limit",
                 )
             while fresh:
@@ -372,5 +375,5 @@ def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
     finally:
         run.finish()
     if not done:
-        run.say("nothing is stale, so there is nothing to preview (`benchloom status`)")
+        run.say("no stage is stale, so there is nothing to preview (see `benchloom status`)")
     return 0

@@ -25,14 +25,14 @@ COUNTS = ("_groups", "not_in_label_set")
 
 @dataclass
 class Complaints:
-    """Reports unreadable lines on stderr: the first 50 with a reason, further ones by number at the end."""
+    """Reports unreadable lines on stderr: the first 50 with a reason, the rest as line numbers at the end."""
 
     source: str
     said: int = 0
     rest: list[int] = field(default_factory=list)
 
     def say(self, line: UnreadableLine) -> None:
-        """Print one unreadable line with its reason, or remember its number."""
+        """Print one unreadable line with its reason, or store its number for `close`."""
         self.said += 1
         if self.said > NAMED_LINES:
             self.rest.append(line.number)

@@ -52,8 +52,8 @@ def refresh_records(
 ) -> None:
     """Read the content of the named database servers, and update the records that changed.
 
-    If a server does not answer, its last record is used, and a line says so. Raises DatabaseGone if there is
-    no record, and BadInput if the record cannot be read.
+    If a server does not answer, its last record is used, and a message reports this. Raises DatabaseGone if
+    the server does not answer and has no record, and BadInput if a record cannot be read.
     """
     for name in sorted({*names} & {*servers}):
         try:
@@ -61,11 +61,11 @@ def refresh_records(
         except DatabaseGone as error:
             if not (servers[name].file or Path()).is_file():
                 raise
-            say(f"{error}; until the database is available again, the last record is used")
+            say(f"{error}; the last record is used until the database is available again")
 
 
 def list_unread_lines(entry: DatabaseEntry) -> list[str]:
-    """List the parts of a server's database that are not read, a line each, with a hint on each reason."""
+    """Return one line for each part of a server's database that is not read, with a hint about the reason."""
     from tasks.databases.reflection import list_unread
 
     return [
@@ -75,7 +75,7 @@ def list_unread_lines(entry: DatabaseEntry) -> list[str]:
 
 
 def refresh_record(entry: DatabaseEntry) -> str:
-    """Update one record; return a line that says what changed."""
+    """Update one record; return a line that describes the changes."""
     from tasks.databases.content import DatabaseContent, load_record, read_content, write_record
 
     content = read_content(entry)

@@ -1,4 +1,4 @@
-"""Carry out `benchloom stage`, the command by which dvc.yaml runs a stage."""
+"""Carry out `benchloom stage`, the command with which dvc.yaml runs a stage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tasks.lines import say_line
 
 
 def _name_near(stage: str, key: str, recorder: Recorder) -> str:
-    """Return a hint with the keys of a stage, or with stages that have similar names."""
+    """Return a hint: the keys of a stage, or stages with similar names if the stage is unknown."""
     nodes = recorder.nodes.values()
     named = sorted(node.key for node in nodes if node.stage == stage)
     if named:

@@ -29,28 +29,31 @@ from tasks.files import write_text
 
 KEPT_COUNTS = ".benchloom/rows.json"
 OWN = "own"
-"""The group of stages that no flow declares: the user's own."""
+"""Name of the group of stages that no flow declares, which the user added."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """The state of one stage. rows: number of rows of its main artifact; None if that is not Parquet."""
+    """The state of one stage.
+
+    rows: number of rows of the main artifact; None if the artifact is not Parquet.
+    """
 
     stage: str
     state: str
-    """fresh, stale, missing, failed, running (in another process), or waiting (for another process)."""
+    """The state: fresh, stale, missing, failed, running (in another process), or waiting (for one)."""
     why: tuple[str, ...]
     artifact: str
     rows: int | None
     dropped: dict[str, int]
     last_run: str
     again: str
-    """The command that makes the stage fresh; empty if nothing needs to be done."""
+    """The command that makes the stage fresh; empty if it is fresh or another process works on it."""
 
 
 @dataclass(frozen=True)
 class StageGroup:
-    """The group in which stages are counted: a flow and the entry of params.yaml for which it runs."""
+    """The group in which stages are counted: a flow and an entry of params.yaml."""
 
     flow: str
     section: str = ""
@@ -93,7 +96,7 @@ def find_entry(node: Node) -> StageGroup:
 
 
 def find_standing(recorder: Recorder, node: Node, counts: KeptCounts) -> Standing:
-    """Find the state of a stage."""
+    """Determine the state of a stage."""
     last = load_outcome(recorder.root, node.name)
     missing = [out for out in node.outs if not (recorder.root / out).exists()]
     held = ""
@@ -121,7 +124,7 @@ def find_standing(recorder: Recorder, node: Node, counts: KeptCounts) -> Standin
 class KeptCounts:
     """Counts rows of artifacts, and stores the counts in a file until an artifact changes.
 
-    The library that reads Parquet footers takes longer to import than the rest of `status`.
+    Counts are cached because importing the library that reads Parquet takes longer than the rest of `status`.
     """
 
     def __init__(self, root: Path) -> None:
@@ -134,7 +137,7 @@ class KeptCounts:
         self._found: dict[str, Any] = {}
 
     def count(self, node: Node) -> int | None:
-        """Count the rows of a stage's main artifact; None if it is not an existing Parquet file."""
+        """Count the rows of a stage's main artifact; None if the artifact is missing or not Parquet."""
         path = self._root / node.artifact
         if not node.artifact.endswith(".parquet") or not path.is_file():
             return None
@@ -148,7 +151,7 @@ class KeptCounts:
         return int(known[-1])
 
     def keep(self) -> None:
-        """Store the counts if any of them is new."""
+        """Store the counts if any count is new."""
         if any(self._known.get(path) != known for path, known in self._found.items()):
             with suppress(OSError):
                 write_text(self._kept, json.dumps({**self._known, **self._found}))
@@ -191,12 +194,13 @@ def print_standings(
     counts = ", ".join(f"{count} {state}" for state, count in waiting.items())
     again = " ".join(["benchloom run", *targets])
     console.print(
-        f"{waiting.total()} of {len(standings)} stages are not fresh ({counts}): {again}", soft_wrap=True
+        f"{waiting.total()} of {len(standings)} stages are not fresh ({counts}); to run them: {again}",
+        soft_wrap=True,
     )
 
 
 def is_untouched(standing: Standing) -> bool:
-    """Return whether a stage has never run; such stages are only counted in the line of their entry."""
+    """Return whether a stage has never run; such stages appear only as a count in the line of their entry."""
     return standing.state == "missing" and not standing.last_run
 
 

@@ -1,4 +1,4 @@
-"""The cost of a system's answers: tokens per answer, dollars by `run.prices`, seconds by the ledger."""
+"""Compute the cost per answer: tokens, dollars from `run.prices`, and seconds from the ledger."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ COLUMNS = ["id", "stage", "row", "model", "prompt_tokens", "completion_tokens"]
 
 @contextmanager
 def open_costs(root: Path) -> Iterator[Callable[[Strand], AnswerCost]]:
-    """Yield a function that computes the cost per answer of an answer set, the answers of one system.
+    """Yield a function that computes the cost per answer of an answer set (one system's answers).
 
-    If `root` is a project, its prices and its ledger are used; otherwise no price is known, and the ledger is
-    the user's.
+    If `root` is a project, its prices and its ledger are used; otherwise prices are unknown, and the user's
+    own ledger is used.
     """
     prices: Mapping[str, Price] = {}
     address = find_ledger()
@@ -57,7 +57,7 @@ def read_cost(strand: Strand, prices: Mapping[str, Price], find_seconds: FindSec
     n = len({answered.id for _, answered in strand.answers})
     tokens = sum(call["prompt_tokens"] + call["completion_tokens"] for call in calls)
     if not tokens or not n:
-        return AnswerCost(why="the calls of the answers are not recorded")
+        return AnswerCost(why="the model calls for these answers are not recorded")
     unknown = sorted({call["model"] for call in calls} - prices.keys())
     budget = Budget(prices=prices)
     usd = sum(
@@ -72,7 +72,7 @@ def read_cost(strand: Strand, prices: Mapping[str, Price], find_seconds: FindSec
 
 
 def read_calls(file: CallFile) -> Iterator[dict[str, Any]]:
-    """Yield the calls of a file that count."""
+    """Yield the calls of a file that count towards the cost."""
     for call in pq.read_table(file.path, columns=COLUMNS).to_pylist():
         if not file.stages or call["stage"].partition("@")[0] in file.stages:
             yield call

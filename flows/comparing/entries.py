@@ -1,4 +1,4 @@
-"""Test one entry of `params.yaml` against others in pairs, for the headline of the front page."""
+"""Test one entry of `params.yaml` against other entries in pairs, for the front page's headline."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tasks.errors import BenchloomError
 from tasks.judging.comparison import Strand, compare_strands
 
 DRAWS = 2_000
-"""Number of bootstrap draws; `benchloom compare` uses more, since it reports p values."""
+"""Number of bootstrap samples; `benchloom compare` uses more, since it reports p values."""
 
 
 def find_beaten(root: Path, flow: str, entry: str, others: Sequence[str]) -> dict[str, bool]:
-    """Map other entries to whether `entry` is significantly better by the first metric.
+    """Return, for each other entry, whether `entry` is significantly better on the first metric.
 
     The test is paired, with Holm's correction over all entries. Entries with several systems, without items
     in common with `entry`, or with missing artifacts are left out.
@@ -45,7 +45,7 @@ def find_beaten(root: Path, flow: str, entry: str, others: Sequence[str]) -> dic
 
 
 def read_only_strand(stage: EvaluatedStage) -> Strand | None:
-    """Read the scored answers of an entry with one system; None if it has several or cannot be read."""
+    """Read the scored answers of a one-system entry; None for several systems or unreadable artifacts."""
     with suppress(BenchloomError):
         strands = stage.read_strands("workspace")
         return strands[0] if len(strands) == 1 else None

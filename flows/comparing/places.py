@@ -33,10 +33,10 @@ from tasks.lineage.records import FileRecord, StageRecord
 
 @dataclass(frozen=True)
 class EvaluatedStage:
-    """The stage of an entry whose artifact contains the scores. system: named by the entry, if any.
+    """The stage of an entry whose artifact contains the scores. system: the entry's system, if any.
 
-    `find`: returns the path of an artifact by name. `find_canaries`: returns the artifact with the judges'
-    canaries; None if no stage recorded one.
+    `find`: function that returns the path of an artifact by name. `find_canaries`: function that returns the
+    path of the artifact with the judges' canaries, or None if there is none.
     """
 
     scope: Scope
@@ -51,20 +51,23 @@ class EvaluatedStage:
         return f"{self.scope.over}.{self.key}"
 
     def read_strands(self, label: str) -> list[Strand]:
-        """Read the entry's scored answers; see `read_strands`. label: name of the place in error messages."""
+        """Read the entry's scored answers; see `read_strands`.
+
+        `label`: name of the `Place` for error messages.
+        """
         return read_strands(self.scope, self.key, self.system, self.find, label)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A set of evaluated entries. label: the name that readers see."""
+    """The evaluated entries of a working tree, revision, branch or folder. label: its name in output."""
 
     label: str
     stages: tuple[EvaluatedStage, ...]
 
 
 def read_workspace(root: Path) -> Place:
-    """Read the evaluated stages in the working tree's `dvc.lock`. Raises BadInput if nothing has run."""
+    """Read the evaluated stages in the working tree's `dvc.lock`. Raises BadInput if no stage has run."""
     path = root / LOCK
     if not path.is_file():
         raise BadInput(LOCK, "does not exist, because nothing has run", hint="benchloom run")
@@ -82,7 +85,7 @@ def read_workspace(root: Path) -> Place:
 def read_revision(root: Path, revision: str, name: str = "") -> Place | None:
     """Read the evaluated stages in `dvc.lock` at a Git revision, with artifacts from DVC's cache.
 
-    Returns None if there is no such revision. `name`: shown to readers instead of the revision. Raises
+    Returns None if there is no such revision. `name`: text to show instead of the revision. Raises
     BadInput if the commit has no `dvc.lock`.
     """
     git = Git(root)
@@ -141,7 +144,7 @@ def read_evaluation(folder: Path, label: str) -> Place | None:
         return folder / f"{name}.parquet"
 
     scopes = [scope for known in list_flows() if known.name == flow for scope in known.list_scopes()]
-    # Two sections of a flow may write one artifact. The section of users' systems is declared last.
+    # Two sections of a flow may write the same artifact. The section of users' systems is declared last.
     named = {_name_artifact(scope.evaluates): scope for scope in scopes if scope.evaluates}
     stages = [
         EvaluatedStage(scope, dataset, system, find)
@@ -157,7 +160,7 @@ def list_nights(root: Path) -> list[str]:
 
 
 def list_folders(root: Path) -> list[str]:
-    """List the folders that `benchloom evaluate` wrote at the default place, sorted."""
+    """List the folders that `benchloom evaluate` wrote below the default folder, sorted."""
     return sorted(
         path.parent.relative_to(root).as_posix() for path in (root / EVALUATIONS).glob(f"*/{FIGURES}")
     )
@@ -228,7 +231,7 @@ def parse_yaml(text: str, where: str) -> dict[str, Any]:
 
 
 def open_cache(root: Path) -> Callable[[str], Path]:
-    """Open DVC's cache at its configured place; return a function from md5 to file."""
+    """Open DVC's cache at its configured path; return a function from an MD5 hash to the file."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 

@@ -39,12 +39,12 @@ WAYS: tuple[Callable[[Strand], object], ...] = (
     lambda strand: (strand.section, strand.entry),
     lambda strand: strand.section,
 )
-"""Keys for pairing answer sets, tried in order: a key must match exactly one answer set of each side."""
+"""Keys for pairing answer sets, tried in order. A key must match exactly one answer set of each side."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """A side of a comparison: its label, the place of its artifacts, and its scored answers."""
+    """A side of a comparison: its label, its `Place` (where its artifacts are), and its scored answers."""
 
     label: str
     place: str
@@ -53,7 +53,7 @@ class Side:
 
 @dataclass
 class Sides:
-    """Finds sides in one project. only: names of the only entries or systems to read; all if empty."""
+    """Finds the sides of a comparison in a project. only: names of entries or systems to read, or empty."""
 
     root: Path
     only: Sequence[str] = ()
@@ -75,7 +75,7 @@ class Sides:
         return found[0]
 
     def _find_kinds(self, word: str) -> tuple[list[str], list[Side]]:
-        """Return the kinds of side that a word names, and the sides; systems are searched last."""
+        """Return the sides that a word may name, with their kinds; systems are searched last."""
         found = [
             (kind, side)
             for kind in KINDS
@@ -98,7 +98,7 @@ class Sides:
 
     @cached_property
     def _workspace(self) -> Place:
-        """The evaluated stages in the working tree; none if there is no `dvc.lock`."""
+        """The evaluated stages in the working tree; empty if there is no `dvc.lock`."""
         return read_workspace(self.root) if (self.root / LOCK).is_file() else Place(WORKSPACE, ())
 
     @cached_property
@@ -127,7 +127,7 @@ class Sides:
             there = {strand.system for stage in stages for strand in stage.read_strands("workspace")}
             raise BadInput(
                 word,
-                f"names a system that the entry {name} does not have (known: {join_names(sorted(there))})",
+                f"is not valid: the entry {name} has no such system (known: {join_names(sorted(there))})",
             )
         return Side(word, self._workspace.label, self._keep(strands)) if stages else None
 
@@ -219,11 +219,13 @@ def pair_strands(a: Side, b: Side) -> tuple[list[Pair], list[Strand], list[Stran
     """
     left, right, pairs = list(a.strands), list(b.strands), list[Pair]()
     if a.place == b.place and left and right:
-        # To compare an entry with one of its own systems, compare its other systems with that one.
+        # If one side is a system of the other side's entry, compare the entry's other systems with it.
         rest = drop_same(left, right)
         left, right = (rest, right) if rest else (left, drop_same(right, left))
         if not right:
-            raise BadInput(f"{a.label} and {b.label}", "refer to the same answers, so nothing can differ")
+            raise BadInput(
+                f"{a.label} and {b.label}", "refer to the same answers, so there is nothing to compare"
+            )
     for way in WAYS:
         for side in list(left):
             mine, theirs = (find_alike(side, strands, way) for strands in (left, right))
@@ -237,7 +239,7 @@ def pair_strands(a: Side, b: Side) -> tuple[list[Pair], list[Strand], list[Stran
             raise BadInput(
                 f"{a.label} and {b.label}",
                 f"it is unclear which of {list_names(mine)} to compare with which of {list_names(theirs)}",
-                hint="name one on each side as ENTRY/SYSTEM, or select with --only",
+                hint="give each side as ENTRY/SYSTEM, or select entries with --only",
             )
     if not pairs:
         raise BenchloomError(

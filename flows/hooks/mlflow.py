@@ -23,22 +23,23 @@ from tasks.errors import BadInput
 
 Item = TypeVar("Item")
 PLACE, STATE = "params.yaml: run.hooks.mlflow", ".benchloom"
-"""The folder of a project's own state, which contains the worktrees of nights."""
+"""The settings' place in params.yaml, for errors; the folder of a project's state and nights' worktrees."""
 STATUS = {0: "FINISHED", 130: "KILLED"}
 """Exit code -> MLflow's run status; for any other exit code, the status is FAILED."""
 PER_BATCH = 100
-"""Items per request: MLflow's maximum for parameters, which is below its maximum for metrics."""
+"""Maximum items per request: MLflow's limit for parameters, which is lower than its limit for metrics."""
 NOT_IN_NAMES = re.compile(r"[^\w./ -]", re.ASCII)
 COUNTS = ("rows_out", "calls", "calls_live", "seconds", "usd", "paid_usd")
 
 
 class MLflow(Hook):
-    """The settings `run.hooks.mlflow`: where runs are logged, and which artifacts."""
+    """The settings `run.hooks.mlflow`: where runs are logged, and which artifacts are logged."""
 
     name: ClassVar[str] = "mlflow"
 
     tracking_uri: str | None = None
-    """URL of a server or local store; null means MLFLOW_TRACKING_URI, else the project's file mlflow.db."""
+    """URL of a server or local store; null means the variable MLFLOW_TRACKING_URI or, if it is not set, the
+    project's file mlflow.db."""
     experiment: str = Field(default="benchloom", min_length=1)
     artifacts: tuple[str, ...] = ("data/reports/*",)
     """Outputs of stages to log, by path; `*` matches anything.
@@ -50,11 +51,14 @@ class MLflow(Hook):
     @classmethod
     def _refuse_password(cls, address: str | None) -> str | None:
         if address is not None and urlsplit(address).password:
-            raise ValueError("holds a password: set MLFLOW_TRACKING_PASSWORD instead")
+            raise ValueError("contains a password: set MLFLOW_TRACKING_PASSWORD instead")
         return address
 
     def prepare(self, root: Path) -> None:
-        """Check that MLflow is installed, and that its store outlives a night. Raises BadInput."""
+        """Check that MLflow is installed, and that its store is not deleted with a night's worktree.
+
+        Raises BadInput if a check fails.
+        """
         if find_spec("mlflow") is None:
             hint = "pip install 'benchloom[mlflow]'"
             raise BadInput(PLACE, "needs mlflow, which is not installed", hint=hint)
@@ -65,7 +69,7 @@ class MLflow(Hook):
             )
 
     def end_run(self, end: RunEnd) -> None:
-        """Log a run. If MLflow raises an error, the run is marked as FAILED there."""
+        """Log a run. If MLflow raises an error, the run is marked as FAILED in MLflow."""
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
         from mlflow.tracking import MlflowClient
 
@@ -110,7 +114,7 @@ class MLflow(Hook):
 
 
 def list_metrics(end: RunEnd) -> Iterator[tuple[str, float]]:
-    """Yield a run's metrics by name: figures of pages, then the results of each stage, then totals."""
+    """Yield a run's metrics as (name, value): figures of pages, then results of each stage, then totals."""
     for stage in end.stages:
         for name, figure in stage.figures.items():
             for part, value in figure.items():
@@ -136,7 +140,7 @@ def collect_params(stages: Sequence[StageEnd]) -> Mapping[str, str]:
 
 
 def spell(name: str) -> str:
-    """Replace the characters that MLflow does not allow in names by `/`."""
+    """Replace the characters that MLflow does not allow in names with `/`."""
     return NOT_IN_NAMES.sub("/", name)
 
 

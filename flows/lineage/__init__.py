@@ -1,1 +1,1 @@
-"""The parts of lineage that read git, DVC and the flows."""
+"""Read the data for lineage from git, DVC and the flows."""

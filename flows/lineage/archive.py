@@ -13,14 +13,14 @@ from flows.lineage.git import Git
 from tasks.lineage.records import CODE, FileRecord, Graph
 
 LARGEST = 256 << 20
-"""Bytes of the largest file that is hashed for the comparison; for larger files only sizes are compared."""
+"""Maximum size, in bytes, of a file compared by hash; larger files are compared by size only."""
 VERSIONS = 100
-"""Number of commits of a file that are searched for the recorded content."""
+"""Maximum number of a file's commits that are searched for the recorded content."""
 
 
 @dataclass
 class Archive:
-    """The files of a project (implements `tasks.lineage.records.FileHistory`); each file is hashed once.
+    """Checks the files of a project (implements `tasks.lineage.records.FileHistory`); hashes each once.
 
     `installed`: the folder that contains the running code, if the code is not in the project.
     """

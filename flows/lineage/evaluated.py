@@ -43,9 +43,9 @@ def write_record(
 ) -> None:
     """Write the record of the files that an evaluation read, ran and wrote.
 
-    `root`: the folder that contains the code. `params`: with the evaluation's own entries. `place`: for an
-    evaluation outside of a project, the folder that paths are relative to. In that case the code belongs to
-    the installed version, and code paths are written as in a project.
+    `root`: the folder that contains the code. `params`: the parameters, including the evaluation's entries.
+    `place`: outside a project, the folder that paths are relative to. In that case the code belongs to the
+    installed version, and code paths are written as in a project.
     """
     graph = DeclaredGraph(root)
     nodes = [
@@ -104,7 +104,7 @@ def add_evaluation(graph: Graph, root: Path, folder: str) -> Graph:
         )
     except (ValueError, KeyError, TypeError) as error:
         raise BadInput(
-            path, "is not a record of an evaluation", hint="benchloom evaluate creates it again"
+            path, "is not a record of `benchloom evaluate`", hint="benchloom evaluate creates it again"
         ) from error
     return replace(graph, stages=(*graph.stages, stage))
 
@@ -114,7 +114,7 @@ def _read_files(records: object) -> tuple[FileRecord, ...]:
 
 
 def _list_files(place: Path | None) -> Iterator[Path]:
-    """List the files of a dataset or of documents: origins of rows name the file that contains the row."""
+    """List the files of a dataset or of documents: origins of rows refer to these files."""
     if place is None:
         return
     whole = place.resolve()

@@ -68,7 +68,7 @@ class FacetMaker:
         self._locator = ArtifactLocator(root, graph, RowLookup())
 
     def describe_file(self, file: FileRecord) -> dict[str, DatasetFacet]:
-        """Return the facets of a file that was read or written: its hash, and its schema if it is Parquet."""
+        """Return the facets of an input or output file: its hash, and its schema if it is Parquet."""
         facets: dict[str, Any] = {}
         if file.md5 is not None:
             facets["version"] = dataset_version_dataset.DatasetVersionDatasetFacet(
@@ -82,10 +82,10 @@ class FacetMaker:
     def describe_columns(
         self, file: FileRecord, stage: StageRecord, name: Callable[[str], str]
     ) -> dict[str, DatasetFacet]:
-        """Return a facet that maps columns of an output to columns of its stage's inputs, where known.
+        """Return a facet that maps an output's columns to columns of its stage's inputs, if known.
 
-        `name`: returns the name of a path in events. Rows that come from an artifact of an earlier stage,
-        which this stage did not read, are omitted; `benchloom lineage` traces these.
+        `name`: function that returns a path's name in events. Rows from artifacts that this stage did not
+        read are omitted; `benchloom lineage` traces them.
         """
         if not self._is_artifact(file):
             return {}
@@ -134,7 +134,7 @@ class FacetMaker:
         }
 
     def tell_quality(self, file: FileRecord) -> dict[str, InputDatasetFacet]:
-        """Return a facet with the findings of the contracts on a file; empty if no stage has checked it."""
+        """Return a facet with the contracts' findings on a file; empty if no stage has checked the file."""
         findings = self._findings.get(file.path, [])
         if not findings:
             return {}

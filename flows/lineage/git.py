@@ -1,7 +1,7 @@
 """Query git about a project's files. Without git, every query returns an empty result.
 
-File names are bytes in any encoding and may contain line breaks, so names are read with `-z` and decoded like
-the `os` module does.
+File names are bytes in any encoding and may contain line breaks, so names are read with `-z` and decoded as
+the `os` module decodes them.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ class Git:
         )
 
     def read_file(self, commit: str, path: str) -> bytes | None:
-        """Read a file's content in a commit; None if the commit does not contain the path."""
+        """Return a file's content in a commit; None if the commit does not contain the path."""
         return self._ask("show", f"{commit}:./{path}")
 
     def list_branches(self, prefix: str) -> list[str]:
-        """List the branches whose names begin with a prefix that ends with a slash, sorted."""
+        """List the branches whose names begin with a prefix, sorted; the prefix ends with a slash."""
         output = self._ask("for-each-ref", "--format=%(refname:lstrip=2)", f"refs/heads/{prefix}")
         return sorted(filter(None, os.fsdecode(output or b"").split("\n")))
 
@@ -69,7 +69,7 @@ class Git:
         return tuple(sorted(split_names(output or b"")))
 
     def find_last(self, paths: Iterable[str]) -> dict[str, str]:
-        """Find the commit that last changed each path; for a folder, the last that changed one of its files.
+        """Find the commit that last changed each path; for a folder, that last changed any of its files.
 
         Only first parents are followed: if two branches changed a file, neither branch's commit contains the
         merged file. The history is read once, and only as far back as needed.
@@ -99,7 +99,7 @@ class Git:
     def list_versions(self, path: str, most: int) -> Iterator[tuple[str, dict[str, bytes]]]:
         """Yield the commits that changed a file or folder, newest first, with the contents of its files.
 
-        Names are relative to `path`; the content of a single file has the name ''. `most`: maximum number of
+        Names are relative to `path`; if `path` is a file, its name is ''. `most`: maximum number of
         commits.
         """
         words = ("log", "--full-history", "--format=%H", f"--max-count={most}")
@@ -134,7 +134,7 @@ def split_names(output: bytes) -> list[str]:
 
 
 def show_name(name: str) -> str:
-    """Return a file name for display, with unprintable characters escaped as in Python."""
+    """Return a file name for display, with unprintable characters escaped as in Python strings."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode()
         for character in name

@@ -1,7 +1,8 @@
-"""Emit the stages of a lineage as OpenLineage events, by the official package, to a file or a server.
+"""Emit the stages of a lineage as OpenLineage events, with the official package, to a file or a server.
 
-An event contains names, hashes, parameters and the commit, but neither absolute paths nor secrets. The
-package would add environment variables and git remotes; passing events directly to its transport avoids this.
+An event contains names, hashes, parameters and the commit. It contains no absolute paths or secrets. The
+package's client would add environment variables and git remotes, so events are passed directly to its
+transport.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ RUNS_FILE = ".benchloom/lineage/runs.jsonl"
 RETRIES = 1
 """Retries per request to a server; kept low because a run waits for the requests before it ends."""
 LARGEST_FILE = 64 << 20
-"""Size of the events file in bytes at which a run starts a new file; the previous file is kept."""
+"""Size of the events file, in bytes, at which a run starts a new file; the previous file remains."""
 RUNS = uuid.uuid5(uuid.NAMESPACE_URL, PRODUCER)
 CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 SECRET_OPTION = re.compile(r"([?&][\w-]*(?:pass(?!file)|pwd|secret|token)\w*=)[^&\s]+", re.IGNORECASE)
@@ -48,11 +49,11 @@ class Destination(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
     url: str | None = None
-    """URL of an OpenLineage server, without a password (see key_env); null writes events to a file."""
+    """URL of an OpenLineage server, without a password (see key_env); null: events are written to a file."""
     key_env: VariableName | None = None
     """The NAME of the environment variable that contains the server's key."""
     namespace: str = Field(default="benchloom", min_length=1)
-    """The namespace of the events."""
+    """The OpenLineage namespace of the events."""
     timeout_s: float = Field(default=10, gt=0)
     """Timeout in seconds for sending one event."""
 
@@ -74,7 +75,7 @@ class FailedStage:
 
 
 def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
-    """Emit an event for each stage of a lineage, upstream first; return a text that says where they are.
+    """Emit an event for each stage of a lineage, upstream first; return a text with their location.
 
     Raises BadInput if `run.openlineage` is invalid or no recorded stage made the target, and NotSent if the
     server refuses the events.
@@ -89,7 +90,7 @@ def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
     names = {node.reference for node in lineage.list_kind("stage")}
     stages = [stage for stage in graph.stages if stage.name in names] if graph else []
     if graph is None or not stages:
-        raise BadInput(lineage.target, "was not made by a recorded stage, so there is no event to write")
+        raise BadInput(lineage.target, "was not written by a recorded stage, so there is no event to write")
     maker = FacetMaker(root, graph, destination.namespace, read_prices(params))
     events = list(make_events(order_stages(stages), graph, maker))
     if destination.url is None:
@@ -181,7 +182,7 @@ def describe_job(command: str) -> dict[str, Any]:
 
 
 def _deliver(events: Sequence[Any], destination: Destination, file: Path) -> str:
-    """Append events to a file or send them to a server; return a text that says where they are."""
+    """Append events to a file or send them to a server; return a text with their location."""
     if destination.url is None:
         file.parent.mkdir(parents=True, exist_ok=True)
         _send(events, {"type": "file", "log_file_path": str(file), "append": True})
@@ -191,14 +192,14 @@ def _deliver(events: Sequence[Any], destination: Destination, file: Path) -> str
 
 
 def read_destination(params: Mapping[str, object]) -> Destination:
-    """Read `run.openlineage`. Raises BadInput, without the value in its message."""
+    """Read `run.openlineage`. Raises BadInput, whose message omits the invalid value."""
     found = parse_section(params, "run.openlineage", Destination)
     if found.url is not None and (
         CREDENTIALS.search(found.url) or not found.url.startswith(("http://", "https://"))
     ):
         raise BadInput(
             "params.yaml: run.openlineage.url",
-            "is not an HTTP or HTTPS URL without a password",
+            "is not an HTTP or HTTPS URL, or contains a password",
             hint="set key_env to the environment variable that contains the key",
         )
     return found
@@ -222,7 +223,7 @@ def read_prices(params: Mapping[str, object]) -> dict[str, tuple[float, float]]:
 
 
 def order_stages(stages: Iterable[StageRecord]) -> list[StageRecord]:
-    """Sort stages topologically, and by name where the order is free."""
+    """Sort stages topologically, and by name among stages that do not depend on each other."""
     waiting = sorted(stages, key=lambda stage: stage.name)
     ordered: list[StageRecord] = []
     while waiting:
@@ -238,8 +239,8 @@ def make_events(
 ) -> Iterator[Any]:
     """Make a COMPLETE event for each recorded stage.
 
-    `emitted`: when the run ended, which is part of the event's run id, since a later run may have the same
-    record. If `emitted` is None, the run id depends on the record alone, so emitting a lineage again gives
+    `emitted`: when the run ended. The time is part of the event's run id, since a later run may have the same
+    record. If `emitted` is None, the run id depends only on the record, so emitting a lineage again produces
     the same ids.
     """
     from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
@@ -338,7 +339,9 @@ def _describe_server(destination: Destination) -> dict[str, Any]:
     if destination.key_env is not None:
         key = os.environ.get(destination.key_env)
         if key is None:
-            raise BadInput("run.openlineage.key_env", f"the environment has no {destination.key_env}")
+            raise BadInput(
+                "run.openlineage.key_env", f"the environment variable {destination.key_env} is not set"
+            )
         server["auth"] = {"type": "api_key", "apiKey": key}
     return server
 

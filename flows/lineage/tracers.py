@@ -1,4 +1,4 @@
-"""Trace sources outside of the artifacts: database rows, and the raw rows from which they were imported.
+"""Trace sources outside of the artifacts: database rows, and the raw rows that they were imported from.
 
 A paper whose rows have sources other than rows, calls and files adds a tracer to `open_tracers`.
 """
@@ -18,7 +18,7 @@ from tasks.lineage.walk import Tracer
 
 @contextmanager
 def open_tracers(root: Path, graph: Graph) -> Iterator[Mapping[str, Tracer]]:
-    """Yield the tracers by stage name; they open databases on demand and are closed with the block."""
+    """Yield the tracers by stage name; tracers open databases on demand until the block ends."""
     opened: list[Any] = []
 
     def trace_group(stage: StageRecord, record: Mapping[str, object]) -> Sequence[TracedSource]:
@@ -43,7 +43,7 @@ def _open_source_rows(root: Path, graph: Graph) -> Any:
 
 
 class RawRows:
-    """Finds raw rows with the help of the importer that wrote a database file."""
+    """Finds raw rows through the importer that wrote a database file."""
 
     def __init__(self, root: Path, graph: Graph) -> None:
         self._root, self._graph = root, graph

@@ -1,4 +1,4 @@
-"""Describe a night that asked a part of the items: items, calls, and the rows behind its forecasts."""
+"""Describe a night that asked only a part of the items: items, calls, and rows behind its forecasts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ PARQUET = ".parquet"
 class AskedPart:
     """The part of the items that a night asked.
 
-    `calls`: artifacts of calls -> number of rows. `whole_calls`: the same for the last whole night `against`.
+    `calls`: calls artifact -> number of rows. `whole_calls`: the same for `against`, the last night that
+    asked all items.
     """
 
     plan: NightPlan
@@ -37,7 +38,7 @@ class AskedPart:
     whole_calls: Mapping[str, int]
 
     def describe(self, strands: Sequence[Strand]) -> NightPart:
-        """Return a description of the part, including its forecasts."""
+        """Return a description of the asked part, including its forecasts."""
         plan = self.plan
         return NightPart(
             sum(map(len, plan.items.values())),
@@ -54,13 +55,13 @@ class AskedPart:
     ) -> dict[str, Derivation]:
         """Return the rows behind the part's figures, by the figures' JSON pointers in the night's record.
 
-        `rows`: the artifacts with the entries' scores. Forecasts also use past nights; only their number is
-        recorded, not their rows.
+        `rows`: the artifacts with the entries' scores. Forecasts also use past nights. The record contains
+        the number of these nights, not their rows.
         """
         scored = tuple(rows[plan.entry].select(rows[plan.entry].values) for plan in self.plan.entries)
         derived = {
             "/part/n": Derivation("items asked", scored),
-            "/part/of": Derivation("items of the whole", scored),
+            "/part/of": Derivation("all items", scored),
             "/part/parts": Derivation("parts asked", scored),
             "/part/calls": Derivation("count", tuple(map(_select_calls, self.calls))),
             "/part/whole_calls": Derivation(
@@ -78,7 +79,7 @@ class AskedPart:
 
 
 def count_calls(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -> dict[str, int]:
-    """Count the calls of the stages that ask under a night's label: artifact -> number of calls."""
+    """Count the calls that stages made under a night's label: artifact -> number of calls."""
     outs = [out for name in names if is_asking(nodes[name]) for out in nodes[name].outs]
     return {out: count_rows(root / out) for out in outs if out.endswith(CALLS)}
 
@@ -86,7 +87,7 @@ def count_calls(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -> 
 def count_whole_calls(
     home: Path, label: str, nodes: Mapping[str, Node], names: Sequence[str]
 ) -> dict[str, int]:
-    """Count the calls that an earlier night recorded for stages, where DVC's cache contains the artifacts."""
+    """Count an earlier night's calls by stage. Stages whose artifacts DVC's cache lacks are left out."""
     content = Git(home).read_file(f"refs/heads/{BRANCH}{label}", LOCK) or b""
     entries = parse_yaml(content.decode(), LOCK).get("stages") or {}
     find, counted = open_cache(home), dict[str, int]()

@@ -1,7 +1,7 @@
-"""Determine the rows behind a night's figures: its own rows, and rows of the night compared with.
+"""Determine the rows behind a night's figures: its rows, and the rows of the night compared with it.
 
 Rows of the earlier night have paths below `data/nightly/LABEL/tree/`, followed by their path in the project.
-Lineage places that night's artifacts there (flows/nights/recorded.py).
+Lineage places the earlier night's artifacts there (flows/nights/recorded.py).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Ids = Sequence[str]
 
 @dataclass(frozen=True)
 class ScoredArtifact:
-    """An artifact with the rows that scores refer to. artifact: its path without `.parquet`.
+    """An artifact whose rows scores refer to. artifact: the artifact's path without `.parquet`.
 
-    `column`: the column with the ids by which the scores refer to rows. `values`: all values of that column.
+    `column`: the column with the ids that the scores use for rows. `values`: all values of that column.
     """
 
     artifact: str
@@ -38,15 +38,15 @@ class ScoredArtifact:
     values: frozenset[str]
 
     def select(self, ids: Iterable[str]) -> Selection:
-        """Select the rows of some scores, without a condition if these are all rows."""
+        """Select the rows of the given scores; the selection has no condition if it contains all rows."""
         chosen = set(ids)
         return Selection(self.artifact, {} if chosen == self.values else {self.column: tuple(sorted(chosen))})
 
 
 def find_rows(path: Path, artifact: str, ids: Iterable[str]) -> ScoredArtifact | None:
-    """Find the column of an artifact that contains all of the ids, preferring `id`; None if there is none.
+    """Find a column of an artifact that contains all of the ids, preferably `id`; None if there is none.
 
-    `path`: the artifact's file. `artifact`: its name in selections.
+    `path`: the artifact's file. `artifact`: the artifact's name in selections.
     """
     wanted = set(ids)
     schema = pq.read_schema(path)
@@ -69,7 +69,7 @@ def derive_series(
     now: tuple[Strand, ScoredArtifact],
     before: tuple[Strand, ScoredArtifact] | None,
 ) -> dict[str, Derivation]:
-    """Return the derivations of a metric's figures. place: JSON pointer of the metric.
+    """Return the derivations of a metric's figures. place: the metric's JSON pointer.
 
     `now`: the metric's answers and the artifact with their rows. `before`: the same for the accepted night,
     if it has the metric.
@@ -99,7 +99,10 @@ def derive_judge(
     now: tuple[Sequence[CanaryRow], ScoredArtifact],
     before: tuple[Sequence[CanaryRow], ScoredArtifact],
 ) -> dict[str, Derivation]:
-    """Return the derivations of a judge's figures on the canaries of two nights. place: JSON pointer."""
+    """Return the derivations of a judge's figures on two nights' canaries.
+
+    place: JSON pointer of the judge.
+    """
     both = {row.id for row in now[0]} & {row.id for row in before[0]}
     own, earlier = now[1].select(both), before[1].select(both)
     words = {"n": (own,), "right": (own,), "before": (earlier,)}
@@ -108,7 +111,7 @@ def derive_judge(
 
 
 def derive_gold(night: Night, rows: Iterable[Selection]) -> dict[str, Derivation]:
-    """Return the derivation of the number of gold queries. rows: the items that have a gold query."""
+    """Return how the number of gold queries is derived. rows: the items that have a gold query."""
     return {"/gold": Derivation("count", tuple(rows) if night.gold else ())}
 
 
@@ -126,7 +129,7 @@ def _read_scores(strand: Strand, metric: str) -> list[Score]:
 
 
 def _pair(now: Sequence[Score], before: Sequence[Score]) -> tuple[Ids, Ids]:
-    """Return the rows of each night whose cases have a score in both nights."""
+    """Return each night's rows, restricted to cases with a score in both nights."""
     cases = [{case for _, case, value in scores if value is not None} for scores in (now, before)]
     both = cases[0] & cases[1]
     own, earlier = ([row for row, case, _ in scores if case in both] for scores in (now, before))

@@ -1,7 +1,7 @@
-"""Scheduled nightly runs: a Prefect flow that runs `benchloom nightly once` in a separate process.
+"""Schedule nightly runs: a Prefect flow runs `benchloom nightly once` in a separate process.
 
-The separate process returns all of its memory, ends with the command's exit code (5 is an alarm), and stops
-on Ctrl-C like any run. Prefect reads its settings when this module is imported.
+A separate process frees all of its memory, has the command's exit code (5 is an alarm), and stops on Ctrl-C
+like any run. Prefect reads its settings when this module is imported.
 """
 
 from __future__ import annotations
@@ -29,16 +29,19 @@ ALARM_MARK = "ALARM"
 
 @flow(name="night", persist_result=False)
 def night() -> None:
-    """Run one night of the project that contains this code; fails with the alarm's line if a score dropped.
+    """Run one night of the project that contains this code; fail with the alarm's text if a score dropped.
 
-    The flow has no parameters: anyone who can start it could otherwise pass a path or a module, and so run
-    foreign code with this project's keys.
+    The flow deliberately has no parameters. If it took a path or a module, anyone who can start the flow
+    could run foreign code with this project's keys.
     """
     run_once(HERE, get_run_logger().info)
 
 
 def run_once(root: Path, report: Callable[[str], None]) -> None:
-    """Run one night as a command. report: called with each line. Raises Alarm or BenchloomError."""
+    """Run one night as a command.
+
+    report: function called with each line of output. Raises Alarm or BenchloomError.
+    """
     lines = [""]
     with subprocess.Popen(
         [sys.executable, "-m", "flows.cli", "nightly", "once"],
@@ -70,8 +73,8 @@ def serve_nights(root: Path, cron: str, timezone: str) -> None:
 def deploy_nights(root: Path, pool: str) -> bool:
     """Register the deployment of prefect.yaml with a work pool of type process, created if missing.
 
-    prefect.yaml is updated first; returns whether it was outdated. Raises BenchloomError if Prefect reports
-    an error.
+    prefect.yaml is updated first. Returns whether the file was outdated. Raises BenchloomError if Prefect
+    reports an error.
     """
     before, after = compare_deployments(root, load_params(root))
     if before != after:
@@ -100,7 +103,10 @@ def remove_nights() -> bool:
 
 
 def ensure_pool(name: str) -> None:
-    """Create a work pool of type process unless it exists. Raises BadInput if it has another type."""
+    """Create a work pool of type process unless it exists.
+
+    Raises BadInput if a pool with the name has another type.
+    """
     with get_client(sync_client=True) as client:
         try:
             found = client.read_work_pool(name)

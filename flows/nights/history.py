@@ -1,4 +1,4 @@
-"""The history of a project's nights in the user's project: the outcome of each night, and a page of all."""
+"""Read and write the history of nights: the outcome of each night, and a page that lists all nights."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ def read_history(home: Path) -> list[Night]:
     try:
         return TypeAdapter(list[Night]).validate_json(path.read_bytes())
     except ValidationError as error:
-        raise BadInput(path, "is not a history of nights", hint="move it away to start again") from error
+        raise BadInput(
+            path, "is not a valid history of nights", hint="move the file elsewhere to start a new history"
+        ) from error
 
 
 def find_night(history: Sequence[Night], label: str) -> Night | None:
@@ -48,7 +50,7 @@ def find_against(history: Sequence[Night], label: str) -> str | None:
 def list_past(history: Sequence[Night], label: str) -> Sequence[Night]:
     """List the nights before a night, oldest first.
 
-    A night that is run again is compared with the same nights as before, not with later ones.
+    So a night that is run again is compared with the same nights as before, not with later nights.
     """
     labels = [night.label for night in history]
     return history[: labels.index(label)] if label in labels else history
@@ -62,7 +64,7 @@ def write_night(
 ) -> str:
     """Write a night into the history, its page and its folder; return its summary in Markdown.
 
-    `bases`: the rows behind its figures, by JSON pointers in its record; None keeps the existing ones.
+    `bases`: the rows behind the night's figures, by JSON pointers in the record; None: unchanged.
     """
     history = read_history(home)
     labels = [earlier.label for earlier in history]
@@ -85,7 +87,7 @@ def write_night(
 
 
 def accept_night(home: Path, label: str) -> Night:
-    """Accept a night with an alarm: later nights are compared with it.
+    """Accept a night despite its alarm, so that later nights are compared with it.
 
     Raises BadInput if there is no finished night with this label.
     """
@@ -93,7 +95,7 @@ def accept_night(home: Path, label: str) -> Night:
     night = find_night(history, label)
     if night is None or night.state == "unfinished":
         there = ", ".join(night.label for night in history if night.state == "alarm") or "none"
-        what = "is not finished" if night is not None else "is not a night"
+        what = "is not finished" if night is not None else "is not the label of a night"
         raise BadInput(f"nightly accept {label}", f"{what} (nights with an alarm: {there})")
     accepted = replace(night, state="accepted")
     write_night(home, accepted)

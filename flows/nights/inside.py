@@ -1,4 +1,4 @@
-"""The work of a night in its worktree: data, gold queries, stages, comparison, record, push and alarm."""
+"""Carry out a night in its worktree: data, gold queries, stages, comparison, record, push and alarm."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from tasks.judging.nights import AlarmKind, GoldDifference, Night, NightAlarm
 from tasks.lineage.selection import Selection
 
 BringUp = Callable[[Run, Sequence[str]], int]
-"""Brings stages up to date, and returns the exit code."""
+"""Type of a function that brings stages up to date and returns the exit code."""
 DIGESTS = "gold.json"
 """File with the results of queries whose answers are stored nowhere else: entry -> item -> digest."""
 
 
 @dataclass(frozen=True)
 class NightWork:
-    """A night in its worktree. home: the user's project. run: the worktree's run. show: prints the night."""
+    """A night in its worktree. home: user's project. run: the worktree's run. show: prints a night."""
 
     home: Path
     label: str
@@ -81,7 +81,7 @@ class NightWork:
             self.run.say(str(stale))  # the database has changed; the alarm reports this per item
             return self._leave(Night(self.label, against, "unfinished", tuple(proof.list_alarms())), proof)
         if changed := self._find_changed(chosen):
-            return self._go_on(0, f"the items of {changed} differ from those of the last whole night")
+            return self._go_on(0, f"the items of {changed} differ from the items of the last whole night")
         code = bring_up(self.run, names)
         if code and not self._is_whole(names):
             return self._tell_unfinished(code, against, proof)
@@ -109,14 +109,14 @@ class NightWork:
         return Alarm.exit_code if night.alarms else code or int(not whole)
 
     def _find_changed(self, chosen: Sequence[str]) -> str:
-        """Return an entry whose items differ from those of the last whole night; empty if there is none."""
+        """Return an entry whose items have changed since the last whole night; empty if no items changed."""
         if isinstance(self.plan, WholeNight):
             return ""
         nodes = self.run.recorder.nodes
         return self.plan.find_changed(self.run.root, self.run.params, [nodes[name] for name in chosen])
 
     def _count_part(self, chosen: Sequence[str], against: str | None) -> AskedPart | None:
-        """Count the calls of a night that asked a part, and those of the last whole night."""
+        """Count the calls of a night that asked a part of the items, and those of the last whole night."""
         if isinstance(self.plan, WholeNight) or against is None:
             return None
         nodes = self.run.recorder.nodes
@@ -128,12 +128,16 @@ class NightWork:
         )
 
     def _find_doubt(self, part: NightPart, alarms: Sequence[NightAlarm]) -> str:
-        """Return why a part is not enough to accept the night; empty if it is enough."""
+        """Return why the asked part of the items is not enough to accept the night; empty if it is enough."""
         subset = self.nightly.subset or NightSubset()
         fallen = find_doubt(part, subset.near, self.nightly.alarm.drop)
         if fallen is not None:
             return describe_doubt(fallen)
-        return f"alarm on a part of the items: {alarms[0].kind}: {alarms[0].what}" if alarms else ""
+        return (
+            f"an alarm was raised on a part of the items: {alarms[0].kind}: {alarms[0].what}"
+            if alarms
+            else ""
+        )
 
     def _go_on(self, parts: int, why: str) -> int:
         """Record that the night asks more parts (0 means all items), and why; return GOES_ON."""
@@ -141,12 +145,14 @@ class NightWork:
         self.run.say(f"the night continues with {f'{parts} parts of the items' if parts else 'all items'}")
         begun = read_unfinished(self.home)
         if begun is None or begun.label != self.label:
-            raise BadInput(self.label, "is not a night that has started", hint="benchloom nightly once")
+            raise BadInput(
+                self.label, "is not the label of a night that has started", hint="benchloom nightly once"
+            )
         write_unfinished(self.home, replace(begun, parts=parts, why=why))
         return GOES_ON
 
     def _is_whole(self, names: Sequence[str]) -> bool:
-        """Return whether all stages are up to date; single calls without an answer are allowed."""
+        """Return whether all stages are up to date; individual calls without an answer are allowed."""
         states = [outcome.state for name in names if (outcome := self.run.outcomes.get(name)) is not None]
         return len(states) == len(names) and all(state in DONE for state in states)
 
@@ -167,7 +173,7 @@ class NightWork:
         return Alarm.exit_code
 
     def _tell_unfinished(self, code: int, against: str | None, proof: GoldProof) -> int:
-        """Record a night that ended by its budget or by a broken contract; ignore any other failure."""
+        """Record a night that ended because of a spent budget or a broken contract; ignore other failures."""
         alarms = [
             NightAlarm(kind, f"{stage}: {describe_error(error)}")
             for stage, error in sorted(self.run.errors.items())
@@ -195,7 +201,7 @@ def classify_error(error: BaseException) -> AlarmKind | None:
 
 
 def stop_with_parent(run: Run) -> None:
-    """Stop the run, like Ctrl-C, when the parent process ends, which closes the pipe on stdin."""
+    """Stop the run, like Ctrl-C, when the parent process ends, which is detected by the end of stdin."""
 
     def watch() -> None:
         while os.read(0, 1024):
@@ -210,8 +216,8 @@ def stop_with_parent(run: Run) -> None:
 class GoldProof:
     """The results of the gold queries on the databases in the user's project.
 
-    `n`: number of queries that were run. `digests`: entry -> item -> digest, for answers that are stored
-    nowhere else. `rows`: the items that have a gold query.
+    `n`: number of queries that were run. `digests`: entry -> item -> digest of the answer, for answers that
+    are stored nowhere else. `rows`: the items that have a gold query.
     """
 
     n: int
@@ -220,7 +226,7 @@ class GoldProof:
     rows: tuple[Selection, ...] = ()
 
     def list_alarms(self) -> list[NightAlarm]:
-        """Return an alarm if queries give another answer than before; otherwise an empty list."""
+        """Return an alarm if the answer of a query changed since the last night; otherwise an empty list."""
         if not self.differences:
             return []
         first, n = self.differences[0], len(self.differences)
@@ -277,14 +283,14 @@ def prove_gold(
 
 
 def select_items(root: Path, node: Node, ids: Sequence[str]) -> list[Selection]:
-    """Select the rows whose queries were run, in the first artifact that contains all of them."""
+    """Select the rows whose queries were run, from the first artifact that contains all of these rows."""
     deps = [dep for dep in node.deps if dep.endswith(".parquet")] if ids else []
     found = (find_rows(root / dep, dep.removesuffix(".parquet"), ids) for dep in deps)
     return [rows.select(ids) for rows in found if rows is not None][:1]
 
 
 def run_gold(home: Path, root: Path, params: Mapping[str, Any], node: Node) -> list[GoldAnswer]:
-    """Call a flow's function that runs gold queries: artifacts from `root`, databases from `home`."""
+    """Call a flow's function that runs gold queries, with artifacts from `root` and databases from `home`."""
     bound = bind(node, params, Places(root, root), refuse_ask)
 
     def place(value: Any) -> Any:
@@ -300,7 +306,7 @@ def run_gold(home: Path, root: Path, params: Mapping[str, Any], node: Node) -> l
 
 
 def refuse_ask(stage: str, prompts: Path, epoch: str) -> Any:
-    """Raise BadInput: a function that runs gold queries must not call a model."""
+    """Raise BadInput, since a function that runs gold queries must not call a model."""
     raise BadInput(stage, "runs gold queries, so it must not ask a model")
 
 

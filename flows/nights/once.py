@@ -1,6 +1,6 @@
-"""Run one night: in a worktree and a separate process; a finished night is committed to its branch.
+"""Run one night in a worktree and a separate process, and commit a finished night to its branch.
 
-A lock that is released when its holder ends prevents two nights at once. A file names the unfinished night.
+A lock prevents two nights at once; it is released when its holder ends. A file records the unfinished night.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ from tasks.errors import Alarm, BenchloomError, LockHeld
 from tasks.files import is_alive, write_text
 
 GOES_ON = 75
-"""Exit code of a night's process that must ask more items; the process is started again (EX_TEMPFAIL)."""
+"""Exit code (EX_TEMPFAIL) of a night's process that must ask more items, and so is started again."""
 LABEL_FORM = "%Y-%m-%dT%H-%MZ"
 LOCK = f"{STANDING}/lock"
 UNFINISHED = f"{STANDING}/unfinished.json"
 PATIENCE_S = 60.0
-"""Seconds to wait for the children of a killed night, which first record their calls in flight."""
+"""Seconds to wait for the child processes of a killed night, which first record their running calls."""
 LOOK_AGAIN_S = 0.2
 """Seconds between two attempts to take the lock."""
 
 
 def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callable[[str], None]) -> int:
-    """Run a night, or continue the unfinished one; return its exit code.
+    """Run a night, or continue the unfinished night; return the exit code.
 
-    `as_of`: label of the night; by default that of the unfinished night, else the current minute. `options`:
-    for `nightly inside`. Raises LockHeld while another night runs, and BadInput if nothing committed can be
-    run.
+    `as_of`: label of the night; by default the label of the unfinished night or, if there is none, the
+    current minute. `options`: options for `nightly inside`. Raises LockHeld while another night runs, and
+    BadInput if there is no commit to run.
     """
     with hold_lock(home) as lock:
         commit = require_commit(home)
@@ -73,7 +73,7 @@ def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callab
         if night is not None and night.state != "unfinished" and code in (0, 1, Alarm.exit_code):
             try:
                 keep_night(tree)
-                say(f"its artifacts are recorded on the branch {tree.branch}")
+                say(f"the night's artifacts are recorded on the branch {tree.branch}")
             except BenchloomError as error:
                 if code != Alarm.exit_code:
                     raise
@@ -82,7 +82,7 @@ def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callab
 
 
 def choose_label(home: Path, commit: str, say: Callable[[str], None]) -> str:
-    """Return the label of the unfinished night if it runs this commit; else the current minute as label."""
+    """Return the label of the unfinished night if it runs this commit; otherwise the current minute."""
     begun = read_unfinished(home)
     if begun is not None and begun.commit == commit:
         say(f"night {begun.label} is not finished and continues now")
@@ -136,7 +136,7 @@ def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
 
 
 def place_ledger(home: Path) -> dict[str, str]:
-    """Return an environment with the live ledger's path, if params.yaml gives a path in the project."""
+    """Return an environment that contains the live ledger's path, if params.yaml sets one in the project."""
     named = (load_params(home).get("run") or {}).get("ledger")
     if not named or os.environ.get("BENCHLOOM_LEDGER") or "://" in str(named):
         return {}
@@ -145,13 +145,13 @@ def place_ledger(home: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class NightLock:
-    """A lock that is held. handle: the lock file's descriptor; a process that inherits it shares the lock."""
+    """An acquired lock. handle: the lock file's descriptor; a process that inherits it shares the lock."""
 
     path: Path
     handle: int
 
     def note(self, label: str) -> None:
-        """Write the holder's details into the lock's file, for processes that find it locked."""
+        """Write this process's details into the lock file, for processes that find it locked."""
         since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
         text = json.dumps({"pid": os.getpid(), "label": label, "since": since})
         os.ftruncate(self.handle, 0)
@@ -160,14 +160,14 @@ class NightLock:
 
 @dataclass(frozen=True)
 class UnfinishedNight:
-    """A night that has begun. commit: the commit that it runs."""
+    """A night that has begun but not finished. commit: the commit that the night runs."""
 
     label: str
     commit: str
     parts: int = 1
-    """Number of parts of the items that the night asks, if nights ask a part; 0 means all items."""
+    """Number of parts of the items that the night asks, if nights ask only parts; 0 means all items."""
     why: str = ""
-    """Why the night asks more than one part."""
+    """The reason why the night asks more than one part."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Compute the outcome of a night: compare its scores with those of the last accepted night."""
+"""Compute the outcome of a night: compare its scores with the scores of the last accepted night."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from tasks.judging.nights import (
 from tasks.lineage.derivation import Derivation
 
 NAME_JUDGE = "name_judge"
-"""Optional function in the module of a canaries' stage: a row -> which of several judges it tests."""
+"""Name of an optional function in a canaries' module: takes a row, returns the judge that it tests."""
 PARQUET = ".parquet"
 Entry = tuple[str, str]
-"""A section of params.yaml, and a key in that section."""
+"""An entry of params.yaml: a section, and a key in that section."""
 
 
 @dataclass(frozen=True)
 class NightScores:
     """The scored answers of a night's entries, and its judges' canaries.
 
-    `rows`, `canary_rows`: the artifacts that contain their rows, with the paths that the figures of `label`
-    use.
+    `rows`, `canary_rows`: the artifacts that contain their rows, with the paths that the figures of the night
+    `label` use.
     """
 
     strands: Sequence[Strand]
@@ -53,7 +53,7 @@ class NightScores:
 
 
 def read_before(home: Path, evaluations: Iterable[EvaluatedEntry], against: str | None) -> NightScores:
-    """Read the scores of the accepted night to compare with; empty scores if there is no such night.
+    """Read the scores of the accepted night for the comparison; empty if there is no accepted night.
 
     `against`: label of the accepted night. Raises BadInput if its branch or artifacts are missing.
     """
@@ -63,7 +63,7 @@ def read_before(home: Path, evaluations: Iterable[EvaluatedEntry], against: str 
     if place is None:
         raise BadInput(
             f"nightly/{against}",
-            "does not exist, but tonight's night is compared with this branch",
+            "the branch does not exist, but this night must be compared with it",
             hint=(
                 "get it with git fetch if it was pushed, or accept another night with `benchloom nightly "
                 "accept`"
@@ -84,7 +84,7 @@ def compare_night(
     """Compare the night in a worktree with an accepted night; return night, comparison and derivations.
 
     `against`: label of the accepted night; None for the first night. `before`: its scores from `read_before`.
-    `part`: the asked part of the items; None for all items. The derivations name the rows behind the night's
+    `part`: the asked part of the items; None for all items. The derivations list the rows behind the night's
     figures, by JSON pointer.
     """
     entries = list_entries(evaluations)
@@ -153,7 +153,7 @@ def derive_night(night: Night, now: NightScores, before: NightScores) -> dict[st
 def read_scores(
     place: Place, entries: Iterable[Entry], name: Callable[[Path], str] = lambda path: ""
 ) -> NightScores:
-    """Read the scores of entries at a place. name: returns an artifact's path in the project."""
+    """Read the scores of entries. name: function that returns an artifact's path in the project."""
     wanted = set(entries)
     found = NightScores([], {})
     strands: list[Strand] = []
@@ -204,5 +204,5 @@ def find_name_judge(section: str) -> Callable[[CanaryRow], str]:
 
 
 def name_strand(strand: Strand) -> tuple[str, str, str]:
-    """Return the key of an answer set, which is the same in every night."""
+    """Return the key of an answer set, which is identical in all nights."""
     return strand.section, strand.entry, strand.system

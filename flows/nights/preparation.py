@@ -26,7 +26,7 @@ from flows.stage import CONTRACTS, EVALUATION
 from tasks.errors import BadInput
 
 COMMITTED = ("flows/", "tasks/")
-"""Paths that are never copied from the user's working tree if they are not committed."""
+"""Paths whose uncommitted files are never copied from the user's working tree."""
 
 
 def write_params(
@@ -34,7 +34,7 @@ def write_params(
 ) -> None:
     """Write the night's label, and the sections that a night copies, into the worktree's params.yaml.
 
-    `items`: ids of the only items to ask, by the entry's full name.
+    `items`: ids of the items to ask, by the entry's full name; other items are not asked.
     """
     given, there = load_params(home), load_params(root)
     values: dict[tuple[str, ...], object] = {
@@ -49,7 +49,7 @@ def write_params(
 
 
 def share_cache(home: Path, root: Path) -> None:
-    """Make the worktree's DVC use the project's cache, and its remotes by absolute paths."""
+    """Configure DVC in the worktree to use the project's cache and remotes, by absolute paths."""
     with translate_errors(home, "dvc"), closing(Repo(str(home))) as repo:
         remotes = {name: dict(remote) for name, remote in (repo.config.get("remote") or {}).items()}
         own = Config(str(home / ".dvc")).load_one("local")
@@ -66,8 +66,8 @@ def bring_ground(home: Path, recorder: Recorder, chosen: Sequence[str], say: Cal
     """Fetch the artifacts that chosen stages depend on, directly or indirectly, into the worktree.
 
     Artifacts come from DVC's remote and cache. Files that no stage writes and no commit contains are copied
-    from the user's working tree. So a night that stopped at such a file can continue once the file is fixed.
-    `check_ground` reports everything that is missing.
+    from the user's working tree. So a night that stopped because such a file was missing can continue once
+    the file exists. `check_ground` reports everything that is still missing.
     """
     nodes = recorder.nodes
     ground = list_ground(nodes, chosen)
@@ -126,7 +126,8 @@ def push_artifacts(recorder: Recorder, names: Iterable[str], say: Callable[[str]
 def list_objects(stages: Iterable[Any]) -> set[Any]:
     """List the cache objects of the stages' outputs.
 
-    A folder whose listing is neither in the cache nor on the remote has no known objects: its stage is stale.
+    If a folder's listing is neither in the cache nor on the remote, the folder has no known objects, and its
+    stage is stale.
     """
     found: set[Any] = set()
     for out in (out for stage in stages for out in stage.outs):
@@ -162,7 +163,7 @@ def link_data(home: Path, root: Path, path: str, kept: Collection[str]) -> None:
 
 
 def is_same_file(one: Path, other: Path) -> bool:
-    """Return whether two paths are the same file, or copies with equal size and modification time."""
+    """Return whether two paths are the same file, or files of equal size and modification time."""
     if not other.is_file():
         return False
     mine, theirs = one.stat(), other.stat()
@@ -171,7 +172,7 @@ def is_same_file(one: Path, other: Path) -> bool:
 
 
 def select_night(nodes: Mapping[str, Node], evaluation: EvaluatedEntry) -> list[str]:
-    """List the stages of an evaluation that a night runs: stages that call models, and those downstream."""
+    """List the stages of an evaluation that a night runs: those that call models, and downstream stages."""
     stages = {stage.name for stage in list_stages() if stage.scope.over == evaluation.scope.over}
     own = [
         name
@@ -209,7 +210,7 @@ def select_contracts(nodes: Mapping[str, Node], chosen: Sequence[str]) -> list[s
 
 
 def list_ground(nodes: Mapping[str, Node], chosen: Iterable[str]) -> list[str]:
-    """List the direct upstream stages of the chosen stages, without the chosen ones, sorted."""
+    """List the direct upstream stages of the chosen stages, sorted, without the chosen stages."""
     names = set(chosen)
     return sorted({up for name in names for up in nodes[name].upstream} - names)
 

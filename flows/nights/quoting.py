@@ -1,4 +1,4 @@
-"""Quote a word so that a systemd unit or a compose file takes it literally, or reject it."""
+"""Quote a text for literal use in a systemd unit or a compose file, or reject the text."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from typing import Literal
 from tasks.errors import BadInput
 
 Place = Literal["unit text", "unit folder", "unit file", "unit program", "unit argument", "compose"]
-"""In a unit: a description, WorkingDirectory=, EnvironmentFile=, and the quoted words of ExecStart=.
+"""The setting of a unit or compose file that a text is quoted for. In a unit: the description,
+WorkingDirectory=, EnvironmentFile=, or a quoted word of ExecStart=.
 
 In a compose file: any text, which the YAML writer then quotes.
 """
 NO_PROGRAM = re.compile(r"[\\\"']|\$[${]")
-"""Characters that systemd refuses in a program's path, or substitutes in the program's name."""
+"""Characters that systemd rejects in a program's path, or expands in the program's name."""
 
 
 def quote(word: str, place: Place) -> str:
-    """Quote a word for a place. Raises BadInput if the word cannot be used there."""
+    """Quote a text for a setting. Raises BadInput if the text is not allowed in the setting."""
     if not word.isprintable():
         raise BadInput(
-            repr(word), "cannot be named in a unit or compose file: it contains control characters",
+            repr(word), "cannot be written to a unit or compose file: it contains control characters",
             hint="move the project, or rename it",
         )  # fmt: skip
     match place:

@@ -23,7 +23,7 @@ from tasks.lineage.records import FileRecord, Graph, StageRecord
 
 
 def name_night(path: str) -> str:
-    """Return the label of the night whose record a file is; empty for other files."""
+    """Return a night's label from the path of the night's record; empty for any other file."""
     pure = PurePosixPath(path)
     is_record = pure.name == NIGHT and pure.parent.parent.as_posix() == FOLDER
     return pure.parent.name if is_record else ""
@@ -31,7 +31,7 @@ def name_night(path: str) -> str:
 
 @contextmanager
 def open_recorded(home: Path, label: str) -> Iterator[tuple[Path, Graph]]:
-    """Open a night as a separate project while the block runs: yield its root and its recorded stages.
+    """Open a night as a separate project during the block; yield its root and its recorded stages.
 
     Artifacts are links into DVC's cache. The artifacts of the earlier night in the comparison are placed in
     another folder. Raises BadInput if a night's branch, or an artifact, is missing.
@@ -69,7 +69,7 @@ def _require_branch(home: Path, label: str) -> None:
     if Git(home).find_commit(_name_branch(label)) is None:
         raise BadInput(
             f"{BRANCH}{label}",
-            "does not exist, but this night was recorded on it",
+            "the branch does not exist, but this night was recorded on it",
             hint="if the branch was pushed, get it with git fetch",
         )
 
@@ -78,7 +78,7 @@ def _read_earlier(home: Path, folder: Path, label: str, later: Graph, record: st
     """Return the stages of an earlier night whose outputs differ from the later night's, with moved paths.
 
     `record`: text of the later night's record. Outputs that the record refers to are also moved if both
-    nights have the same ones.
+    nights have the same outputs.
     """
     _require_branch(home, label)
     (folder / LOCK).write_bytes(Git(home).read_file(_name_branch(label), LOCK) or b"")
@@ -107,7 +107,7 @@ def _read_earlier(home: Path, folder: Path, label: str, later: Graph, record: st
 
 
 def _link_outs(root: Path, stages: Iterable[StageRecord], find: Callable[[str], Path]) -> None:
-    """Link outputs from DVC's cache; outputs that the cache lacks later become gaps in the lineage."""
+    """Link outputs from DVC's cache; an output that the cache lacks becomes a gap in the lineage."""
     for out in (out for stage in stages for out in stage.outs if out.md5):
         source = find(out.md5 or "")
         if not source.is_file():
@@ -120,7 +120,7 @@ def _link_outs(root: Path, stages: Iterable[StageRecord], find: Callable[[str], 
 
 
 def _link_given(home: Path, root: Path, graph: Graph) -> None:
-    """Link current files of the project that no stage wrote; lineage compares their recorded hashes."""
+    """Link the project's current files that no stage wrote; lineage checks them by their recorded hashes."""
     outs = set(graph.list_outs())
     for dep in {dep.path for stage in graph.stages for dep in stage.data} - outs:
         if not PurePosixPath(dep).is_absolute() and (home / dep).exists():

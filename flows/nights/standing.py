@@ -1,7 +1,7 @@
 """Write the files that keep a deployment of nights running: a systemd unit and a compose file.
 
-Both files start server and worker, and neither file contains a secret. The server's password is read from the
-server's own file. Keys come from the environment, or from a file of mode 0600 beside the unit.
+Both files start server and worker, and neither file contains a secret. The server's password is read from a
+separate file of the server. Keys come from the environment, or from a file of mode 0600 beside the unit.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ from tasks.settings import check_variable
 
 FOLDER = ".benchloom/nightly"
 PATIENCE_S = 30.0
-"""Seconds that a worker has to end, with its running night, before it is killed."""
+"""Seconds that a worker and its running night get to end before the worker is killed."""
 LOOK_EVERY_S = 2.0
 """Seconds between two checks that the project's Prefect server still runs."""
 UNIT = """\
-# Written by `benchloom nightly deploy`, and overwritten by it.
+# Written by `benchloom nightly deploy`, which overwrites it.
 [Unit]
-Description=Nights of {name}: Prefect's server and a worker
+Description=Benchloom nights of {name}: Prefect server and worker
 
 [Service]
 WorkingDirectory={root}
@@ -61,8 +61,8 @@ RUN pip install --no-cache-dir --no-deps --require-hashes --requirement /tmp/req
 """
 INSTALL = "RUN pip install --no-cache-dir --no-deps benchloom=={version}\n"
 KEYS = """\
-# NAME=value of the keys that params.yaml names, for the unit and the container: {names}
-# Only the owner of this file may be able to read it (chmod 600).
+# NAME=value for each key that params.yaml names, for the unit and the container. Names: {names}
+# Only the file's owner may have read access (chmod 600).
 """
 
 
@@ -75,7 +75,10 @@ class StandingFiles:
     keys: Path
 
     def describe_needs(self, pool: str, foreign: bool) -> list[str]:
-        """Return what must run so that nights run. foreign: whether the server is not the project's own."""
+        """Return what the user must start for nights to run.
+
+        foreign: whether the server is another project's.
+        """
         server = (
             "the server at PREFECT_API_URL"
             if foreign
@@ -85,15 +88,15 @@ class StandingFiles:
             f"{server}, and a worker: `benchloom nightly work --pool {pool}` runs both until Ctrl-C",
             f"or a systemd unit: systemctl --user enable --now {shlex.quote(str(self.unit))}",
             f"or a container: docker compose --file {shlex.quote(str(self.compose))} up --detach",
-            f"{'PREFECT_API_URL, and ' * foreign}the keys named in params.yaml, from the environment "
-            f"or from {self.keys}",
+            f"{'PREFECT_API_URL, and ' * foreign}the keys that params.yaml names, set in the environment "
+            f"or in {self.keys}",
         ]
 
 
 def write_files(root: Path, pool: str, params: Mapping[str, Any]) -> StandingFiles:
     """Write the unit, the compose file and, if there is none, an empty file for keys.
 
-    Raises BadInput if a path or the name of a variable cannot be written to these files.
+    Raises BadInput if a path or a variable's name cannot be written to these files.
     """
     folder = root / FOLDER
     slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-") or "project"
@@ -135,7 +138,7 @@ def make_keys(path: Path, names: list[str]) -> None:
 def list_keys(params: Any, *place: str) -> Iterator[str]:
     """Yield the environment variables that parameters name: `*_env`, and `headers` of endpoints.
 
-    `place`: the keys that lead to these parameters. Raises BadInput if a value is not a valid variable name.
+    `place`: the path of keys to these parameters. Raises BadInput if a value is not a valid variable name.
     """
     if not isinstance(params, Mapping):
         return
@@ -198,8 +201,8 @@ def escape_for_compose(value: Any) -> Any:
 def keep_worker(root: Path, pool: str, own: bool) -> None:
     """Run a worker of a work pool until Ctrl-C or SIGTERM. Raises BenchloomError if it cannot continue.
 
-    `own`: whether the server is the project's own. The worker must not outlive it, since the worker would
-    send the password to any program that listens on that port next.
+    `own`: whether the server belongs to this project. The worker must not outlive this server, since it would
+    send the password to any program that uses the port next.
     """
     signal.signal(signal.SIGTERM, interrupt)
     command = [sys.executable, "-m", "prefect", "worker", "start", "--pool", pool, "--type", "process"]
@@ -218,7 +221,7 @@ def keep_worker(root: Path, pool: str, own: bool) -> None:
 
 
 def end_worker(worker: subprocess.Popen[bytes]) -> None:
-    """End a worker by SIGTERM, and by SIGKILL after 30 s."""
+    """End a worker with SIGTERM, and with SIGKILL after 30 s."""
     worker.terminate()
     try:
         worker.wait(PATIENCE_S)

@@ -1,4 +1,4 @@
-"""Choose the items that a night asks from past whole nights, and forecast the scores of all items."""
+"""Choose, from past whole nights, the items that a night asks, and forecast the scores of all items."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ from tasks.scoring.metric import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class EntryPlan:
-    """An entry of which a night asks a part.
+    """An entry of which a night asks only a part of the items.
 
     `entry`: its section and key. `asks`: the argument with the items. `file`: the items of the last whole
     night. `ids`: the ids of all items. `order`: the result of `order_items`. `series`: system and metric of
-    each row of `past`. `past`: scores, shape (series, nights, items).
+    each series in `past`. `past`: scores, shape (series, nights, items).
     """
 
     entry: tuple[str, str]
@@ -83,7 +83,7 @@ class EntryPlan:
 
     @cached_property
     def error(self) -> PartError:
-        """The error that forecasts from one part had for past nights."""
+        """The error of forecasts from one part, measured on past nights."""
         return check_part(self.past, self.metrics, self.order, self.subset.share, self.subset.seed)
 
     def weigh(self, first: int, parts: int) -> FloatArray:
@@ -123,18 +123,18 @@ class EntryPlan:
 
 @dataclass(frozen=True)
 class NightPlan:
-    """The plan of a night: `parts` parts of each entry from part `first` on, else all items."""
+    """The plan of a night that asks parts of the items: `parts` parts of each entry, from part `first` on."""
 
     entries: tuple[EntryPlan, ...]
     first: int
     parts: int
     subset: NightSubset
     nights: tuple[str, ...]
-    """Labels of the past whole nights on which the plan is based, oldest first."""
+    """Labels of the past whole nights that the plan is based on, oldest first."""
 
     @property
     def items(self) -> dict[str, list[str]]:
-        """The ids of the items by entry, in the form of `evaluation.items`."""
+        """The ids of the items by entry, in the format of `evaluation.items`."""
         return {plan.name: plan.list_items(self.first, self.parts) for plan in self.entries}
 
     def forecast(self, strands: Sequence[Strand]) -> tuple[PartForecast, ...]:
@@ -147,7 +147,7 @@ class NightPlan:
         return correct_forecasts(found)
 
     def find_changed(self, root: Path, params: Mapping[str, Any], nodes: Sequence[Node]) -> str:
-        """Return an entry whose items differ from those of the last whole night; empty if there is none."""
+        """Return an entry whose items have changed since the last whole night; empty if no items changed."""
         for plan in self.entries:
             section, key = plan.entry
             files = [
@@ -163,7 +163,7 @@ class NightPlan:
 
 @dataclass(frozen=True)
 class WholeNight:
-    """A night that asks all items. why: empty if nights have no subset."""
+    """A plan to ask all items. why: the reason; empty if nights have no subset."""
 
     why: str = ""
 
@@ -196,7 +196,7 @@ def plan_night(
     """Plan a night from the nights before it, oldest first; the same history gives the same plan.
 
     `parts`: number of parts to ask. The night asks all items if the history has fewer than `subset.nights`
-    whole nights over the same items. Nights before the last one that a person accepted despite its alarms do
+    whole nights over the same items. Nights before the last night that a person accepted despite alarms do
     not count.
     """
     if subset is None:
@@ -229,7 +229,7 @@ def plan_night(
 
 
 def list_whole(history: Sequence[Night]) -> tuple[list[Night], int]:
-    """List the whole nights that a plan may use, and count the nights since the last of them.
+    """List the whole nights that a plan may use, and count the nights since the last whole night.
 
     Nights before a night that was accepted despite its alarms are excluded, since the systems have changed.
     """
@@ -245,7 +245,7 @@ def plan_entry(
     recorded: Sequence[Mapping[tuple[str, str], EvaluatedStage]],
     subset: NightSubset,
 ) -> EntryPlan | None:
-    """Plan an entry from past nights, oldest first; None if a night lacks it or had other items."""
+    """Plan an entry from past nights, oldest first; None if a night lacks the entry or had other items."""
     scope, entry = evaluation.scope, (evaluation.scope.over, evaluation.key)
     stages = [stages[entry] for stages in recorded if entry in stages]
     if len(stages) < len(recorded):
@@ -286,7 +286,7 @@ def _score(case: Case | None, metric: str) -> float:
 def _list_strata(
     file: Path, template: str, cases: Mapping[str, Case], ids: Sequence[str]
 ) -> list[tuple[str, ...]]:
-    """List the strata of each item: its template, if the items have one, and its group."""
+    """Return the strata of each item: its template, if items have templates, and its group."""
     templates: dict[str, str] = {}
     if template:
         table = pq.read_table(file, columns=["id", template])

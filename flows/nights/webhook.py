@@ -17,20 +17,20 @@ from tasks.models.incoming import find_origin
 from tasks.reports.night_summary import describe_night
 
 DEADLINE_S = 20.0
-"""Seconds for the whole delivery: name lookup, all redirects, and receivers that respond slowly."""
+"""Maximum seconds for the delivery, including name lookup, all redirects, and slow responses."""
 MAX_REDIRECTS = 5
 METHOD_KEPT = (307, 308)
-"""Redirect status codes for which the request is repeated as a POST; others may turn it into a GET."""
+"""Redirect status codes that keep the method POST; other redirects may change it to GET."""
 LOGGERS = ("httpx2", "httpcore2")
 """Loggers whose messages contain the URL, which may contain a secret."""
 
 
 class NotTold(Exception):
-    """The receiver did not accept the alarm; the message says why, without the URL."""
+    """The receiver did not accept the alarm; the message states the reason, without the URL."""
 
 
 def send_alarm(project: str, webhook: Webhook, night: Night) -> str:
-    """Send a night's alarms to the webhook; return a line that says whether they arrived.
+    """Send a night's alarms to the webhook; return a line that reports whether they arrived.
 
     The line never contains the URL, and is empty if there is nothing to send. Errors of the receiver are
     never raised.
@@ -60,7 +60,7 @@ def send_alarm(project: str, webhook: Webhook, night: Night) -> str:
 
 
 def write_body(project: str, night: Night) -> bytes:
-    """Return the JSON document that is posted."""
+    """Return the JSON document to post."""
     body = {
         "project": project,
         "night": night.label,
@@ -74,10 +74,10 @@ def write_body(project: str, night: Night) -> bytes:
 
 
 def post(url: str, body: bytes) -> int:
-    """Post a body; return the 2xx status of a receiver that has read the body.
+    """Post a body; return the status (2xx) once the receiver has read the body.
 
-    A redirect is followed only if it keeps scheme, host, port and method. Raises NotTold, or an error of the
-    HTTP library.
+    A redirect is followed only if it does not change scheme, host, port and method. Raises NotTold, or an
+    error of the HTTP library.
     """
     for name in LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -106,7 +106,7 @@ def post(url: str, body: bytes) -> int:
 
 
 def explain_failure(error: Exception) -> str:
-    """Explain why nothing arrived, without the HTTP library's message, which may contain the URL."""
+    """Explain why the alarm did not arrive, without the HTTP library's message, which may contain the URL."""
     match error:
         case NotTold():
             return str(error)

@@ -1,4 +1,4 @@
-"""The git worktree in which a night runs, on a separate branch, so the user's working tree is unchanged."""
+"""Manage a night's git worktree: a night runs on its own branch, outside the user's working tree."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tasks.files import write_text
 
 TREE = f"{FOLDER}/tree"
 WHOLE = f"{FOLDER}/tree.branch"
-"""File that names the worktree's branch once all files exist; missing if a night was killed before."""
+"""File with the branch's name, written once the worktree is complete; missing if that was interrupted."""
 SUMMARY = "nightly/summary.md"
 """The night's summary in Markdown, on its branch: the text of a pull request."""
 OVERLAID = ("nightly", "run")
-"""Sections read from the user's params.yaml without a commit, since no stage depends on them."""
+"""Sections read from the user's params.yaml even if uncommitted, since no stage depends on them."""
 AUTHOR = ("-c", "user.name=benchloom", "-c", "user.email=benchloom@localhost")
-"""Author of commits if git has no configured name."""
+"""Git options that set the author of commits if git has no configured name."""
 NAMED = 5
-"""Maximum number of files that a line names."""
+"""Maximum number of file names in one line of output."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class NightTree:
         return Git(self.home).find_commit(f"refs/heads/{self.branch}") is not None
 
     def open(self, *, anew: bool) -> None:
-        """Create the worktree, or keep the existing one. anew: whether its branch starts at HEAD again."""
+        """Create the worktree, or reuse an existing one. `anew`: whether to restart its branch at HEAD."""
         if not anew and self._is_open():
             return
         self.close()
@@ -91,7 +91,7 @@ class NightTree:
 
 
 def require_commit(root: Path) -> str:
-    """Return the commit that a night would run. Raises BadInput without git, or without a commit."""
+    """Return the commit that a night would run. Raises BadInput if there is no repository or no commit."""
     commit = Git(root).find_head()
     if commit is None:
         raise BadInput(
@@ -109,17 +109,17 @@ def require_commit(root: Path) -> str:
 
 
 def drop_branch(root: Path, label: str, commit: str) -> None:
-    """Delete the branch of an abandoned night, if it contains only the commit at which it began."""
+    """Delete the branch of an abandoned night, if the branch contains no commit of the night."""
     branch = f"{BRANCH}{label}"
     if Git(root).find_commit(f"refs/heads/{branch}") == commit:
         run_git(root, "branch", "--quiet", "-D", branch)
 
 
 def describe_left_out(root: Path) -> str:
-    """Describe the uncommitted changes, which a night does not use; empty if there are none.
+    """Describe uncommitted changes, which a night does not use; return an empty text if there are none.
 
-    Changes only of `nightly` and `run` in params.yaml do not count, since a night reads these sections from
-    the working tree.
+    Changes of `nightly` and `run` in params.yaml do not count, since a night reads these sections from the
+    working tree.
     """
     names = [show_name(name) for name in Git(root).list_uncommitted() if name != PARAMS or _differs(root)]
     if not names:
@@ -133,7 +133,8 @@ def describe_left_out(root: Path) -> str:
 def require_committed(root: Path, names: Iterable[str]) -> None:
     """Raise BadInput if the committed params.yaml lacks an entry that a night evaluates.
 
-    `names`: from `nightly.assessments`, which is read from the working tree and may name uncommitted entries.
+    `names`: values of `nightly.assessments`, which is read from the working tree and may name uncommitted
+    entries.
     """
     from flows.comparing.places import parse_yaml
 
@@ -164,11 +165,13 @@ def _differs(root: Path) -> bool:
 def run_git(folder: Path, *words: str) -> str:
     """Run git without hooks; return its output without the last line break.
 
-    Raises BenchloomError with git's last line.
+    Raises BenchloomError with the last line of git's output.
     """
     git = shutil.which("git")
     if git is None:
-        raise BadInput("git", "is not installed, but a night is committed on a branch", hint="install git")
+        raise BadInput(
+            "git", "is not installed, but each night is committed to a Git branch", hint="install git"
+        )
     command: Sequence[str] = [git, "-C", str(folder), "-c", "core.hooksPath=/dev/null", *words]
     done = subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - no shell
     if done.returncode:

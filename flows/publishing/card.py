@@ -23,20 +23,20 @@ from tasks.artifacts.markdown import draw_list, escape
 from tasks.artifacts.statistics import read_statistics
 
 OWN_CARD = "dataset/README.md"
-"""The card written by a stage of the flow, below an entry's folder; it knows more than the declaration."""
+"""Path, below an entry's folder, of a card written by a stage; it has more detail than the declaration."""
 CONTENT, SOURCES = "What is in it", "Sources and licence"
 BY_STAGE = "Rows, drops and calls by stage"
 FROM_DECLARATION = (
     CONTENT, SOURCES, BY_STAGE, "Models and prompts", "Parameters",
     "How to rebuild it",
 )  # fmt: skip
-"""Sections about the published artifacts, which are not copied from the flow's own card."""
+"""Headings of sections on the published artifacts, which are not copied from the flow's own card."""
 MEANING = re.compile(r"^- `(\w+)`: (.+)$", re.MULTILINE)
-"""Matches a column in a card, with its meaning."""
+"""Matches the line of a card that documents a column: its name and meaning."""
 CREATIVE_COMMONS = re.compile(r"CC[ -]?(0|BY(?:-(?:SA|NC|ND))*)[ -](\d\.\d)", re.IGNORECASE)
 HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 NOT_SHOWN = frozenset({"databases", "systems"})
-"""Sections of params.yaml, at any depth, that contain places and connections; cards omit them."""
+"""Sections of params.yaml, at any depth, that contain paths and connections; cards omit them."""
 LIMITS = (
     "The folder does not contain dropped rows. The tables above count dropped rows by reason.",
     "The replies in `ledger/` are the unchanged texts of the models.",
@@ -56,7 +56,7 @@ def make_card(
     root: Path, choice: Choice, sources: Sequence[DatasetSource], params: Mapping[str, Any], version: str,
     *, language: str, calls: int, layout: str = "",
 ) -> str:  # fmt: skip
-    """Return the text of a dataset's card. calls: number of ledger entries. layout: folder of the release."""
+    """Return the text of a dataset's card. calls: number of ledger entries. layout: the release's folder."""
     own = read_own_card(root / choice.folder / OWN_CARD)
     flow = next(flow for flow in list_flows() if flow.find(choice.lead.stage))
     key = choice.entry.rpartition(".")[2]
@@ -68,7 +68,7 @@ def make_card(
             title=title,
             summary=own.summary
             or f"{lead.rows:,} rows of `{lead.name}`: the entry `{choice.entry}` of a Benchloom project, "
-            "with the artifacts from which they were made.",
+            "with the artifacts from which these rows were made.",
             language=own.metadata.get("language", [language])[0],
             tasks=("question-answering",),
             tags=own.metadata.get("tags") or (flow.name, "synthetic"),
@@ -112,8 +112,8 @@ def write_licences(sources: Iterable[DatasetSource]) -> str:
     """Return the text of LICENSE.md: the licence and attribution of each source."""
     return (
         f"# Licences of the sources\n\n{draw_list(map(describe_source, sources))}\n\n"
-        "The stages that README.md lists selected and joined rows of these sources, and made questions and "
-        "answers from them. Passages that are quoted as evidence are unchanged.\n"
+        "README.md lists the stages that selected and joined rows of these sources, and made questions and "
+        "answers from these rows. Passages that are quoted as evidence are unchanged.\n"
     )
 
 
@@ -148,7 +148,7 @@ def read_own_card(path: Path) -> OwnCard:
 
 
 def split_sections(text: str) -> tuple[str, dict[str, str]]:
-    """Split Markdown into the text above its first section, and its sections by heading."""
+    """Split Markdown into the text before the first section, and the sections by heading."""
     head, *parts = HEADING.split(text)
     return head.strip(), {name: part.strip() for name, part in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -162,7 +162,7 @@ def describe_stage(root: Path, node: Node) -> str:
 
 
 def list_columns(path: Path, own: OwnCard) -> dict[str, str]:
-    """List a file's columns: name -> type, with the meaning from the flow's own card if given there."""
+    """List a file's columns: name -> type, with the meaning if the flow's own card documents it."""
     meanings = dict(MEANING.findall(own.sections.get(CONTENT, "")))
     return {
         field.name: f"`{field.type}`" + (f", {meanings[field.name]}" if field.name in meanings else "")
@@ -171,13 +171,13 @@ def list_columns(path: Path, own: OwnCard) -> dict[str, str]:
 
 
 def list_parameters(nodes: Sequence[Node], params: Mapping[str, Any]) -> dict[str, object]:
-    """List the parameters that determined the artifacts, without places and connections."""
+    """List the parameters that determined the artifacts, without paths and connections."""
     names = sorted({name for node in nodes for name in node.params})
     return {name: get_section(params, name) for name in names if not NOT_SHOWN & set(name.split("."))}
 
 
 def list_rebuilding(choice: Choice, calls: int) -> list[str]:
-    """List the commands that rebuild the dataset in its project."""
+    """List the commands that rebuild the dataset in the project."""
     asked = [f"benchloom ledger import {LEDGER}   # the recorded replies"] if calls else []
     return [*asked, f"benchloom run --replay {choice.lead.name}   # byte for byte, without model calls"]
 
@@ -225,12 +225,12 @@ def describe_files(choice: Choice, calls: int, layout: str = "") -> str:
     return draw_list(
         [
             "`data/NAME.parquet` and `data/NAME.jsonl`: the same rows in two formats",
-            *(["`data/NAME.calls.parquet`: the model calls of these rows"] if calls else []),
+            *(["`data/NAME.calls.parquet`: the model calls that produced these rows"] if calls else []),
             *([f"`{LEDGER}`: {calls:,} recorded replies, for `benchloom ledger import`"] if calls else []),
             *([f"`{layout}/`: the items in the layout of the paper's release"] if layout else []),
             f"`{LICENCES}`: the licences and attributions of the sources",
             "`SHA256SUMS`: the checksum of every file (`sha256sum -c SHA256SUMS`)",
-            *(f"left out: `{Path(path).stem}` ({why})" for path, why in sorted(choice.left_out.items())),
+            *(f"excluded: `{Path(path).stem}` ({why})" for path, why in sorted(choice.left_out.items())),
         ]
     )
 

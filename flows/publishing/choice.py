@@ -35,7 +35,7 @@ class Choice:
 
     @property
     def sets(self) -> tuple[Node, ...]:
-        """The stages, the leading one first: the dataset's configurations."""
+        """The stages whose artifacts become the dataset's configurations, the lead first."""
         return self.lead, *(node for node in self.stages if node is not self.lead)
 
     @property
@@ -45,10 +45,10 @@ class Choice:
 
 
 def choose(recorder: Recorder, name: str) -> Choice:
-    """Choose the artifacts of an entry, by its name in params.yaml or a unique short name.
+    """Choose the artifacts of an entry, given the entry's name in params.yaml or a unique short name.
 
-    The lead of a dataset is its questions, that of an evaluation its scores. Raises BadInput for an unknown
-    name, or if a chosen artifact or one of its inputs is not fresh.
+    The lead of a dataset is the stage with its questions; the lead of an evaluation has its scores. Raises
+    BadInput for an unknown name, or if a chosen artifact or one of its inputs is not fresh.
     """
     entries = list_entries(recorder.nodes)
     entry = find_entry(entries, name)
@@ -86,7 +86,7 @@ def list_entries(nodes: Mapping[str, Node]) -> dict[str, list[Node]]:
 
 
 def find_entry(entries: Mapping[str, Sequence[Node]], name: str) -> str:
-    """Return an entry's full name. Raises BadInput that lists the known entries."""
+    """Return an entry's full name. Raises BadInput, with the known entries, if there is no such entry."""
     names = add_short_names({entry: entry for entry in entries})
     if name in names:
         return names[name]

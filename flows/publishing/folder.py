@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 RECORD, SUMS, CARD, LICENCES = "publication.json", "SHA256SUMS", "README.md", "LICENSE.md"
 LEDGER = "ledger/calls.jsonl.gz"
 TOKEN, ENDPOINT = "HF_TOKEN", "HF_ENDPOINT"
-"""Environment variables; the token is read only from there, never from the hub library's own files."""
+"""Environment variables for the hub's token and URL. The token is never read from other places."""
 OF_THE_HUB = frozenset({".gitattributes"})
 DATASET = "dataset"
 
 
 def check_own(folder: Path, entry: str) -> None:
-    """Raise BadInput if a folder contains anything but an unmodified publication of this entry."""
+    """Raise BadInput if a folder contains anything other than an unmodified publication of the entry."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -80,7 +80,7 @@ def check_record(where: str, entry: str, record: str, files: Iterable[str], sums
 
 
 def find_entries(root: Path, choice: Choice, ledger: Ledger) -> list[LedgerEntry]:
-    """Return the ledger entries of the artifacts' calls. Raises BadInput if one is missing."""
+    """Return the ledger entries of the artifacts' calls. Raises BadInput if an entry is missing."""
     beside = (name_beside(root / node.artifact, "calls") for node in choice.stages)
     keys = sorted({call.id for path in beside if path.is_file() for call in read_rows(path, Call)})
     found = {key: ledger.get(key) for key in keys}
@@ -89,7 +89,7 @@ def find_entries(root: Path, choice: Choice, ledger: Ledger) -> list[LedgerEntry
         lost = next(key for key, entry in found.items() if entry is None)
         raise BadInput(
             choice.entry,
-            f"{len(keys) - len(entries)} of {len(keys)} calls are not in a ledger, first {lost[:12]}",
+            f"{len(keys) - len(entries)} of {len(keys)} calls are not in a ledger, for example {lost[:12]}",
             hint="run `benchloom ledger import` with the ledger in which they were recorded",
         )
     return entries
@@ -105,8 +105,8 @@ def write_folder(
 ) -> int:
     """Write the folder as a draft, rename it, and return the number of its files.
 
-    `entries`: the ledger entries to include. `texts`: name of a file -> its text. `write_more`: writes
-    further files into the folder. Raises BadInput for a row that JSON cannot represent.
+    `entries`: the ledger entries to include. `texts`: name of a file -> its text. `write_more`: function that
+    writes additional files into the folder. Raises BadInput for a row that JSON cannot represent.
     """
     with draft_folder(out) as draft:
         (draft / "data").mkdir()
@@ -159,7 +159,7 @@ def upload(folder: Path, repository: str, entry: str, *, public: bool) -> str:
 
     A new repository is private unless `public` is true. Raises BadInput in these cases:
     - the environment contains no token.
-    - the repository contains something else.
+    - the repository contains files that are not a publication of this entry.
     - the repository is public, and `public` is false.
 
     Raises BenchloomError, with the hub's message, if the upload fails.

@@ -1,4 +1,4 @@
-"""Write published rows also in the layout of a paper's release, and publish imported folders of items."""
+"""Write a copy of published rows in the layout of a paper's release; publish imported items folders."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Release:
     key: str
 
     def write(self, draft: Path) -> list[str]:
-        """Write the files into a publication's folder; return notes for readers."""
+        """Write the files into a publication's folder; return notes to print."""
         module, _, function = self.flow.released.partition(":")
         write = cast("WriteReleased", load_function(module, function))
         (draft / self.flow.name).mkdir()
@@ -42,7 +42,10 @@ class Release:
 
 @dataclass(frozen=True)
 class ItemsFolder:
-    """A folder of items, from an import or from `benchloom evaluate`. name: as in the project."""
+    """A folder of items, from an import or from `benchloom evaluate`.
+
+    name: the folder's name in the project.
+    """
 
     name: str
     place: Path
@@ -50,7 +53,7 @@ class ItemsFolder:
 
     @property
     def choice(self) -> Choice:
-        """The folder's row files as a choice, the items first; paths are relative to the folder."""
+        """The folder's files of rows as a `Choice`, the items first; paths are relative to the folder."""
         there = (name for name in (ITEMS, PREDICTIONS, "scores.parquet") if (self.place / name).is_file())
         nodes = tuple(Node(Path(name).stem, "", "", (), (name,), ()) for name in there)
         return Choice(self.name, nodes[0], nodes, {})
@@ -61,7 +64,7 @@ class ItemsFolder:
         return Release(self.flow, self.place / ITEMS, predictions if predictions.is_file() else None, key)
 
     def list_sources(self) -> list[Source]:
-        """List the sources of the items: the folder's own, or those of the evaluated dataset."""
+        """List the sources of the items: from the folder's description, or those of the evaluated dataset."""
         told = [source for about in self._find_about() for source in describe_folder(about)]
         return [Source(self.name, source) for source in told or [DatasetSource(self.name, UNKNOWN)]]
 
@@ -86,7 +89,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def find_items_folder(root: Path, place: Path) -> ItemsFolder | None:
-    """Return the folder of items at a path; None unless its flow has a release layout."""
+    """Return the folder of items at a path; None if its flow has no release layout."""
     if not (place / ITEMS).is_file():
         return None
     figures = place / "figures.json"
@@ -101,7 +104,7 @@ def find_items_folder(root: Path, place: Path) -> ItemsFolder | None:
 def find_release(root: Path, choice: Choice, key: str) -> Release | None:
     """Return the part of an entry to write in the layout of its paper's release; None if there is none.
 
-    For a dataset these are the items, for an evaluation the items and its predictions under `key`. Raises
+    For a dataset, the part is the items; for an evaluation, it also has the predictions under `key`. Raises
     BadInput if `key` is given but the release has no predictions.
     """
     flow = next(flow for flow in list_flows() if flow.find(choice.lead.stage))

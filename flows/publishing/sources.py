@@ -2,7 +2,7 @@
 
 The graph determines the sources: all files that the dataset's stages and their upstream stages read, and that
 no stage wrote. A database is described by its entry of params.yaml. An imported folder is described by its
-about.json or dataset.json, or article by article.
+about.json or dataset.json, or by the data of each article.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ PRIVATE = frozenset(
 OWN_INPUTS = ("flows/", "tasks/", "data/labels", "data/templates", "data/worlds", "pyproject.toml")
 """Inputs of stages that are not sources: code, and files written by the project's own people."""
 ABOUT = ("about.json", "dataset.json")
-"""Files in which an imported folder describes itself."""
+"""Names of the files that describe an imported folder."""
 ARTICLES = "articles.parquet"
 
 
 @dataclass(frozen=True)
 class Source:
-    """A source, and the path in the project by which it was found."""
+    """A source of a dataset, and the path in the project where the source was found."""
 
     place: str
     told: DatasetSource
@@ -89,8 +89,8 @@ def is_made(path: str, made: Collection[str]) -> bool:
 def walk_upstream(nodes: Mapping[str, Node], lead: Node, params: Mapping[str, Any]) -> Iterator[Node]:
     """Yield a stage and all stages upstream of it.
 
-    A stage may read a folder with all entries of a section. If the stage's own entry names some of them
-    (`databases: [films]`), other entries are not sources and are skipped.
+    A stage may read a folder with all entries of a section. If the stage's own entry names only some entries
+    (`databases: [films]`), the other entries are not sources and are skipped.
     """
     seen, todo = {lead.name}, [lead]
     while todo:
@@ -133,8 +133,8 @@ def describe_database(params: Mapping[str, Any], name: str) -> DatasetSource:
 def read_told(root: Path, path: str, names: set[str], *, made: bool) -> Iterator[DatasetSource]:
     """Yield the descriptions in a file's folder, or in a folder and its subfolders in `names`.
 
-    `made`: whether a stage wrote the path; if so, articles have the licences of the folder from which they
-    were copied.
+    `made`: whether a stage wrote the path; if so, articles have the licences of the folder that they were
+    copied from.
     """
     place = root / path
     if not place.is_dir():
@@ -151,12 +151,12 @@ def read_told(root: Path, path: str, names: set[str], *, made: bool) -> Iterator
 
 
 def describe_folder(about: Path) -> Iterator[DatasetSource]:
-    """Describe an imported folder; yields nothing for one made from a database, a separate source."""
+    """Describe an imported folder; yield nothing if it was made from a database (a separate source)."""
     try:
         told = json.loads(about.read_bytes())
         own = {key: str(told.get(key) or "") for key in ("title", "name", "licence", "source", "attribution")}
     except (ValueError, AttributeError) as error:
-        raise BadInput(about, "does not describe this folder", hint="import it again") from error
+        raise BadInput(about, "is not a valid description of this folder", hint="import it again") from error
     if own["licence"] == OF_THE_DATABASE:
         return
     url = own["source"] if own["source"].startswith(("http://", "https://")) else ""
@@ -170,4 +170,4 @@ def describe_articles(path: Path) -> Iterator[DatasetSource]:
     told = pq.read_table(path, columns=["licence", "attribution"]).group_by(["licence", "attribution"])
     for row in sorted(told.aggregate([]).to_pylist(), key=lambda row: (row["licence"], row["attribution"])):
         source = DatasetSource(path.parent.name, row["licence"] or UNKNOWN, "", row["attribution"])
-        yield replace(source, description="Texts of its articles stand in the evidence.")
+        yield replace(source, description="The evidence quotes the texts of these articles.")

@@ -15,7 +15,7 @@ from tasks.scoring.items import BadItem, describe_type
 MAX_NAME, MAX_NOTE, MAX_TEXT = 60, 2_000, 200_000
 """Maximum characters of names, notes and texts."""
 AHEAD = timedelta(days=1)
-"""Maximum distance of a time in the future, to tolerate wrong clocks and time zones."""
+"""Maximum time that a decision may be in the future, to tolerate wrong clocks and time zones."""
 
 
 def make_decision(
@@ -53,7 +53,10 @@ def make_decision(
 
 
 def read_text(fields: Mapping[str, object], name: str, most: int = MAX_TEXT) -> str:
-    """Return a field's text with Unix line ends; "" if it is missing or null. Raises BadItem for non-text."""
+    """Return a field's text with Unix line ends; "" if it is missing or null.
+
+    Raises BadItem if it is not text.
+    """
     value = fields.get(name)
     if value is None:
         return ""
@@ -68,7 +71,7 @@ def read_text(fields: Mapping[str, object], name: str, most: int = MAX_TEXT) -> 
 
 
 def read_name(fields: Mapping[str, object]) -> str:
-    """Return the reviewer's name with normalised white space and accents.
+    """Return the reviewer's name with white space and accents normalised.
 
     Raises BadItem for a name that is missing, too long, or contains unprintable characters.
     """
@@ -83,7 +86,7 @@ def read_name(fields: Mapping[str, object]) -> str:
 
 
 def read_rating(fields: Mapping[str, object]) -> int | None:
-    """Return a rating of 1 to 5, from a number or its digit; None if it is empty.
+    """Return a rating from 1 to 5, given as a number or as text; None if the field is empty.
 
     Raises BadItem for any other value.
     """

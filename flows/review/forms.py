@@ -1,6 +1,6 @@
 """Write review forms as CSV or JSON Lines, and read completed forms.
 
-Each line of a completed form is a decision, is left open, or is refused.
+Each line of a completed form contains a decision, was left open, or is invalid.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tasks.scoring.items import BadItem
 CELL = 30_000
 """Maximum characters of a CSV cell; spreadsheets truncate texts longer than 32,767."""
 BOM = "\ufeff"
-"""Byte order mark, by which spreadsheets recognise UTF-8."""
+"""Byte order mark, which makes spreadsheets recognise UTF-8."""
 KINDS = (".csv", ".jsonl")
 HINT = "expected a form that `benchloom review export` wrote; see docs/review.md"
 TYPED = ("decision", "edited", "rating", "note")
@@ -56,12 +56,12 @@ def list_columns(artifact: ReviewedArtifact) -> list[str]:
 
 
 def name_edit(artifact: ReviewedArtifact, column: str) -> str:
-    """Return the form's column for the new text of an artifact's column: `edited` for the main one."""
+    """Return the form's column for the new text of an artifact's column; `edited` for the main column."""
     return "edited" if column == artifact.editable[0] else f"edited.{column}"
 
 
 def cut_cell(text: str) -> str:
-    """Truncate a text that is too long for a spreadsheet, and add how many characters are missing."""
+    """Truncate a text that is too long for a spreadsheet, and append the number of missing characters."""
     return text if len(text) <= CELL else f"{text[:CELL]} [{len(text) - CELL:,} characters more]"
 
 
@@ -76,7 +76,7 @@ def draw_items(artifact: ReviewedArtifact, take: int | None, seed: int) -> list[
 
 @dataclass(frozen=True)
 class RefusedLine:
-    """A line that was refused, and why."""
+    """An invalid line, and why it is invalid."""
 
     line: int
     why: str
@@ -84,7 +84,7 @@ class RefusedLine:
 
 @dataclass(frozen=True)
 class FilledForm:
-    """A form's decisions and refused lines. left_open: number of lines without a decision."""
+    """A form's decisions and invalid lines. left_open: number of lines without a decision."""
 
     artifact: ReviewedArtifact
     decisions: Sequence[Decision]
@@ -93,7 +93,7 @@ class FilledForm:
 
 
 def read_form(root: Path, path: Path, reviewer: str, now: datetime) -> FilledForm:
-    """Read a completed form. reviewer: the reviewer of lines without a name.
+    """Read a completed form. reviewer: the default for lines without a reviewer.
 
     Raises BadInput if the file cannot be read, lacks a form's columns, or names no artifact of the project.
     """
@@ -194,7 +194,7 @@ def _read_edited(artifact: ReviewedArtifact, fields: Mapping[str, object], is_cs
 def _check_texts(
     artifact: ReviewedArtifact, item: ReviewItem, fields: Mapping[str, object], is_csv: bool
 ) -> None:
-    """Raise BadItem if a line's texts differ from the artifact's: one of the two was edited."""
+    """Raise BadItem if a line's texts differ from the artifact's, since the form or artifact was edited."""
     for name in artifact.judged:
         cell, text = fields.get(name), item.shown.get(name, "")
         shown = cut_cell(text) if is_csv else text

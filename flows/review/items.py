@@ -16,7 +16,7 @@ from tasks.errors import BadInput
 from tasks.judging.decisions import EDITABLE, digest_row
 
 FORM = ("item", "artifact", "decision", "edited", "rating", "reviewer", "note", "at")
-"""A form's own columns; if a row has a column with the same name, it is shown as `row.<name>`."""
+"""A form's own columns. A row's column with the same name is shown as `row.<name>`."""
 ROW_ID = re.compile(r"[0-9a-f]{16}")
 NOT_SHOWN = frozenset({"id", "origin"})
 DATA = "data"
@@ -26,13 +26,13 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class ReviewItem:
-    """A row to review. shown: its columns as text. texts: the texts that reviewers may edit."""
+    """A row to review. shown: the row's columns as text. texts: the texts that reviewers may edit."""
 
     id: str
     shown: Mapping[str, str]
     texts: Mapping[str, str]
     seen: str
-    """The value of `digest_row` for the row."""
+    """The row's digest (`digest_row`), to detect later changes of the row."""
 
 
 @dataclass(frozen=True)
@@ -40,11 +40,11 @@ class ReviewedArtifact:
     """An artifact's items by id, sorted by id."""
 
     path: str
-    """Path relative to the project's folder."""
+    """The artifact's path relative to the project's folder."""
     columns: tuple[str, ...]
     """The columns that are shown."""
     judged: tuple[str, ...]
-    """Columns whose change makes a row count as changed: the editable ones, else all texts."""
+    """Columns of the row's digest: the editable columns or, without editable columns, all text columns."""
     editable: tuple[str, ...]
     """The editable columns, the main one first."""
     items: Mapping[str, ReviewItem]
@@ -53,9 +53,9 @@ class ReviewedArtifact:
 def read_artifact(root: Path, path: Path, beside: Sequence[Path] = ()) -> ReviewedArtifact:
     """Read an artifact below the project's data/ as items to review.
 
-    `beside`: further artifacts. From each of these artifacts, an item also shows the row with the item's id,
-    or with an id in one of the item's columns. Raises BadInput for a file elsewhere, and for a file without
-    ids or without texts.
+    `beside`: further artifacts. From each of them, an item also shows the row whose id is the item's id, or
+    is in one of the item's columns. Raises BadInput for a file elsewhere, and for a file without ids or
+    without texts.
     """
     place = locate_artifact(root, path)
     schema, records = _read_records(root / place, place)
@@ -84,9 +84,13 @@ def locate_artifact(root: Path, path: Path) -> str:
     inside = Path(os.path.normpath(root / path))
     place = inside.relative_to(root) if inside.is_relative_to(root) else None
     if place is None or place.suffix != ".parquet" or place.parts[:1] != (DATA,) or len(place.parts) < 3:
-        raise BadInput(path, "is not an artifact of this project", hint="data/FLOW/.../STAGE.parquet")
+        raise BadInput(
+            path,
+            "is not an artifact of this project",
+            hint="expected a path such as data/FLOW/.../STAGE.parquet",
+        )
     if any(part.startswith(".") for part in place.parts):
-        raise BadInput(path, "is a preview, so decisions on it would be lost", hint="benchloom run")
+        raise BadInput(path, "is a preview, so decisions would be lost", hint="benchloom run")
     if not inside.is_file():
         raise BadInput(place.as_posix(), "does not exist", hint="benchloom run creates it")
     return place.as_posix()

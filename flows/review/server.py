@@ -1,7 +1,7 @@
 """Serve an artifact's items on loopback for review; every decision is written immediately.
 
-The URL contains a token. Anyone with the URL may decide under any name, so all users on this machine who get
-the URL must be trusted. Requests without the token get status 403.
+The URL contains a token. Anyone with the URL can decide under any name, so give the URL only to people you
+trust. Requests without the token get status 403.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SCRIPTS = ("core.js", "review.js")
 
 
 class ReviewServer:
-    """Serves some items of an artifact. token: prefix of every path."""
+    """Serves items of an artifact for review. token: the prefix of every path."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class ReviewServer:
 
 
 def _show_act(item: ReviewItem, act: Decision | None) -> dict[str, Any]:
-    """Return an item with its reviewer's decision; a decision on an older text counts as none."""
+    """Return an item with its reviewer's decision; ignore a decision on an older text."""
     if act is None or act.seen != item.seen:
         return {"item": item.id, "decision": "", "rating": None, "note": "", "edited": {}}
     return {
@@ -172,7 +172,7 @@ async def _serve(server: ReviewServer, port: int, announce: Callable[[str], None
 
 @dataclass(frozen=True)
 class ReviewPage:
-    """The content of the page. count: number of items. editable: names of the editable columns."""
+    """The content of the review page. count: number of items. editable: names of the editable columns."""
 
     artifact: str
     count: int
@@ -180,6 +180,6 @@ class ReviewPage:
 
 
 def render_review(artifact: ReviewedArtifact, count: int) -> str:
-    """Render the page; it loads items from the server, one at a time, and never as markup."""
+    """Render the page. The page loads items from the server one at a time and shows them as plain text."""
     content = ReviewPage(artifact.path, count, artifact.editable)
     return render_alone("review.html", content, home="", styles=STYLES, scripts=SCRIPTS)

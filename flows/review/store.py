@@ -14,7 +14,7 @@ from tasks.judging.decisions import Decision, Decisions, load_decisions, name_de
 FOLDER = Path("data/labels/review")
 LOCK = Path(".benchloom/review.lock")
 STEP = timedelta(microseconds=1)
-"""Added to the stored decision's time if a later decision does not have a later time."""
+"""If a decision that arrives later has no later time, it gets the stored decision's time plus this."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class Merged:
 
     decisions: Decisions
     new: int = 0
-    """Number of decisions on items on which the reviewer had not decided before."""
+    """Number of decisions on items that the reviewer had not decided on before."""
     changed: int = 0
-    """Number of decisions that replaced earlier ones."""
+    """Number of decisions that replaced earlier decisions."""
     unchanged: int = 0
     older: int = 0
-    """Number of decisions older than the stored ones; they are stored only as history."""
+    """Number of decisions older than the stored decisions; older decisions are stored only as history."""
 
 
 def find_file(root: Path, artifact: str) -> Path:
@@ -39,8 +39,8 @@ def find_file(root: Path, artifact: str) -> Path:
 def record_decisions(root: Path, artifact: str, incoming: Iterable[Decision], now: datetime) -> Merged:
     """Merge decisions into the file of their artifact. Raises BadInput if the file cannot be read.
 
-    A decision without a time (`at` empty) is dated now, and counts as later than all previous decisions of
-    its reviewer on the item.
+    A decision without a time (`at` empty) is dated now, and counts as later than the reviewer's previous
+    decisions on the item.
     """
     path = find_file(root, artifact)
     with _lock(root / LOCK):
@@ -51,7 +51,7 @@ def record_decisions(root: Path, artifact: str, incoming: Iterable[Decision], no
 
 
 def merge_decisions(stored: Decisions, incoming: Iterable[Decision], now: datetime) -> Merged:
-    """Add decisions to the stored ones; only a reviewer's last decision on an item counts."""
+    """Add decisions to the stored decisions; only a reviewer's last decision on an item counts."""
     known = set(map(repr, stored.history))
     added: list[Decision] = []
     counts = {"new": 0, "changed": 0, "unchanged": 0, "older": 0}
@@ -77,12 +77,12 @@ def merge_decisions(stored: Decisions, incoming: Iterable[Decision], now: dateti
 
 
 def format_time(moment: datetime) -> str:
-    """Format a time as in decisions: UTC, with microseconds."""
+    """Format a time for a decision: UTC, with microseconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def parse_time(text: str) -> datetime:
-    """Parse a time in ISO 8601, in UTC if it has no time zone. Raises ValueError for other texts."""
+    """Parse a time in ISO 8601; without a time zone, it is UTC. Raises ValueError for any other text."""
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 

@@ -1,1 +1,1 @@
-"""The runner, which connects Prefect and DVC."""
+"""The runner, which executes stages with Prefect and DVC."""

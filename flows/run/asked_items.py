@@ -15,7 +15,7 @@ ITEMS = f"{EVALUATION}.items"
 
 
 def keep_asked(node: Node, argument: str, rows: list[Any], params: Mapping[str, Any]) -> list[Any]:
-    """Return the rows of a stage's argument that its entry asks; other arguments are returned unchanged.
+    """Return only the rows that the entry asks; rows of arguments other than the items are unchanged.
 
     Stages that call models depend on `evaluation` in dvc.yaml. The scope's other stages read outputs of the
     stages that call models, so a change of the items makes them stale, too. Raises BadInput if an item is not

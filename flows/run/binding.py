@@ -1,7 +1,8 @@
 """Call a stage's function with arguments from the graph and params.yaml, and write its result.
 
-An argument is the artifact with its name: the stem of a dependency's file with dots as underscores, or the
-field of the entry that contains the file's path. The annotation determines the value:
+An argument receives the artifact of the same name. The artifact's name is the stem of a dependency's file,
+with dots replaced by underscores, or the field of the entry that contains the file's path. The annotation
+determines the value:
 - `list[Row]`: the rows.
 - `Iterable[Row]`: the rows as a stream with bounded memory.
 - `Path`: the path of the artifact.
@@ -10,8 +11,8 @@ A stage may also have the arguments `params`, `ask`, `limit`, `settings` (the pa
 declares for the stage, by dotted name), and `out` if it writes its artifact itself.
 
 A stage that is fanned out over a section of params.yaml may have the arguments `key` and `entry` (dvc.yaml
-then declares the parameter `<section>.${key}`). The arguments `database` and `system` are the ones that the
-entry names, or that have the key as their name. `systems` contains all systems.
+then declares the parameter `<section>.${key}`). The arguments `database` and `system` are the database and
+system that the entry names, or those named like the key. `systems` contains all systems.
 """
 
 from __future__ import annotations
@@ -50,12 +51,12 @@ CODE = "tasks/"
 """Prefix of dependencies that are code, prompts or pages; these are never passed as arguments."""
 
 MakeAsk = Callable[[str, Path, str], Any]
-"""(stage name, prompts folder, epoch) -> the object that the stage receives as `ask`."""
+"""A function: (stage name, prompts folder, epoch) -> the object that the stage receives as `ask`."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """The counts of a stage's work, for Prefect's UI, the status page and the log line."""
+    """Counts of a stage's rows and calls, for Prefect's UI, `benchloom status` and the log line."""
 
     rows_in: int | None = None
     rows_out: int | None = None
@@ -71,12 +72,12 @@ class Places:
     limit: int | None = None
 
     def find(self, path: str) -> Path:
-        """Return the path of a dependency: the preview's file if it exists, else the project's."""
+        """Return the path of a dependency: the preview's file if it exists, else the project's file."""
         preview = self.place(path)
         return preview if preview.exists() else self.root / path
 
     def place(self, path: str) -> Path:
-        """Return the path to which an output is written."""
+        """Return the path that an output is written to."""
         return self.outs_root / (path if self.outs_root == self.root else path.removeprefix("data/"))
 
 
@@ -132,7 +133,7 @@ def bind(
 ) -> Bound:
     """Find a stage's function and its arguments.
 
-    `split`: leave the rows over which the stage splits in their artifact, to be read in blocks. Raises
+    `split`: do not read the rows over which the stage splits; they are later read in blocks. Raises
     BadInput if dvc.yaml, params.yaml and the function's signature disagree.
     """
     module, function = find_function(node)
@@ -185,7 +186,8 @@ def bind(
 def name_files(node: Node, params: Mapping[str, Any]) -> dict[str, str]:
     """Map argument names to the files that a stage reads: by stem, or by field of the entry.
 
-    A file that is declared as `${item.documents}` has the argument name `documents`, whatever its own name.
+    A file that is declared as `${item.documents}` has the argument name `documents`, independent of the
+    file's name.
     """
     declared = find_stage(node.stage)
     paths = [*node.deps, *(declared.covered if declared else ())]
@@ -258,7 +260,7 @@ def prompts_folder(module: ModuleType) -> Path:
 
 
 def load_database(node: Node, params: Mapping[str, Any], root: Path) -> DatabaseEntry:
-    """Validate the database entry that a stage is fanned out over, or that its entry names."""
+    """Validate a stage's database entry: the entry that the stage runs for, or the one its entry names."""
     name = find_name(node, params, "database")
     return parse_database(params, name).resolve_under(root)
 
@@ -281,7 +283,7 @@ def find_section(node: Node) -> str:
 
 
 def place_paths(entry: Any, places: Places) -> Any:
-    """Replace an entry's paths, which are relative to the project, by paths of the actual files."""
+    """Replace an entry's paths, which are relative to the project, with the paths of the files to read."""
     if not isinstance(entry, BaseModel):
         return entry
     paths = {name: places.find(str(value)) for name, value in entry if isinstance(value, Path)}
@@ -289,7 +291,7 @@ def place_paths(entry: Any, places: Places) -> Any:
 
 
 def find_name(node: Node, params: Mapping[str, Any], kind: str) -> str:
-    """Return the name of a stage's database or system: named by its entry, else equal to its key."""
+    """Return the name of a stage's database or system: the name in the entry, or else the key."""
     entries = (get_section(params, name) for name in node.params if name.endswith(f".{node.key}"))
     named = (entry[kind] for entry in entries if isinstance(entry, dict) and kind in entry)
     return str(next(named, node.key))
@@ -316,7 +318,7 @@ def collect_settings(node: Node, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def prepare_out(node: Node, places: Places, name: str) -> Path:
-    """Return the path that a stage writes itself, after removing what exists there. name: the argument."""
+    """Delete any existing output, and return the path for the stage to write. name: the argument's name."""
     folders = {argument: f"{folder}/" for argument, folder in FIGURES.items()}
     kind = tuple(folders.values()) if name == "out" else folders[name]
     found = [path for path in node.outs if path.startswith(kind) != (name == "out")]
@@ -332,7 +334,7 @@ def prepare_out(node: Node, places: Places, name: str) -> Path:
 
 
 def cut_rows(rows: list[Any], row: type, limit: int | None) -> list[Any]:
-    """Return the first rows in a preview. Columns of a schema are not items, so all are returned."""
+    """Return the first rows in a preview. Columns of a schema are not items, so all columns are returned."""
     return rows[: limit_rows(row, limit)]
 
 

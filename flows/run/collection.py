@@ -1,4 +1,4 @@
-"""Run Python's garbage collector less often, since stages hold millions of objects without cycles."""
+"""Run Python's garbage collector less often, since stages create millions of objects without cycles."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 SELDOM = (200_000, 20, 100)
-"""Thresholds of the three generations; Python's defaults are 700, 10 and 10."""
+"""Thresholds for the garbage collector's three generations; Python's defaults are 700, 10 and 10."""
 
 
 def collect_seldom() -> None:
-    """Set high thresholds: otherwise a sixth of a stage's time is spent on garbage collection."""
+    """Set high thresholds for garbage collection, which by default takes a sixth of a stage's time."""
     gc.set_threshold(*SELDOM)
 
 
 @contextmanager
 def collecting_seldom() -> Iterator[None]:
-    """Set high thresholds within a block, and restore the previous ones at its end."""
+    """Set high thresholds for garbage collection within a block; restore the previous ones at its end."""
     before = gc.get_threshold()
     collect_seldom()
     try:

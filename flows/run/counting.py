@@ -33,8 +33,8 @@ from tasks.models.planning import CallPlan
 class Counted:
     """The calls of a stage. recorded: calls that a ledger answers.
 
-    `exact`: first attempts that no ledger answers; None if their number is unknown. `weight`: estimate for
-    the new calls.
+    `exact`: number of first attempts that no ledger answers; None if unknown. `weight`: estimated calls,
+    tokens and cost of the new calls.
     """
 
     recorded: int
@@ -48,7 +48,7 @@ class Counted:
 
 
 class StageCounter:
-    """Counts the calls that stages would make, by running them with an `ask` that only counts."""
+    """Counts the calls that stages would make, by running the stages with an `ask` that only counts."""
 
     def __init__(
         self, root: Path, params: Mapping[str, Any], session: Session, experience: Experience
@@ -73,7 +73,7 @@ class StageCounter:
         return Counted(len(plan.known), None, weight)
 
     def _expect(self, node: Node, plan: CallPlan, runs: Sequence[SeenRun]) -> float | None:
-        """Estimate the number of new calls; return None if nothing is known about the stage."""
+        """Estimate the number of a stage's new calls; return None if nothing is known about the stage."""
         worst, ended = self._follow(node, self.session.make_blind_plan)
         by_share = expect_by_share(plan, worst) if ended else None
         expected = by_share if by_share is not None else expect_by_rows(plan)
@@ -109,9 +109,9 @@ class StageCounter:
 
 
 def weigh_freely(plan: CallPlan, ended: bool, most: Weight) -> Weight:
-    """Estimate calls that depend on future answers when no similar calls were recorded.
+    """Estimate calls that depend on future answers, if no similar calls were recorded.
 
-    `most`: the estimate if no answer is right. `ended`: whether the stage reached its end. The lower ends
+    `most`: the estimate if no answer is right. `ended`: whether the stage reached its end. The lower bounds
     cover only the calls that are certain.
     """
     share = plan.sure_calls / len(plan.new) if plan.new else 0

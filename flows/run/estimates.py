@@ -1,4 +1,4 @@
-"""Ranges of future values, and predictions of their mean from observed values."""
+"""Represent ranges of future values, and predict means from observed values."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from statistics import fmean, stdev
 ENOUGH = 10
 """Minimum number of observed values for a narrow range."""
 WIDEST = 1.7
-"""Factor between an estimate and each end of its narrow range.
+"""Factor between an estimate and each bound of its narrow range.
 
-1.7 is the largest number with one decimal whose square is below 3. So each end differs from any value in the
-range by a factor of less than 3.
+1.7 is the largest number with one decimal whose square is below 3. So each bound differs from any value in
+the range by a factor of less than 3.
 """
 SLACK = 0.2
-"""Minimum half width of a narrow range, as a share of its estimate, since conditions may change."""
+"""Minimum half-width of a narrow range, as a fraction of the estimate, since conditions may change."""
 QUANTILE = 2.58
 """Quantile of the normal distribution: 99% of means are within this many standard errors."""
 GROWTH = 2.0
-"""Factor from an estimate to its range's upper end with fewer than ENOUGH values; the lower end is 0."""
+"""Factor from an estimate to the upper bound with fewer than ENOUGH values; the lower bound is 0."""
 
 
 @dataclass(frozen=True)
 class Range:
-    """A range from at least `low` to at most `high`, where `high` is infinite if unknown.
+    """A range from `low` to `high`; `high` is infinite if unknown.
 
-    `exact`: the inputs exist, so only retries can add to the count.
+    `exact`: whether the inputs exist, so that only retries can increase the count.
     """
 
     low: float = 0
@@ -39,21 +39,21 @@ class Range:
 
     @property
     def middle(self) -> float:
-        """The geometric mean of both ends, or half of the upper end if the lower end is 0."""
+        """The geometric mean of both bounds, or half of the upper bound if the lower bound is 0."""
         return float(self.low * self.high) ** 0.5 if self.low else self.high / 2
 
     def times(self, low: float, high: float) -> Range:
-        """Multiply both ends; an empty or unknown range stays unchanged."""
+        """Multiply the bounds by `low` and `high`; an empty or unknown range stays unchanged."""
         return Range(self.low * low, self.high * high if self.high else 0, self.exact)
 
 
 NOTHING = Range()
 UNKNOWN = Range(0, math.inf, exact=False)
-"""The range without any information."""
+"""The range for a value about which nothing is known."""
 
 
 def widen(estimate: float, low: float | None = None) -> Range:
-    """Return the narrow range around an estimate. low: another estimate, for the lower end."""
+    """Return the narrow range around an estimate. low: another estimate, for the lower bound."""
     return Range((estimate if low is None else low) / WIDEST, estimate * WIDEST, exact=False)
 
 
@@ -63,7 +63,7 @@ def widen_freely(estimate: float) -> Range:
 
 
 def predict_mean(values: Sequence[float], further: int) -> tuple[float, float]:
-    """Return the bounds of the mean of `further` values, predicted from at least two observed values.
+    """Predict bounds of the mean of `further` new values from at least two observed values.
 
     The standard error of the difference of both means is s * sqrt(1/n + 1/m). Here s is the standard
     deviation, n the number of observed values, and m the number of further values.

@@ -1,4 +1,4 @@
-"""Read the scored answers of a scope, by the functions of its evaluated stage's module."""
+"""Read the scored answers of a scope with the functions of its evaluated stage's module."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from tasks.judging.comparison import CallFile, Strand
 ALL_CALLS = "calls.parquet"
 """The file with all calls of an evaluation by `benchloom evaluate`."""
 Find = Callable[[str], Path]
-"""Returns the file of an artifact, given the name of an argument. Raises BadInput if it is missing."""
+"""A function from an argument's name to its artifact's file.
+
+The function raises BadInput if the file is missing.
+"""
 
 
 def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) -> list[Strand]:
@@ -48,16 +51,16 @@ def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) ->
     for score in scored:
         answer = answers[score.id]
         by_system[answer.system or system].append((score, answer))
-    # Calls record their row but not their system.
+    # Calls record the row that they belong to, but not the system.
     calls = list_calls(scope, find, written, arguments) if len(by_system) == 1 else []
     return [Strand(scope.over, key, name, answered, calls) for name, answered in sorted(by_system.items())]
 
 
 def list_calls(scope: Scope, find: Find, scores: str, arguments: Iterable[str]) -> list[CallFile]:
-    """List the files of the calls that made the answers.
+    """List the files with the calls that produced the answers.
 
-    They are beside the scores. Calls that made the scores or the dataset are left out. A folder of `benchloom
-    evaluate` has one file for the calls of all stages.
+    The files are in the folder of the scores. Calls that produced the scores or the dataset are left out. A
+    folder of `benchloom evaluate` has one file for the calls of all stages.
     """
     folder = find(scores).parent
     names = [name for name in arguments if name != scores and find(name).parent == folder]
@@ -71,7 +74,7 @@ def list_calls(scope: Scope, find: Find, scores: str, arguments: Iterable[str]) 
 
 
 def list_arguments(stage: str) -> list[str]:
-    """List the artifacts that `read_strands` reads for an evaluated stage, the one with the scores first."""
+    """List the artifacts that `read_strands` reads for an evaluated stage; the scores are first."""
     written, function = name_written(stage), stage.rpartition(".")[2]
     list_answered = load_function(locate_module(stage), LIST_ANSWERED)
     names = [written if name == function else name for name in inspect.signature(list_answered).parameters]
@@ -79,7 +82,7 @@ def list_arguments(stage: str) -> list[str]:
 
 
 def find_evaluating(stage: str) -> Scope:
-    """Return the evaluating scope that contains a stage. Raises BadInput if it evaluates nothing."""
+    """Return the evaluating scope that contains a stage. Raises BadInput for any other stage."""
     found = find_stage(stage)
     scopes = [scope for scope in list_evaluating() if found is not None and scope == found.scope]
     if not scopes:
@@ -88,7 +91,7 @@ def find_evaluating(stage: str) -> Scope:
 
 
 def name_written(stage: str) -> str:
-    """Return the name of the artifact that a stage writes, as used for arguments."""
+    """Return the argument name of the artifact that a stage writes."""
     found = find_stage(stage)
     return (found.artifact or found.function) if found else stage.rpartition(".")[2]
 

@@ -28,7 +28,7 @@ COLUMNS = ["id", "row", "role", "prompt", "model", "attempt", "prompt_tokens", "
 
 @dataclass(frozen=True)
 class SeenCall:
-    """One call of an earlier run. id: its ledger key."""
+    """One call of an earlier run. id: the call's ledger key."""
 
     id: str
     row: str
@@ -41,13 +41,13 @@ class SeenCall:
 
     @property
     def kind(self) -> tuple[str, str]:
-        """The role and the prompt."""
+        """The kind of the call: its role and prompt."""
         return self.role, self.prompt
 
 
 @dataclass(frozen=True)
 class SeenRun:
-    """One earlier run of a stage: the number of rows of its first input and of its artifact, and its calls.
+    """An earlier run of a stage: row counts of its first input and of its artifact, and its calls.
 
     `rows_in`: None for a stage that reads no rows.
     """
@@ -103,7 +103,7 @@ class Experience:
         return ""
 
     def _choose_likes(self, node: Node) -> list[Node]:
-        """Return the nodes whose calls are of the same kinds: with the same systems, if there are any."""
+        """Return the nodes with the same kinds of calls, and with the same systems if there are any."""
         if node.stage not in self._asking:
             nodes = self._by_stage[node.stage]
             self._asking[node.stage] = [other for other in nodes if not is_off(other, self._params)]
@@ -126,7 +126,7 @@ class Experience:
         yield SeenRun(self._count_input(node, places), count_rows(places.place(node.artifact)) or 0, calls)
 
     def _count_input(self, node: Node, places: Places) -> int | None:
-        """Count the input rows of a run; a preview stored the number of rows that it used."""
+        """Count the input rows of a run. For a preview, return the stored number of rows that it used."""
         if places.outs_root != self._recorder.root:
             outcome = load_outcome(places.outs_root, node.name)
             return None if outcome is None else outcome.rows_in
@@ -140,7 +140,7 @@ def list_systems(node: Node) -> set[str]:
 
 
 def is_rows(hint: object) -> bool:
-    """Return whether the annotation of an argument means rows."""
+    """Return whether an argument's annotation is a type of rows."""
     return getattr(get_origin(hint), "__name__", "") in ("list", "Iterable")
 
 

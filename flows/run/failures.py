@@ -24,7 +24,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Return whether an error or its cause is a full disk or an exhausted quota."""
+    """Return whether an error or its cause reports a full disk or an exhausted quota."""
     if error is None:
         return False
     full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)

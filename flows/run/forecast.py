@@ -1,4 +1,4 @@
-"""Estimate how many model calls a run has still to make, from the last runs of its stages.
+"""Estimate how many model calls a run still has to make, from the last runs of its stages.
 
 A stage knows only its current round of calls. Later calls are estimated from its last run, from other
 entries, or from the flow's declaration.
@@ -26,7 +26,7 @@ class Forecast:
     def __init__(self, run: Run, names: Sequence[str]) -> None:
         nodes = run.recorder.nodes
         self._run, self._names = run, list(names)
-        # Read now: a stage's own outcome is replaced when it ends.
+        # Read the last outcomes now, because a stage's outcome is replaced when the stage ends.
         self._expected = {name: expect_calls(run.recorder, nodes[name]) for name in names if nodes[name].asks}
         self._ahead: list[str] | None = None
         self._mutex = threading.Lock()
@@ -63,7 +63,7 @@ def list_ahead(run: Run, names: Sequence[str]) -> list[str]:
 
 
 def is_stale(recorder: Recorder, name: str) -> bool:
-    """Return whether a stage is stale, as far as this can be decided while other stages run."""
+    """Return whether a stage is known to be stale; other stages may still be running."""
     try:
         return bool(recorder.explain(name, patience_s=0))
     except BenchloomError:
@@ -73,8 +73,8 @@ def is_stale(recorder: Recorder, name: str) -> bool:
 def expect_calls(recorder: Recorder, node: Node) -> int | None:
     """Estimate the number of a stage's calls; return None if nothing is known about the stage.
 
-    Uses the stage's last outcome, else the mean of the outcomes for other entries, else the flow's
-    declaration.
+    The estimate comes from the stage's last outcome, or else from the mean over other entries, or else from
+    the flow's declaration.
     """
     root = recorder.root
     if (last := load_outcome(root, node.name)) is not None and last.calls:

@@ -31,10 +31,13 @@ class Foresight:
         self._rows: dict[str, float] = {}
         """Artifact -> expected number of rows."""
         self._shares: dict[str, float] = {}
-        """Stage -> the share of its calls that is new; without calls, the share of its upstream stages."""
+        """Stage -> fraction of its calls that are new.
+
+        A stage without calls has its upstream stages' fraction.
+        """
 
     def foresee(self, node: Node) -> Weight:
-        """Estimate the calls of a stage whose inputs do not exist, or will change."""
+        """Estimate the calls of a stage whose inputs do not exist or will change."""
         if self.find_rows_in(node) == 0:
             return Weight()
         own = self.experience.find_own(node)
@@ -51,7 +54,7 @@ class Foresight:
         return replace(self._weigh(node, usual.calls, calls), unseen=usual.unseen)
 
     def note(self, node: Node, new: float, recorded: float) -> None:
-        """Record a stage's estimated calls: derive its expected rows and the share of calls that is new.
+        """Record a stage's estimated calls: derive its expected rows and its fraction of new calls.
 
         `new` is infinite if the number of calls is unknown. The rows then follow from the input rows alone.
         """
@@ -98,7 +101,7 @@ class Foresight:
         return self._weigh(node, span, own.calls or self._list_like_calls(node))
 
     def _count_old(self, node: Node) -> Counted | None:
-        """Count the calls for the inputs of the last run; None if inputs or code do not fit any more."""
+        """Count the calls for the inputs of the last run; None if the inputs or the code have changed."""
         try:
             return self.counter.count(node)
         except (BenchloomError, OSError):
@@ -125,7 +128,7 @@ class Foresight:
         return Range(math.floor(low / margin), math.ceil(high * margin), exact=False)
 
     def _foresee_usual(self, node: Node) -> Weight:
-        """Estimate the calls of a stage that never ran here from its flow's declaration, if it has one."""
+        """Estimate the calls of a stage that never ran in this project from the flow's declaration."""
         flow = find_flow_of(node.stage)
         usual = flow.usual.get(node.stage) if flow is not None else None
         if usual is None:
@@ -162,6 +165,6 @@ class Foresight:
 
 
 def spread(values: Sequence[float]) -> float:
-    """Return the standard deviation as a share of the mean; 0 if all values are 0."""
+    """Return the standard deviation as a fraction of the mean; 0 if all values are 0."""
     mean = fmean(values)
     return pstdev(values) / mean if mean else 0.0

@@ -17,17 +17,17 @@ from tasks.settings import Settings
 
 @dataclass(frozen=True)
 class Output:
-    """A file or folder that a stage wrote. path: relative to the project."""
+    """A file or folder that a stage wrote. path: the path relative to the project."""
 
     path: str
     md5: str
-    """The hash as in dvc.lock; that of a folder ends with `.dir`."""
+    """The hash as in dvc.lock; the hash of a folder ends with `.dir`."""
     bytes: int | None
 
 
 @dataclass(frozen=True)
 class StageEnd:
-    """The result of a stage for hooks."""
+    """The result of a stage, as hooks receive it."""
 
     stage: str
     """The stage's name in `benchloom status`: `grammar-scores@films-good`."""
@@ -38,8 +38,10 @@ class StageEnd:
     entry: str
     """Key of the entry: `films-good`; empty if the stage runs once."""
     state: State
-    """The state; `fresh` occurs only in `RunEnd.stages`, for stages that did not run, which have no
-    counts."""
+    """The stage's state.
+
+    `fresh` occurs only in `RunEnd.stages`, for stages that did not run and have no counts.
+    """
     error: str = ""
     seconds: float = 0.0
     rows_in: int | None = None
@@ -47,11 +49,11 @@ class StageEnd:
     dropped: Mapping[str, int] = field(default_factory=dict)
     """Reason -> number of dropped rows."""
     calls: int = 0
-    """Number of all model calls behind the artifact; `calls_live` counts those made in this run."""
+    """Number of all model calls behind the artifact; `calls_live` counts the calls made in this run."""
     calls_live: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    """Token counts and `usd` cover all calls; `paid_tokens` and `paid_usd` only those made in this run."""
+    """Token counts and `usd` cover all calls. `paid_tokens` and `paid_usd` cover only this run's calls."""
     usd: float = 0.0
     paid_tokens: int = 0
     paid_usd: float = 0.0
@@ -69,7 +71,7 @@ class StageEnd:
 
 @dataclass(frozen=True)
 class RunEnd:
-    """The result of a run for hooks. root: the project's folder."""
+    """The result of a run, as hooks receive it. root: the project's folder."""
 
     root: Path
     title: str
@@ -78,16 +80,16 @@ class RunEnd:
     seconds: float
     replay: bool
     commit: str
-    """The commit of the working tree, which may have further changes; empty without git."""
+    """The commit of the working tree, which may also have uncommitted changes; empty without git."""
     paid_tokens: int
     paid_usd: float
-    """Price of the calls of this run in US dollars, including replies that were lost."""
+    """Price of this run's calls in US dollars, including calls whose replies were lost."""
     stages: tuple[StageEnd, ...]
     """The stages of the run, in the order of the graph."""
 
 
 class Hook(Settings):
-    """Called after stages and runs; its fields are its options, from `run.hooks.<name>`.
+    """Base class of hooks, called after stages and runs. A hook's fields are its options in `run.hooks`.
 
     Calls are made one at a time, in the order in which stages end, in a separate thread, so that a slow hook
     does not delay stages. If a hook raises an error, one line reports it, and the hook is not called again in
@@ -97,10 +99,13 @@ class Hook(Settings):
     name: ClassVar[str]
 
     def prepare(self, root: Path) -> None:
-        """Check that the hook can work, before any stage runs. Raises BadInput, which ends the run with 2."""
+        """Check that the hook can work, before any stage runs.
+
+        Raises BadInput, which ends the run with exit code 2.
+        """
 
     def end_stage(self, end: StageEnd) -> None:
-        """Handle the end of a stage that was not fresh. A stage that is retried ends twice."""
+        """Handle the end of a stage that was not fresh. For a retried stage, this is called twice."""
 
     def end_run(self, end: RunEnd) -> None:
         """Handle the end of a run, even if it failed or was stopped, but not if it was killed."""

@@ -29,9 +29,9 @@ FOLDER = Path(__file__).parents[1] / "hooks"
 CLASSES: PluggedClasses[Hook] = PluggedClasses(Hook, "hooks", "flows.hooks", "hook", "docs/plugs.md")
 SECTION, GIVEN = "run.hooks", dict[str, dict[str, Any] | None]
 PATIENCE_S = 600.0
-"""Maximum seconds that a finished run waits for its hooks; unreachable servers have their own timeouts."""
+"""Maximum seconds that a finished run waits for its hooks. Unreachable servers have separate timeouts."""
 TOLD_AFTER_S = 5.0
-"""Seconds of waiting after which a line says so."""
+"""Seconds of waiting after which a line reports the wait."""
 METRICS = FIGURES["metrics"]
 
 
@@ -88,7 +88,7 @@ class Hooks:
 
 
 def open_hooks(run: Run) -> Hooks | None:
-    """Make the hooks that `run.hooks` enables; None without any. Raises BadInput for an invalid hook."""
+    """Make the hooks that `run.hooks` enables; None if there are none. Raises BadInput for invalid hooks."""
     keys = SECTION.split(".")
     given = validate(GIVEN, get_section(run.params, SECTION) or {}, keys, run.params)
     hooks: dict[str, Hook] = {}
@@ -100,7 +100,7 @@ def open_hooks(run: Run) -> Hooks | None:
 
 
 def describe_end(run: Run, outcome: StageOutcome) -> StageEnd:
-    """Make the description of a finished stage for hooks."""
+    """Return the description of a finished stage that hooks receive."""
     node = run.recorder.nodes[outcome.stage]
     flow = find_flow_of(node.stage)
     done = outcome.state in ("ran", "restored", "fresh")
@@ -121,7 +121,7 @@ def describe_end(run: Run, outcome: StageOutcome) -> StageEnd:
 def describe_run(
     run: Run, names: Sequence[str], title: str, exit_code: int, seconds: float, commit: str
 ) -> RunEnd:
-    """Make the description of a finished run for hooks."""
+    """Return the description of a finished run that hooks receive."""
     spent = run.session.dispatcher.budget.spent if run.session is not None else None
     return RunEnd(
         root=run.root,
@@ -147,7 +147,7 @@ def list_outputs(run: Run, node: Node) -> tuple[Output, ...]:
 
 
 def read_figures(root: Path, node: Node) -> dict[str, dict[str, float]]:
-    """Read the figures of a page's stage: name -> value, bounds of its interval, and counts.
+    """Read the figures of a page's stage: name -> value, interval bounds, and counts.
 
     JSON files below data/metrics without such numbers are skipped, since users may add their own.
     """

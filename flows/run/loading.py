@@ -29,7 +29,10 @@ def locate_module(stage: str) -> str:
 
 
 def load_function(module: str, name: str) -> Callable[..., Any]:
-    """Import a stage's module and return its function. Raises BadInput if one of them does not exist."""
+    """Import a stage's module and return its function.
+
+    Raises BadInput if the module or the function does not exist.
+    """
     try:
         with IMPORTING:
             loaded = importlib.import_module(module)
@@ -42,7 +45,7 @@ def load_function(module: str, name: str) -> Callable[..., Any]:
 
 
 def row_type_of(function: Callable[..., Any]) -> type:
-    """Return the row type from a stage's return annotation, `Drafts[Row]`."""
+    """Return the row type in a stage's return annotation, `Drafts[Row]`."""
     hint = get_type_hints(function)["return"]
     if get_origin(hint) is not Drafts:
         raise TypeError(f"{function.__qualname__} must return Drafts[Row]")

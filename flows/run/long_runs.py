@@ -1,4 +1,4 @@
-"""Warn before a run that embedded models on this machine will take long, and suggest a preview."""
+"""Warn before a run that takes long because of embedded models, and suggest a preview."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PREVIEWED = 20
 
 
 def tell_length(run: Run, names: Sequence[str], targets: Sequence[str]) -> None:
-    """Report the estimated time of a run on embedded models if it is over half an hour. targets: as typed."""
+    """Report a run's estimated time on embedded models if over half an hour. targets: as the user typed."""
     trial, roles = SpeedTrial(run.params), read_mapping(run.params, "roles", Role)
     asking = [node for name in names if (node := run.recorder.nodes[name]).asks]
     if not any(trial.can_try(model) for node in asking for model in find_models(node, run.params, roles)):
@@ -47,7 +47,7 @@ def tell_length(run: Run, names: Sequence[str], targets: Sequence[str]) -> None:
 
 
 def describe_length(span: Range, measured: Sequence[str], targets: Sequence[str]) -> list[str]:
-    """Return lines about a run that may take over half an hour, and its preview; otherwise nothing."""
+    """Return lines that report a run of over half an hour and suggest a preview; no lines otherwise."""
     if span.high <= LONG_S:
         return []
     until = format_time(span.high) if math.isfinite(span.high) else "an unknown time"

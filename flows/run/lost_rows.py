@@ -1,4 +1,4 @@
-"""Explain on one line where all rows of a stage were lost, if its flow requires rows.
+"""Explain on one line where a stage lost all of its rows, if the flow requires rows.
 
 The stage's artifacts stay on disk for inspection, but are not recorded.
 """
@@ -23,7 +23,7 @@ LONGEST = 160
 """Maximum characters of a dropped row's text in the message."""
 DROPPED = ".dropped.parquet"
 SHARED = ("databases.", "roles", "models")
-"""Parameters shared by several stages, which the message does not suggest changing."""
+"""Parameters shared by several stages; the message does not suggest changing them."""
 
 
 def require_rows(
@@ -33,10 +33,10 @@ def require_rows(
     root: Path,
     find: Callable[[str], Path] | None = None,
 ) -> None:
-    """Raise StageFailed if a stage that must have rows has none.
+    """Raise StageFailed if a stage that must have rows has no rows.
 
-    `nodes`: the graph, in which the first stage that lost the rows is searched. `find`: returns the file of a
-    path, if it is not below `root`.
+    `nodes`: the graph, which is searched for the first stage that lost the rows. `find`: function that
+    returns the file of a path that is not below `root`.
     """
     if work.rows_out != 0 or may_be_empty(node):
         return
@@ -47,7 +47,7 @@ def require_rows(
 
 
 def list_empty(nodes: Mapping[str, Node], targets: Iterable[str], root: Path) -> list[str]:
-    """List the stages that a user named and that have no rows because rows were dropped, with the reasons."""
+    """List the stages named by a user whose rows were all dropped, with the reasons."""
     search = Search(nodes, root.joinpath)
     lines = []
     for node in (nodes[name] for name in targets if name in nodes):
@@ -60,7 +60,7 @@ def list_empty(nodes: Mapping[str, Node], targets: Iterable[str], root: Path) ->
 
 
 def may_be_empty(node: Node) -> bool:
-    """Return whether an empty result is valid for a stage; this is always so for undeclared stages."""
+    """Return whether an empty result is valid for a stage; always True for undeclared stages."""
     declared = find_stage(node.stage)
     return declared is None or declared.may_be_empty
 
@@ -89,7 +89,7 @@ class Search:
         return count_rows(self.find(path))
 
     def read_drops(self, node: Node) -> list[tuple[str, str]]:
-        """Read reason and detail of the rows that a stage dropped."""
+        """Read the reason and detail of each row that a stage dropped."""
         path = next((out for out in node.outs if out.endswith(DROPPED)), "")
         if not self.count(path):
             return []
@@ -103,7 +103,7 @@ class Search:
         drops = self.read_drops(node)
         if not drops:
             read = [dep for dep in node.deps if not dep.startswith("tasks/")]
-            return f"nothing was found in {' or '.join(read) or 'its parameters'}"
+            return f"no rows could be made from {' or '.join(read) or 'its parameters'}"
         counts = Counter(reason for reason, _ in drops).most_common()
         detail = " ".join(next(detail for reason, detail in drops if reason == counts[0][0]).split())
         shown = detail if len(detail) <= LONGEST else f"{detail[:LONGEST]} ..."

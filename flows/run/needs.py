@@ -1,7 +1,7 @@
 """Check the requirements of a project or of some stages: what is missing, and the command that fixes it.
 
-`benchloom doctor` checks everything in params.yaml. A command that calls models checks what its stages use
-before the first paid call, so that a later stage does not fail after earlier stages were paid for.
+`benchloom doctor` checks everything in params.yaml. A command that calls models checks its stages'
+requirements before the first paid call. So a later stage does not fail after earlier stages were paid for.
 """
 
 from __future__ import annotations
@@ -28,22 +28,25 @@ from tasks.models.incoming import is_loopback
 from tasks.models.settings import EmbeddedModel, Endpoint, SystemRun
 
 CONNECT_S = 3.0
-"""Seconds for an address to accept a connection; slower addresses are left to the run's own retries."""
+"""Seconds to wait for an address to accept a connection; a slow address is not reported as missing."""
 JAPANESE = "ja"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The result of a check. mend: the command that fixes a problem, if there is one."""
+    """The result of a check. mend: the command that fixes the problem, if there is a problem."""
 
     what: str
     state: Literal["ok", "missing", "optional"]
-    """missing: a run needs it. optional: it is needed only for the purpose given in `detail`."""
+    """`missing`: a run needs it, and it is missing.
+
+    `optional`: it is needed only for the purpose in `detail`.
+    """
     detail: str
     mend: str = ""
 
 
-# Requirements of some stages
+# Requirements of the given stages
 
 
 @dataclass
@@ -59,10 +62,10 @@ class Used:
 
 
 def require_needs(root: Path, params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]) -> None:
-    """Check that everything exists that stages need for calls of models and systems.
+    """Check that everything that stages need to call models and systems exists.
 
-    `made`: paths that other stages write. Prints a line for each missing thing except the last. Raises
-    BadInput for the last missing thing.
+    `made`: paths that other stages write. Prints a line for each missing requirement except the last, and
+    raises BadInput for the last.
     """
     missing = [found for found in examine_needs(root, params, nodes, made) if found.state == "missing"]
     if not missing:
@@ -105,14 +108,14 @@ def examine_needs(
 
 
 def require(finding: Finding) -> Finding:
-    """Change an optional finding to a missing one, since a stage needs it."""
+    """Change an `optional` finding to `missing`, since a stage needs the requirement."""
     if finding.state != "optional":
         return finding
     return Finding(finding.what, "missing", finding.detail.partition(";")[0], finding.mend)
 
 
 def find_used(params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]) -> Used:
-    """Collect what stages use. made: paths that stages of the project write."""
+    """Collect the entries, files and extras that stages use. made: paths that stages of the project write."""
     from tasks.models.ask import Role
     from tasks.systems.entries import SystemEntry
 
@@ -152,8 +155,8 @@ def find_systems(node: Node) -> Iterator[str]:
 def find_models(node: Node, params: Mapping[str, Any], roles: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the models that a stage may call, from the roles that it declares by name.
 
-    If the stage declares all roles, the ones that its entry names are used; all roles, if the entry names
-    none.
+    If the stage declares all roles, the roles that its entry names are used. If the entry names no role, all
+    roles are used.
     """
     named = name_roles(node, list_entries(node, params), roles)
     named = named or (list(roles) if "roles" in node.params else [])
@@ -161,7 +164,7 @@ def find_models(node: Node, params: Mapping[str, Any], roles: Mapping[str, Any])
 
 
 def name_roles(node: Node, entries: Sequence[object], roles: Mapping[str, Any]) -> list[str]:
-    """Return the roles that a stage declares, or those that its entries name if it declares all.
+    """Return the roles that a stage declares; if it declares all roles, return the roles that entries name.
 
     A role that is only a default of an entry may never be called, so it is left out.
     """
@@ -177,14 +180,14 @@ def list_entries(node: Node, params: Mapping[str, Any]) -> list[object]:
 
 
 def drop_fields(entry: object, fields: Sequence[str]) -> object:
-    """Return an entry without some of its fields."""
+    """Return an entry without the given fields."""
     if not isinstance(entry, Mapping):
         return entry
     return {name: value for name, value in entry.items() if name not in fields}
 
 
 def list_texts(value: object) -> Iterator[str]:
-    """Yield all texts in a value of params.yaml, including those in lists and mappings."""
+    """Yield all texts in a value of params.yaml, including texts in lists and mappings."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -196,7 +199,7 @@ def list_texts(value: object) -> Iterator[str]:
 
 
 def list_roles(entry: Any) -> list[str]:
-    """List the roles that a system calls: a rewriter only in conversations, an embedder only if dense."""
+    """List the roles that a system calls: a rewriter for conversations, an embedder for dense retrieval."""
     if entry.kind == "openai":
         return [entry.role]
     if entry.kind != "rag":
@@ -214,7 +217,7 @@ def find_languages(entries: Iterable[object]) -> set[str]:
 
 
 def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedModel]) -> Finding:
-    """Check an endpoint's keys and library, or an embedded model's files. A replay needs nothing."""
+    """Check an endpoint's keys and library, or an embedded model's files. A replay has no requirements."""
     what = f"model {name}"
     if endpoint.kind != "embedded":
         if endpoint.kind == "provider" and find_spec("any_llm") is None:
@@ -258,7 +261,7 @@ def check_addresses(places: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def try_address(url: str) -> str:
-    """Return why a URL's host refuses connections, or an empty text if it accepts one."""
+    """Return why a URL's host refuses connections; empty if it accepts one or does not answer in time."""
     parts = urlsplit(url)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -306,7 +309,7 @@ def check_database(root: Path, name: str, params: Mapping[str, Any]) -> Finding:
 
 
 def has_packages(root: Path) -> bool:
-    """Return whether the sample's packaged files are in the project, or can be copied from packages."""
+    """Return whether the sample's files are in the project, or can be copied from installed packages."""
     from tasks.sources.packages import FILES, TARGET
 
     return all((root / TARGET / file.target).is_file() or find_spec(file.package) for file in FILES)

@@ -19,19 +19,19 @@ class Node:
     """A stage of the graph. Paths are relative to the project."""
 
     name: str
-    """DVC's name: `grammar-schema@films`."""
+    """DVC's name for the stage: `grammar-schema@films`."""
     stage: str
-    """Benchloom's name, or empty: `grammar.schema`, a module below tasks/ and a section of params.yaml."""
+    """Benchloom's name (`grammar.schema`), which is a module below tasks/; empty for a user's own stage."""
     key: str
-    """The entry that the stage is fanned out over (a database's name), or empty."""
+    """The key of the entry that the stage runs for, such as a database's name; empty if it runs once."""
     deps: tuple[str, ...]
     outs: tuple[str, ...]
     upstream: tuple[str, ...]
     command: str = ""
     folder: str = ""
-    """The folder in which the command runs; empty = the project's folder."""
+    """The folder in which the command runs; empty means the project's folder."""
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Parameters that the stage depends on, by dotted name: file -> names."""
+    """Parameters that the stage depends on: file -> dotted names."""
 
     @property
     def asks(self) -> bool:
@@ -51,7 +51,7 @@ class Node:
 
 
 def normalise(path: str) -> str:
-    """Return a path without `./`, `//` and a trailing slash, which dvc.yaml and dvc.lock may contain."""
+    """Remove `./`, `//` and a trailing slash, which paths in dvc.yaml and dvc.lock may contain."""
     odd = path.startswith("./") or path.endswith("/") or "//" in path or "/./" in path
     return str(PurePosixPath(path)) if odd else path
 

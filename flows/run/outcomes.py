@@ -20,10 +20,10 @@ DONE: frozenset[State] = frozenset({"ran", "restored", "fresh"})
 
 @dataclass(frozen=True)
 class StageOutcome:
-    """The outcome of a stage, and its work.
+    """The outcome of a stage's last run, with counts of its rows, calls and tokens.
 
-    `prompt_tokens`, `completion_tokens` and `usd` cover all calls behind the artifact; `paid_tokens` and
-    `paid_usd` only the calls made in this run.
+    `prompt_tokens`, `completion_tokens` and `usd` cover all calls behind the artifact. `paid_tokens` and
+    `paid_usd` cover only the calls made in this run.
     """
 
     stage: str
@@ -48,7 +48,7 @@ def save_outcome(root: Path, outcome: StageOutcome) -> None:
 
 
 def load_outcome(root: Path, stage: str) -> StageOutcome | None:
-    """Read a stage's last outcome; None if there is none, or it cannot be read."""
+    """Read a stage's last outcome; None if it is missing or cannot be read."""
     try:
         return StageOutcome(**json.loads(_place(root, stage).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -56,7 +56,7 @@ def load_outcome(root: Path, stage: str) -> StageOutcome | None:
 
 
 def find_last_time(root: Path, stage: str) -> float | None:
-    """Return when a stage's last outcome was stored, in seconds since 1970; None if there is none."""
+    """Return when a stage's last outcome was stored, in seconds since 1970; None if there is no outcome."""
     try:
         return _place(root, stage).stat().st_mtime
     except OSError:

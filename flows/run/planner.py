@@ -1,8 +1,9 @@
 """Estimate what a run would do and cost, without changing anything.
 
 If all inputs of a stage exist, its function is run with an `ask` that only counts, so its first calls are
-exact. Otherwise the calls are estimated as a range from earlier calls (`flows.run.foreseeing`). A stage with
-these inputs in DVC's run cache would not run; downstream stages are planned with its cached outputs.
+exact. Otherwise the calls are estimated as a range from earlier calls (`flows.run.foreseeing`). If DVC's run
+cache contains a stage's result for the same inputs, the stage would not run. Downstream stages are then
+planned with the cached outputs.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ ASKED_AGAIN = "recorded calls are repeated"
 class StagePlan:
     """The plan of one stage. calls: new calls. recorded: calls that a ledger answers.
 
-    `restored`: its outputs would be restored from DVC's run cache, so the stage would not run.
+    `restored`: whether its outputs would be restored from DVC's run cache, so the stage would not run.
     """
 
     stage: str
@@ -42,7 +43,7 @@ class StagePlan:
     tokens: Range = NOTHING
     usd: Range = NOTHING
     seconds: Range | None = None
-    """None if no earlier run shows how long a call takes."""
+    """Estimated seconds; None if no earlier run shows how long a call takes."""
     restored: bool = False
     unseen: tuple[str, ...] = ()
     """Kinds of calls (role and prompt) with too few earlier calls for a narrow range."""
@@ -50,7 +51,7 @@ class StagePlan:
 
 @dataclass(frozen=True)
 class StaleStage:
-    """A stage that a run would run or restore. at_hand: whether all of its inputs exist already."""
+    """A stage that a run would run or restore. at_hand: whether all of the stage's inputs exist."""
 
     node: Node
     why: tuple[str, ...]
@@ -59,9 +60,9 @@ class StaleStage:
 
 
 def find_stale(recorder: Recorder, names: Sequence[str], again: Collection[str] = ()) -> list[StaleStage]:
-    """Find the stages that a run of `names` (in order, with their upstream) would run or restore.
+    """Find the stages that a run of `names` (in order, with upstream stages) would run or restore.
 
-    `again`: stages that run in any case, since their calls are repeated.
+    `again`: stages that always run, since their calls are repeated.
     """
     found: dict[str, StaleStage] = {}
     for name in names:
@@ -97,7 +98,7 @@ def plan_stages(
     session: Session,
     speeds: Speeds | None = None,
 ) -> list[StagePlan]:
-    """Plan stages that a run would run or restore. speeds: models' speeds, by default from the ledger."""
+    """Plan stages that a run would run or restore. speeds: the models' speeds, by default from the ledger."""
     planner = Planner(
         recorder, params, session, speeds or Speeds(session.dispatcher.ledger, session.identities)
     )

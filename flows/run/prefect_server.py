@@ -1,6 +1,7 @@
 """Choose the Prefect server for a run: PREFECT_API_URL if set, otherwise a server of the project.
 
-The project's server ends after ten idle minutes. If nights are deployed on it, it stays, on a fixed port.
+The project's server ends after ten idle minutes. If nights are deployed on the server, it keeps running, on a
+fixed port.
 """
 
 from __future__ import annotations
@@ -44,16 +45,16 @@ QUIET = {
 }
 """Settings of Prefect: no telemetry, no requests from other web pages, and no output on the console."""
 RETRIES = "PREFECT_CLIENT_MAX_RETRIES"
-"""Setting for retries: a lost local server will not return, and five tries would take a minute per call."""
+"""Setting for retries, lowered because a lost local server does not return: five tries take a minute."""
 
 
 @contextmanager
 def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False) -> Iterator[str | None]:
     """Make this process use a Prefect server, and start the project's own if there is none.
 
-    Yields the server's URL, or None if the server does not start; a line says so, and a run continues without
-    Prefect. `needed`: raise BenchloomError instead. Call this before Prefect is imported, since Prefect reads
-    its settings on import.
+    Yields the server's URL. If the server does not start, a line reports this, None is yielded, and a run
+    continues without Prefect. `needed`: whether to raise BenchloomError instead. Call this before Prefect is
+    imported, since Prefect reads its settings on import.
     """
     folder = server_folder(root)
     folder.mkdir(parents=True, exist_ok=True)  # Prefect warns if it cannot create its own folder in this one
@@ -87,7 +88,7 @@ def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False)
 def check_foreign() -> None:
     """Raise BenchloomError unless a Prefect server of this release answers at PREFECT_API_URL.
 
-    The server is called only once: Prefect itself would raise a traceback after each of five tries.
+    The server is called only once: Prefect would print a traceback after each of five tries.
     """
     os.environ.setdefault(RETRIES, "0")
     from prefect import __version__
@@ -113,7 +114,7 @@ def check_foreign() -> None:
 
 
 def find_foreign(root: Path) -> str | None:
-    """Return the URL in PREFECT_API_URL without `/api`, unless that is the project's own server."""
+    """Return the URL in PREFECT_API_URL without `/api`; None if it is the project's own server."""
     found = os.environ.get("PREFECT_API_URL", "").rstrip("/").removesuffix("/api")
     running = find_server(server_folder(root), SERVER)
     own = (running.url if running else None, describe_url(read_port(root)))
@@ -122,7 +123,7 @@ def find_foreign(root: Path) -> str | None:
 
 @contextmanager
 def stand_server(root: Path, port: int, say: Callable[[str], None]) -> Iterator[None]:
-    """Make the project's own server permanent, on a port; undone if the block fails.
+    """Make the project's own server permanent, on a port; undo this if the block fails.
 
     Raises BadInput if the port is not free.
     """
@@ -148,7 +149,7 @@ def stand_server(root: Path, port: int, say: Callable[[str], None]) -> Iterator[
 
 
 def end_standing(root: Path) -> None:
-    """End the permanent server; the next server ends when it is idle."""
+    """End the permanent server; the next server ends once it is idle."""
     stop_server(server_folder(root), SERVER)
     (server_folder(root) / PORT_FILE).unlink(missing_ok=True)
 
@@ -170,7 +171,7 @@ def describe_url(port: int | None) -> str | None:
 
 
 def is_server_up(root: Path) -> bool:
-    """Return whether there is a server that can show a run, without starting one."""
+    """Return whether a server that can show a run is running, without starting one."""
     return bool(os.environ.get("PREFECT_API_URL")) or find_server(server_folder(root), SERVER) is not None
 
 

@@ -1,4 +1,4 @@
-"""Report at intervals on stderr how far a command is: its model calls, streams and other work."""
+"""Report the progress of a command at intervals on stderr: its model calls, streams and other work."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from tasks.models.work_board import WORK, WorkProgress
 PAUSE_S, LOGGED_PAUSE_S = 5.0, 10.0
 """Seconds between reports: shorter at a terminal, where a user waits, than in a log."""
 LOGGED_LINES = 40
-"""Maximum lines per report without a terminal; at a terminal, its height is the limit."""
+"""Maximum lines per report without a terminal. At a terminal, the limit is the terminal's height."""
 ERASE = "\x1b[{}A\x1b[J"
 """Terminal code that moves the cursor up by some lines and clears the screen from there."""
 
 
 MOST_WORKS = 10
-"""Maximum number of tasks that are shown at once."""
+"""Maximum number of tasks in one report."""
 NAMED = 50
 """Maximum number of problems that are listed one by one."""
 
 
 def tell_first(about: str, lines: Sequence[str]) -> None:
-    """Print the first lines about a subject to stderr, and the number of further lines."""
+    """Print the first lines about a subject to stderr, and the number of omitted lines."""
     for line in lines[:NAMED]:
         say_line(f"benchloom: {about}{line}")
     if len(lines) > NAMED:
@@ -38,7 +38,7 @@ def tell_first(about: str, lines: Sequence[str]) -> None:
 
 
 class Reporter:
-    """Prints a line while calls are in flight, and a line for each stream and each other task."""
+    """Prints one line for the calls in flight, and one line for each stream and each other task."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ IDLE = Progress(0, 0, 0, 0.0, 0.0, 0)
 
 @dataclass
 class SharedReporter:
-    """The reporter of this process: started by the first user, and stopped by the last one."""
+    """The reporter of this process, which the first user starts and the last user stops."""
 
     looks: list[Callable[[], Progress]] = field(default_factory=list)
     users: int = 0
@@ -95,7 +95,7 @@ class SharedReporter:
     mutex: threading.Lock = field(default_factory=threading.Lock)
 
     def look(self) -> Progress:
-        """Return the progress of the session that was opened last; idle without a session."""
+        """Return the progress of the last opened session; without a session, an idle progress."""
         looks = list(self.looks)
         return looks[-1]() if looks else IDLE
 
@@ -105,7 +105,7 @@ SHARED = SharedReporter()
 
 @contextmanager
 def report_progress(look: Callable[[], Progress] | None = None) -> Iterator[None]:
-    """Report the progress of this process until the block ends. look: reads the calls of a session.
+    """Report the progress of this process until the block ends. look: returns a session's progress.
 
     BENCHLOOM_PROGRESS=off in the environment disables the reports.
     """
@@ -132,6 +132,6 @@ def report_progress(look: Callable[[], Progress] | None = None) -> Iterator[None
 
 @contextmanager
 def follow_command(name: str) -> Iterator[None]:
-    """Report the progress of a command; if nothing else is known, how long it has taken."""
+    """Report the progress of a command: at least the time that the command has taken so far."""
     with report_progress(), WORK.follow(WorkProgress(f"benchloom {name}", quiet=True)):
         yield

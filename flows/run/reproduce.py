@@ -22,7 +22,7 @@ from flows.run.runner import STOPPING, Run, run_plain, schedule
 from tasks.errors import ModelFailed, ModelRefused
 
 RETRY_DELAY_S = 30.0
-"""Seconds before a stage with failed model calls is retried."""
+"""Seconds to wait before a stage with failed model calls is retried."""
 STATE_NAMES = {"fresh": "Cached", "restored": "Restored", "ran": "Completed"}
 
 
@@ -33,7 +33,7 @@ def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
     """
     runner: Any = ThreadPoolTaskRunner(max_workers=workers)
     pages = Pages(run)
-    # If the server is lost, Benchloom reports it once; Prefect's log handlers would report each line.
+    # If the server is lost, Benchloom reports it once. Prefect's log handlers would report each lost line.
     logging.raiseExceptions = False
 
     @flow(name=title, task_runner=runner, persist_result=False, validate_parameters=False)
@@ -64,10 +64,10 @@ def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
 
 
 def bring_up_lost(run: Run, names: Sequence[str], workers: int) -> None:
-    """Run without Prefect the stages that no Prefect task started, except below a failed stage.
+    """Run, without Prefect, the stages that no Prefect task started, except downstream of a failed stage.
 
-    If Prefect's server does not answer in time, a task ends before its stage begins, without an error of
-    Benchloom.
+    If Prefect's server does not answer in time, a task ends before its stage begins, and Benchloom reports no
+    error.
     """
     if run.stopping.is_set():
         return
@@ -83,7 +83,7 @@ def bring_up_lost(run: Run, names: Sequence[str], workers: int) -> None:
 
 @dataclass
 class Pages:
-    """Artifacts of stages on Prefect's server in addition to their states: a log line and a table."""
+    """Sends a log line and a table for each stage to Prefect's server, in addition to the stage's state."""
 
     run: Run
     lost: bool = False
@@ -104,7 +104,7 @@ class Pages:
             self.lose(error)
 
     def lose(self, error: Exception) -> None:
-        """Report once that the server is lost, and send nothing further."""
+        """Report once that the server is lost, and stop sending to it."""
         if not self.lost:
             self.lost = True
             self.run.say(
@@ -142,7 +142,7 @@ def make_task(run: Run, name: str, pages: Pages) -> Any:
 
 
 def may_be_answered(run: Run, state: State[Any]) -> bool:
-    """Return whether a stage failed for lack of a model's reply that a retry may get.
+    """Return whether a stage failed because of a missing model reply that a retry may get.
 
     A retry does not help if the endpoint is still down after its deadline, or if it refuses all requests.
     """

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 STOP_POLL_S = 0.2
 """Seconds between two checks whether the run was stopped."""
 COMMAND_PATIENCE_S = 10.0
-"""Seconds that a stopped command has to end after SIGTERM, before SIGKILL."""
+"""Seconds between SIGTERM and SIGKILL for a stopped command."""
 STOPPING = (
     "stopping: finished stages are kept, and calls in flight are recorded; press Ctrl-C again to stop at once"
 )
@@ -59,9 +59,9 @@ class RunHooks(Protocol):
 class Run:
     """The state that the stages of a run share.
 
-    `open_session`: opens the models' session when the first stage needs it, so that a run without stale
-    stages does not import the model code. `computing`: runs the stages that call no model; if None, they run
-    in this process, too.
+    `open_session`: function that opens the models' session when a stage first needs it. So a run without
+    stale stages does not import the model code. `computing`: runs the stages that call no model; if None,
+    these stages run in this process, too.
     """
 
     root: Path
@@ -70,7 +70,7 @@ class Run:
     open_session: Callable[[], Session]
     replay: bool = False
     again: frozenset[str] = frozenset()
-    """Stages that run even if they are fresh, and repeat their recorded calls."""
+    """Names of stages that run even if they are fresh, and repeat their recorded calls."""
     say: Callable[[str], None] = say_line
     stopping: threading.Event = field(default_factory=threading.Event)
     outcomes: dict[str, StageOutcome] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Run:
     """Stage -> its `ask`, for stages that have begun."""
     count_to_come: CountToCome | None = None
     require_needs: Callable[[], None] | None = None
-    """Checks, before the first paid call, that later stages lack nothing that they need."""
+    """Function that checks, before the first paid call, that all requirements of later stages are met."""
 
     def listen(self) -> None:
         """Stop the run on Ctrl-C and SIGTERM. Must be called in the main thread."""
@@ -159,7 +159,7 @@ class Run:
         return {**describe_work(node, work), **counts}, bound.ask
 
     def _execute_command(self, node: Node) -> dict[str, Any]:
-        """Run a stage that is not Benchloom's as DVC does: its command in a shell."""
+        """Run a user's own stage as DVC does: by its command in a shell."""
         with subprocess.Popen(  # noqa: S602 - the user's own dvc.yaml
             node.command, shell=True, cwd=self.root / node.folder, start_new_session=True
         ) as process:
@@ -170,11 +170,11 @@ class Run:
                     end_group(process)
                     raise Interrupted("the run was stopped")
         if process.returncode:
-            raise StageFailed(f"{node.name}: `{node.command}` ended with {process.returncode}")
+            raise StageFailed(f"{node.name}: `{node.command}` exited with status {process.returncode}")
         return {"stage": node.name, "state": "ran"}
 
     def make_ask(self, stage: str, prompts: Path, epoch: str) -> Any:
-        """Make the object by which a stage calls models."""
+        """Return the object with which a stage calls models."""
         with self.mutex:
             if self.session is None:
                 self.session = self.open_session()
@@ -185,7 +185,7 @@ class Run:
         return self.session.make_ask(stage, prompts, epoch)
 
     def make_noted_ask(self, stage: str, prompts: Path, epoch: str) -> Any:
-        """Make the `ask` of a recorded stage: until it is recorded, its calls are stored as unfinished."""
+        """Make a stage's `ask`; its calls count as unfinished until the stage is recorded in dvc.lock."""
         ask = self.make_ask(stage, prompts, epoch)
         ask.note_unfinished(str(self.root))
         self.asks[stage] = ask
@@ -201,7 +201,7 @@ class Run:
             raise
 
     def finish(self) -> None:
-        """Write dvc.lock and close all open resources, however the run ended."""
+        """Write dvc.lock and close all open resources, even after an error."""
         try:
             self.recorder.flush()
         finally:
@@ -238,7 +238,7 @@ def require_same_params(root: Path, params: Mapping[str, Any], node: Node) -> No
 
 
 async def end_when(work: Coroutine[Any, Any, Any], stopping: threading.Event) -> Any:
-    """Await a coroutine, or cancel it once `stopping` is set and raise CancelledError."""
+    """Await a coroutine; once `stopping` is set, cancel it and raise CancelledError."""
     task = asyncio.ensure_future(work)
     while not task.done():
         await asyncio.wait([task], timeout=STOP_POLL_S)
@@ -248,7 +248,7 @@ async def end_when(work: Coroutine[Any, Any, Any], stopping: threading.Event) ->
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a command and all of its child processes: by SIGTERM, then by SIGKILL."""
+    """End a command and all of its child processes with SIGTERM, then SIGKILL."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
@@ -280,7 +280,7 @@ def count_calls(ask: RecordedModel) -> dict[str, Any]:
 def run_plain(run: Run, names: Sequence[str], workers: int) -> None:
     """Bring stages up to date without Prefect; see `schedule`.
 
-    A failed stage stops only the stages downstream. Outcomes and errors are stored in `run`.
+    If a stage fails, only its downstream stages do not run. Outcomes and errors are stored in `run`.
     """
     with ThreadPoolExecutor(max_workers=workers) as pool:
 
@@ -300,9 +300,10 @@ def run_plain(run: Run, names: Sequence[str], workers: int) -> None:
 def schedule(
     run: Run, names: Sequence[str], workers: int, submit: Callable[[str, Callable[[str], None]], None]
 ) -> None:
-    """Submit stages in the order of names, each after its upstream stages, at most `workers` at once.
+    """Submit stages in the order of `names`, after their upstream stages, at most `workers` at once.
 
-    `submit`: receives a stage, and a function to call with the stage's name once it has ended, in any thread.
+    `submit`: a function that receives a stage's name and a callback. The callback is called with the stage's
+    name, from any thread, once the stage has ended.
     """
     place = {name: number for number, name in enumerate(names)}
     sorter: TopologicalSorter[str] = TopologicalSorter(
@@ -323,7 +324,7 @@ def schedule(
 
 
 def find_blocker(run: Run, name: str) -> str | None:
-    """Return an upstream stage that failed or was skipped in this run; None if there is none."""
+    """Return an upstream stage that failed or was skipped in this run; None if no such stage exists."""
     for upstream in run.recorder.nodes[name].upstream:
         outcome = run.outcomes.get(upstream)
         if outcome is not None and outcome.state in ("failed", "skipped"):

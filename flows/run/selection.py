@@ -1,4 +1,4 @@
-"""Resolve the targets of a command to stages, and add the stages on which they depend."""
+"""Resolve the targets of a command to stages, and add their upstream stages."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def order_nodes(nodes: Mapping[str, Node]) -> list[str]:
 
 
 def select_nodes(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]:
-    """Return the stages that targets name (see `select_matches`), and their upstream stages, in order."""
+    """Return the stages that the targets select (see `select_matches`), with upstream stages, in order."""
     chosen = set(select_matches(nodes, targets))
     todo = list(chosen)
     while todo:
@@ -50,11 +50,11 @@ def select_failed(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -
 
 
 def select_matches(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]:
-    """Return the stages that targets name, in order; without targets, all stages.
+    """Return the stages that the targets select, in order; without targets, all stages.
 
-    A target is a flow (`grammar`), a stage (`grammar.fill_in`), one of its runs (`grammar-fill-in@films`), an
-    entry of params.yaml (`films`, `databases.films`), or an artifact's path. Raises BadInput for anything
-    else.
+    A target is a flow (`grammar`), a stage (`grammar.fill_in`), a stage for one entry
+    (`grammar-fill-in@films`), an entry of params.yaml (`films`, `databases.films`), or an artifact's path.
+    Raises BadInput for anything else.
     """
     chosen: set[str] = set()
     for target in targets:
@@ -69,7 +69,7 @@ def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Seque
     """Return the stages of a run that repeat their calls. Raises BadInput for stages outside the run.
 
     `names`: the run's stages. `targets`: see `select_matches`; stages that call no model are ignored if the
-    target includes others.
+    target includes stages that do.
     """
     found: set[str] = set()
     for target in targets:
@@ -85,9 +85,9 @@ def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Seque
 
 
 def explain_nothing() -> str:
-    """Explain what a project without stages lacks."""
+    """Explain why a project has no stages."""
     sections = ", ".join(scope.over for flow in list_flows() for scope in flow.list_scopes() if scope.over)
-    return f"params.yaml has no entries to run: add an entry to one of {sections}"
+    return f"params.yaml has no entries to run: add an entry to one of these sections: {sections}"
 
 
 def _refuse_target(nodes: Mapping[str, Node], target: str) -> NoReturn:
@@ -133,6 +133,6 @@ def _suggest(nodes: Mapping[str, Node], target: str, entries: Sequence[str]) -> 
 
 
 def _cut(names: Sequence[str]) -> str:
-    """Join the first 12 names, and append the number of further names."""
+    """Join the first 12 names, and append the number of remaining names."""
     rest = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {rest} more" if rest > 0 else "")

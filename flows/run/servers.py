@@ -1,7 +1,8 @@
 """Manage background servers: start once, reuse in later runs, stop when idle.
 
 A server is started under a supervisor (`python -m flows.run.servers STATE_FILE IDLE_S -- COMMAND`) that ends
-the server after it has been idle. Users of a server touch its state file; runs touch it repeatedly.
+the server when it has been idle for IDLE_S seconds. Users of a server touch its state file; runs touch it
+repeatedly.
 """
 
 from __future__ import annotations
@@ -35,12 +36,16 @@ START_PATIENCE_S = 120.0
 POLL_S = 2.0
 """Seconds between two checks by a supervisor."""
 MODULE = "flows.run.servers"
-"""This module's name, which identifies a supervisor's command line; the next word is its state file."""
+"""This module's name, which identifies a supervisor's command line; the next argument is the server's state
+file."""
 
 
 @dataclass(frozen=True)
 class Server:
-    """A running background server. started: distinguishes its process from a later one with the same id."""
+    """A running background server.
+
+    started: its start time, which distinguishes it from a later process with the same id.
+    """
 
     name: str
     url: str
@@ -63,9 +68,9 @@ def find_server(folder: Path, name: str) -> Server | None:
 
 
 def _is_own(server: Server, state_file: Path) -> bool:
-    """Return whether a server was started for this state file, not for the original of a copied file.
+    """Return whether a server was started for this state file, and not for the original of a copy.
 
-    If the original no longer exists, the folder was moved, and the server belongs to it.
+    If the original file no longer exists, the folder was moved, and the server belongs to the moved folder.
     """
     words = list_words(server.pid)
     began_with = Path(words[words.index(MODULE) + 1]) if MODULE in words[:-1] else state_file
@@ -83,9 +88,9 @@ def ensure_server(
 ) -> Server:
     """Find a server or start it, and wait until it answers at `path`.
 
-    `command`: `{port}` is replaced by `port`, or by a free port. If several processes call this at once, one
-    of them starts the server. Raises BadInput if the port is not free, and BenchloomError if the server does
-    not start.
+    `command`: `{port}` is replaced by `port`, or by a free port. If several processes call this function at
+    once, only one of them starts the server. Raises BadInput if the port is not free, and BenchloomError if
+    the server does not start.
     """
     folder.mkdir(parents=True, exist_ok=True)
     import portalocker  # imported here because it imports a Redis client, which takes half a second
@@ -181,7 +186,7 @@ def _start_server(
 
 
 def require_free_port(port: int) -> None:
-    """Check that a port of this machine is free. Raises BadInput that names the process listening there."""
+    """Check that a port of this machine is free. Raises BadInput with the process that listens on it."""
     with socket.socket() as probe:
         probe.setsockopt(
             socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
@@ -228,7 +233,7 @@ def _wait_until_ready(server: Server, path: str, log: Path) -> None:
 
 
 def _end_process(process: psutil.Process) -> None:
-    """End a process and its children: by SIGTERM, and after 10 s by SIGKILL."""
+    """End a process and its children with SIGTERM, and after 10 s with SIGKILL."""
     with suppress(psutil.NoSuchProcess):
         family = [*process.children(recursive=True), process]
         for process in family:

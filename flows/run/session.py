@@ -23,11 +23,15 @@ from tasks.models.sending.progress import Progress
 from tasks.models.settings import BudgetLimits, Endpoint
 
 CountToCome = Callable[[int], int | None]
-"""Calls in flight -> calls of the whole run that have not begun; None if unknown."""
+"""A function: number of calls in flight -> number of calls of the run that have not begun, or None if
+unknown."""
 
 
 class Session:
-    """Provides the `ask` of every stage; ledger, endpoints' queues and budget are shared."""
+    """Provides the `ask` of every stage.
+
+    All stages share the ledger, the endpoints' queues and the budget.
+    """
 
     def __init__(
         self,
@@ -58,7 +62,7 @@ class Session:
         return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher)
 
     def make_blind_plan(self, stage: str, prompts: Path, epoch: str) -> PlanningModel:
-        """Make an `ask` that counts calls as if no calls were recorded."""
+        """Make an `ask` that counts calls as if the ledger contained no calls."""
         return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher, blind=True)
 
     def read_progress(self) -> Progress:
@@ -73,7 +77,7 @@ class Session:
         return model in self.identities
 
     def close(self) -> None:
-        """Wait until calls in flight are recorded, print notes on the endpoints, and close the ledger."""
+        """Wait until calls in flight are recorded, print notes about the endpoints, and close the ledger."""
         self.dispatcher.close()
         for note in self.dispatcher.list_notes():
             say_line(f"benchloom: {note}")
@@ -95,7 +99,7 @@ def open_session(
     budget_tokens: int | None = None,
     again: Collection[str] = (),
 ) -> Session:
-    """Open the models of a run from params.yaml. Raises BadInput that names the parameter.
+    """Open the models of a run from params.yaml. Raises BadInput for an invalid parameter.
 
     `again`: names of the stages that repeat their recorded calls.
     """

@@ -1,4 +1,4 @@
-"""Measure an embedded model's speed on this machine: a call that mostly reads, and one that mostly writes."""
+"""Measure an embedded model's speed here with two calls: one mostly reads, the other mostly writes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tasks.lines import say_line
 from tasks.models.settings import EmbeddedModel, Endpoint
 
 READ_WORDS, WRITTEN_TOKENS = 100, 24
-"""Words in the prompt of the call that mostly reads, and output tokens of the call that mostly writes."""
+"""Prompt length, in words, of the call that mostly reads; output tokens of the call that mostly writes."""
 PATIENCE_S = 120.0
 """Timeout of a call in seconds."""
 WORD = "harbour "
 
 
 class SpeedTrial:
-    """Measures embedded models of a project whose files are present; skips other models."""
+    """Measures the speed of a project's embedded models whose files are present; skips other models."""
 
     def __init__(self, params: Mapping[str, Any]) -> None:
         run, self._models = read_models(params)
@@ -71,7 +71,7 @@ def ask(url: str, name: str, words: int, max_tokens: int) -> tuple[float, int, i
 
     Raises OSError, ValueError or KeyError if the server fails.
     """
-    # Begin each prompt differently, since a server caches prompts that it has read.
+    # Begin each prompt differently, since a server caches the prompts that it has read.
     text = f"{words} {max_tokens}: " + WORD * words + "Write about the sea."
     message = {"role": "user", "content": text}
     body = {"model": name, "messages": [message], "max_tokens": max_tokens, "temperature": 0}
@@ -90,7 +90,7 @@ def ask(url: str, name: str, words: int, max_tokens: int) -> tuple[float, int, i
 
 
 def solve(reading: tuple[float, int, int], writing: tuple[float, int, int]) -> Speed | None:
-    """Solve two calls for the two rates (seconds = prompt / p + output / o); None if not solvable."""
+    """Compute the rates p and o from two calls (seconds = prompt / p + output / o); None if not solvable."""
     (first_s, prompt, output), (second_s, other_prompt, other_output) = reading, writing
     determinant = prompt * other_output - other_prompt * output
     per_prompt = (first_s * other_output - second_s * output) / determinant if determinant else 0.0

@@ -1,4 +1,4 @@
-"""Determine how fast models answer on this machine: from the ledger, or for embedded models by a trial."""
+"""Determine models' speed on this machine from the ledger or, for embedded models, by a trial."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ RECENT = 200
 FEWEST = 10
 """Minimum number of calls from which a speed is computed."""
 READING = 4.0
-"""Tokens that an embedded model reads in the time it writes one token (docs/models.md)."""
+"""Number of tokens that an embedded model reads in the time it writes one token (docs/models.md)."""
 RECENT_CALLS = (
     "SELECT at, latency_s, prompt_tokens, completion_tokens FROM calls "
     "WHERE model = ? AND batch = 0 AND latency_s > 0 AND finish_reason != 'unanswered' "
@@ -31,7 +31,7 @@ RECENT_CALLS = (
 
 @dataclass(frozen=True)
 class TimedCall:
-    """One call from the ledger: when its answer was recorded, and its latency in seconds."""
+    """One call from the ledger: the time when its answer was recorded, and its latency in seconds."""
 
     at: float
     latency_s: float
@@ -59,10 +59,10 @@ class Speed:
 
 
 def measure_calls(calls: Sequence[TimedCall], *, embedded: bool) -> Speed | None:
-    """Compute a model's speed from its last calls; None if there are too few.
+    """Compute a model's speed from its last calls; None if there are too few calls.
 
-    A call's time is the time in which no other call was being waited for. So idle time between calls does not
-    count, and concurrent calls are not counted twice.
+    The time of a call does not include the time in which earlier calls were still in flight. So idle time
+    between calls does not count, and concurrent calls are not counted twice.
     """
     if len(calls) < FEWEST:
         return None
@@ -107,7 +107,7 @@ def read_calls(ledger: Ledger, model: str) -> list[TimedCall]:
 
 
 Measure = Callable[[str], "Speed | None"]
-"""Name of an embedded model -> its measured speed, or None if it cannot be measured."""
+"""A function: name of an embedded model -> measured speed, or None if it cannot be measured."""
 
 
 class Speeds:
@@ -150,7 +150,7 @@ def name_place(identity: str) -> Path:
 
 
 def load_speed(place: Path) -> Speed | None:
-    """Read a stored speed; None if there is none, or it cannot be read."""
+    """Read a stored speed; None if it is missing or cannot be read."""
     try:
         return Speed(**json.loads(place.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):

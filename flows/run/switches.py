@@ -1,4 +1,4 @@
-"""Determine whether a stage's settings disable its calls, whatever its inputs are (`Stage.off`)."""
+"""Determine whether a stage's settings disable its calls, regardless of its inputs (`Stage.off`)."""
 
 from __future__ import annotations
 

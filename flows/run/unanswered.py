@@ -1,4 +1,4 @@
-"""Report calls without an answer in a run's artifacts, since their rows failed."""
+"""Report the calls without an answer in a run's artifacts; the rows of these calls failed."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ CALLS = ".calls.parquet"
 
 
 def tell_unanswered(run: Run) -> bool:
-    """Print the calls without an answer in artifacts that this run made; return whether there are any."""
+    """Print the calls without an answer in artifacts of this run; return whether any such call exists."""
     told = False
     for name, outcome in sorted(run.outcomes.items()):
-        # Skip fresh stages: their calls were reported when they ran, and pyarrow need not be imported.
+        # Skip fresh stages: their calls were reported when they ran, and skipping them avoids the import of
+        # pyarrow.
         rows = list_unanswered(run, name) if outcome.state in ("ran", "restored") else []
         if rows:
             told = True

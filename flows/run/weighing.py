@@ -1,4 +1,4 @@
-"""Estimate number, tokens and cost of the calls of a stage, from earlier calls of the same kinds."""
+"""Estimate the number, tokens and cost of a stage's calls from earlier calls of the same kinds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,15 @@ FEWEST_ROWS = 3
 """Minimum number of finished rows for an estimate of the calls per row."""
 Kind = tuple[str, str]
 Price = Callable[[str, int, int], float]
-"""Model, prompt tokens, completion tokens -> dollars."""
+"""A function: model, prompt tokens, completion tokens -> price in dollars."""
 
 
 @dataclass(frozen=True)
 class Weight:
-    """The estimated number, tokens and cost of new calls. unseen: kinds with too few earlier calls."""
+    """The estimated number, tokens and cost of new calls.
+
+    unseen: kinds of calls with too few earlier calls.
+    """
 
     calls: Range = NOTHING
     prompt_tokens: Range = NOTHING
@@ -32,7 +35,7 @@ class Weight:
 
     @property
     def tokens(self) -> Range:
-        """Prompt and completion tokens together."""
+        """The sum of prompt and completion tokens."""
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Weight) -> Weight:
@@ -47,7 +50,7 @@ class Weight:
 
 @dataclass
 class SeenKind:
-    """The earlier calls of one kind. ratios: prompt tokens divided by the estimated prompt tokens."""
+    """The earlier calls of one kind. ratios: actual divided by estimated prompt tokens."""
 
     prompt_tokens: list[int] = field(default_factory=list)
     completion_tokens: list[int] = field(default_factory=list)
@@ -68,7 +71,7 @@ class SeenKind:
         return len(self.prompt_tokens) >= ENOUGH
 
     def predict_retries(self, attempts: int) -> float:
-        """Return the maximum expected calls per question, with at most `attempts` attempts."""
+        """Return the maximum expected number of calls per question, given at most `attempts` attempts."""
         if attempts == 1:
             return 1.0
         asked_again = min(self.again, self.first)
@@ -91,7 +94,7 @@ def collect_seen(seen: Sequence[SeenCall], known: Sequence[PlannedCall]) -> dict
 
 
 def weigh_exact(plan: CallPlan, kinds: dict[Kind, SeenKind], price: Price) -> Weight:
-    """Estimate the new calls of a plan whose first attempts are all known."""
+    """Estimate the new calls of a plan if all first attempts are known."""
     by_kind = defaultdict[tuple[Kind, str], list[PlannedCall]](list)
     for call in plan.new:
         by_kind[call.kind, call.model].append(call)
@@ -136,13 +139,13 @@ def weigh_expected(plan: CallPlan, kinds: dict[Kind, SeenKind], expected: float,
 
 
 def expect_by_share(plan: CallPlan, worst: CallPlan) -> float | None:
-    """Estimate the new calls of a plan from recorded calls; None if too few are recorded.
+    """Estimate the new calls of a plan from recorded calls; None if too few calls are recorded.
 
-    A plan counts the calls if no answer is right. The count is too high if a stage asks until it has enough
-    answers, and too low if it asks further questions after an answer. `worst` is the plan without a ledger;
-    the share is the number of recorded calls divided by the number of calls that they replaced in `worst`.
-    The share is computed for calls and for questions, since several questions may be one call while answers
-    are missing. The share closer to 1 is used.
+    A plan counts the calls on the assumption that no answer is right. The count is too high if a stage asks
+    until it has enough answers, and too low if it asks further questions after an answer. `worst` is the plan
+    without a ledger. The ratio is the number of recorded calls divided by the number of calls that they
+    replaced in `worst`. The ratio is computed for calls and for questions, since several questions may count
+    as one call while answers are missing. The ratio closer to 1 is used.
     """
     if len(plan.known) < ENOUGH:
         return None
@@ -159,7 +162,7 @@ def expect_by_share(plan: CallPlan, worst: CallPlan) -> float | None:
 
 
 def find_recent_mean(plan: CallPlan, kinds: dict[Kind, SeenKind]) -> float:
-    """Return the mean prompt tokens of the later half of the known calls: prompts may grow with answers."""
+    """Return the mean prompt tokens of the later half of the known calls, since prompts may get longer."""
     known = [call.entry.prompt_tokens for call in plan.known if call.entry is not None]
     later = known[len(known) // 2 :]
     if len(later) >= ENOUGH:
@@ -168,10 +171,10 @@ def find_recent_mean(plan: CallPlan, kinds: dict[Kind, SeenKind]) -> float:
 
 
 def expect_following(plan: CallPlan, runs: Sequence[SeenRun]) -> float | None:
-    """Estimate the new calls of a plan that ends where answers are missing; None for other plans.
+    """Estimate the new calls of a plan that stops at missing answers; None for any other plan.
 
-    Earlier runs made calls of kinds that the plan lacks, since these follow an answer. The number of calls
-    per row is assumed to be the same as before.
+    Earlier runs contain kinds of calls that the plan lacks, since these calls follow an answer. The number of
+    calls per row is assumed to be the same as before.
     """
     calls = [call for run in runs for call in run.calls]
     planned = (*plan.new, *plan.known)
@@ -186,9 +189,9 @@ def expect_following(plan: CallPlan, runs: Sequence[SeenRun]) -> float | None:
 
 
 def expect_by_rows(plan: CallPlan) -> float | None:
-    """Estimate the new calls of a plan from the calls of finished rows; None if there are too few.
+    """Estimate the new calls of a plan from the calls of finished rows; None if there are too few rows.
 
-    Used if a stage ends early without an answer, so that the maximum number of calls is unknown.
+    This estimate is for a stage that ends early without an answer, whose maximum number of calls is unknown.
     """
     known, waiting = Counter(call.row for call in plan.known), {call.row for call in plan.new}
     done = [count for row, count in known.items() if row not in waiting]
@@ -203,7 +206,7 @@ def _spread(values: Sequence[float], times: float, further: int) -> Range:
 
 
 def _price(model: str, prompt: Range, completion: Range, price: Price) -> Range:
-    """Return the price range for ranges of tokens."""
+    """Return the range of the price for ranges of tokens."""
     return Range(
         price(model, round(prompt.low), round(completion.low)),
         price(model, round(prompt.high), round(completion.high)),

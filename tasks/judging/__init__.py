@@ -1,1 +1,1 @@
-"""LLM judges: quoting of untrusted text, parsing of verdicts, test cases, and agreement with people."""
+"""Use LLM judges: quote untrusted text, parse verdicts, run test cases, measure agreement with people."""

@@ -1,8 +1,8 @@
 """Decide by rules whether a response states the expected number, date or time of day.
 
 The rules call a response wrong only if none of its values could be the answer. A value may be the answer in
-another unit, precision or scale, or a part of a date. Everything that the rules cannot read is left to the
-judge.
+another unit, precision or scale, or a part of a date. The judge decides everything that the rules cannot
+read.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from tasks.judging.words import (
 )
 
 NUMBER, DATE, TIME, TEXT, OTHER = "number", "date", "time", "text", "other"
-"""The kinds of answers."""
+"""Names of the kinds of answers."""
 PLAIN_NUMBER = re.compile(r"[-\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 PLAIN_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?")
 CODE = re.compile(r"(?<![\w-])[a-z][\w-]*\d[\w-]*")
-"""A name with digits, such as A320, whose digits are not an amount."""
+"""Matches a name with digits, such as A320, whose digits are not an amount."""
 FIGURE = re.compile(r"([-+\u2212]?)(\d{1,3}(?:,\d{3})+(?!\d)|\d+)(\.\d+)?")
 CLOCK = re.compile(r"(?<![\d:.])(\d{1,2})[:.h](\d{2})(?::\d{2})?(?:\s?([ap])\.?m\b\.?)?(?![\d:])")
 NUMERIC_DATE = re.compile(r"(?<![\d/.-])\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?![\d/.-])")
@@ -49,9 +49,9 @@ UNITS = frozenset([
     "degrees", "celsius", "fahrenheit", "kelvin", "knot", "knots", "mph", "kph", "kmh", "litre", "litres",
     "liter", "liters", "gallon", "gallons", "k", "bn", "times", "points",
 ])  # fmt: skip
-"""Words for units. A number with a unit may be the answer, converted to that unit."""
+"""Names of units. A number with a unit may be the answer, converted to that unit."""
 SIGNS = {"$": {"dollar", "usd"}, "€": {"euro", "eur"}, "£": {"pound", "gbp"}, "%": {"percent", "percentage"}}
-"""A sign -> words with the same meaning."""
+"""A symbol -> words with the same meaning."""
 NEAR = re.compile(
     r"\b(?:about|around|approximately|roughly|nearly|almost|some|over|above|more|less|fewer|under|below|least"
     r"|most|between|up to|circa|estimated|average of)\b|[~\u2248<>\u2264\u2265\u00b1]"
@@ -65,7 +65,7 @@ UNTOLD = re.compile(
     r"|some|all|each|every|any|once|twice|thrice|double|triple|another|other|nobody|nothing|hundreds?"
     rf"|thousands?|millions?|billions?|{ORDINAL})\b"
 )
-"""Words that can express a number without digits."""
+"""Matches words that can express a number without digits."""
 ONE = re.compile(r"\ban? ")
 ROMAN = re.compile(r"\b[IVXLCDM]{2,}\b")
 MONTH = re.compile(rf"\b(?:{'|'.join(MONTHS.split())}|sept)\b")
@@ -78,7 +78,7 @@ TIMED = re.compile(
     r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|on time)\b"
 )
 MANY = 6
-"""Number of digits from which an answer cannot occur by chance."""
+"""Minimum number of digits of an answer that cannot occur in a response by chance."""
 
 
 @dataclass(frozen=True)
@@ -102,15 +102,15 @@ def guess_kind(answer: str) -> str:
 
 
 def find_amount(kind: str, answer: str, response: str, asked: str) -> RuleFinding:
-    """Find the value that a response gives instead of a number, a date or a time.
+    """Decide by rules on a response whose answer is a number, date or time; return rule and value.
 
     kind: the kind of the answer. asked: the question and the words of the answer's column. The rules are:
 
-    - `other value`: the response has another value, and nothing that could be the answer.
-    - `no value`: the response has no number, date or time at all.
-    - `holds`: the response gives the answer right after words of the question.
+    - `other value`: the response has another value, and no value that could be the answer.
+    - `no value`: the response has no number, date or time.
+    - `holds`: the response has the answer directly after words of the question.
 
-    The result is undecided for other kinds, and if the question itself contains the answer.
+    No rule decides for other kinds, or if the question itself contains the answer.
     """
     read = READERS.get(kind)
     if read is None or guess_kind(answer) != kind or len(response) > LONGEST or not _is_latin(response):
@@ -119,7 +119,7 @@ def find_amount(kind: str, answer: str, response: str, asked: str) -> RuleFindin
 
 
 def _is_latin(text: str) -> bool:
-    """Return whether all letters belong to the Latin alphabet, whose words the rules can read."""
+    """Return whether all letters belong to the Latin alphabet, since the rules can read only its words."""
     return all(ord(sign) < 0x250 or not sign.isalpha() for sign in text)
 
 
@@ -167,7 +167,7 @@ def list_figures(text: str) -> list[NumberInText]:
 
 
 def _holds(truth: Decimal, figures: Iterable[NumberInText], text: str, words: set[str]) -> bool:
-    """Return whether a text gives the expected number, and no other, right after words of its question."""
+    """Return whether a text states only the expected number, directly after words of the question."""
     right = [figure for figure in figures if figure.value == truth]
     if not right or TURNING.search(text) or HEDGING.search(text) or NEAR.search(text):
         return False
@@ -184,7 +184,7 @@ def _holds(truth: Decimal, figures: Iterable[NumberInText], text: str, words: se
 
 
 def follows(before: str, words: set[str]) -> bool:
-    """Return whether the text before a value ends with a word of the question; `of` and such are skipped."""
+    """Return whether the text before a value ends with a word of the question, skipping words like `of`."""
     for word in reversed(WORD.findall(before.casefold())):
         if word not in AFTER:
             return cut_ending(word) in words
@@ -216,7 +216,7 @@ def _is_unclear(figure: NumberInText, text: str, words: set[str]) -> bool:
 
 
 def _may_be(said: Decimal, truth: Decimal) -> bool:
-    """Return whether a number could stand for another: rounded, truncated, scaled, negated or shortened."""
+    """Return whether a number could be the true number, but rounded, truncated, scaled, negated or cut."""
     said, truth = abs(said), abs(truth)
     if said == truth:
         return True

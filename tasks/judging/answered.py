@@ -1,4 +1,4 @@
-"""Scored answers with system, question and reply, which comparisons pair by question."""
+"""Scored answers with their system, question and reply. Comparisons pair them by question."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class Answered:
     """The answer that a `Scored` row belongs to, listed by `list_answered` of the module that scores.
 
     - id: the id of the `Scored` row.
-    - case: the id of the question as asked to all systems; scores of two systems are paired by case.
+    - case: the id of the question that all systems are asked; scores of two systems are paired by case.
     - system: the system that answered; empty if the entry names it.
     - metric: the name of the score.
-    - answer: the answer as given, or the reason why there is none.
+    - answer: the unchanged answer, or the reason why there is no answer.
     - note: the judge's comment.
     - further: metric -> another score of the same answer; higher is better, None if unscored.
     - tags: names of the slices that the item belongs to.

@@ -1,10 +1,10 @@
-"""Canaries: responses with a known right verdict, judged in every evaluation by the same judge.
+"""Test judges with canaries: responses with a known right verdict, judged in every evaluation.
 
-Canaries are easy on purpose: a judge that fails some of them is unreliable, and a judge that passed last
-night and fails tonight has changed. The file `canaries.yaml` beside this module has cases about invented
-things, so that a model's own knowledge does not help. `canaries_further.yaml` is a second set, labelled by
-another reader. Prompts and parsers are improved on the first set, so only the second set measures their
-quality. `canaries_rules.yaml` tests the rules that decide before a judge, without model calls.
+Canaries are easy on purpose. A judge that fails some of them is unreliable. A judge that passed last night
+and fails tonight has changed. The file `canaries.yaml` beside this module has cases about invented things, so
+that a model's own knowledge does not help. `canaries_further.yaml` is a second set, labelled by another
+person. Prompts and parsers are improved on the first set, so only the second set measures their quality.
+`canaries_rules.yaml` tests the rules that decide before a judge, without model calls.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class KnownCase(NamedCase):
     """A canary for a judge."""
 
     accepted: tuple[str, ...] = Field(min_length=1)
-    """The right verdicts: one label, or whole numbers as scores. Several neighbouring scores may be right."""
+    """The right verdicts: one label, or one or more neighbouring whole numbers as scores."""
 
 
 class Canary(KnownCase):
@@ -57,7 +57,7 @@ class Canary(KnownCase):
     kind: Kind
     query: str
     answer: str
-    """The reference answer, which deserves the best label, or the score 5."""
+    """The reference answer. An equal response deserves the best label, or the score 5."""
     response: str
     """The response to judge."""
     contexts: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Canary(KnownCase):
 
 
 class RuleCanary(NamedCase):
-    """A canary for the rules, with the data that a database would have about its answer."""
+    """A canary for the rules, with the values that a database would have in the answer's column."""
 
     query: str
     answer: str
@@ -83,10 +83,10 @@ class RuleCanary(NamedCase):
     words: str = ""
     values: tuple[str, ...] = ()
     verdict: Literal["Correct", "Incorrect", "judge"]
-    """The verdict of the rules; `judge` if the rules must not decide."""
+    """The verdict of the rules; `judge` if no rule may decide."""
 
     def is_right(self) -> bool:
-        """Return whether the rules give the expected verdict."""
+        """Return whether the verdict of the rules is the expected verdict."""
         column = KnownColumn(self.kind, self.words, self.values)
         label = label_by_rule(find_rule(self.answer, self.response, self.query, column).rule)
         return (label or "judge") == self.verdict
@@ -101,15 +101,15 @@ class CanaryRow:
     expected: str
     """The accepted verdicts, joined by ` or `."""
     given: str | None
-    """The verdict of the judge itself; None if the reply could not be parsed."""
+    """The judge's own verdict; None if the reply could not be parsed."""
     rule: str
-    """The rule that decides before the judge; empty if none does."""
+    """The rule that decides before the judge; empty if no rule decides."""
     agreed: bool | None
-    """Whether the final verdict is right: that of the rule, otherwise of the judge. None if unparsed."""
+    """Whether the final verdict (the rule's, or else the judge's) is right; None if it was not parsed."""
     call: str
     problem: str
     further: bool
-    """Whether the canary is of the second set, which is reported separately."""
+    """Whether the canary belongs to the second set, which is reported separately."""
     origin: tuple[Origin, ...]
 
 
@@ -122,7 +122,7 @@ class CanaryHealth:
     n_failed: int
     """Number of replies that could not be parsed."""
     agreement: float | None
-    """Share of the scored canaries with a right verdict, from 0 to 1; None if none was scored."""
+    """Fraction of the scored canaries with a right verdict, 0 to 1; None if no canary was scored."""
     wrong: tuple[str, ...] = ()
     """Ids of the canaries with a wrong verdict."""
     n_ruled: int = 0
@@ -186,9 +186,8 @@ async def judge_canaries(
     """Judge canaries concurrently; return a row per canary, in their order.
 
     - judge: judges one canary in the same way as the rows of the evaluation, and parses a label or a score.
-    - name_rule: returns the rule that decides before the judge, or an empty text; the judge is asked in any
-      case.
-    - further: whether the canaries are of the second set.
+    - name_rule: returns the rule that decides before the judge, or an empty text; the judge is always asked.
+    - further: whether the canaries belong to the second set.
 
     Raises the errors of `judge`.
     """
@@ -200,7 +199,7 @@ async def judge_canaries(
 
 
 def make_row(canary: Canary, answer: Answer[Verdict], rule: str = "", *, further: bool = False) -> CanaryRow:
-    """Make the row of a canary: compare the verdict of the rule, or of the judge, with the accepted ones."""
+    """Make a canary's row: compare the verdict of the rule, or of the judge, with the accepted verdicts."""
     given = None if answer.value is None else str(answer.value)
     settled = label_by_rule(rule) or given
     return CanaryRow(
@@ -235,6 +234,6 @@ def measure_health(rows: Iterable[CanaryRow], *, further: bool = False) -> Canar
 
 
 def measure_further(rows: Iterable[CanaryRow]) -> CanaryHealth | None:
-    """Count the verdicts on the second set; None if it was not judged."""
+    """Count the verdicts on the second set; return None if the set was not judged."""
     health = measure_health(rows, further=True)
     return health if health.n else None

@@ -24,7 +24,7 @@ from tasks.scoring.statistics import (
 ALPHA = 0.05
 """The default significance level, applied after Holm's correction."""
 DISTANCE = 0.05
-"""The default difference of two means for which a comparison reports the number of pairs needed."""
+"""The default difference of means for which the number of required pairs is reported, in metric units."""
 NAMED = 10
 """Maximum number of cases that a warning names."""
 FEW = 20
@@ -40,7 +40,7 @@ class CallFile(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Strand:
-    """The scored answers of one system in one evaluated entry.
+    """An answer set: the scored answers of one system in one evaluated entry.
 
     - section, entry: the section of params.yaml, and the key of the entry.
     - answers: pairs of a score and its answer.
@@ -55,12 +55,12 @@ class Strand:
 
     @property
     def name(self) -> str:
-        """Return ENTRY/SYSTEM, or only ENTRY if the system has no name."""
+        """The name, ENTRY/SYSTEM; only ENTRY if the system has no name."""
         return f"{self.entry}/{self.system}" if self.system else self.entry
 
     @cached_property
     def cases(self) -> frozenset[str]:
-        """Return the ids of the cases that the system was asked to answer."""
+        """The ids of the cases that the system was asked to answer."""
         return frozenset(answered.case for _, answered in self.answers)
 
 
@@ -74,17 +74,19 @@ class EvaluatedRows:
 
 @dataclass(frozen=True)
 class MetricChange:
-    """A metric of A and B, compared over the cases that both scored (pairs).
+    """The change of a metric from A to B, over pairs: the cases that both sides scored.
 
     - only_a, only_b: number of cases that only one side was asked.
-    - unscored_a, unscored_b: number of common cases without a score on that side.
+    - unscored_a, unscored_b: number of common cases without a score in A or B.
     - difference: mean of B minus mean of A; low and high are its 95% interval, and p_value its p value, both
       from a bootstrap over whole clusters.
     - adjusted: the p value, corrected by Holm.
-    - detectable: the smallest difference found with 80% power at alpha divided by the number of comparisons.
+    - detectable: the smallest difference that the test finds with 80% power, at the significance level alpha
+      divided by the number of comparisons.
     - fell, rose: number of pairs whose score is lower or higher in B.
 
-    Values are None with fewer than LEAST clusters; low and high also if all cases changed by the same amount.
+    Values are None with fewer than LEAST clusters. The bounds low and high are also None if all cases changed
+    by the same amount.
     """
 
     metric: str
@@ -105,7 +107,7 @@ class MetricChange:
     """The standard error of the difference, robust to dependence within clusters."""
     detectable: float | None
     needed: int | None
-    """Number of pairs that would find a true difference of `Comparison.distance` with 80% power."""
+    """Number of pairs required to find a true difference of `Comparison.distance` with 80% power."""
     fell: int
     rose: int
 
@@ -121,7 +123,10 @@ class ShownAnswer:
 
 @dataclass(frozen=True)
 class ChangedCase:
-    """A case whose score changed under at least one metric. change: sum of B's scores minus A's."""
+    """A case whose score changed under at least one metric.
+
+    change: sum of B's scores minus sum of A's scores.
+    """
 
     case: str
     question: str
@@ -138,7 +143,7 @@ class StrandComparison:
     - n_cases: number of common cases.
     - reworded: number of common cases with a different answer in B.
     - changed: cases with changed scores, the largest drop first.
-    - altered: common cases whose question or reference differs in B; they are in no pair.
+    - altered: common cases whose question or reference differs in B, which are not paired.
     - only_a, only_b: cases that only one side was asked.
     """
 
@@ -153,7 +158,7 @@ class StrandComparison:
     only_a: Sequence[str] = ()
     only_b: Sequence[str] = ()
     letters: tuple[str, str] = ("A", "B")
-    """The letters of the two sides."""
+    """The letters of the two sides, used as labels."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +166,7 @@ class Comparison:
     """A comparison of all systems and metrics that two or more sides share.
 
     sides: labels of the sides: A, B, and so on. n_tests: number of comparisons that Holm's correction
-    includes. distance: the difference for which `needed` of a metric is computed.
+    includes. distance: the difference for which a metric's `needed` is computed.
     """
 
     sides: Sequence[str]
@@ -180,7 +185,7 @@ class Comparison:
 
 @dataclass
 class Case:
-    """A case for one system.
+    """A case (a question) with the scores of one system.
 
     values: metric -> its scores; several if the case was answered more than once.
     """
@@ -190,7 +195,7 @@ class Case:
     values: dict[str, list[float]]
 
     def score(self, metric: str) -> float | None:
-        """Return the mean of the case's scores; None if it has none."""
+        """Return the mean of the case's scores; None if there are no scores."""
         found = self.values.get(metric)
         return sum(found) / len(found) if found else None
 
@@ -206,7 +211,7 @@ def compare_strands(
     distance: float = DISTANCE,
     letters: Sequence[tuple[str, str]] = (),
 ) -> Comparison:
-    """Compare pairs of systems' scored answers. A case that was answered several times has its mean score.
+    """Compare pairs of systems' scored answers, with the mean score of a case that has several answers.
 
     - names: the labels of the sides.
     - metrics: the metrics to compare; empty means all.
@@ -279,7 +284,7 @@ def _compare(a: Strand, b: Strand, metrics: Sequence[str], draws: int, seed: int
 
 
 def find_altered(a: Strand, b: Strand) -> frozenset[str]:
-    """Return the cases of both sides whose question or reference differs in B."""
+    """Return the common cases whose question or reference differs in B."""
     asked_a, asked_b = (
         {answered.case: (answered.question, answered.reference) for _, answered in strand.answers}
         for strand in (a, b)

@@ -1,7 +1,7 @@
 """Combine people's decisions on rows of artifacts (accept, edit, reject, a rating), and measure agreement.
 
-A file has one JSON object per line, which is one person's act on one item, sorted by item, person and time.
-The last act of a person on an item counts; earlier acts are kept as history.
+Each line of a file is a JSON object with one decision of one person on one item. Lines are sorted by item,
+person and time. A person's last decision on an item counts; earlier decisions remain as history.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ class Decision:
     """The path of the artifact, relative to the project."""
     reviewer: str
     at: Annotated[str, Field(pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$")]
-    """The time in UTC: `2031-11-23T14:05:09.000000Z`."""
+    """The time in UTC, such as `2031-11-23T14:05:09.000000Z`."""
     decision: Literal["accept", "edit", "reject", ""]
     """The decision.
 
-    Empty means only a rating; if the rating is also missing, the person withdrew the decision.
+    If empty, the person only gave a rating. If the rating is also missing, the person withdrew the decision.
     """
     seen: str
     """The hash, by `digest_row`, of the row that the person saw."""
     edited: dict[str, str] = field(default_factory=dict)
-    """The reworded columns; only for the decision `edit`."""
+    """Column -> its new text; only for the decision `edit`."""
     rating: Annotated[int, Field(ge=1, le=5, strict=True)] | None = None
     note: str = ""
 
     def __post_init__(self) -> None:
-        """Raise ValueError if an edit has no new text, or if another decision has one."""
+        """Raise ValueError if an edit has no new text, or if any other decision has a new text."""
         if (self.decision == EDIT) != bool(self.edited):
             raise ValueError("`edited` goes with the decision edit, and with no other")
 
@@ -69,47 +69,47 @@ class Ruling:
     """The combined result of people's decisions on an item."""
 
     state: State
-    """The result; `split` if as many people keep as reject, or if no edit has more people than another."""
+    """The result; `split` if equal numbers of people keep and reject, or if edits tie."""
     edited: Mapping[str, str] = field(default_factory=dict)
     """For `edited`: column -> its new text; other columns do not change."""
     people: tuple[str, ...] = ()
-    """The people whose decisions count, sorted."""
+    """Names of the people whose decisions count, sorted."""
     outdated: tuple[str, ...] = ()
-    """People whose decisions do not count, because they saw another wording of the row."""
+    """People whose decisions do not count, because they saw a different wording of the row."""
 
     @property
     def keeps(self) -> bool:
-        """Return whether the item is accepted, unchanged or edited."""
+        """Whether the item is accepted, either unchanged or edited."""
         return self.state in ("accepted", "edited")
 
     @property
     def text(self) -> str | None:
-        """Return the edited text of the main column; None if it does not change."""
+        """The edited text of the main column; None if the text does not change."""
         return next((self.edited[name] for name in EDITABLE if name in self.edited), None)
 
 
 @dataclass(frozen=True)
 class PairAgreement:
-    """The agreement of two people on the items on which both decided (accept, edit or reject)."""
+    """The agreement of two people on the items that both decided on (accept, edit or reject)."""
 
     first: str
     second: str
     n: int
     agree: float | None
-    """Share of items with the same decision, from 0 to 1."""
+    """Fraction of items with the same decision, from 0 to 1."""
     kappa: float | None
     """Cohen's kappa; None if it is undefined, for example because both always decided in the same way."""
 
 
 @dataclass(frozen=True)
 class Decisions:
-    """All acts on an artifact's items, sorted."""
+    """All decisions on an artifact's items, sorted."""
 
     history: tuple[Decision, ...] = ()
 
     @cached_property
     def standing(self) -> dict[str, dict[str, Decision]]:
-        """The last act of each person on each item: item -> person -> act."""
+        """The last decision of each person on each item: item -> person -> decision."""
         last: dict[str, dict[str, Decision]] = defaultdict(dict)
         for decision in self.history:
             last[decision.item][decision.reviewer] = decision
@@ -118,7 +118,7 @@ class Decisions:
     def decide(self, item: str, row: object = None) -> Ruling:
         """Decide on an item by the majority of people's last decisions.
 
-        row: the current row of the item, a dataclass or a mapping; decisions on another wording are then
+        row: the current row of the item, a dataclass or a mapping; decisions on a different wording are then
         ignored. The number of people who keep the item (accept or edit) is compared with the number who
         reject. Among those who keep, the most frequent text is chosen; on a tie, a single edit prevails over
         the unchanged text.
@@ -145,7 +145,7 @@ class Decisions:
         return Ruling("edited" if edited else "accepted", edited, people, outdated)
 
     def measure_agreement(self) -> list[PairAgreement]:
-        """Measure the agreement of every two people on items for which both judged the same wording."""
+        """Measure the agreement of every two people on items of which both judged the same wording."""
         pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
         for acts in self.standing.values():
             decided = [(name, act) for name, act in sorted(acts.items()) if act.decision]
@@ -164,9 +164,9 @@ def name_decisions(artifact: str) -> str:
 
 
 def digest_row(row: object) -> str:
-    """Return a hash of the judged texts of a row, a dataclass or a mapping; a new wording has another hash.
+    """Return a hash of the judged texts of a row, a dataclass or a mapping; a changed text changes the hash.
 
-    These are the editable columns, or, if there are none, all text columns except the id.
+    The judged texts are the editable columns or, if there are none, all text columns except the id.
     """
     values: Mapping[str, Any] = row if isinstance(row, Mapping) else vars(row)
     texts = {name: value for name, value in values.items() if isinstance(value, str) and name != "id"}
@@ -194,7 +194,7 @@ def load_decisions(path: Path) -> Decisions:
 
 
 def write_decisions(path: Path, decisions: Iterable[Decision]) -> None:
-    """Write a file of decisions, sorted, so that the same decisions give the same bytes."""
+    """Write a file of decisions, sorted, so that the same decisions produce the same bytes."""
     ordered = sorted(decisions, key=_by_person)
     write_text(path, "".join(json.dumps(asdict(act), ensure_ascii=False) + "\n" for act in ordered))
 
@@ -219,7 +219,7 @@ def _compare(first: str, second: str, ratings: Sequence[tuple[str, str]]) -> Pai
         accumulator.add(item, metric.score_item(item, ""))
     sample = accumulator.sample()
     figures = sample.figures(sample.counts[None, :].astype(float))
-    # NaN, which the results must not contain, is the only number that is not equal to itself.
+    # NaN is the only number that is not equal to itself; the results must not contain NaN.
     agree, kappa = (
         value if value == value else None
         for value in (float(figures[name][0]) for name in ("unanimous", "kappa"))

@@ -1,7 +1,7 @@
 """Recognise responses that equal the reference answer as text, number, date or list; they need no judge.
 
-These rules only decide that a response is right. A response that consists only of the answer cannot hide
-anything.
+These rules can only decide that a response is right. A response that consists only of the answer cannot hide
+other content.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ DATES = (
 
 
 def is_empty(text: str) -> bool:
-    """Return whether a text shows nothing: only white space and invisible characters."""
+    """Return whether a text has only white space and invisible characters."""
     return not UNSEEN.sub("", text).strip()
 
 
 def find_equality(answer: str, response: str, question: str = "") -> str:
-    """Return the rule by which a response equals the true answer, or an empty text.
+    """Return the rule by which a response equals the reference answer; empty if no rule applies.
 
     - `exact`: the same text, apart from case, character width, an article, and surrounding punctuation.
     - `number`: the same value, without a unit or with a unit that the question or the answer names. If the
-      response has at least two decimal places, the answer is rounded to these.
-    - `date`: the same day, in words or digits, with the year first or the month in letters.
-    - `list`: the same items in any order, and no others. Items of the answer are separated by semicolons.
+      response has at least two decimal places, the answer is rounded to the same number of places.
+    - `date`: the same day, as words or digits, with the year first or the month in letters.
+    - `list`: exactly the same items, in any order. Items of the answer are separated by semicolons.
     """
     wanted, given = normalise(answer), normalise(response)
     if not wanted or not given:
@@ -96,9 +96,10 @@ def are_same_list(answer: str, response: str) -> bool:
 
 
 def holds_answer(answer: str, response: str) -> bool:
-    """Return whether a response contains the true answer as text, number or date.
+    """Return whether a response contains the reference answer as text, number or date.
 
-    The response may also deny the answer or name others, so this does not decide whether it is right.
+    The response may also deny the answer or name other answers, so the result does not prove that the
+    response is right.
     """
     wanted = normalise(answer)
     return bool(wanted) and take_out(wanted, normalise(response)) is not None
@@ -131,7 +132,7 @@ def find_dates(text: str) -> list[str]:
 
 
 def write_numbers(text: str) -> str:
-    """Replace numbers in words up to 99 by digits."""
+    """Replace number words up to 99 with digits."""
     return SPELLED.sub(_write_number, text)
 
 
@@ -164,7 +165,7 @@ def are_same_number(wanted: str, given: str, question: str) -> bool:
 
 
 def read_number(found: re.Match[str]) -> Decimal | None:
-    """Read a match of `QUANTITY`; None if it has more digits than a decimal can store."""
+    """Read a match of `QUANTITY`; None if the number has more digits than a decimal can store."""
     sign = "-" if found[1] in ("-", "\u2212") else ""
     try:
         return Decimal(f"{sign}{found[2].replace(',', '')}{found[3] or ''}")
@@ -173,7 +174,7 @@ def read_number(found: re.Match[str]) -> Decimal | None:
 
 
 def read_date(text: str) -> date | None:
-    """Read a normalised text as a day; None for anything else, or if day and month could be swapped."""
+    """Read a normalised text as a day; None if it is not a day, or if day and month could be swapped."""
     plain = " ".join(ORDINAL.sub(" ", text).split())
     for form in DATES:
         try:

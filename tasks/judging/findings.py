@@ -1,4 +1,4 @@
-"""The result of the rules for a response: the deciding rule, and the value that it found."""
+"""Define the result of the rules for a response: the deciding rule, and the value that it found."""
 
 from __future__ import annotations
 

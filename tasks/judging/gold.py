@@ -1,4 +1,4 @@
-"""The result of running a gold query again, which is compared with an item's answer."""
+"""Define the result of re-running a gold query, which is compared with an item's answer."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ class GoldAnswer:
     """The result of a gold query that was run again.
 
     - id: the id of the item.
-    - problem: how the result differs from the stored answer; empty if it does not.
-    - digest: the hash of a result that is not stored, for comparison with the last accepted night.
+    - problem: how the result differs from the stored answer; empty if both are equal.
+    - digest: the hash of the result, if the answer is not stored; it is compared with the hash of the last
+      accepted night.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Derive a judge's figures on canaries from the rows that they are computed from."""
+"""Return which rows a judge's figures on canaries are computed from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.lineage.selection import Selection
 def derive_health(place: str, canaries: Selection) -> dict[str, Derivation]:
     """Return the derivations of the figures in a `CanaryHealth`, by JSON pointer.
 
-    place: the JSON pointer of the `CanaryHealth`. canaries: its rows.
+    place: the JSON pointer of the `CanaryHealth`. canaries: the selected rows of canaries.
     """
     rows = (canaries,)
     return {
@@ -25,5 +25,5 @@ def derive_health(place: str, canaries: Selection) -> dict[str, Derivation]:
 
 
 def _restrict(canaries: Selection, agreed: tuple[bool | None, ...]) -> Selection:
-    # A single value is passed alone, because Arrow's `is_in` does not accept null.
+    # A single value is passed without a list, because Arrow's `is_in` does not accept null.
     return replace(canaries, where={**canaries.where, "agreed": agreed if len(agreed) > 1 else agreed[0]})

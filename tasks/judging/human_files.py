@@ -17,13 +17,19 @@ MAX_FIELD = 1000
 """Maximum number of characters of an id, a rater or a label."""
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of a cell that spreadsheets run as a formula; a model's text may begin with one."""
+"""First characters of a cell that a spreadsheet runs as a formula.
+
+A model's text may begin with such a character.
+"""
 ESCAPE = "'"
 
 
 @dataclass(frozen=True)
 class FormLine:
-    """A line of a file, numbered from 1. record: None if it cannot be read; `problem` then has the reason."""
+    """A line of a file, numbered from 1.
+
+    record: the line's values; None if unreadable, with the reason in `problem`.
+    """
 
     number: int
     record: dict[str, object] | None
@@ -31,10 +37,10 @@ class FormLine:
 
 
 def read_lines(path: Path, columns: Sequence[str], hint: str) -> list[FormLine]:
-    """Read the non-blank lines of a CSV or JSON Lines file; the suffix decides which.
+    """Read the non-blank lines of a CSV or JSON Lines file; the suffix determines the format.
 
     columns: columns required in a CSV header. hint: shown with errors. Raises BadInput if the file has
-    another suffix, is too large, is not UTF-8, or has lines of which none can be read.
+    another suffix, is too large, is not UTF-8, or has lines but no readable line.
     """
     text = _read_text(path, hint)
     if path.suffix.lower() in JSON_LINES:
@@ -80,7 +86,7 @@ def escape_cell(text: str) -> str:
 
 
 def is_same_text(cell: str, text: str) -> bool:
-    """Return whether a form's cell has the same text, apart from escaping and white space."""
+    """Return whether a form's cell equals a text, apart from escaping and white space."""
     return cell.removeprefix(ESCAPE).split() == text.removeprefix(ESCAPE).split()
 
 

@@ -14,13 +14,16 @@ from tasks.judging.human_files import FormLine, read_field, read_lines
 from tasks.scoring.items import BadItem
 
 FOLDER = Path("data/labels")
-"""The folder of label files. In dvc.yaml, stages depend on the whole folder, because a file is optional."""
+"""The folder of label files.
+
+In dvc.yaml, stages depend on the whole folder, because the label files are optional.
+"""
 HINT = "columns id, label and, where several people rated, rater; see docs/judging.md"
 UNREADABLE, NO_ID, NO_LABEL, TWICE = "unreadable", "no_id", "no_label", "labelled_twice"
 
 
 def check_folder(file: Path) -> Path:
-    """Return a file in `FOLDER`. Raises ValueError for others, whose changes would not re-run a stage."""
+    """Return a file in `FOLDER`. Raises ValueError for any other file, since no stage depends on it."""
     if file.parent != FOLDER:
         raise ValueError(f"must be a file in {FOLDER}")
     return file
@@ -40,7 +43,7 @@ class HumanLabel:
 
 @dataclass(frozen=True)
 class LabelLine:
-    """A label with its line number. shown: the response as the file shows it to the rater, or empty."""
+    """A label with its line number. shown: the response that the file shows to the rater, or empty."""
 
     line: int
     label: HumanLabel
@@ -49,7 +52,7 @@ class LabelLine:
 
 @dataclass(frozen=True)
 class UnusableLine:
-    """A line without a valid label. reason: one of this module's constants."""
+    """A line without a valid label. reason: a constant of this module that names the error."""
 
     line: int
     reason: str

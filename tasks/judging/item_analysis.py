@@ -10,12 +10,12 @@ import numpy as np
 from tasks.scoring.statistics import Interval, find_mean_interval
 
 LEAST_SYSTEMS = 3
-"""Minimum number of systems: with fewer, each correlation is 1, -1 or undefined."""
+"""Minimum number of systems; with two systems, each correlation is 1, -1 or undefined."""
 
 
 @dataclass(frozen=True)
 class ItemScores:
-    """An item that all systems scored. scores: one per system, higher is better, in the systems' order."""
+    """An item that all systems scored. scores: one per system, in the order of systems; higher is better."""
 
     case: str
     group: str
@@ -40,10 +40,11 @@ class SystemMean:
 class AnalysedItem:
     """The statistics of an item.
 
-    - mean: the mean of its scores over the systems; low means difficult.
-    - discrimination: Pearson's correlation, over the systems, of the item's score with the mean score of all
-      other items (item-rest correlation), from -1 to 1. None if all systems have the same score on the item,
-      or the same mean on the others. If negative, better systems fail the item.
+    - mean: the mean of the item's scores over the systems. A low mean means a difficult item.
+    - discrimination: the item-rest correlation, from -1 to 1: Pearson's correlation, over the systems, of the
+      item's score with the mean score of all other items. None if all systems have the same score on the
+      item, or the same mean on the other items. If the discrimination is negative, better systems fail the
+      item.
     """
 
     case: str
@@ -57,13 +58,13 @@ class AnalysedItem:
 class ItemAnalysis:
     """The item analysis of a metric over several systems.
 
-    - systems: the systems with their means, in the order of each item's scores.
-    - left_out: number of cases without a score of all systems.
-    - alike: number of items on which all systems have the same score; best and worst count those with the
-      highest and the lowest score that occurs.
+    - systems: the systems with their means, in the same order as each item's scores.
+    - left_out: number of cases that not all systems scored.
+    - alike: number of items on which all systems have the same score. best and worst: how many of these items
+      have the highest and the lowest score that occurs.
     - against: number of items with negative discrimination.
     - mean_discrimination: mean over the items that have a discrimination.
-    - items: the lowest discrimination first, items without one last.
+    - items: sorted by discrimination, lowest first; items without discrimination come last.
     """
 
     section: str
@@ -130,7 +131,7 @@ def _correlate_with_rest(scores: np.ndarray[tuple[int, int], np.dtype[np.float64
     own, other = (table - table.mean(axis=1, keepdims=True) for table in (scores, rest))
     product = (own * other).sum(axis=1)
     length = np.sqrt((own**2).sum(axis=1) * (other**2).sum(axis=1))
-    # Because of rounding, the length is not exactly zero if all values are equal.
+    # Because of rounding, the norm is not exactly zero if all values are equal.
     return [
         max(-1.0, min(1.0, float(top / bottom))) if bottom > 1e-9 else None
         for top, bottom in zip(product, length, strict=True)

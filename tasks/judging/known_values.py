@@ -1,8 +1,9 @@
 """Decide by rules whether a response states the expected name, given the values of the answer's column.
 
-In each part of a text, the longest value counts, so that `New York` is not `York`. A response is wrong if it
-has another value, or no value, and no trace of the answer. A trace is a word of the answer, also misspelt, in
-part, shortened to initials, or under another common name. Responses with a trace are left to the judge.
+At each position of a text, only the longest value counts, so `New York` is not `York`. A response is wrong if
+it has no trace of the answer, and either another value or no value. A trace is a word of the answer, even if
+misspelt, partial, shortened to initials, or replaced by another common name. The judge decides on responses
+with a trace.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ SMALL = frozenset([
     "a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "the", "to", "with", "de", "la",
     "le", "der", "van", "von",
 ])  # fmt: skip
-"""Words of a name that do not distinguish it from other names."""
+"""Words that do not distinguish a name from other names."""
 SAYING = 4
-"""Maximum number of words beside the question's with which one word of a name may stand for the name."""
+"""Maximum number of words, except those of the question, for one word of a name to count as the name."""
 ALIKE = 0.8
-"""Minimum similarity of two words, from 0 to 1, at which one may be a misspelling of the other."""
+"""Minimum similarity (0 to 1) of two words for one to count as a misspelling of the other."""
 ALIASES: Mapping[str, str] = {
     "united states": "us usa america american americans states",
     "united kingdom": "uk gb britain british england english scotland scottish wales welsh",
@@ -42,7 +43,7 @@ ALIASES: Mapping[str, str] = {
     "mandarin": "chinese", "persian": "farsi", "farsi": "persian", "dutch": "flemish", "male": "m man men",
     "female": "f woman women", "science fiction": "scifi sci",
 }  # fmt: skip
-"""A value -> single words that people use for it, all in lower case."""
+"""A value -> other words that people use for it; all in lower case."""
 
 
 NUMERALS = {
@@ -54,7 +55,7 @@ NUMERALS = {
 @dataclass(frozen=True)
 class _Token:
     word: str
-    """The word in lower case, without accents, apostrophes or a possessive."""
+    """The word in lower case, without accents, apostrophes or a possessive ending."""
     text: str
     start: int
     end: int
@@ -69,12 +70,13 @@ class _Match:
     value: str
     first: int
     end: int
-    """Positions in the list of tokens: `first` is the first token, and `end` follows the last token."""
+    """Index in the list of tokens after the last token of the match; `first` is the index of its first
+    token."""
 
 
 @dataclass(frozen=True)
 class KnownColumn:
-    """The database's knowledge of an answer: its kind, and the words and the values of its column."""
+    """A database's data about an answer: the answer's kind, and its column's words and values."""
 
     kind: str
     words: str
@@ -82,9 +84,9 @@ class KnownColumn:
 
     @cached_property
     def has_names(self) -> bool:
-        """Return whether a value of the column is a name of several words.
+        """Whether a value of the column is a name of several words.
 
-        Other values, such as `Paused`, have synonyms.
+        Other values, such as `Paused`, may have synonyms.
         """
         return any(
             len(tokens) > 1 and all(token.is_name or token.word in SMALL for token in tokens)
@@ -99,7 +101,7 @@ class KnownColumn:
 
 @dataclass(frozen=True)
 class Index:
-    """Values by their words, and the largest number of words of a value."""
+    """An index of values by their words. longest: the largest number of words of a value."""
 
     values: Mapping[tuple[str, ...], str]
     longest: int
@@ -113,13 +115,13 @@ def index_values(values: Iterable[str]) -> Index:
 
 
 def split_tokens(text: str) -> list[_Token]:
-    """Split a text into words with their positions."""
+    """Split a text into words, each with its position."""
     plain = unicodedata.normalize("NFKC", text)
     return [_Token(fold(found[0]), found[0], *found.span()) for found in TOKEN.finditer(plain)]
 
 
 def fold(word: str) -> str:
-    """Normalise a word: lower case, digits for numerals, no accents, apostrophes or possessive."""
+    """Normalise a word: lower case, digits for number words, no accents, apostrophes or possessives."""
     bare = APOSTROPHE.sub("", POSSESSIVE.sub("", word))
     parts = unicodedata.normalize("NFKD", bare)
     plain = "".join(sign for sign in parts if not unicodedata.combining(sign)).casefold()
@@ -127,16 +129,17 @@ def fold(word: str) -> str:
 
 
 def find_value(answer: str, response: str, question: str, column: KnownColumn) -> RuleFinding:
-    """Find the values of the answer's column in a response, and return the rule that follows from them.
+    """Find values of the answer's column in a response, and return the rule that applies.
 
-    - `holds`: the answer, right after words of the question, without words that could change the meaning.
-    - `part`: some items of a list, and no trace of the others.
-    - `other value`: another value, and no trace of the answer.
-    - `no value`: neither. This requires names in the column or the response, because other values have
-      synonyms.
+    - `holds`: the response has the answer directly after words of the question, and no words that could
+      change the meaning.
+    - `part`: the response has some items of a list, and no trace of the other items.
+    - `other value`: the response has another value, and no trace of the answer.
+    - `no value`: the response has no value and no trace of the answer. This rule requires names in the column
+      or the response, because other values may have synonyms.
 
-    If the question names the answer as one of several choices, only a response without further words is
-    decided.
+    If the question names the answer as one of several choices, a rule decides only if the response has no
+    further words.
     """
     items = [item.strip() for item in answer.split(";") if item.strip()]
     if len(response) > LONGEST or not items or not column.values or POLAR & {fold(item) for item in items}:
@@ -185,7 +188,7 @@ def _find_choice(
     named: Collection[str],
     column: KnownColumn,
 ) -> RuleFinding:
-    """Return the rule for a response to a question that names choices, if the response says nothing else."""
+    """Return the rule for a question that names choices, if the response has no other words."""
     matches = _match(tokens, (index_values(items), column.index))
     chosen = {match.value for match in matches}
     covered = {place for match in matches for place in range(match.first, match.end)}
@@ -234,7 +237,7 @@ def _is_written(
     items: Collection[str],
     incidental: Collection[str],
 ) -> bool:
-    """Return whether a match is a value, and not a common word or the end of a longer name.
+    """Return whether a match is a value, rather than a common word or the end of a longer name.
 
     A value of one word must be written as in the database. The answer counts in any case, unless it is also a
     word of its column's name, such as `City` in a column of cities.
@@ -259,7 +262,7 @@ def _is_written(
 
 
 def _states(text: str, tokens: Sequence[_Token], asked: Sequence[_Token], matches: Sequence[_Match]) -> bool:
-    """Return whether a text states its values right after words of the question, and does not negate them."""
+    """Return whether a text states its values directly after words of the question, without a negation."""
     bare, last = [], 0
     for match in matches:
         bare.append(text[last : tokens[match.first].start])
@@ -289,7 +292,7 @@ def _touches(tokens: Sequence[_Token], match: _Match, words: set[str]) -> bool:
 
 
 def _has_trace(item: str, spare: Sequence[_Token], known: set[str], incidental: Collection[str]) -> bool:
-    """Return whether the words beside those of the question could stand for a value."""
+    """Return whether the words that are not in the question could refer to a value."""
     tokens = split_tokens(item)
     words = [token.word for token in tokens if token.word not in SMALL] or [token.word for token in tokens]
     telling = [word for word in words if word not in known]

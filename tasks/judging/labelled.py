@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 SIGNS = r"[*_`#>\- \t]*"
-"""Characters that Markdown may put around a label."""
+"""Pattern for the characters that Markdown may put around a label."""
 LISTED = rf"^{SIGNS}(?:\d+[.)]{SIGNS})?"
 AFTER = rf"{SIGNS}:(?:\*\*|__)?[ \t]*"
-"""The colon of a label.
+"""Pattern for the colon after a label.
 
-Only these characters are removed after it, because a value may begin with a minus.
+Only these characters are removed after the colon, because a value may begin with a minus sign.
 """
 
 
@@ -23,6 +23,6 @@ def split_parts(reply: str, labels: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def make_label_pattern(labels: Sequence[str]) -> str:
-    """Return a pattern for the start of a line: a label, its number if any, and a colon."""
+    """Return a pattern for the start of a line: a label, an optional number, and a colon."""
     heads = "|".join(map(re.escape, labels))
     return rf"(?im){LISTED}({heads})(?:[ \t]*\d+)?{AFTER}"

@@ -1,4 +1,4 @@
-"""Forecast means over all items from the part that a night asked, and decide whether the night asks more."""
+"""Forecast means over all items from the part that a night asked; decide whether it must ask more items."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from tasks.scoring.metric import FloatArray
 from tasks.scoring.statistics import NORMAL_QUANTILE, POWER, correct_holm
 
 EACH_STEP = POWER ** (1 / len(STEPS))
-"""Power of one step, so that all steps together reach POWER even if they were independent."""
+"""Power of one step, chosen so that all steps together reach POWER if they are independent."""
 
 
 class SeriesName(NamedTuple):
-    """A metric of a system in an entry."""
+    """The name of a series: a metric of a system in an entry."""
 
     system: str
     metric: str
 
 
 class PartWorth(NamedTuple):
-    """Statistics of one part of the items over past nights: spread and error, as `check_part` returns them.
+    """Statistics of one part of the items over past nights: spread and error from `check_part`.
 
     reach: the largest past score minus the smallest. results: number of past scores.
     """
@@ -42,7 +42,7 @@ class PartWorth(NamedTuple):
 
 
 class PartTest(NamedTuple):
-    """Parameters of the test for drops in forecasts.
+    """Parameters of the test whether a forecast dropped.
 
     parts: number of parts asked. near: as in `NightSubset`. tests: number of metrics.
     """
@@ -58,8 +58,8 @@ class PartForecast:
 
     - mean: the estimated mean over all items, within `error` of the true mean in 95% of nights.
     - change: the change from the mean of past whole nights.
-    - p_value: the one-sided p value of a drop of this size; adjusted: corrected by Holm.
-    - detectable: the drop for which the night asks all items with 80% power.
+    - p_value: the one-sided p value of a drop of this size. adjusted: the p value, corrected by Holm.
+    - detectable: the drop that makes the night ask all items with a probability of 80%.
 
     mean and change are None if no item has a score.
     """
@@ -77,7 +77,7 @@ class PartForecast:
 
     @property
     def name(self) -> str:
-        """Return SECTION.ENTRY/SYSTEM METRIC, without /SYSTEM if the system has no name."""
+        """The name, SECTION.ENTRY/SYSTEM METRIC; without /SYSTEM if the system has no name."""
         return f"{self.section}.{self.entry}{f'/{self.system}' if self.system else ''} {self.metric}"
 
 
@@ -85,10 +85,10 @@ class PartForecast:
 class NightPart:
     """The part of the items that a night asked, over all entries.
 
-    - n: number of items asked. of: number of items in these entries.
+    - n: number of items asked. of: number of all items of these entries.
     - parts: number of parts asked.
-    - calls: calls of the night's stages. whole_calls: calls of the last whole night.
-    - nights: labels of the whole nights by which the items were chosen.
+    - calls: number of calls of the night's stages. whole_calls: the same for the last whole night.
+    - nights: labels of the whole nights whose scores determined the choice of items.
     """
 
     n: int
@@ -101,15 +101,15 @@ class NightPart:
 
     @property
     def saved(self) -> float:
-        """Return the share of the whole night's calls that were saved.
+        """The fraction of a whole night's calls that were saved.
 
-        If the whole night's calls are unknown, this is the share of its items.
+        If the number of a whole night's calls is unknown, this is the fraction of its items.
         """
         return 1 - (self.calls / self.whole_calls if self.whole_calls else self.n / self.of)
 
     @property
     def detectable(self) -> float:
-        """Return the largest detectable drop over all metrics."""
+        """The largest `detectable` of all metrics."""
         return max((forecast.detectable for forecast in self.forecasts), default=float("nan"))
 
 
@@ -125,8 +125,7 @@ def forecast_series(
     """Forecast a metric from the scores of some items; `correct_forecasts` corrects its p value.
 
     now, expected, weights: shape (items,). Past nights without any change do not prove that no item ever
-    changes. So the spread is at least what it would be if one of the past scores had changed by
-    `worth.reach`.
+    changes. So the spread has a minimum: its value if one past score had changed by `worth.reach`.
     """
     unit = worth.reach * float(np.square(weights).sum()) * test.parts
     least = sqrt(worth.reach * unit / worth.results)
@@ -162,8 +161,8 @@ def correct_forecasts(forecasts: Sequence[PartForecast]) -> tuple[PartForecast, 
 def find_doubt(part: NightPart, near: float, drop: float) -> PartForecast | None:
     """Return the metric whose drop makes the night ask more items; None if there is none.
 
-    Of several, the one with the lowest p value is returned. near: as in `NightSubset`. drop: the smallest
-    drop of an estimated mean that counts, as in `AlarmRule`.
+    If several metrics qualify, the metric with the lowest p value is returned. near: as in `NightSubset`.
+    drop: the smallest drop of an estimated mean that counts, as in `AlarmRule`.
     """
     level = STEPS[part.parts] * near
     fallen = [
@@ -187,7 +186,7 @@ def describe_doubt(forecast: PartForecast) -> str:
 
 
 def describe_part(part: NightPart) -> str:
-    """Describe in one line what a night asked, what it saved, and which drop it can detect."""
+    """Describe in one line the items that a night asked, the saved calls, and the detectable drop."""
     unit = "calls" if part.whole_calls else "items"
     head = f"subset of {part.n} of {part.of} items; {part.saved:.0%} fewer {unit}"
     return f"{head}; a drop of {part.detectable:.2g} can be detected" if part.forecasts else head

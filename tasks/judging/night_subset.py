@@ -1,10 +1,10 @@
-"""Choose the part of the items that a night asks, and estimate from it how the mean of all items changed.
+"""Choose the part of the items that a night asks, and estimate from it the change of all items' mean.
 
-A night asks one part of the items, and the next night another part, so that all items are asked in turn. If
-in doubt, a night asks three parts, then all items: only a whole night raises an alarm. Items are in more
-parts if their scores vary more between nights or between systems.
+A night asks one part of the items, and the next night another part, so that all items are asked in turn. If a
+score may have dropped, the night asks three parts, and then all items. Only a whole night raises an alarm.
+The more an item's score varies between nights or systems, the more parts contain the item.
 
-Array axes named `...` are independent repetitions: a simulation has many histories, a project has one.
+The array axes `...` are independent repetitions: a simulation has many histories, a project only one.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from tasks.settings import Settings
 BoolArray = npt.NDArray[np.bool_]
 
 PRIOR = 8.0
-"""Weight of the mean variance of all items in the shrunk variance of one item, as a number of results.
+"""Weight, in results, of the mean variance of all items in the shrunk variance of one item.
 
 An item that did not change in a few nights may still change in the next.
 """
 TURN = (5**0.5 - 1) / 2
-"""The shift of the systematic sample's start from one part to the next.
+"""Shift of the systematic sample's start from one part to the next, as a fraction of the step.
 
 With the golden ratio, any number of consecutive parts is spread evenly over the items.
 """
 ROUNDING = 1e-9
-"""Tolerance against division by zero, and for sums of chances that are just below a whole number."""
+"""Tolerance that avoids division by zero, and for sums of probabilities just below a whole number."""
 
 
 STEPS = {1: 4.0, 3: 1.0}
-"""Number of parts asked in a step -> the p value, in units of `near`, below which the next step follows.
+"""Number of parts asked in a step -> p value, as a multiple of `near`, below which the next step follows.
 
 After the last step, the night asks all items.
 """
@@ -51,17 +51,17 @@ class NightSubset(Settings):
     every: int = Field(default=28, ge=2)
     """Maximum number of nights from one whole night to the next."""
     share: float = Field(default=0.1, gt=0, lt=1)
-    """Share of the items in one part, but at least 6 items."""
+    """Fraction of the items in one part; a part has at least 6 items."""
     near: float = Field(default=0.05, gt=0, le=0.1)
     """P value (one-sided) below which a drop in three parts makes the night ask all items.
 
-    Holm's method corrects p values over all metrics. From one part, the night goes on to three below 4 times
-    this level.
+    Holm's method corrects p values over all metrics. After one part, the night asks three parts if a p value
+    is below 4 times this level.
     """
     nights: int = Field(default=7, ge=3)
-    """Number of past whole nights by which items are chosen and scores are expected.
+    """Number of past whole nights from which items are chosen and expected scores are computed.
 
-    A project starts with as many whole nights.
+    A project's first nights, as many as this number, ask all items.
     """
     seed: int = 0
     """The seed of the order in which items are assigned to parts."""
@@ -76,8 +76,8 @@ def weigh_items(past: FloatArray, metrics: Sequence[str]) -> FloatArray:
     """Compute how strongly each item's score varies between nights and systems; shape (..., items).
 
     The weight is the standard deviation of an item's past scores over systems and nights, with each metric in
-    units of its mean variance. A systematic sample in proportion to the weights has the least variance for a
-    difference estimator (Neyman 1934). All weights are 1 if no score ever differed.
+    units of its mean variance. A systematic sample in proportion to the weights has the lowest variance for a
+    difference estimator (Neyman 1934). All weights are 1 if all past scores are equal.
 
     past: shape (..., series, nights, items), NaN if unscored. metrics: the metric of each series; series with
     the same metric belong to different systems.
@@ -123,10 +123,10 @@ def find_chances(weights: FloatArray, number: int) -> FloatArray:
 
 
 def order_items(ids: Sequence[str], strata: Sequence[Sequence[Hashable]], seed: int) -> IntArray:
-    """Return the order of items in which those of a stratum are adjacent, as positions of shape (items,).
+    """Return an order in which items of a stratum are adjacent, as positions of shape (items,).
 
     Strata and the items in them are ordered by hashes of their names and the seed. strata: for each item, its
-    strata from the widest on, such as (template, group).
+    strata, the widest first, such as (template, group).
     """
 
     def key(place: int) -> tuple[str, ...]:
@@ -139,9 +139,10 @@ def order_items(ids: Sequence[str], strata: Sequence[Sequence[Hashable]], seed: 
 def choose_part(chances: FloatArray, order: IntArray, part: int, seed: int) -> BoolArray:
     """Choose the items of a part; shape (..., items).
 
-    The method is a systematic sample with unequal probabilities (Madow 1949). Chances are added up in order,
-    and an item is chosen if the sum passes `start`, `start + 1`, and so on. So each stratum has its expected
-    number of items, rounded up or down. part: the number of the part, from 0; it shifts the start.
+    The method is a systematic sample with unequal probabilities (Madow 1949). The probabilities are added up
+    in order, and an item is chosen if the sum passes `start`, `start + 1`, and so on. So each stratum
+    contributes its expected number of items, rounded up or down. part: the number of the part, from 0; it
+    shifts the start.
     """
     digest = make_id("start", seed)
     start = (int(digest, 16) / 16 ** len(digest) + part * TURN) % 1
@@ -162,10 +163,10 @@ def expect_scores(past: FloatArray) -> FloatArray:
 
 
 def weigh_parts(chances: FloatArray, order: IntArray, first: int, parts: int, seed: int) -> FloatArray:
-    """Return the weights of items in `parts` parts from `first` on, for an estimate over all items.
+    """Return the weights of items in `parts` parts from part `first` on, to estimate over all items.
 
-    The shape is (..., items). An item has the weight 1 / chance in each part that contains it, and all parts
-    have the same weight. Weights add up to 1; items in no part have the weight 0.
+    The shape is (..., items). An item has the weight 1 / probability in each part that contains it, and all
+    parts have the same weight. Weights add up to 1; items in no part have the weight 0.
     """
     total = np.zeros_like(chances)
     for part in range(first, first + parts):
@@ -177,13 +178,13 @@ def weigh_parts(chances: FloatArray, order: IntArray, first: int, parts: int, se
 
 
 def estimate_change(now: FloatArray, expected: FloatArray, weights: FloatArray) -> FloatArray:
-    """Estimate how far the mean of all items is from its expectation by past nights, in units of the score.
+    """Estimate the difference of all items' mean from its expected value, in units of the score.
 
     The estimate is the difference estimator with Hajek's weights (Sarndal, Swensson and Wretman 1992,
-    sections 6.3 and 5.7): sum_i w_i (y_i - x_i) / sum_i w_i over the parts' items i. In it, w_i is the weight
-    by `weigh_parts`, y_i the night's score and x_i the item's expected score. The estimated mean of all items
-    is the mean of all x_i plus the change. Items without a score in the night or before are left out. The
-    result is NaN if none is left.
+    sections 6.3 and 5.7): sum_i w_i (y_i - x_i) / sum_i w_i over the parts' items i. Here, w_i is the weight
+    from `weigh_parts`, y_i the night's score and x_i the item's expected score. The estimated mean of all
+    items is the mean of all x_i plus the change. Items without a score in the night or before are left out.
+    The result is NaN if no item is left.
     """
     difference = now - expected
     used = np.where(np.isnan(difference), 0.0, np.broadcast_to(weights, difference.shape))
@@ -238,10 +239,10 @@ def _square(values: Iterable[FloatArray]) -> FloatArray:
 
 
 def find_fall_chance(change: FloatArray, spread: FloatArray) -> FloatArray:
-    """Compute the one-sided p value of a drop: the probability of this change, or a lower one, by chance.
+    """Compute the one-sided p value of a drop: the probability of this change or a lower one by chance.
 
-    By chance, the change is normally distributed around 0 with the spread of past nights. If the spread is 0,
-    a drop has the p value 0; NaN has 1.
+    Under the null hypothesis, the change is normally distributed around 0 with the spread of past nights. If
+    the spread is 0, a drop has the p value 0. A change of NaN has the p value 1.
     """
     from scipy.stats import norm
 

@@ -42,7 +42,8 @@ class AlarmRule(Settings):
 class NightSeries:
     """A metric of one system in a night.
 
-    - n, n_scored, mean: computed over all cases that the system was asked; all other values are over pairs.
+    - n, n_scored, mean: computed over all cases that the system was asked; all other values are computed over
+      pairs.
     - before, now: the means of the earlier night and of this night.
     - difference: now minus before; low and high are its 95% interval.
     - adjusted: the p value, corrected by Holm over all comparisons of the night.
@@ -73,16 +74,16 @@ class NightSeries:
 
     @property
     def name(self) -> str:
-        """Return SECTION.ENTRY/SYSTEM METRIC, without /SYSTEM if the system has no name."""
+        """The name, SECTION.ENTRY/SYSTEM METRIC; without /SYSTEM if the system has no name."""
         return f"{self.section}.{self.entry}{f'/{self.system}' if self.system else ''} {self.metric}"
 
 
 @dataclass(frozen=True)
 class JudgeChange:
-    """The verdicts of a judge itself on the canaries of an entry, in this night and in the earlier one.
+    """A judge's own verdicts on an entry's canaries, in this night and in the earlier night.
 
-    - n: number of canaries in both nights; right and before count the right verdicts in this and the earlier
-      night.
+    - n: number of canaries that are in both nights. right: number of right verdicts in this night. before:
+      the same for the earlier night.
     - lost, won: number of canaries that are right only in the earlier night or only in this night.
     - p_value: the p value of McNemar's exact test on lost and won canaries; None with too few canaries.
     - judge: empty if the entry has only one judge.
@@ -102,7 +103,7 @@ class JudgeChange:
 
 @dataclass(frozen=True)
 class GoldDifference:
-    """An item whose gold query returns another answer than before. entry: its full name."""
+    """An item whose gold query now returns a different answer. entry: the entry's full name."""
 
     entry: str
     item: str
@@ -111,7 +112,7 @@ class GoldDifference:
 
 @dataclass(frozen=True)
 class NightAlarm:
-    """A reason for an alarm. what: a description in one line."""
+    """A reason for an alarm. what: the description, on one line."""
 
     kind: AlarmKind
     what: str
@@ -121,7 +122,7 @@ class NightAlarm:
 class Night:
     """The result of a night.
 
-    against: the label of the accepted night that it was compared with, if any. gold: number of gold queries
+    against: the label of the accepted night in the comparison, if any. gold: number of gold queries
     that were run again.
     """
 
@@ -136,16 +137,16 @@ class Night:
     part: NightPart | None = None
     """The part of the items that the night asked; None for a whole night."""
     whole: str = ""
-    """The reason for asking all items, if other nights ask a part."""
+    """The reason for asking all items, if other nights ask only a part."""
 
     @property
     def is_accepted(self) -> bool:
-        """Return whether the night is accepted as the current state."""
+        """Whether the night is accepted as the current state."""
         return self.state == "accepted"
 
     @property
     def is_baseline(self) -> bool:
-        """Return whether later nights are compared with this one, which must be accepted and whole."""
+        """Whether later nights are compared with this night, which must be accepted and whole."""
         return self.is_accepted and self.part is None
 
 
@@ -178,7 +179,7 @@ def list_series(strands: Iterable[Strand]) -> list[NightSeries]:
 
 
 def name_by_id(row: CanaryRow) -> str:
-    """Return the judge's name from a canary's id `JUDGE/ID`; empty if the entry has only one judge."""
+    """Return the judge's name from a canary's id `JUDGE/ID`; empty for an entry with only one judge."""
     return row.id.rpartition("/")[0]
 
 
@@ -191,7 +192,7 @@ def compare_canaries(
     """Compare each judge's own verdicts on the canaries of both nights; `mark_drifts` decides on drift.
 
     entry: section and key. Verdicts of rules are ignored, and verdicts that could not be parsed count as
-    wrong. name_judge: returns the judge of a canary, for entries with several judges.
+    wrong. name_judge: function that returns a canary's judge, for entries with several judges.
     """
     before = {row.id: _is_right(row) for row in earlier}
     rows = {row.id: row for row in night}
@@ -223,8 +224,7 @@ def mark_drifts(changes: Sequence[JudgeChange], alpha: float) -> list[JudgeChang
     """Mark the judges that lost significantly more canaries than they won, corrected by Holm.
 
     Entries with the same judge have the same verdicts on canaries, so equal changes count as one test. A
-    judge with so few changes that its p value could not be below `alpha` does not count as a test (Tarone
-    1990).
+    judge counts as a test only if its number of changes allows a p value below `alpha` (Tarone 1990).
     """
     tests = {
         _name_change(change): change.p_value
@@ -252,8 +252,8 @@ def judge_series(
 ) -> list[NightSeries]:
     """Decide on the outcome of each metric.
 
-    comparison: of the earlier night (A) with this night (B). A drop of a metric whose judge drifted is
-    attributed to the judge.
+    comparison: the comparison of the earlier night (A) with this night (B). A drop of a metric whose judge
+    drifted is attributed to the judge.
     """
     changes = {
         (strand.section, strand.b, change.metric): change
@@ -307,7 +307,10 @@ def _judged_by(series: NightSeries, judge: JudgeChange) -> bool:
 def list_alarms(
     series: Sequence[NightSeries], judges: Sequence[JudgeChange], lost: Sequence[str], rule: AlarmRule
 ) -> list[NightAlarm]:
-    """List the alarms of a night, the most severe first. lost: systems that only the earlier night has."""
+    """List the alarms of a night, the most severe first.
+
+    lost: the systems that are only in the earlier night.
+    """
     drifts = [judge for judge in judges if judge.drifted]
     return [
         *(NightAlarm("regression", describe_fall(metric)) for metric in series if metric.outcome == "fell"),
@@ -339,7 +342,7 @@ def describe_fall(series: NightSeries) -> str:
 
 
 def describe_drift(judge: JudgeChange, series: Sequence[NightSeries]) -> str:
-    """Describe in one line how a judge changed, and which drops are therefore not regressions."""
+    """Describe in one line how a judge changed, and which drops are attributed to this change."""
     name = f"{judge.section}.{judge.entry}{f' ({judge.judge})' if judge.judge else ''}"
     moved = [
         metric.metric for metric in series if metric.outcome == "judge drift" and _judged_by(metric, judge)

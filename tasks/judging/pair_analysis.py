@@ -16,9 +16,9 @@ def analyse_pairs(
     seed: int = 0,
     letters: Sequence[tuple[str, str]] = (),
 ) -> list[tuple[Sequence[Strand], ItemAnalysis]]:
-    """Analyse the items of systems that are paired with each other.
+    """Analyse the items of each group of systems that are paired with each other.
 
-    Returns the systems with each analysis.
+    Returns pairs of the systems and their analysis.
 
 
     letters: for each pair, the sides of its two members, which distinguish systems with the same name. With
@@ -37,7 +37,7 @@ def analyse_pairs(
 
 
 def _group_strands(pairs: Iterable[tuple[Strand, Strand]]) -> list[list[Strand]]:
-    """Group systems that are paired with each other, directly or through others, in the order of sides."""
+    """Group systems that are paired directly or through other systems, in the order of sides."""
     groups: list[list[Strand]] = []
     for pair in pairs:
         touched = [group for group in groups if not set(group).isdisjoint(pair)]

@@ -1,4 +1,4 @@
-"""The systems' means over the items that all of them scored, with the cost of an answer."""
+"""Define systems' means over the items that all systems scored, with the cost of an answer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class AnswerCost:
     """The cost of a system's model calls per answer. If a value is None, `why` has the reason.
 
     - tokens: number of tokens in prompts and replies.
-    - usd: price by `run.prices`, in US dollars.
+    - usd: price in US dollars, from `run.prices`.
     - seconds: the median over answers of the total time of an answer's calls.
     """
 
@@ -36,7 +36,10 @@ class PricedMean:
 
 @dataclass(frozen=True)
 class PricedMetric:
-    """Systems by one metric over the items that all scored. left_out: number of other items of any system."""
+    """Systems' means by one metric over the items that all scored.
+
+    left_out: number of items that only some scored.
+    """
 
     section: str
     metric: str

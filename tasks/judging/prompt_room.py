@@ -1,4 +1,4 @@
-"""Estimate how many tokens texts add to a prompt, and quote data without a limit on its length."""
+"""Estimate how many tokens texts add to a prompt, and quote data of any length."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tasks.judging.quoting import quote
 QUARTERS = (string.ascii_letters + string.whitespace + "\x1c\x1d\x1e\x1f").encode()
 ONES = string.digits.encode()
 UNLIMITED = 10**7
-"""A limit that is never reached: callers leave out whole entries, so that quoting must not truncate."""
+"""A limit, in characters, that is never reached: callers omit whole entries, so quoting need not truncate."""
 
 
 def estimate_tokens(text: str) -> float:
-    """Estimate a text's tokens: a quarter per letter or space, a half per other sign, and one per digit.
+    """Estimate a text's tokens: a quarter per letter or space, a half per other character, and one per digit.
 
-    Characters beyond ASCII count as one. Tables consist mostly of digits and signs: a quarter per character
-    would give half the number of tokens that small models' tokenizers use.
+    Each non-ASCII character counts as one token. Tables consist mostly of digits and symbols. For tables, a
+    quarter per character would be half the number of tokens of small models' tokenizers.
     """
     plain = text.encode("ascii", "ignore")
     quarters = len(plain) - len(plain.translate(None, QUARTERS))
@@ -25,5 +25,5 @@ def estimate_tokens(text: str) -> float:
 
 
 def quote_data(text: str) -> str:
-    """Quote data in a prompt, whatever its length, because cells contain untrusted text."""
+    """Quote data of any length for a prompt, because cells contain untrusted text."""
     return quote(text, limit=UNLIMITED).text

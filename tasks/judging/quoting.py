@@ -1,9 +1,8 @@
 """Quote untrusted text in a judge's prompt: fenced, prefixed line by line, without hidden characters.
 
-A judged text may pretend that it has ended, or that it is the system message or the verdict. A quoted text
-cannot do so by its form. None of its lines begins at the margin, its fence does not occur in it, and it has
-no token that a chat template reads as a change of role. Its content is unchanged: docs/judging.md lists the
-limits.
+A judged text may imitate its own end, a system message or a verdict. Quoting prevents this. No line of a
+quoted text begins at the margin, and its fence does not occur in it. A quoted text has no token that a chat
+template reads as a change of role. Its meaning is unchanged; docs/judging.md lists the limits.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from tasks.judging.verdicts import make_mark
 
 LIMIT = 6000
-"""Default maximum length of a quoted text in characters."""
+"""Default maximum length of a quoted text, in characters."""
 MARK_DIGITS = 8
 """Number of hex digits in the mark of a fence."""
 LINE = "> "
@@ -22,7 +21,9 @@ LINE = "> "
 
 NEW_LINES = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 JOINERS = ("\u200c", "\u200d")
-"""Joiners are legitimate in many scripts and in emoji; next to ASCII characters they only hide something."""
+"""Zero-width joiners, which are legitimate in many scripts and emoji, but only hide text next to ASCII
+characters.
+"""
 HIDDEN = (
     "\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f"  # control characters except tab and new line
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
@@ -42,7 +43,7 @@ ROLE_MARKERS = re.compile(
     r"|<(?=</?SYS>>)",
     re.IGNORECASE,
 )
-"""The first character of a chat template's role token; a space after it makes the token plain text."""
+"""Matches the first character of a chat template's role token; a space after it breaks the token."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,13 @@ class Quoted:
 
     text: str
     mark: str
-    """The mark of the fence: the text is between `<<<mark` and `mark>>>`; empty without the guard."""
+    """The mark of the fence: the text is between `<<<mark` and `mark>>>`; empty if the guard is off."""
     hidden: int = 0
     """Number of invisible characters that were replaced."""
     roles: int = 0
     """Number of role markers that were split."""
     omitted: int = 0
-    """Number of characters that were left out of a text over the limit."""
+    """Number of characters omitted from a text that exceeds the limit."""
 
     def __str__(self) -> str:
         return self.text
@@ -67,8 +68,8 @@ def quote(text: str, *, guard: bool = True, limit: int = LIMIT) -> Quoted:
     """Quote a text for a prompt, deterministically.
 
     guard: False returns the plain text, to measure the effect of the guard. limit: maximum length in
-    characters. For a longer text, the first two thirds and the last third of the limit are kept, with a note
-    between them.
+    characters. A longer text is shortened to its beginning (two thirds of the limit) and its end (one third),
+    with a note between them.
     """
     if not guard:
         return Quoted(SURROGATE.sub("\ufffd", text), "")
@@ -82,7 +83,7 @@ def quote(text: str, *, guard: bool = True, limit: int = LIMIT) -> Quoted:
 def clean(text: str) -> str:
     """Return a text as one line for a prompt, without line ends, hidden characters or role markers.
 
-    This is for titles, and for passages that are shown one per line; judged text is quoted instead.
+    Use this for titles, and for passages that are shown one per line. Quote judged text instead.
     """
     return split_roles(show_hidden(" ".join(NEW_LINES.sub("\n", text).split()))[0])[0]
 
@@ -93,9 +94,9 @@ def split_roles(text: str) -> tuple[str, int]:
 
 
 def show_hidden(text: str) -> tuple[str, int]:
-    """Replace invisible characters by a note; return (text, number of characters replaced).
+    """Replace invisible characters with a note; return (text, number of characters replaced).
 
-    A single joiner between two non-ASCII characters is kept.
+    A single joiner between two non-ASCII characters is not replaced.
     """
     count = 0
 

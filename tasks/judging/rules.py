@@ -1,9 +1,9 @@
-"""Choose the rule that decides whether a response is correct; without one, a judge decides.
+"""Choose the rule that decides whether a response is correct; without a rule, a judge decides.
 
 A sentence that repeats the question, with or without an answer, needs no judge. For example, `The language
 listed for the film is English.` adds only the answer to its question. Such a response cannot hide anything.
-It is right if it adds the true answer, and wrong if it adds nothing or only a part of a list. Responses with
-other words, a denial or a choice are left to the rules on values, and then to a judge.
+It is right if it adds the reference answer, and wrong if it adds nothing or only a part of a list. If a
+response has other words, a denial or a choice, the rules on values decide, or else a judge.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tasks.judging.known_values import KnownColumn, find_value
 from tasks.judging.words import LINKING, POLAR, TURNING, WORD, cut_ending, list_words
 
 LONGEST = 40
-"""Maximum number of words of an abstention; a longer response says something else as well."""
+"""Maximum number of words of an abstention; a longer response has other content, too."""
 ABSTENTION = re.compile(
     r"\b(?:(?:i|we) (?:(?:do|did) not|don't|didn't) (?:know|have|find)|(?:i|we) (?:am|are) not sure"
     r"|(?:i|we) (?:cannot|can't|can not|could not|am unable to|are unable to) (?:answer|say|tell|find)"
@@ -29,31 +29,31 @@ ABSTENTION = re.compile(
 ALONE = re.compile(
     r"(?:sorry,? (?:but )?)?(?:i|we) (?:do not|don't|did not|didn't) know(?: (?:that|this|the answer))?"
 )
-"""Matches a response in lower case that says only that there is no answer."""
+"""Matches a response, in lower case, that only states that it has no answer."""
 PLAIN = re.compile(r"[\w\s.,;:!?()&/\"'\u2018\u2019\u201c\u201d-]*")
 """Matches a text without signs that change the meaning of a number, such as % and $."""
 
 
 def is_abstention(response: str) -> bool:
-    """Return whether a response says that it has no answer; an empty response counts as well."""
+    """Return whether a response states that it has no answer, or is empty."""
     words = response.replace("\u2019", "'").split()
     return not words or (len(words) <= LONGEST and ABSTENTION.search(" ".join(words)) is not None)
 
 
 def says_nothing_else(response: str) -> bool:
-    """Return whether a normalised response is an abstention without any other word."""
+    """Return whether a normalised response is an abstention without any other words."""
     return ALONE.fullmatch(response.replace("\u2019", "'")) is not None
 
 
 def find_restatement(answer: str, response: str, question: str) -> str:
-    """Return the rule for what a response adds to its question.
+    """Return the rule that applies to the words that a response adds to its question.
 
-    - `stated`: the true answer (each part of a list).
-    - `nothing`: nothing at all.
-    - `part`: some items of a list.
+    - `stated`: the response adds the reference answer (all items of a list).
+    - `nothing`: the response adds no words.
+    - `part`: the response adds some items of a list.
 
     Returns an empty text if the response adds any other word or sign, denies, or leaves a choice. The result
-    is also empty if the question contains a part of the answer, or asks for yes or no.
+    is also empty if the question contains a part of the answer, or is a yes-or-no question.
     """
     given, asked = normalise(response), normalise(question)
     items = sorted(filter(None, map(normalise, answer.split(";"))), key=len, reverse=True)
@@ -79,8 +79,8 @@ def find_restatement(answer: str, response: str, question: str) -> str:
 def find_rule(answer: str, response: str, question: str, column: KnownColumn | None = None) -> RuleFinding:
     """Return the rule that decides and the value that it found; both are empty if a judge must decide.
 
-    column: what the database has about the answer. Without it, numbers, dates and times are recognised by the
-    form of the answer.
+    column: the values that the database has in the answer's column. Without a column, numbers, dates and
+    times are recognised by the form of the answer.
     """
     if is_empty(response):
         return RuleFinding(EMPTY)

@@ -1,4 +1,4 @@
-"""A judge's reliability: agreement with people, canaries, unscored rows, and the warnings that follow."""
+"""Measure a judge's reliability: agreement with people, canaries, unscored rows, and resulting warnings."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ class TrustThresholds(Settings):
     """Thresholds beyond which a report shows a warning."""
 
     canary_agreement: float = Field(default=0.9, ge=0, le=1)
-    """Minimum share of test cases with a known verdict that the judge gets right."""
+    """Minimum fraction of canaries (test cases with a known verdict) that the judge gets right."""
     human_agreement: float = Field(default=0.8, ge=0, le=1)
-    """Minimum share of the judge's labels that agree with people's labels."""
+    """Minimum fraction of the judge's labels that agree with people's labels."""
     human_alpha: float = Field(default=0.667, ge=0, le=1)
     """Minimum Krippendorff's alpha (ordinal) between the scores of the judge and of people."""
     unscored_share: float = Field(default=0.05, ge=0, le=1)
     """Maximum share of answers without a readable verdict."""
     judge_repeats: float = Field(default=0.8, ge=0, le=1)
-    """Minimum share of verdicts that are the same when repeated."""
+    """Minimum share of verdicts that are the same when the judge repeats them."""
 
 
 @dataclass(frozen=True)
 class HumanAgreement:
-    """Agreement of a judge's labels with people's."""
+    """Agreement of a judge's labels with people's labels."""
 
     n_items: int
     """Number of items that people labelled."""
     n_unsettled: int
     """Number of items without a majority among people, left out of the comparison."""
     n_unscored: int
-    """Number of items that the judge left unscored or was not shown."""
+    """Number of items that the judge did not score or did not see."""
     n: int
     """Number of items compared."""
     agreement: float | None
@@ -56,10 +56,10 @@ class HumanAgreement:
     raters_alpha: float | None
     """Krippendorff's alpha (nominal) among people; None with one rater per item."""
     kappa_interval: Interval | None = None
-    """The 95% interval of kappa; None if there is none."""
+    """The 95% interval of kappa; None if it is undefined."""
     raters_alpha_interval: Interval | None = None
     n_rated: int = 0
-    """Number of items that several people labelled, over which raters_alpha is computed."""
+    """Number of items that several people labelled; raters_alpha is computed over them."""
 
 
 @dataclass(frozen=True)
@@ -67,16 +67,16 @@ class HumanAlpha:
     """Agreement of a judge's scores with people's scores: Krippendorff's alpha (ordinal), at most 1."""
 
     n: int
-    """Number of answers that both scored."""
+    """Number of answers that both the judge and people scored."""
     alpha: float | None
     low: float | None
     high: float | None
     of: str = ""
-    """The system that gave these answers, if there are several systems."""
+    """Name of the system that gave these answers; empty if there is only one system."""
 
 
 def find_majority_labels(labels: Iterable[HumanLabel]) -> dict[str, str | None]:
-    """Return item -> the majority label of its raters; None for a tie."""
+    """Map each item to the majority label of its raters; None for a tie."""
     votes: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for label in labels:
         votes[label.id][label.label] += 1
@@ -137,7 +137,7 @@ def find_warnings(
     further: CanaryHealth | None = None,
     human: HumanAgreement | None = None,
 ) -> tuple[str, ...]:
-    """Return the warnings for the head of a report; none if the judge is within all thresholds.
+    """Return the warnings for the head of a report; empty if the judge is within all thresholds.
 
     - n, n_unscored: number of judged rows, and number of rows without a verdict.
     - further: the second set of canaries; None gives no warning.
@@ -185,7 +185,7 @@ def _warn_human(least: float, human: HumanAgreement) -> str:
 
 
 def warn_human_alpha(thresholds: TrustThresholds, human: HumanAlpha) -> str:
-    """Return the warning for a judge whose alpha is below the threshold; empty otherwise.
+    """Return a warning if the judge's alpha is below the threshold, otherwise an empty text.
 
     An undefined alpha, for example because all scores are equal, also gives a warning.
     """

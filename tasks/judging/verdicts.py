@@ -1,8 +1,8 @@
-r"""The form of a judge's verdict: in the prompt, in a grammar, and for parsing the reply.
+r"""Define the form of a judge's verdict, for the prompt, the grammar, and parsing the reply.
 
-A verdict is the last line of a reply, such as `Verdict 3fa91c: Correct`. The mark in it is a hash of
-everything that the judge is shown, and occurs in none of it. So a line that the judge repeats from the shown
-text, even retyped or quoted, is never a verdict, whoever wrote it.
+A verdict is the last line of a reply, such as `Verdict 3fa91c: Correct`. Its mark is a hash of everything
+that the judge is shown, and does not occur in the shown text. So a line that the judge repeats from the shown
+text never counts as a verdict.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ DIGITS = 6
 """Number of hex digits in the mark of a verdict."""
 BLANKS = " \t"
 FEEDBACK = 240
-"""Maximum length of feedback in characters; this stops small models that do not end by themselves."""
+"""Maximum length of feedback in characters; the limit stops small models that do not stop by themselves."""
 SIGNS = r"[*_`#> \t]*"
-"""Characters that Markdown may put around a verdict."""
+"""Pattern for the characters that Markdown may put around a verdict."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class VerdictForm:
 
     - values: the allowed verdicts.
     - mark: the mark from `make_form`.
-    - feedback: whether the judge writes feedback first, so that it can take the feedback into account. With a
+    - feedback: whether the judge writes feedback before its verdict, and so can use the feedback. With a
       small local model, feedback takes many seconds per call.
     """
 
@@ -41,7 +41,7 @@ class VerdictForm:
 
     @property
     def head(self) -> str:
-        """Return the start of a verdict line, before its colon."""
+        """The start of a verdict line, before its colon."""
         return f"{self.field} {self.mark}"
 
     @property
@@ -61,7 +61,7 @@ class VerdictForm:
         return f'root ::= feedback "\\n" {line}\nfeedback ::= [^\\n\\r]{{1,{FEEDBACK}}}'
 
     def parse(self, reply: str) -> tuple[str, str]:
-        """Parse the verdict at the end of a reply, ignoring case; return (value, the text before it).
+        """Parse the verdict at the end of a reply, ignoring case; return (value, text before the verdict).
 
         Raises Unparsed if the last non-blank line is not a verdict line with the mark.
         """
@@ -80,24 +80,24 @@ class VerdictForm:
 
 @dataclass(frozen=True)
 class VerdictList:
-    """The form of a request for verdicts on `count` things, one per line: `Verdict 3fa91c: 1 Yes`."""
+    """The form of a request for verdicts on `count` items, one per line: `Verdict 3fa91c: 1 Yes`."""
 
     form: VerdictForm
     count: int
 
     @property
     def choices(self) -> str:
-        """The verdict lines for the first thing, as an example in a prompt."""
+        """The verdict lines for the first item, as an example in a prompt."""
         return " or ".join(f'"{self.form.head}: 1 {value}"' for value in self.form.values)
 
     def make_grammar(self) -> str:
-        """Build the GBNF grammar of a reply with exactly one line per thing."""
+        """Build the GBNF grammar of a reply with exactly one line per item."""
         values = " | ".join(json.dumps(value, ensure_ascii=False) for value in self.form.values)
         heads = (json.dumps(f"{self.form.head}: {n} ") for n in range(1, self.count + 1))
         return "root ::= " + ' "\\n" '.join(f"{head} ({values})" for head in heads)
 
     def parse(self, reply: str) -> tuple[str, ...]:
-        """Parse the verdicts at the end of a reply, in order. Raises Unparsed unless each thing has one."""
+        """Parse the verdicts at the end of a reply, in order. Raises Unparsed if an item has no verdict."""
         lines = [line for line in reply.replace("\r\n", "\n").split("\n") if line.strip(BLANKS)]
         last = lines[-self.count :]
         if len(last) < self.count:
@@ -125,7 +125,7 @@ def make_form(
 def make_mark(text: str, digits: int) -> str:
     """Derive a mark of `digits` hex digits from the hash of a text, so that the mark is not in the text.
 
-    The same text gives the same mark, so that a request can be replayed.
+    The same text always has the same mark, so that a request can be replayed.
     """
     turn, lower = 0, text.lower()
     while (mark := hash_text(f"{turn} {text}")[:digits]) in lower:

@@ -5,32 +5,32 @@ from __future__ import annotations
 import re
 
 LONGEST = 1_500
-"""Maximum number of characters: a longer response says much besides its answer, and is left to the judge."""
+"""Maximum number of characters of a response that rules decide on; the judge decides on longer responses."""
 LINKING = frozenset([
     "a", "according", "also", "an", "and", "are", "as", "at", "being", "by", "called", "did", "do", "does",
     "for", "from", "had", "has", "have", "in", "is", "it", "its", "listed", "located", "made", "named", "of",
     "on", "that", "the", "there", "these", "they", "this", "those", "to", "under", "was", "were", "which",
     "who", "with", "yes",
 ])  # fmt: skip
-"""Words of a sentence that neither answer nor deny anything."""
+"""Filler words of a sentence, which neither answer nor deny the question."""
 TURNING = re.compile(
     r"\b(?:not?|none|never|neither|nor|or|but|except|without|unlike|than|instead|rather|unless|if|wrong|false"
     r"|incorrect|untrue|contrary|\w+n['\u2019]t)\b"
 )
-"""Words by which a sentence may state the opposite, or leave a choice."""
+"""Matches words with which a sentence may state the opposite or leave a choice."""
 HEDGING = re.compile(
     r"\b(?:likely|unlikely|probably|perhaps|maybe|possibly|may|might|could|would|should|seems?|appears?|guess"
     r"|believe|think|assume|suppose|suspect|unsure|uncertain|unclear|either|both|ambiguous|possible)\b"
 )
-"""Words by which a sentence does not commit itself."""
+"""Matches hedges: words with which a sentence avoids a definite statement."""
 RELATIVE = re.compile(r"\b(?:after|before|later|earlier|prior|following|since|until|ago|next|previous)\b")
-"""Words that relate a date or a time to another one."""
+"""Matches words that relate a date or time to another date or time."""
 WORD = re.compile(r"\w+(?:[-'\u2019.,]\w+)*")
 ENDING = re.compile(r"e?[sd]?$")
 SHORT = 3
-"""Maximum length of a word whose ending is not cut, in letters."""
+"""Maximum length, in letters, of a word whose ending is not cut."""
 POLAR = frozenset(["yes", "no", "true", "false", "y", "n", "t", "f"])
-"""Answers that a response may give without using the same word."""
+"""Answers that a response may express without using the same word."""
 
 
 def list_words(text: str) -> set[str]:
@@ -41,6 +41,6 @@ def list_words(text: str) -> set[str]:
 def cut_ending(word: str) -> str:
     """Cut the ending of a word, so that `hired` becomes `hir` like `hire`; short words are not changed.
 
-    A short word may be a value: R is not Red.
+    A short word may be a value: `R` must not match `Red`.
     """
     return ENDING.sub("", word) if len(word) > SHORT else word

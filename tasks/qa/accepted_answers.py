@@ -1,4 +1,4 @@
-"""Read the accepted answers of an item, and determine how each is compared: as text, number or boolean."""
+"""Read the accepted answers of an item, and classify each answer as text, number or boolean."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_DIGITS = 30
 
 
 class AnswerKind(StrEnum):
-    """The comparison of a response with an accepted answer: as a text, by value, or as yes or no."""
+    """The way to compare a response with an accepted answer: as a text, by value, or as yes or no."""
 
     TEXT = "text"
     NUMBER = "number"
@@ -40,7 +40,8 @@ class AcceptedAnswer:
 def read_accepted(value: Any) -> tuple[AcceptedAnswer, ...]:
     """Read the accepted answers of a row: a text, number, boolean, or a list of these (also as JSON).
 
-    An object's `text`, or its `value` and `aliases`, are read as in SQuAD and TriviaQA. Raises BadItem.
+    For an object, `text` is read as in SQuAD, or `value` and `aliases` as in TriviaQA. Raises BadItem if
+    invalid.
     """
     members = list_members(value)
     if not members:
@@ -51,7 +52,7 @@ def read_accepted(value: Any) -> tuple[AcceptedAnswer, ...]:
 
 
 def list_members(value: Any) -> list[Any]:
-    """List the accepted answers of a row's cell as JSON values. Raises BadItem."""
+    """List the accepted answers of a row's cell as JSON values. Raises BadItem for an invalid cell."""
     value = read_list(value)
     if isinstance(value, dict):
         if "text" in value:
@@ -73,7 +74,7 @@ def read_list(value: Any) -> Any:
 
 
 def make_answer(value: Any) -> AcceptedAnswer:
-    """Make an accepted answer from a text, a number or a boolean. Raises BadItem."""
+    """Make an accepted answer from a text, a number or a boolean. Raises BadItem for any other value."""
     if isinstance(value, bool):
         return AcceptedAnswer("true" if value else "false", AnswerKind.BOOLEAN)
     if isinstance(value, float):
@@ -91,7 +92,7 @@ def write_float(value: float) -> str:
 
 
 def guess_kind(text: str) -> AnswerKind:
-    """Determine from an accepted answer's form how it is compared."""
+    """Determine, from its form, how an accepted answer is compared."""
     if text.lower() in YES | NO:
         return AnswerKind.BOOLEAN
     digits = sum(sign.isdigit() for sign in text)

@@ -18,7 +18,7 @@ from tasks.systems.entries import ReplayEntry, SystemEntry
 class QaAnswer:
     """Row of the stage `answers`: a system's answer to an item.
 
-    text: None if there is no answer; `problem` says why.
+    text: None if there is no answer; `problem` then has the reason.
     """
 
     id: str
@@ -30,9 +30,12 @@ class QaAnswer:
 
 
 async def answers(items: list[QaItem], entry: QaSystem, system: SystemEntry, ask: Ask) -> Drafts[QaAnswer]:
-    """Ask a system every question. A failed answer is a row without text, with the reason in `problem`."""
+    """Ask a system every question.
+
+    A failed answer becomes a row without text, with the reason in `problem`.
+    """
     built = build_system(entry.system, system, (), ask)
-    # Recorded answers are looked up by the question alone, so contexts are not added to it.
+    # Recorded answers are looked up by the question only, so contexts are not added to the question.
     with_contexts = entry.contexts and not isinstance(system, ReplayEntry)
     return Drafts(
         await asyncio.gather(*(_answer(built, item, with_contexts=with_contexts) for item in items))

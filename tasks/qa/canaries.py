@@ -1,4 +1,4 @@
-"""Stage: get the judge's verdicts on answers with known verdicts; no rows if no judge is used."""
+"""Stage: judge canaries (answers with known verdicts); the artifact has no rows if no judge is used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.scoring.correctness import Correctness
 
 
 async def canaries(entry: QaSystem, ask: Ask) -> Drafts[CanaryRow]:
-    """Have the judge decide on every canary, with the evaluation's prompt."""
+    """Ask the judge for a verdict on every canary, with the evaluation's prompt."""
     if not entry.judged:
         return Drafts([])
 

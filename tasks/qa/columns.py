@@ -1,4 +1,4 @@
-"""Choose the columns of a table that contain the questions, the answers and the other parts of an item."""
+"""Choose the columns of a table that contain the questions, the answers and the other fields of items."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ GUESSES: Mapping[str, tuple[str, ...]] = {
     "group": ("group", "group_id"),
     "tags": ("tags", "tag", "categories", "category"),
 }
-"""Part of an item -> column names that are tried for it, the most likely first."""
+"""Field of an item -> column names to try, the most likely first."""
 REQUIRED = ("question", "answer")
 
 
 class QaColumns(Settings):
-    """The column of each part of an item; None means a guessed column, and an empty name skips the part."""
+    """The column of each field of an item. None: the column is guessed. Empty: the field is skipped."""
 
     question: str | None = None
     """The column with the question."""
@@ -47,7 +47,7 @@ class QaColumns(Settings):
     id: str | None = None
     """The column with the item's id."""
     group: str | None = None
-    """The column with the group that questions belong to."""
+    """The column with the group that a question belongs to."""
     tags: str | None = None
     """The column with the tags, each of which defines a slice."""
 
@@ -55,14 +55,14 @@ class QaColumns(Settings):
 class ChosenColumns(NamedTuple):
     """The columns to read.
 
-    names: part of an item -> its column. guessed: the parts whose column was guessed.
+    names: field of an item -> its column. guessed: the fields whose column was guessed.
     """
 
     names: Mapping[str, str]
     guessed: Sequence[str]
 
     def list_notes(self) -> list[str]:
-        """Report each guessed column whose name differs from its part, and the option that changes it."""
+        """Report each guessed column whose name differs from its field, and the option that changes it."""
         return [
             f"the column {self.names[part]!r} is read as {part} (--{part} COLUMN names another)"
             for part in self.guessed
@@ -71,10 +71,11 @@ class ChosenColumns(NamedTuple):
 
 
 def choose_columns(place: Path, there: Sequence[str], given: QaColumns) -> ChosenColumns:
-    """Choose the column of each part of an item from the columns of a table.
+    """Choose the column of each field of an item from the columns of a table.
 
     place: the table's path, for errors. there: the table's columns. given: the columns that the user named.
-    Raises BadInput if a named column is missing, or if no column can be the question or the answer.
+    Raises BadInput if a named column is missing, or if the column of the question or of the answer cannot be
+    guessed.
     """
     names: dict[str, str] = {}
     guessed: list[str] = []

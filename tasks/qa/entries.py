@@ -17,11 +17,11 @@ class QaSet(Settings):
     file: Path
     """A CSV, TSV, JSON Lines or Parquet file, or a folder of the package `datasets`."""
     columns: QaColumns = QaColumns()
-    """The columns' names; columns without a name are guessed."""
+    """The columns of the item's fields; columns that are not named are guessed."""
 
 
 class QaSystem(Settings):
-    """An entry of `qa.systems`: a system on a set of questions, and how its answers are scored."""
+    """An entry of `qa.systems`: a system, a set of questions, and the scoring of its answers."""
 
     set: str
     """The question set: a name under `qa.sets`."""
@@ -36,10 +36,10 @@ class QaSystem(Settings):
 
     @property
     def ruled(self) -> bool:
-        """Return whether rules score the answers."""
+        """Whether rules score the answers."""
         return self.score != "judge"
 
     @property
     def judged(self) -> bool:
-        """Return whether the judge scores the answers."""
+        """Whether the judge scores the answers."""
         return self.score != "rules"

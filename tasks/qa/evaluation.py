@@ -1,4 +1,4 @@
-"""`benchloom evaluate qa`: evaluate a system, or a file of its answers, on a user's table of questions."""
+"""Carry out `benchloom evaluate qa`: evaluate a system or its recorded answers on a user's questions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SCORINGS: dict[str, Scoring] = {"rules": "rules", "judge": "judge", "both": "bot
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-    """Read and check the table, and name the stages to run. Raises BadInput with a message of one line."""
+    """Read and check the table, and list the stages to run. Raises BadInput with a one-line message."""
     if options.answers is not None and options.answers.resolve() == options.dataset.resolve():
         raise BadInput(
             "--answers",
@@ -63,7 +63,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
 
 
 def choose_score(options: EvaluationOptions) -> Scoring:
-    """Choose the scoring: `--score` if given; otherwise rules, and also the judge if `--judge` names one.
+    """Choose the scoring: `--score` if given; otherwise rules, plus the judge if `--judge` names a judge.
 
     Raises BadInput if the options are invalid or contradict each other.
     """

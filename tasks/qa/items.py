@@ -1,4 +1,4 @@
-"""Stage: read a user's table of questions, one item per row; unusable rows are dropped with their line."""
+"""Stage: read a user's table of questions, one item per row; drop unusable rows with line numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tasks.systems.own_items import ItemReader, ItemSource, OwnItems, collect_it
 
 UNREADABLE = "unreadable"
 MOST_TAGS, MOST_CONTEXTS = 50, 1000
-"""Maximum number per item. A cell with more members most likely belongs to another kind of column."""
+"""Maximum number of tags and of contexts per item. A longer cell most likely belongs to another column."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +44,14 @@ class QaItem:
 
 
 class OwnTable(NamedTuple):
-    """The items of a table. notes: a line for each guessed column."""
+    """The items of a table. notes: one line of text for each guessed column."""
 
     found: OwnItems[QaItem]
     notes: Sequence[str]
 
 
 def items(entry: QaSet) -> Drafts[QaItem]:
-    """Read the table of a set. Raises BadInput if no row is a usable item."""
+    """Read the table of a set. Raises BadInput if no row is usable."""
     table = read_table(entry.file, entry.columns)
     return Drafts(
         table.found.items,
@@ -74,7 +74,7 @@ def read_table(path: Path, columns: QaColumns) -> OwnTable:
 
 
 def make_item(record: Record, source: ItemSource, names: Mapping[str, str]) -> QaItem:
-    """Make an item from a row. names: part of an item -> its column. Raises BadItem."""
+    """Make an item from a row. names: field of an item -> its column. Raises BadItem for an unusable row."""
     found = {part: record.get(column) for part, column in names.items()}
     question = take_text(found, "question")
     accepted = read_accepted(found.get("answer"))
@@ -93,7 +93,7 @@ def read_texts(found: Record, part: str, most: int) -> tuple[str, ...]:
 
     Tags in a text are split at commas and semicolons.
 
-    most: the maximum number of texts. Raises BadItem.
+    most: the maximum number of texts. Raises BadItem for an invalid cell.
     """
     value = found.get(part)
     if value is None or value == "":

@@ -21,9 +21,9 @@ class RuleScore(NamedTuple):
 def score_answer(accepted: Sequence[AcceptedAnswer], response: str, question: str) -> RuleScore:
     """Score a response against the accepted answers: the best exact match and the best F1.
 
-    A text is compared with HotpotQA's normalisation and official F1. A number is compared by value, with a
-    unit that the question or the answer names, or without a unit. True is `yes` or `true`; false is `no` or
-    `false`.
+    A text is compared with the normalisation and F1 of HotpotQA's official script. A number is compared by
+    value, with a unit that the question or the answer names, or without a unit. True is `yes` or `true`;
+    false is `no` or `false`.
     """
     scores = [score_by(answer, response, question) for answer in accepted]
     return RuleScore(max(score.em for score in scores), max(score.f1 for score in scores))
@@ -39,7 +39,7 @@ def score_by(answer: AcceptedAnswer, response: str, question: str) -> RuleScore:
         return score_number(answer.text, response, question)
     gold, given = normalise(answer.text), normalise(response)
     if not gold:
-        # Normalisation removed the whole answer, such as an article or signs: `A` in a multiple-choice
+        # Normalisation removed the whole answer, such as an article or symbols: `A` in a multiple-choice
         # question.
         equal = float(fold_case(answer.text) == fold_case(response))
         return RuleScore(equal, equal)
@@ -47,7 +47,10 @@ def score_by(answer: AcceptedAnswer, response: str, question: str) -> RuleScore:
 
 
 def score_number(answer: str, response: str, question: str) -> RuleScore:
-    """Score a response against a number. Only the value counts, because normalisation turns 1.5 into 15."""
+    """Score a response against a number.
+
+    Only the value is compared, because text normalisation turns 1.5 into 15.
+    """
     wanted, asked = fold(answer), fold(question)
     if are_same_number(wanted, fold(response), asked):
         return RuleScore(1.0, 1.0)

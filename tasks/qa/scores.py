@@ -20,10 +20,10 @@ JUDGE = "judge"
 
 @dataclass(frozen=True)
 class QaScore:
-    """Row of the stage `scores`: the scores of an answer, each 0 to 1; None if there is no such score.
+    """Row of the stage `scores`: the scores of an answer, each 0 to 1, or None.
 
-    The row has the answer's id. ruled, judged: whether rules, or the judge, should score the answer. problem:
-    the reason for a missing score.
+    The row has the answer's id. ruled: whether rules score the answer. judged: whether the judge scores the
+    answer. problem: the reason for a missing score.
     """
 
     id: str
@@ -39,7 +39,7 @@ class QaScore:
 
     @property
     def values(self) -> Mapping[str, float | None]:
-        """The scores by metric: first the judge's (if the answer is judged), then exact match and F1."""
+        """The scores by metric: the judge's score (if the answer is judged), then exact match and F1."""
         ruled = {name: getattr(self, name) for name in RULES} if self.ruled else {}
         return {**({JUDGE: self.judge} if self.judged else {}), **ruled}
 
@@ -53,7 +53,7 @@ def scores(
 
 
 def score_one(item: QaItem, answer: QaAnswer, verdict: QaVerdict | None, entry: QaSystem) -> QaScore:
-    """Score one answer. verdict: None if the judge was not asked about it."""
+    """Score one answer. verdict: None if the judge was not asked."""
     ruled = None
     if entry.ruled and answer.text is not None:
         ruled = score_answer(item.accepted, answer.text, item.question)
@@ -81,7 +81,7 @@ def list_scored(scores: Iterable[QaScore]) -> list[Scored]:
 
 
 def list_answered(items: list[QaItem], answers: list[QaAnswer], scores: list[QaScore]) -> list[Answered]:
-    """List the answer behind each score for comparisons, with its other metrics and its tags."""
+    """List the answer behind each score for comparisons, with the answer's other metrics and tags."""
     asked, given = {row.id: row for row in items}, {row.id: row for row in answers}
     listed = []
     for score in scores:

@@ -24,17 +24,20 @@ HINT = "a .csv, .tsv, .jsonl or .parquet file, or a folder that `save_to_disk` o
 
 @dataclass(frozen=True)
 class QuestionTable:
-    """A table in memory. file: its path, for errors and origins. word: `row` or `line`, for messages."""
+    """A table of questions in memory.
+
+    file: its path, for errors and origins. word: the noun for messages, `row` or `line`.
+    """
 
     file: Path
     word: str
     columns: Sequence[str]
-    """The column names of all readable records, in the order of their first use."""
+    """The column names of all readable records, in the order of their first occurrence."""
     records: Sequence[NumberedRecord]
 
 
 def open_table(path: Path) -> QuestionTable:
-    """Read a table. Raises BadInput if the path is missing, or a folder does not have exactly one table."""
+    """Read a table. Raises BadInput if the path is missing, or is a folder without exactly one table."""
     if not path.exists():
         raise BadInput(path, "no such file or folder", hint=HINT)
     place = find_table(path) if path.is_dir() else path
@@ -45,7 +48,7 @@ def open_table(path: Path) -> QuestionTable:
 
 
 def find_table(folder: Path) -> Path:
-    """Find the table in a folder: the folder itself if `datasets` saved it, its only split, or its only file.
+    """Find a folder's table: the folder if `datasets` saved it, or its only split, or its only file.
 
     Raises BadInput if there is no table, or if there is more than one.
     """
@@ -64,7 +67,10 @@ def find_table(folder: Path) -> Path:
 
 
 def read_folder(folder: Path) -> Iterator[NumberedRecord]:
-    """Yield the rows of a folder that `datasets` saved, numbered from 1 over all files. Raises BadInput."""
+    """Yield the rows of a folder that `datasets` saved, numbered from 1 over all files.
+
+    Raises BadInput if the folder cannot be read.
+    """
     files = sorted(folder.glob("*.arrow"))
     if not files:
         raise BadInput(folder, "contains no .arrow file", hint="save the dataset again: save_to_disk")
@@ -86,7 +92,10 @@ def read_folder(folder: Path) -> Iterator[NumberedRecord]:
 
 
 def has_indices(state: Path) -> bool:
-    """Return whether a folder's rows are a selection by indices, which is not supported. Raises BadInput."""
+    """Return whether a folder has a selection of rows by indices, which is unsupported.
+
+    Raises BadInput if the folder's state file cannot be read.
+    """
     try:
         found = json.loads(state.read_bytes())
         return bool(found.get("_indices_data_files") or found.get("_indices_files"))

@@ -1,4 +1,4 @@
-"""Stage: get the judge's verdict on every answer; no rows if only rules score the answers."""
+"""Stage: judge every answer; the artifact has no rows if only rules score the answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tasks.scoring.correctness import Correctness
 class QaVerdict:
     """Row of the stage `verdicts`: the judge's verdict on an answer, with the answer's id.
 
-    label: None if the reply had no verdict; `problem` says why.
+    label: None if the reply had no verdict; `problem` then has the reason.
     """
 
     id: str
@@ -33,7 +33,7 @@ class QaVerdict:
 async def verdicts(
     items: list[QaItem], answers: list[QaAnswer], entry: QaSystem, ask: Ask
 ) -> Drafts[QaVerdict]:
-    """Have the judge decide on every answer. Missing answers are not sent to the judge."""
+    """Ask the judge for a verdict on every answer. Missing answers are not sent to the judge."""
     if not entry.judged:
         return Drafts([])
     asked = {item.id: item for item in items}
@@ -55,9 +55,10 @@ async def _judge(item: QaItem, answer: QaAnswer, role: str, ask: Ask) -> QaVerdi
 async def judge_answer(
     question: str, accepted: Sequence[str], response: str, *, role: str, row: str, ask: Ask
 ) -> Answer[Correctness]:
-    """Ask a judge for one verdict on a response, given the accepted answers; a reply without one is unparsed.
+    """Ask a judge for a verdict on a response, given the accepted answers; other replies are unparsed.
 
-    role: the judge's role. row: the id that errors name. Raises ModelFailed, BudgetSpent, CallMissing.
+    role: the judge's role. row: the row's id, for error messages. Raises ModelFailed, BudgetSpent,
+    CallMissing.
     """
     fields = {"question": question, "accepted": list(accepted), "response": quote(response)}
     form = make_form(tuple(Correctness), fields.values())

@@ -1,1 +1,1 @@
-"""RAG correctness and continuous response: judged answers, and conversations towards a reference answer."""
+"""Evaluate RAG systems: judge answers, and run conversations that aim at a reference answer."""

@@ -20,17 +20,19 @@ EMPTY_VALUES = frozenset(
 """Texts that models write for an empty value, in lower case."""
 REPEATED = "repeated"
 CHARACTERS_PER_WORD = 8
-"""Average characters per word. Grammars limit characters, because Japanese text has no spaces between words;
-this factor converts a word limit."""
+"""Average number of characters per word, which converts word limits to character limits.
+
+Grammars limit characters, because Japanese text has no spaces between words.
+"""
 
 
 class ConversationOptions(Settings):
-    """Parameters of the stage `ragcheck.conversations`: turn limit, text lengths, and what agents see."""
+    """Parameters of the stage `ragcheck.conversations`: turn limit, text lengths, agents' input."""
 
     turns: int = Field(default=5, ge=1)
     """Maximum number of questions per conversation (n in the paper)."""
     final_at_limit: bool = True
-    """Whether the final answer (T6) and its grade (T7) are also made at the turn limit."""
+    """Whether the final answer (T6) and its grade (T7) are also generated at the turn limit."""
     reference_hidden: bool = False
     """Whether the reference answer is hidden from the questioner."""
     answer_words: int = Field(default=60, gt=0)
@@ -38,7 +40,7 @@ class ConversationOptions(Settings):
     query_words: int = Field(default=25, gt=0)
     """Maximum number of words of a follow-up question."""
     said_characters: int = Field(default=600, gt=0)
-    """Maximum number of characters of a system's answer that agents see."""
+    """Maximum number of characters of a system's answer that the agents see."""
     guard: bool = True
     """Whether system answers are quoted, so that instructions inside them have no effect."""
 
@@ -47,7 +49,7 @@ class Agents:
     """The composer and the questioner of one conversation."""
 
     def __init__(self, question: ReferenceQuestion, params: ConversationOptions, row: str, ask: Ask) -> None:
-        """Set up the agents of a conversation. row: its id, for errors and the calls artifact."""
+        """Set up the agents of a conversation. row: the conversation's id, for errors and recorded calls."""
         self._question, self._params, self._row, self._ask = question, params, row, ask
 
     async def compose(self, history: Sequence[Turn]) -> Answer[str]:
@@ -55,14 +57,14 @@ class Agents:
         return await self._write("compose", history, {})
 
     async def finish(self, history: Sequence[Turn], tentative: str) -> Answer[str]:
-        """Rewrite the tentative answer at the reference's level of detail (T6)."""
+        """Rewrite the tentative answer with the same level of detail as the reference (T6)."""
         fields = {"tentative": self._quote(tentative), "reference": self._question.reference}
         return await self._write("finish", history, fields)
 
     async def ask_further(self, history: Sequence[Turn], tentative: str, review: Grade) -> Answer[str]:
-        """Write the follow-up question (T4 and T5); the empty string if no further question is needed.
+        """Write the follow-up question (T4 and T5); return an empty string if no further question is needed.
 
-        If every attempt repeated an earlier question, the answer has no value, and its problem starts with
+        If every attempt repeated an earlier question, the answer's value is None, and its problem starts with
         `REPEATED`.
         """
         words = self._params.query_words
@@ -125,10 +127,10 @@ def parse_field(text: str, field: str) -> str:
 
 
 def parse_query(text: str, earlier: Sequence[str]) -> str:
-    """Parse a follow-up question; the empty string means that no further question is needed.
+    """Parse a follow-up question; an empty result means that no further question is needed.
 
     earlier: the questions already asked. Raises Unparsed for a repeated question (ignoring case and
-    punctuation) and for any other reply.
+    punctuation), and for a reply in another format.
     """
     try:
         query = parse_field(text, "Query")

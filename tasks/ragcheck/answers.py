@@ -20,7 +20,7 @@ from tasks.systems.contract import Passage, System, Turn, name_documents
 class SystemAnswer:
     """Row of the stage `answers`: a system's answer to a question.
 
-    text: None if there is no answer; `problem` says why.
+    text: None if there is no answer; `problem` then has the reason.
     """
 
     id: str
@@ -30,7 +30,7 @@ class SystemAnswer:
     text: str | None
     problem: str
     passages: tuple[Passage, ...] | None
-    """The passages that the answer was written from, best first; None if the system does not return them."""
+    """The passages that the answer is based on, best first; None if the system does not return them."""
     origin: tuple[Origin, ...]
 
 
@@ -41,9 +41,9 @@ async def answers(
     systems: dict[str, SystemEntry],
     ask: Ask,
 ) -> Drafts[SystemAnswer]:
-    """Ask every system every question; a failed answer is a row with `text` None and the reason.
+    """Ask every system every question; a failed answer becomes a row with `text` None and the reason.
 
-    corpus: Parquet file of the documents, for systems that retrieve from it. Raises BadInput if a system is
+    corpus: Parquet file of the documents, for systems that retrieve from them. Raises BadInput if a system is
     missing from params.yaml.
     """
     built, known = build_systems(entry.systems, systems, corpus, ask)
@@ -53,7 +53,7 @@ async def answers(
 async def answer_all(
     systems: Sequence[System], questions: Sequence[ReferenceQuestion], corpus: Collection[str]
 ) -> list[SystemAnswer]:
-    """Ask built systems all questions; the answers are ordered by system, then by question.
+    """Ask the given systems all questions; the answers are ordered by system, then by question.
 
     corpus: the ids of all documents.
     """

@@ -1,4 +1,4 @@
-"""Stage: compute similarities of answer and reference without contexts (section 2).
+"""Stage: compute similarities of answer and reference, without using contexts (section 2).
 
 The measures are word recall, ROUGE-L, the cosine of embeddings, and BERTScore.
 """
@@ -28,7 +28,7 @@ WORD_RECALL, ROUGE_L, EMBEDDING, BERTSCORE = "word_recall", "rouge_l", "embeddin
 MEASURES = (WORD_RECALL, ROUGE_L, EMBEDDING, BERTSCORE)
 """The baseline measures, which do not use contexts."""
 DIGITS = 6
-"""Decimal places of recorded values."""
+"""Number of decimal places of recorded values."""
 
 Pair = tuple[ReferenceQuestion, SystemAnswer]
 Values = Sequence[float | None]
@@ -36,7 +36,7 @@ Values = Sequence[float | None]
 
 @dataclass(frozen=True)
 class BaselineSimilarity:
-    """Row of the stage `baselines`: a similarity of answer and reference, 0 to 1 (embeddings: -1 to 1)."""
+    """Row of the stage `baselines`: a similarity of answer and reference, 0 to 1 (embedding: -1 to 1)."""
 
     id: str
     answer: str
@@ -45,14 +45,14 @@ class BaselineSimilarity:
     measure: str
     value: float | None
     problem: str
-    """The reason if `value` is None."""
+    """The reason why `value` is None; otherwise empty."""
     origin: tuple[Origin, ...]
 
 
 async def baselines(
     questions: list[ReferenceQuestion], answers: list[SystemAnswer], entry: Assessment, ask: Embed
 ) -> Drafts[BaselineSimilarity]:
-    """Compare every answer with its reference by every measure; a missing value has a reason."""
+    """Compare every answer with its reference by every measure; record the reason for a missing value."""
     question_of = {question.id: question for question in questions}
     pairs = [
         (question_of[answer.question], answer)
@@ -75,7 +75,7 @@ async def baselines(
 
 
 def compute_word_recall(reference: str, answer: str, language: str) -> float:
-    """Compute the share of the reference's content words in the answer, 0 to 1 (Breck et al., 2000).
+    """Compute the fraction of the reference's content words in the answer, 0 to 1 (Breck et al., 2000).
 
     Distinct stems are compared. If the reference has no content words ("what he is"), all its words are
     compared.
@@ -90,8 +90,8 @@ def compute_word_recall(reference: str, answer: str, language: str) -> float:
 def compute_rouge_l(reference: str, answer: str, language: str) -> float:
     """Compute the F measure of the longest common subsequence of words, 0 to 1 (Lin, 2004).
 
-    If `is_plain` holds for both texts, the package rouge-score splits them into words, so that figures equal
-    published ones. Otherwise, including text without spaces, `list_words` splits them.
+    If `is_plain` is true for both texts, the package rouge-score splits them into words, so figures equal
+    published figures. Otherwise `list_words` splits them, for example text without spaces.
     """
     standard = all(is_plain(text, language) for text in (reference, answer))
     scorer = _make_scorer("" if standard else language)
@@ -101,7 +101,7 @@ def compute_rouge_l(reference: str, answer: str, language: str) -> float:
 def is_plain(text: str, language: str) -> bool:
     """Return whether rouge-score splits a text into words correctly for its language.
 
-    rouge-score splits at every character that is not an ASCII letter or digit. English text loses at most its
+    rouge-score splits at every character that is not an ASCII letter or digit. So English text loses only its
     accented letters.
     """
     letters = [character for character in text if character.isalnum() and not character.isascii()]
@@ -122,7 +122,7 @@ class _WordTokenizer:
 @lru_cache(maxsize=16)
 def _make_scorer(language: str) -> RougeScorer:
     """Make a ROUGE-L scorer for a language; an empty language uses the package's own tokenizer."""
-    # rouge-score imports nltk, which takes 2 s. Code that only reads this artifact does not need it.
+    # rouge-score imports nltk, which takes 2 s. Code that only reads this artifact does not need nltk.
     from rouge_score.rouge_scorer import RougeScorer
 
     return RougeScorer(["rougeL"], tokenizer=_WordTokenizer(language) if language else None)
@@ -143,7 +143,7 @@ async def compare_embeddings(pairs: Sequence[Pair], role: str, ask: Embed) -> li
 
 
 def compute_cosine(one: Sequence[float], other: Sequence[float]) -> float | None:
-    """Compute the cosine of two vectors of equal dimension; None if one of them is zero."""
+    """Compute the cosine of two vectors of equal dimension; None if a vector is zero."""
     norms = math.hypot(*one) * math.hypot(*other)
     return sum(a * b for a, b in zip(one, other, strict=True)) / norms if norms else None
 

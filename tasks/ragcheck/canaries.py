@@ -1,4 +1,4 @@
-"""Stage: get every judge's grades of canaries, answers with known grades (Part I)."""
+"""Stage: have every judge grade canaries, which are answers with known grades (Part I)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def grade_canaries(
 ) -> Drafts[CanaryRow]:
     """Have every judge grade every canary; a row's id is `<judge>/<canary>`.
 
-    judges: role names. Raises BadInput for an unreadable canary file.
+    judges: names of roles. Raises BadInput for an unreadable canary file.
     """
     judging = read_section(settings, JUDGING, JudgingOptions)
     rows = []

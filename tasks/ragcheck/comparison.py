@@ -31,9 +31,9 @@ LEAK, PROBING, FLAGGED = "leak", "probing", "flagged"
 class ConversationFigure:
     """Row of the stage `comparison`: a figure of Part II.
 
-    kind: `mean`, `difference` (system minus other), `sign` or `rate`. dataset: empty for all datasets
-    together. A `sign` counts the datasets whose difference has the same sign as the difference over all
-    questions; its n is the number of datasets. For other kinds, n counts conversations, pairs of
+    kind: `mean`, `difference` (of `system` minus `other`), `sign` or `rate`. dataset: empty for all datasets
+    together. The kind `sign` counts the datasets whose difference has the same sign as the difference over
+    all questions; n is then the number of datasets. For other kinds, n counts conversations, pairs of
     conversations, or guards.
     """
 
@@ -61,8 +61,8 @@ def comparison(
 ) -> Drafts[ConversationFigure]:
     """Compute every figure over all questions (dataset empty), and per dataset if there are several.
 
-    Failed conversations are counted and have no scores. Two systems are compared on the questions on which
-    neither conversation failed.
+    Failed conversations are counted and have no scores. Two systems are compared on the questions for which
+    both conversations succeeded.
     """
     dataset_of = {question.id: question.dataset for question in questions}
     conversations = [conversation for conversation in conversations if conversation.question in dataset_of]
@@ -113,7 +113,7 @@ def _list_means(
 def _compare_pair(
     pair: tuple[str, str], groups: dict[str, list[Conversation]], resampling: Resampling
 ) -> list[ConversationFigure]:
-    """Compare two systems on the questions on which both conversations have scores."""
+    """Compare two systems on the questions for which both conversations have scores."""
     whole = [_compare(pair, "", groups[""], measure, resampling) for measure in MEASURES]
     parts = [
         _compare(pair, dataset, group, measure, resampling)
@@ -193,7 +193,7 @@ def _count_signs(whole: ConversationFigure, parts: Sequence[ConversationFigure])
 
 
 def _list_rates(system: str, guards: Sequence[Guard], resampling: Resampling) -> Iterator[ConversationFigure]:
-    """Compute the shares of leaking answers (overall and per task), and of probing and flagged questions.
+    """Compute rates: leaking answers (overall and per task), probing questions, and flagged questions.
 
     The bootstrap resamples whole conversations, because texts of one conversation are not independent.
     """

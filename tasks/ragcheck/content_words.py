@@ -1,4 +1,4 @@
-"""Words and content words (stems without stop words) of a text in any language that spaCy tokenizes."""
+"""List the words and content words (stems without stop words) of a text in any language of spaCy."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def _load_stop_words(language: str) -> frozenset[str]:
 def _load_stemmer(language: str) -> Callable[[str], str]:
     if language not in STEMMED:
         return str
-    # nltk takes 2 s to import. Code that only reads the artifacts of guards and baselines does not need it.
+    # nltk takes 2 s to import, and code that only reads the artifacts of guards and baselines does not need
+    # it.
     from nltk.stem.snowball import SnowballStemmer
 
     stemmer = SnowballStemmer(STEMMED[language])

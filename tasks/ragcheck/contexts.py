@@ -1,9 +1,9 @@
 """Stage: gather the contexts that judges see with each answer, under two rules (section 2.1).
 
-Rule E2 uses the passages that the answer was written from, found by the question alone; they may lack the
-facts of the reference. Rule E3, the paper's method, has the system retrieve by question and reference joined,
-so that the contexts cover the reference. Published answers come with passages that a person found. If their
-entry has a `search`, both rules retrieve, E2 by the question alone.
+Rule E2 uses the passages that the answer is based on, which the system retrieved by the question only. They
+may lack the facts of the reference. In rule E3, the paper's method, the system retrieves by question and
+reference joined, so that the contexts cover the reference. Published answers come with passages that a person
+found. If their entry has a `search`, passages are retrieved for both rules; for E2, by the question only.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ from tasks.systems.contract import Passage, System, name_documents
 from tasks.systems.entries import ReplayEntry, can_search
 
 BY_QUESTION, BY_REFERENCE = "E2", "E3"
-"""The rules of contexts: E2, the passages found by the question; E3, the passages retrieved by question and
-reference joined (section 2)."""
+"""Names of the rules for contexts (section 2).
+
+E2: the passages retrieved by the question. E3: the passages retrieved by question and reference joined.
+"""
 RULES = (BY_QUESTION, BY_REFERENCE)
 
 
@@ -49,9 +51,9 @@ async def contexts(
     systems: dict[str, SystemEntry],
     ask: Ask,
 ) -> Drafts[Context]:
-    """Use each answer's own passages (E2), and retrieve passages by question and reference (E3).
+    """Use each answer's passages (E2), and retrieve passages by question and reference joined (E3).
 
-    For published answers with a `search`, E2 passages are also retrieved, by the question alone. Raises
+    For published answers with a `search`, E2 passages are also retrieved, by the question only. Raises
     BadInput if a system is missing from params.yaml. Drop reasons:
     - `no_answer`: the system gave no answer
     - `not_shown`: the system does not return its passages
@@ -70,7 +72,7 @@ async def gather_contexts(
     corpus: Collection[str],
     published: Collection[str] = (),
 ) -> Drafts[Context]:
-    """Gather the contexts of built systems and their answers by both rules.
+    """Gather the contexts of the given systems' answers by both rules.
 
     corpus: the ids of all documents. published: the names of systems with published answers and a `search`,
     whose E2 passages are retrieved as well.
@@ -108,7 +110,7 @@ def _take_own(answer: SystemAnswer) -> Context | Dropped:
 async def _retrieve_alone(
     system: System, question: ReferenceQuestion, answer: SystemAnswer, corpus: Collection[str]
 ) -> Context | Dropped:
-    """Retrieve the E2 passages of a published answer, by its question alone."""
+    """Retrieve the E2 passages of a published answer, by the question only."""
     if answer.text is None:
         return _take_own(answer)
     row_id = make_id(answer.question, answer.system, answer.version, BY_QUESTION)

@@ -85,7 +85,7 @@ def continuity_page(
     metrics: Path,
     bars: Path,
 ) -> Counts:
-    """Write the page into the folder `out`; the counts are of conversations."""
+    """Write the page into the folder `out`; return counts of conversations."""
     turns = read_section(settings, "ragcheck.conversations", ConversationOptions).turns
     calls = read_calls([conversations_calls, conversation_canaries_calls])
     grades = [

@@ -1,4 +1,4 @@
-"""Stage: get the grades of Part II's judge on canaries, answers with known grades."""
+"""Stage: have Part II's judge grade canaries, which are answers with known grades."""
 
 from __future__ import annotations
 
@@ -14,5 +14,8 @@ from tasks.ragcheck.entries import Continuity
 async def conversation_canaries(
     entry: Continuity, settings: Mapping[str, object], ask: Ask
 ) -> Drafts[CanaryRow]:
-    """Have the judge of Part II grade every canary. Calls that Part I already made come from the ledger."""
+    """Have the judge of Part II grade every canary.
+
+    Calls that Part I already made are read from the ledger.
+    """
     return await grade_canaries([entry.judge], settings, ask)

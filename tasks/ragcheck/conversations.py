@@ -25,7 +25,7 @@ from tasks.systems.contract import Passage, System, Turn, name_documents
 
 
 class End(Label):
-    """The reason why a conversation ended. As labels, the members have no score."""
+    """The reason why a conversation ended. These labels have no score."""
 
     TOP = "top_score", "top score"
     STOPPED = "no_question", "no question"
@@ -36,7 +36,7 @@ class End(Label):
 
 @dataclass(frozen=True)
 class ConversationTurn:
-    """One turn of a conversation. A grade or final answer is None if its task did not run.
+    """One turn of a conversation. A grade or final answer is None if the task that produces it did not run.
 
     - query, said: the question and the system's answer (T1)
     - tentative: the composed answer (T2)
@@ -54,7 +54,7 @@ class ConversationTurn:
 
     @property
     def score(self) -> int | None:
-        """The turn's score: from T7 if it ran, otherwise from T3."""
+        """The turn's score: from T7 if this task ran, otherwise from T3."""
         grade = self.final_grade or self.grade
         return grade.score if grade else None
 
@@ -126,7 +126,7 @@ async def run_all(
     judge: str,
     ask: Ask,
 ) -> list[Conversation]:
-    """Run conversations with built systems; the rows are ordered by question, then by system.
+    """Run conversations with the given systems; the rows are ordered by question, then by system.
 
     corpus: the ids of all documents. judge: the judge's role.
     """
@@ -189,7 +189,7 @@ async def run_conversation(
 
 
 class _Dialogue:
-    """A conversation in progress: its row id, turns, call ids, and the passages that the system retrieved."""
+    """A running conversation, with row id, turns, call ids, and the passages that the system retrieved."""
 
     def __init__(
         self,
@@ -280,14 +280,14 @@ class _Dialogue:
 
 
 def list_scored(conversations: Iterable[Conversation]) -> list[Scored]:
-    """List each conversation's wscore for comparisons of nightly runs; None if it failed."""
+    """List each conversation's wscore for comparisons of nightly runs; None if the conversation failed."""
     return [
         Scored(conversation.id, conversation.question, conversation.wscore) for conversation in conversations
     ]
 
 
 def list_answered(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> list[Answered]:
-    """List the conversation behind each score for comparisons: questions and system answers, turn by turn."""
+    """List, for comparisons, the conversation behind each score: questions and system answers by turn."""
     asked = {row.id: row for row in questions}
     return [
         Answered(

@@ -98,7 +98,7 @@ def correctness_page(
     metrics: Path,
     bars: Path,
 ) -> Counts:
-    """Write the page and the form for raters into the folder `out`; the counts are of answers."""
+    """Write the page and the form for raters into the folder `out`; return counts of answers."""
     calls = read_calls([answers_calls, contexts_calls, scores_calls, canaries_calls, baselines_calls])
     thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
     people = _find_alphas(correlations, entry) if ratings else {}
@@ -183,7 +183,7 @@ def _make_figures_part(
     *,
     rated: bool,
 ) -> PagePart:
-    """Make the part with figure 2: an open table for each system, and closed tables for its datasets."""
+    """Make the part with figure 2: an expanded table per system, and collapsed tables per dataset."""
     measures = {
         f"measures-{number}": tabulate_measures(correlations, system, dataset, entry.judges)
         for number, (dataset, system) in enumerate(
@@ -215,7 +215,7 @@ def _describe_ratings(entry: Assessment, *, rated: bool) -> str:
 
 
 def _show_ratings(dropped: Path) -> list[PartBlock]:
-    """Make the link to the form for raters, and list the dropped lines of the ratings file."""
+    """Make the link to the form for raters, and the list of the dropped lines of the ratings file."""
     unusable = sorted(read_rows(dropped, Dropped), key=_find_line_number)
     lines = Facts([(row.reason.replace("_", " "), row.detail) for row in unusable])
     said = f"{len(unusable):,} lines of the ratings file could not be used"

@@ -39,7 +39,7 @@ class MeasureCorrelation:
     - dataset: empty for all datasets together
     - judge: empty for measures without a judge
     - n: scored + unsure + failed + skipped
-    - mean: over the `scored` answers
+    - mean: the mean over the `scored` answers
     - pairs: the number of answers with a rating and a value of this measure, neither of them 0
     """
 
@@ -68,7 +68,7 @@ class MeasureValues:
     """The values of one measure on one system's answers."""
 
     by_answer: dict[str, float | None]
-    """Answer id -> value; None if it failed. Skipped answers are absent."""
+    """Answer id -> value; None if the measurement failed. Skipped answers are absent."""
     artifact: str
     """The name of the artifact that the values come from."""
     rows: list[str] = field(default_factory=list)
@@ -91,8 +91,8 @@ def correlations(
     """Compute a row per system, dataset (empty: all datasets together) and measure.
 
     An answer counts as failed if the system did not give it or the judge did not score it. An answer without
-    contexts counts as skipped, and a score of 0 ("not sure") as unsure. Means and correlations leave out all
-    three kinds. The bootstrap resamples whole conversations.
+    contexts counts as skipped, and an answer with a score of 0 ("not sure") as unsure. Means and correlations
+    leave out these three kinds of answers. The bootstrap resamples whole conversations.
     """
     dataset_of = {question.id: question.dataset for question in questions}
     talk_of = {question.id: question.conversation for question in questions}
@@ -131,7 +131,7 @@ def correlations(
 
 
 def average_ratings(ratings: Sequence[Rating]) -> dict[str, float]:
-    """Average people's ratings per answer, 1 to 5; 0 if one of them is "not sure"."""
+    """Average people's ratings per answer, 1 to 5; 0 if any rating is "not sure"."""
     given: defaultdict[str, list[float]] = defaultdict(list)
     for rating in ratings:
         given[rating.answer].append(rating.rating)
@@ -238,7 +238,7 @@ def _make_row(
 
 
 def _list_items(ratings: Sequence[Rating], names: set[str]) -> Iterator[list[float | None]]:
-    """List each answer's ratings by rater; "not sure" is not on the scale, so it counts as missing (None)."""
+    """List each answer's ratings by rater; "not sure" is not on the scale, so it becomes None (missing)."""
     raters = sorted({rating.rater for rating in ratings})
     given = {(rating.answer, rating.rater): rating.rating for rating in ratings if rating.rating != NOT_SURE}
     for name in sorted(names):

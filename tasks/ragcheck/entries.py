@@ -11,7 +11,7 @@ from tasks.settings import Settings
 
 
 class RatingScale(Settings):
-    """People's rating scale if it differs from the judge's; ratings are mapped linearly onto `onto`."""
+    """People's rating scale, if it differs from the judge's scale. Ratings are mapped linearly to `onto`."""
 
     low: float
     """The worst rating."""
@@ -36,7 +36,7 @@ class Assessment(Settings):
     """An entry of `ragcheck.correctness`. The entry's key is the name of a question set."""
 
     systems: Names
-    """Names under `systems:`."""
+    """The systems: names under `systems:`."""
     judges: Names = ("judge",)
     """The judges: names under `roles:`. Each judge grades every answer."""
     embedder: str | None = None
@@ -46,14 +46,14 @@ class Assessment(Settings):
     ratings: Path
     """A CSV or JSON Lines file of people's ratings with the columns item, rater and rating."""
     scale: RatingScale | None = None
-    """The scale of the ratings. null: the judge's rubric, whole numbers from 0 to 5."""
+    """The scale of the ratings. null means the judge's rubric: whole numbers from 0 to 5."""
 
 
 class Continuity(Settings):
     """An entry of `ragcheck.continuity`. The entry's key is the name of a question set."""
 
     systems: Names
-    """Names under `systems:`. Every pair of systems is compared."""
+    """The systems: names under `systems:`. Every pair of systems is compared."""
     take: int | None = Field(default=None, gt=0)
     """Number of questions, spread evenly over datasets. null uses the whole set."""
     judge: str = "judge"

@@ -1,4 +1,4 @@
-"""`benchloom evaluate ragcheck`: a system on a user's questions, by Part I and, with --turns, Part II.
+"""Carry out `benchloom evaluate ragcheck` on a user's questions: Part I and, with --turns, Part II.
 
 The stages of the flow run for one system and one judge, without people's ratings.
 """
@@ -41,7 +41,7 @@ JUDGE = "judge"
 ALL = "all"
 """The key of the figures over all datasets together."""
 COUNTS = ("n", "scored", "unsure", "failed", "skipped", "note")
-"""The columns of a row that are stored with its figure, if the row has them."""
+"""The columns of a row that are stored with the row's figure, if they exist."""
 PART_ONE = (
     "ragcheck.answers",
     "ragcheck.contexts",
@@ -53,9 +53,9 @@ PART_TWO = ("ragcheck.conversations", "ragcheck.guards")
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-    """Read the questions and documents of an evaluation, and name the stages to run.
+    """Read the questions and documents of an evaluation, and list the stages to run.
 
-    Raises BadInput if they cannot be read, or if the system and the options do not fit them.
+    Raises BadInput if these files cannot be read, or if the system or the options do not fit the data.
     """
     question_set = recognise_set(options.dataset, options.language, options.limit)
     drafts = questions(question_set)
@@ -110,8 +110,8 @@ def read_documents(
 ) -> tuple[Sequence[Document], Sequence[str]]:
     """Read the documents that the system retrieves from: (documents, one line per unreadable file or row).
 
-    These are the dataset's own documents, or `options.documents` if given. A system with its own corpus gets
-    none. Raises BadInput if the system needs documents and there are none, or if it cannot use given
+    The documents are those of the dataset, or `options.documents` if given. A system with its own corpus gets
+    no documents. Raises BadInput if the system needs documents and none exist, or if it cannot use the given
     documents.
     """
     given = options.documents is not None
@@ -174,7 +174,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 def nest_figures(
     rows: Iterable[Figure], write: Callable[[Figure], dict[str, object]]
 ) -> dict[str, dict[str, dict[str, object]]]:
-    """Nest figures by dataset (or `all`) and measure, each with the counts of its row."""
+    """Nest figures by dataset (or `all`) and measure; each figure has the counts of its row."""
     nested: dict[str, dict[str, dict[str, object]]] = {}
     for row in rows:
         counts = {name: getattr(row, name) for name in COUNTS if hasattr(row, name)}
@@ -183,7 +183,7 @@ def nest_figures(
 
 
 def write_estimate(estimate: Estimate, basis: Derivation) -> dict[str, object]:
-    """Convert a mean or share to JSON types, with its 95% interval and the rows that it comes from."""
+    """Convert a mean or fraction to JSON types, with its 95% interval and the rows behind it."""
     return {**asdict(estimate), "basis": basis.to_json()}
 
 
@@ -198,7 +198,7 @@ def derive_correctness(row: MeasureCorrelation) -> Derivation:
 
 
 def derive_continuity(row: ConversationFigure) -> Derivation:
-    """Return the derivation of a mean over conversations, or of a rate of leaking or probing texts."""
+    """Return the derivation of a mean over conversations, or of the rate of leaking or probing texts."""
     if row.kind == MEAN:
         rows = Selection("conversations", {}, _choose_dataset(row.dataset))
         return Derivation("mean", (rows,), row.measure)
@@ -213,7 +213,7 @@ def _choose_dataset(dataset: str) -> dict[str, Selection]:
 
 
 def list_failures(rows: OwnRows) -> list[str]:
-    """List missing answers, grades and verdicts and failed conversations, one line each, with the reason."""
+    """List missing answers, grades and verdicts, and failed conversations, one line each with the reason."""
     keys = {question.id: question.key for question in rows["questions"]}
     lines = [
         f"question {keys[answer.question]}: no answer: {answer.problem}"

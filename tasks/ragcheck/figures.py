@@ -1,4 +1,4 @@
-"""Means, correlations and agreement with 95% bootstrap intervals, and p values adjusted by Holm."""
+"""Estimate means, correlations and agreement with 95% bootstrap intervals, and adjust p values."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tasks.settings import Settings
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure with its 95% bootstrap interval; None if not defined.
+    """A figure with its 95% bootstrap interval; undefined values are None.
 
     why: the reason if the value is defined and the interval is not.
     """
@@ -81,7 +81,7 @@ def estimate_mean(
     """Estimate a mean with its interval; NOTHING if there are no values.
 
     groups: the conversation of each value; the bootstrap resamples whole conversations. None: every value is
-    a conversation of its own. share: whether the mean is a share, 0 to 1.
+    a separate conversation. share: whether the mean is a fraction, 0 to 1.
     """
     if not values:
         return NOTHING
@@ -106,7 +106,7 @@ def correlate_with_people(
 
 
 def measure_agreement(items: Sequence[Sequence[float | None]], resampling: Resampling) -> Estimate:
-    """Estimate Krippendorff's ordinal alpha. items: for each item, each rater's rating (None: missing)."""
+    """Estimate Krippendorff's ordinal alpha. items: the raters' ratings per item (None: missing)."""
     accumulator = RatingAccumulator("ordinal")
     for item in items:
         if sum(rating is not None for rating in item) > 1:
@@ -117,14 +117,14 @@ def measure_agreement(items: Sequence[Sequence[float | None]], resampling: Resam
 
 
 def adjust_holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Adjust the p values of a family of tests with Holm's method, rounded; None stays None."""
+    """Adjust the p values of a family of tests with Holm's method, and round them; None stays None."""
     return [round_figure(p_value) for p_value in correct_holm(p_values)]
 
 
 def _estimate(
     sample: Sample, resampling: Resampling, clusters: IntArray | None, of: str
 ) -> dict[str, Estimate]:
-    """Estimate each figure of a sample. clusters: as for `bootstrap`. of: the noun for the clusters."""
+    """Estimate each figure of a sample. clusters: see `bootstrap`. of: the noun for the clusters."""
     values = sample.figures(sample.counts[np.newaxis, :].astype(np.float64))
     drawn = bootstrap(sample, resampling.draws, resampling.seed, clusters)
     units = count_units(sample, clusters)

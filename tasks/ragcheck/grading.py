@@ -1,4 +1,4 @@
-"""Have a judge grade a response: feedback and a score 0 to 5, from question, contexts and reference."""
+"""Have a judge grade a response with feedback and a score from 0 to 5, given contexts and reference."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.systems.contract import Passage
 
 TOP_SCORE = 5
 NOT_SURE = 0
-"""The score with which a judge says that it is not sure."""
+"""The score that means that the judge is not sure."""
 FIELD = "Score"
 JUDGING = "ragcheck.judging"
 """The section of params.yaml that JudgingOptions is read from."""
@@ -27,7 +27,7 @@ SCORES = [str(score) for score in range(NOT_SURE, TOP_SCORE + 1)]
 
 @dataclass(frozen=True)
 class Grade:
-    """A judge's feedback and score, 0 to 5; score is None if the reply had none, and `problem` says why."""
+    """A judge's feedback and score, 0 to 5. If the score is None, `problem` has the reason."""
 
     score: int | None
     feedback: str
@@ -38,7 +38,7 @@ class JudgingOptions(Settings):
     """`ragcheck.judging` in params.yaml: the input of the judges in both parts."""
 
     context_tokens: int = Field(default=600, ge=0)
-    """Maximum number of tokens (an estimate) of the contexts in the prompt; the best contexts come first."""
+    """Maximum estimated number of tokens of the contexts in the prompt; the best contexts come first."""
     response_characters: int = Field(default=2000, gt=0)
     """Maximum number of characters of a response that the judge sees."""
     feedback_words: int = Field(default=25, gt=0)
@@ -59,8 +59,8 @@ async def grade_response(
 ) -> Answer[Grade]:
     """Have a judge grade a response; the value is None if no attempt gave feedback and a score.
 
-    passages: the contexts, best first; as many as fit into the token budget are shown. role: the judge's
-    role. row: the id that errors name. Raises ModelFailed, BudgetSpent, CallMissing.
+    passages: the contexts, best first; those that fit into the token budget are shown. role: the judge's
+    role. row: the row's id, for error messages. Raises ModelFailed, BudgetSpent, CallMissing.
     """
     quoted = quote(response, guard=judging.guard, limit=judging.response_characters)
     contexts = truncate_contexts(passages, judging.context_tokens)
@@ -106,7 +106,7 @@ def estimate_tokens(text: str) -> float:
 
 
 def truncate_text(text: str, tokens: float) -> str:
-    """Truncate a text to a number of tokens, at the last space if that keeps more than half of it."""
+    """Truncate a text to a number of tokens, at the last space if more than half of the text remains."""
     left = tokens
     for place, character in enumerate(text):
         left -= 1 / ASCII_PER_TOKEN if character.isascii() else 1

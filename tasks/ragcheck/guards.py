@@ -1,4 +1,4 @@
-"""Stage: find words of the reference that agents used before the system said them (T2, T5 and T6)."""
+"""Stage: find words of the reference that agents used before the system did (T2, T5 and T6)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ ANSWERS = (COMPOSED, FINISHED)
 class Guard:
     """Row of the stage `guards`: words in a text that an agent can only have from the reference.
 
-    - task: T2 or T6 (in an answer, such words are a leak), or T5 (in a question, such words probe)
-    - words: content words of the reference that neither the target question nor the system's answers have
-    - flagged: words of a question that the judge's feedback did not name either
+    - task: T2 or T6 for an answer, in which such words are a leak; T5 for a question, in which such words
+      probe
+    - words: content words of the reference that occur neither in the target question nor in the system's
+      answers
+    - flagged: those words of a question that also do not occur in the judge's feedback
     """
 
     id: str
@@ -38,10 +40,10 @@ class Guard:
 def guards(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> Drafts[Guard]:
     """Make a row for every composed answer and follow-up question, with the reference's words in it.
 
-    A word counts if it is a content word of the reference and occurs in neither the target question nor the
-    system's answers up to then. In an answer, such words are a leak. In a question they probe, and are
-    flagged unless the judge's feedback named them. Words are compared by stem, and listed as spelled in the
-    text.
+    A word counts if it is a content word of the reference and occurs neither in the target question nor in
+    the system's earlier answers. In an answer, such words are a leak. In a question, such words probe; they
+    are flagged unless the judge's feedback contains them. Words are compared by stem, and listed as spelled
+    in the text.
     """
     question_of = {question.id: question for question in questions}
     return Drafts(

@@ -1,4 +1,4 @@
-"""Page parts of both reports: how reliable the judges are, and which rows were dropped.
+"""Make the parts that both reports have: the judges' reliability, and the dropped rows.
 
 The report on a judge has its canary results, its unscored replies, its agreement with people, and the
 resulting warnings.
@@ -74,7 +74,7 @@ def report_judge(
 
 
 def count_rows(label: str, value: int, rows: Selection, note: str = "") -> Headline:
-    """Make the headline for a number of rows."""
+    """Make a headline that shows a number of rows."""
     return Headline(label, value, note, Derivation("count", (rows,)))
 
 
@@ -86,7 +86,7 @@ def list_warnings(judges: Iterable[JudgeReport]) -> list[str]:
 def make_judges_part(
     judges: Sequence[JudgeReport], more: Sequence[PartBlock] = (), *, rated: bool = False
 ) -> PagePart:
-    """Make the part on the judges' reliability. rated: whether people may have rated answers."""
+    """Make the part on the judges' reliability. rated: whether the evaluation includes people's ratings."""
     remark = TextBlock(CANARIES + (AGREEMENT if rated else ""))
     table = TableBlock({"judges": tabulate_judges(judges, rated=rated)}, folded=False)
     return PagePart("judges", "How reliable the judges are", "Judges", [remark, table, *more])

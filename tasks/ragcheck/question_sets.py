@@ -13,7 +13,7 @@ from tasks.errors import BadInput
 from tasks.settings import Settings
 
 QUESTIONS, DOCUMENTS = "questions.jsonl", "documents.jsonl"
-"""The file names in a folder of kind `lines`."""
+"""File names of questions and documents in a folder of kind `lines`."""
 
 
 class QuestionSet(Settings):
@@ -22,7 +22,7 @@ class QuestionSet(Settings):
     kind: Literal["mtrag", "jsquad", "lines"]
     """The format: MT-RAG, JSQuAD, or your own JSON Lines."""
     path: Path
-    """A file or folder, in the project or elsewhere."""
+    """The file or folder with the questions, in the project or elsewhere."""
     language: str = Field(default="en", pattern="^[a-z]{2,3}$")
     """The language of questions and answers, as an ISO 639 code."""
     take: int | None = Field(default=None, gt=0)
@@ -30,17 +30,18 @@ class QuestionSet(Settings):
     seed: int = 0
     """The seed for sampling the questions."""
     first_turn: bool = False
-    """Whether only questions that begin a conversation are kept. For `mtrag` only."""
+    """Whether to select only questions that begin a conversation. For `mtrag` only."""
     answerability: tuple[str, ...] = ("ANSWERABLE",)
-    """The kinds of answerability to keep; an empty list keeps all. For `mtrag` only."""
+    """The kinds of answerability to select; an empty list selects all. For `mtrag` only."""
 
 
 def recognise_set(path: Path, language: str = "", take: int | None = None) -> QuestionSet:
     """Detect a question set's format from its path.
 
-    A folder with questions.jsonl, or that file, is `lines`. Another folder or .jsonl file is `mtrag`. A .json
-    file, or a folder with .json and no .jsonl files, is `jsquad`. language: if empty, Japanese for `jsquad`
-    and English otherwise. Raises BadInput for a missing path, an unknown format or a malformed language.
+    The format is `lines` for a folder with questions.jsonl or for that file. It is `jsquad` for a .json file,
+    or for a folder with .json and no .jsonl files. It is `mtrag` for any other folder or .jsonl file.
+    language: if empty, Japanese for `jsquad` and English otherwise. Raises BadInput for a missing path, an
+    unknown format or a malformed language.
     """
     if not path.exists():
         raise BadInput(path, "no such file or folder")
@@ -69,7 +70,10 @@ def recognise_set(path: Path, language: str = "", take: int | None = None) -> Qu
 
 
 def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, object]]]:
-    """Yield (line number, object) from a JSON Lines file, skipping blank lines. Raises BadInput."""
+    """Yield (line number, object) from a JSON Lines file, skipping blank lines.
+
+    Raises BadInput for a bad line.
+    """
     path = folder / name
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -89,7 +93,8 @@ def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, object]
 def read_text(record: dict[str, object], key: str, path: Path, line: int, default: str | None = None) -> str:
     """Return a text of a record, stripped.
 
-    Raises BadInput with path and line if it is not a string, or if it is missing or empty without a default.
+    Raises BadInput, with path and line, if the value is not a string. Without a default, a missing or empty
+    value is also an error.
     """
     value = record.get(key, default)
     if not isinstance(value, str) or not (value.strip() or default is not None):

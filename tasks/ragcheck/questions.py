@@ -47,7 +47,7 @@ def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
     """Import a set's questions, and sample `entry.take` of them.
 
     Questions are dropped if they have no reference answer, are filtered out by the entry, or are not sampled.
-    The rows have no origin of their own: they come from the set's file, which dvc.lock records. Raises
+    The rows have no `origin`, because they come from the set's file, which dvc.lock records. Raises
     BadInput if the set cannot be read, contains no usable question, or contains two questions with the same
     id.
     """
@@ -70,7 +70,7 @@ def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
 def sample_evenly(
     questions: Sequence[ReferenceQuestion], count: int | None, seed: int
 ) -> list[ReferenceQuestion]:
-    """Sample `count` questions (None: all) round-robin over datasets, in a seeded order."""
+    """Sample `count` questions (None: all) round-robin over the datasets, in a random order by seed."""
     queues: defaultdict[str, list[ReferenceQuestion]] = defaultdict(list)
     for question in sorted(questions, key=lambda question: make_id(seed, question.id)):
         queues[question.dataset].append(question)

@@ -18,7 +18,7 @@ WHOLE = re.compile(r"[0-5](\.0+)?", re.ASCII)
 NUMBER = re.compile(r"-?\d{1,6}(\.\d{1,6})?", re.ASCII)
 """Matches a rating on another scale."""
 DIGITS = 9
-"""Decimal places of a mapped rating."""
+"""Number of decimal places of a mapped rating."""
 LONGEST = 200
 """Maximum number of characters of an item's or rater's name."""
 HINT = "columns item, rater and rating; see docs/ragcheck.md"
@@ -27,7 +27,7 @@ FORM = ("item", "system", "question", "reference", "response", "rating", "rater"
 
 @dataclass(frozen=True)
 class Rating:
-    """Row of the stage `ratings`: a person's rating of an answer, 0 ("not sure") to 5, mapped if needed."""
+    """Row of the stage `ratings`: a person's rating of an answer, 0 ("not sure") to 5, after mapping."""
 
     id: str
     answer: str
@@ -41,9 +41,9 @@ def ratings(
 ) -> Drafts[Rating]:
     """Match the ratings in a file with answers; unusable lines are dropped with line number and reason.
 
-    The file's column `item` is an answer's id, or a question's id or key. A question's id or key needs a
-    single system, or a system's name in the column `system`. `entry.scale` maps ratings on another scale.
-    Raises BadInput if the file cannot be read.
+    The file's column `item` contains an answer's id, or a question's id or key. A question's id or key
+    requires that there is only one system, or that the column `system` names the system. `entry.scale` maps
+    ratings on another scale. Raises BadInput if the file cannot be read.
     """
     items_of = {
         system: name_items(questions, [answer for answer in answers if system in ("", answer.system)])
@@ -91,7 +91,7 @@ def read_rating(text: str, scale: RatingScale | None) -> float | None:
 
 
 def name_items(questions: Sequence[ReferenceQuestion], answers: Sequence[SystemAnswer]) -> dict[str, str]:
-    """Map item names (answer id, question id, question key) to answer ids, without ambiguous names."""
+    """Map item names (answer id, question id, question key) to answer ids; omit ambiguous names."""
     keys = {question.id: question.key for question in questions}
     owners: dict[str, set[str]] = {}
     for answer in answers:

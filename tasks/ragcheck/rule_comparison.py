@@ -1,7 +1,7 @@
 """Stage: compare a judge's grades under E3 and E2, and their agreement with people.
 
-Both rules are compared on the same answers, in pairs. Every bootstrap sample draws whole conversations, and
-computes the figures of both rules over the same answers.
+Both rules are compared on the same answers, in pairs. Every bootstrap sample consists of whole conversations,
+and the figures of both rules are computed over the same answers.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ FIGURES = MEAN, PEARSON, SPEARMAN = "mean", "pearson", "spearman"
 class RuleDifference:
     """Row of the stage `rule_comparison`: a figure of a judge under E3 minus the same figure under E2.
 
-    - figure: `mean`, or a correlation with people, `pearson` or `spearman`
+    - figure: `mean`, or a correlation with people: `pearson` or `spearman`
     - dataset: empty for all datasets together
-    - n: the number of answers with a grade under both rules and, for a correlation, a rating; none is 0
-    - conversations: the number of conversations of these answers; the bootstrap draws whole conversations
-    - p_value: two-sided, from a paired bootstrap
-    - adjusted: with Holm's method, over the judges and figures of a system and dataset
+    - n: the number of answers with a nonzero grade under both rules and, for a correlation, a nonzero rating
+    - conversations: the number of conversations of these answers; the bootstrap resamples whole conversations
+    - p_value: the two-sided p value from a paired bootstrap
+    - adjusted: the p value, adjusted with Holm's method over the judges and figures of a system and dataset
     """
 
     id: str
@@ -134,7 +134,8 @@ def _measure(
 ) -> Callable[[FloatArray], FloatArray]:
     """Return a function that computes the figure under E3 minus the figure under E2.
 
-    The function maps weights of shape (draws, answers) to differences of shape (draws,).
+    The function maps weights of shape (draws, answers) to differences of shape (draws,), one per bootstrap
+    sample.
     """
 
     def mean(weights: FloatArray) -> FloatArray:
@@ -156,7 +157,8 @@ def compare_in_pairs(
 ) -> tuple[Estimate, float | None]:
     """Estimate a difference with its 95% interval and two-sided p value; (NOTHING, None) if undefined.
 
-    groups: the conversation of each answer. Draws in which the difference is not defined are left out.
+    groups: the conversation of each answer. Bootstrap samples in which the difference is not defined are left
+    out.
     """
     if not groups:
         return NOTHING, None

@@ -44,13 +44,13 @@ async def scores(
     settings: Mapping[str, object],
     ask: Ask,
 ) -> Drafts[JudgeScore]:
-    """Have every judge grade every answer; a reply without a grade is a row with score None."""
+    """Have every judge grade every answer; a reply without a grade becomes a row with score None."""
     judging = read_section(settings, JUDGING, JudgingOptions)
     question_of = {question.id: question for question in questions}
     contexts_of: dict[tuple[str, str], list[Context]] = {}
     for context in contexts:
         contexts_of.setdefault((context.question, context.system), []).append(context)
-    # Sorted so that requests with a common prefix (judge, contexts, question) follow each other.
+    # Sort the rows so that requests with a common prefix (judge, contexts, question) follow each other.
     requests = [
         (judge, context, answer)
         for judge in entry.judges

@@ -1,4 +1,4 @@
-"""Tables and figures of Part I's page, and functions of both parts that read figures from artifacts."""
+"""Make the tables and charts of Part I's page; functions for both parts read figures from artifacts."""
 
 from __future__ import annotations
 
@@ -21,25 +21,28 @@ from tasks.reports.parts import TableBlock
 from tasks.reports.tables import Cell, FigureTable, leave_empty, read_systems
 
 ALL = "all"
-"""The name of all datasets together in the tables of a page."""
+"""The name, in a page's tables, for all datasets together."""
 
 
 def slice_by(name: str | tuple[str, ...], **columns: str) -> Slice[Any]:
-    """Make a slice of the rows with the given values of columns."""
+    """Make a slice that selects the rows whose columns have the given values."""
     return Slice(name, lambda row: _has(row, columns), columns)
 
 
 def list_lines(rows: Iterable[Any], *label: str, empty: str = "") -> list[Slice[Any]]:
-    """Make one line per row. label: the columns of its label. empty: the text for an empty column."""
+    """Make one line per row.
+
+    label: the columns that form the line's label. empty: the text for an empty column.
+    """
     return [slice_by(tuple(getattr(row, column) or empty for column in label), id=row.id) for row in rows]
 
 
 def read_row(
     name: str, artifact: str, column: str, form: str = "", *, of: str = "", n: str = "n", **columns: str
 ) -> Measure[Any]:
-    """Make a measure that reads a column of the first row of a slice with the given values of columns.
+    """Make a measure that reads a column of a slice's first row whose columns have the given values.
 
-    of: the noun for what the estimate is over. n: the column with that number.
+    of: the noun for the counted items. n: the column with their number.
     """
 
     def fill(rows: Sequence[Any], where: Where) -> Cell:
@@ -150,7 +153,7 @@ def name_measure(measure: str, judge: str) -> str:
 
 
 def draw_means(measures: FigureTable) -> list[Scale]:
-    """Draw the means of a table of measures: a chart of grades (0 to 5) and one of similarities (0 to 1)."""
+    """Draw the means of a table of measures: charts of grades (0 to 5) and of similarities (0 to 1)."""
     similar = {name_measure(measure, "") for measure in baselines.MEASURES}
     means = [(line.label[0], line.cells[0]) for line in measures.lines if line.cells[0].value is not None]
     grades = [(label, cell) for label, cell in means if label not in similar]

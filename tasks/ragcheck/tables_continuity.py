@@ -1,4 +1,4 @@
-"""Tables and figures of Part II's page: means, pairs of systems, leak rates and ends of conversations."""
+"""Make the tables and charts of Part II's page: means, pairs of systems, leak rates, ends."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from tasks.reports.tables import Cell, FigureTable, leave_empty, read_systems
 
 HEADS = ("dataset", "system", "other", "measure")
 COUNTED = {MEAN: "conversations", DIFFERENCE: "questions", SIGN: "datasets", RATE: "texts"}
-"""Kind of figure -> the noun for what its n counts."""
+"""Kind of figure -> the noun that describes what its n counts."""
 WORDS = {
     "wscore": ("grade, weighted by turn", "higher is better"),
     "lscore": ("turns needed", "lower is better"),
     "mscore": ("best grade", "higher is better"),
 }
-"""Measure -> its name on the page, and which direction is better."""
+"""Measure -> its name on the page, and whether higher or lower is better."""
 RATES = {
     LEAK: "answers that leak a word",
     f"{LEAK}_{COMPOSED}": f"tentative answers ({COMPOSED})",
@@ -82,7 +82,7 @@ def tabulate_continuity(comparison: Sequence[ConversationFigure]) -> dict[str, F
 def tabulate_means(
     comparison: Sequence[ConversationFigure], systems: Sequence[str], tops: Mapping[str, int]
 ) -> FigureTable:
-    """Tabulate the means of each system over all questions. tops: measure -> the top of its scale."""
+    """Tabulate the means of each system over all questions. tops: measure -> the upper bound of its scale."""
     measures = [
         _read_figure(MEAN, f"{words} ({name}, {better})", f"scale:0:{tops[name]}", measure=name)
         for name, (words, better) in WORDS.items()
@@ -96,7 +96,7 @@ def tabulate_pairs(
 ) -> dict[str, FigureTable]:
     """Tabulate the differences of all pairs of systems, over all questions and by dataset.
 
-    turns: the turn limit of a conversation, which bounds the difference in lscore.
+    turns: the turn limit of a conversation, which limits the difference in lscore.
     """
     datasets = sorted({row.dataset for row in comparison if row.kind == DIFFERENCE})
     lines = {

@@ -1,4 +1,4 @@
-"""Data of the item viewers on ragcheck's pages: graded answers, and conversations turn by turn."""
+"""Make the data of the item viewers on ragcheck's pages: graded answers and conversations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CONTEXTS = {
 }
 JUDGED_BY = f"Contexts that the judge saw ({BY_REFERENCE})"
 STORED = "details"
-"""The data file for content that is not searched, such as passages. Without it, the list loads sooner."""
+"""Name of the data file for content that is not searched, such as passages, so that the list loads faster."""
 Asked = TypeVar("Asked", SystemAnswer, Conversation)
 OfAnswer = TypeVar("OfAnswer", JudgeScore, BaselineSimilarity, Rating)
 SYSTEM, DATASET = Filter("system", "System"), Filter("dataset", "Dataset")
@@ -44,7 +44,7 @@ def view_answers(
     judges: Sequence[str],
     artifact: Path,
 ) -> Viewer:
-    """Show every answer whose question is known, sorted by dataset, question and system."""
+    """Return a viewer of all answers with a known question, by dataset, question and system."""
     scores_of, baselines_of, ratings_of = _group(scores), _group(baselines), _group(ratings)
     contexts_of: defaultdict[tuple[str, str], list[Block]] = defaultdict(list)
     for context in sorted(contexts, key=lambda context: RULES.index(context.rule)):
@@ -86,7 +86,7 @@ def view_conversations(
     guards: Sequence[Guard],
     artifact: Path,
 ) -> Viewer:
-    """Show every conversation whose question is known, sorted by dataset, question and system."""
+    """Return a viewer of all conversations with a known question, by dataset, question and system."""
     guards_of: defaultdict[tuple[str, int], dict[str, Guard]] = defaultdict(dict)
     for guard in guards:
         guards_of[guard.conversation, guard.turn][guard.task] = guard
@@ -146,7 +146,7 @@ def _make_row(
     tags: Sequence[Tag],
     shown: Sequence[Block],
 ) -> ViewedRow:
-    """Make a row of either viewer, which begins with its question. value: the value for the third filter."""
+    """Make a row of a viewer, which starts with the question. value: the value for the third filter."""
     said = [
         blocks.group(f"say {style}", [blocks.text(text)])
         for exchange in question.history
@@ -202,7 +202,7 @@ def _view_similarities(baselines: Sequence[BaselineSimilarity]) -> list[Block]:
 
 
 def _name_score(answer: SystemAnswer, scores: Sequence[JudgeScore], judge: str) -> str:
-    """Name the score for the filter: by the first judge under E3, otherwise by another judge or rule."""
+    """Return a score's name for the filter: the first judge's score under E3, or else any other score."""
     if answer.text is None:
         return "no answer"
     first = sorted(scores, key=lambda score: (score.rule != BY_REFERENCE, score.judge != judge))[:1]
@@ -267,7 +267,7 @@ def _view_grade(who: str, grade: Grade) -> Block:
 
 
 def _mark_grade(score: int | None, name: str = "") -> Tag:
-    """Make a short tag for a grade, because an entry of the list may have many grades."""
+    """Make a tag for a grade, which is short because an entry of the list may have many grades."""
     said, tone = blocks.score_tag(score)
     return (f"{name}{said if score is None else score}", tone)
 

@@ -1,1 +1,1 @@
-"""HTML reports: the frame, tables, charts and item viewer that all pages share."""
+"""Make HTML reports from the frame, tables, charts and item viewer that all pages share."""

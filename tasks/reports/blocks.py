@@ -1,4 +1,4 @@
-"""The blocks that the item viewer shows for a row: texts, tables, passages, calls.
+"""Make the blocks that the item viewer shows for a row: texts, tables, passages, calls.
 
 A block is a JSON array whose first element names its kind; pages/viewer.js draws the blocks. Texts are never
 interpreted as markup.
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 Block = tuple[object, ...]
 Tag = tuple[str, str]
-"""A text in a rounded box, and its tone: `good`, `bad`, `off`, or empty."""
+"""The text of a tag (a rounded box), and its tone: `good`, `bad`, `off`, or empty."""
 GOOD, BAD, OFF = "good", "bad", "off"
 
 
 def heading(text: str, *tags: Tag) -> Block:
-    """Make a heading for the blocks that follow, with tags behind the heading's text."""
+    """Make a heading for the blocks that follow, with tags after the heading's text."""
     return ("head", text, list(tags))
 
 
@@ -25,7 +25,7 @@ def title(heading_text: str, *tags: Tag) -> Block:
 
 
 def rows(row_ids: Iterable[str], style: str = "siblings") -> Block:
-    """Show links to other rows of the viewer by id, with their titles and tags; omits the open row."""
+    """Show links to other rows of the viewer by id, with their titles and tags; the open row is omitted."""
     return ("rows", list(row_ids), style)
 
 
@@ -56,13 +56,16 @@ def tags(*shown: Tag, beside: str = "") -> Block:
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, total: int | None = None, beside: str = ""
 ) -> Block:
-    """Show a table; None is shown as NULL. total: number of rows in the full table, if it has more."""
+    """Show a table; None is shown as NULL.
+
+    total: number of rows in the full table, if only some are shown.
+    """
     shown = [list(row) for row in rows]
     return ("table", list(columns), shown, len(shown) if total is None else total, beside)
 
 
 def items(values: Iterable[str | Sequence[object]], style: str = "plain") -> Block:
-    """Show a list of texts, or of (text, tag, tone, address of another row); trailing parts are optional."""
+    """Show a list of texts, or of (text, tag, tone, link to another row); trailing values are optional."""
     return ("list", [value if isinstance(value, str) else list(value) for value in values], style)
 
 
@@ -80,7 +83,7 @@ def fold(
     is_open: bool = False,
     anchor: str = "",
 ) -> Block:
-    """Show blocks that are collapsed under a summary. anchor: the name by which `links` opens the fold."""
+    """Show blocks that are collapsed under a summary. anchor: the name that `links` uses to open the fold."""
     return ("fold", summary, list(shown), beside, style, int(is_open), anchor, list(inside))
 
 
@@ -95,14 +98,17 @@ def links(parts: Iterable[tuple[str, Sequence[tuple[str, str]]]], style: str = "
 
 
 def marked(value: str, words: Iterable[str], style: str = "said", *, whole: bool = False) -> Block:
-    """Show a text in which some words are highlighted. whole: match only whole words."""
+    """Show a text with some words highlighted. whole: highlight only whole words."""
     return ("marked", value, [word for word in words if word], style, int(whole))
 
 
 def passages(
     title: str, shown: Iterable[tuple[str, str, Sequence[Tag], str]], none: str = "Nothing."
 ) -> Block:
-    """Show passages under a title: (name, remark, tags, text). none: the text shown if there are none."""
+    """Show passages under a title: (name, remark, tags, text).
+
+    none: the text shown if there are no passages.
+    """
     return ("passages", title, [[name, beside, list(own), body] for name, beside, own, body in shown], none)
 
 
@@ -127,7 +133,7 @@ def stored(file: str, key: str) -> Block:
 
 
 def component(name: str, data: object) -> Block:
-    """Show data of a single paper: the function that its script registers under `name` draws the data."""
+    """Show data of a single paper, drawn by the function that the paper's script registers as `name`."""
     return ("component", name, data)
 
 

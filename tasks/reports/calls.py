@@ -15,7 +15,7 @@ from tasks.lineage.selection import Selection
 
 @dataclass(frozen=True)
 class ShownCall:
-    """A model call; its fields are the keys that pages/core.js reads.
+    """A model call to show on a page; its fields are the keys that pages/core.js reads.
 
     The fields are columns of a calls artifact, with `messages` decoded to role and content. `id`: the ledger
     key.
@@ -49,7 +49,7 @@ def read_calls(paths: Iterable[Path], wanted: Collection[str] | None = None) -> 
     columns = [field.name for field in fields(ShownCall)]
     calls: dict[str, ShownCall] = {}
     for path in paths:
-        # Artifacts of earlier versions lack the newest columns.
+        # Artifacts of earlier versions lack recently added columns.
         found = pq.read_schema(path).names
         for record in pq.read_table(path, columns=[name for name in columns if name in found]).to_pylist():
             if record["id"] in wanted if wanted is not None else record["prompt"]:

@@ -1,6 +1,6 @@
-"""The one chart model: lines and points over an axis, values on a scale, bars; pages/charts.html draws them.
+"""The chart model of all pages: plots, values on a scale, and bars. pages/charts.html draws the charts.
 
-Altair with vl-convert was tried and rejected: the converter alone takes 84 MB, and 40 MB were allowed.
+Altair with vl-convert was rejected: the converter takes 84 MB, and the limit is 40 MB.
 """
 
 from __future__ import annotations
@@ -14,24 +14,27 @@ from tasks.reports.tables import Cell
 from tasks.scoring.statistics import Interval
 
 MOST_POINTS = 240
-"""Maximum points drawn for one line: more would not be visible, and would make the page large."""
+"""Maximum points drawn for one line. More points would not be visible, and would make the page large."""
 WANTED_TICKS = 4
-"""Approximate number of steps between the ends of an axis."""
+"""Approximate number of steps between the bounds of an axis."""
 COLOURS = 8
 """Number of colours in the style sheet; further lines are dashed and reuse the colours."""
 APART = 9.0
 """Horizontal distance in SVG units between series in one category, so that intervals do not overlap."""
 LONGEST_LABEL = 14
-"""Maximum characters of a category's label; longer names are shortened."""
+"""Maximum characters of a category's label; longer labels are truncated."""
 REACHES = (0.1, 0.25, 0.5, 1, 5)
-"""Possible ends of the axis of a chart of differences."""
+"""Possible upper bounds of the axis of a chart of differences."""
 SIZE = (460.0, 240.0)
 """Width and height of a plot in SVG units."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """A value of a series. x: a number, or the index of a category. interval: drawn as band or whisker."""
+    """A value of a series.
+
+    x: a number, or the index of a category. interval: drawn as a band or a whisker.
+    """
 
     x: float
     y: float
@@ -41,7 +44,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """Points of one kind.
+    """A series of points with the same colour.
 
     `place`: index of the series' colour. `end`: a value shown in the legend, empty for none. `line`: whether
     the points are joined by a line; unjoined points are not shifted within a category.
@@ -58,7 +61,7 @@ class Series:
 class Axis:
     """A chart's axis.
 
-    `bottom`, `top`: ends of the axis; None derives them from the values. `form`: `share` labels ticks in
+    `bottom`, `top`: bounds of the axis; None derives them from the values. `form`: `share` labels ticks in
     percent.
     """
 
@@ -82,7 +85,10 @@ class PlacedPoint:
 
 @dataclass(frozen=True)
 class PlacedSeries:
-    """A series in SVG units. path: its line, empty for points only. band: the area of its intervals."""
+    """A series in SVG units.
+
+    path: SVG path of the line, empty if only points are drawn. band: SVG path of the intervals' area.
+    """
 
     name: str
     colour: int
@@ -97,8 +103,8 @@ class PlacedSeries:
 class Plot:
     """Lines or points over an axis, in SVG units.
 
-    `marks`: whether points and their intervals (as whiskers) are drawn. `x_ticks`: (place, label, full name),
-    where the label of a category may be shortened. `y_ticks`: (place, label).
+    `marks`: whether points and their intervals (as whiskers) are drawn. `x_ticks`: tuples (position, label,
+    full name); a category's label may be shortened. `y_ticks`: pairs (position, label).
     """
 
     title: str
@@ -120,7 +126,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Scale:
-    """Values on a common scale, one row per value, with intervals. lines: (label, cell)."""
+    """Values on a common scale, one row per value, with intervals. lines: pairs (label, cell)."""
 
     title: str
     lines: Sequence[tuple[str, Cell]]
@@ -134,7 +140,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Bar:
-    """A row of a bar chart: one count per step of the chart, and a derivation for each count, or none."""
+    """A row of a bar chart: one count per step of the chart, and a derivation for each count, if known."""
 
     label: str
     counts: Sequence[int]
@@ -143,7 +149,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """Horizontal bars with the same steps and scale. tones: step -> `warn` or `s1`, for its colour.
+    """Horizontal bars with the same steps and scale. tones: step -> its colour class, `warn` or `s1`.
 
     `record`: JSON pointer to the chart's bars in the page's record; empty if the record does not contain
     them.
@@ -245,7 +251,7 @@ def thin_out(points: Sequence[Point]) -> list[Point]:
 
 
 def list_ticks(bottom: float, top: float) -> list[float]:
-    """List round numbers between bottom and top, about WANTED_TICKS steps."""
+    """List round numbers between bottom and top, about WANTED_TICKS of them."""
     rough = (top - bottom) / WANTED_TICKS or 1.0
     size = 10.0 ** floor(log10(rough))
     step = next((size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= rough), rough)
@@ -260,7 +266,7 @@ def show_tick(value: float, form: str) -> str:
 
 
 def find_reach(bounds: Iterable[float | None]) -> float:
-    """Find the end of an axis of differences around zero: the first of REACHES that includes all bounds."""
+    """Find the upper bound of an axis around zero: the first of REACHES that covers all bounds."""
     most = max((abs(bound) for bound in bounds if bound is not None), default=0.0)
     return next(reach for reach in REACHES if reach >= most or reach == REACHES[-1])
 

@@ -17,17 +17,17 @@ from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
 ITEMS = 200
-"""Maximum changed items of one pair of systems on a page, half from either end of the changes."""
+"""Maximum changed items per pair of systems on a page: half are the largest drops, half the largest gains."""
 TEXT = 4_000
 """Maximum characters of one text."""
 WORDS = 400
-"""Maximum words of an answer for which differences between the answers are highlighted."""
+"""Maximum length of an answer, in words, for highlighting the differences between two answers."""
 STYLES = ("report.css", "comparison.css")
 
 
 @dataclass(frozen=True)
 class AnswerPiece:
-    """A part of an answer. own: whether only this answer contains the part."""
+    """A part of an answer. own: whether only this answer contains it."""
 
     text: str
     own: bool
@@ -44,7 +44,7 @@ class ShownCase:
 
 @dataclass(frozen=True)
 class ShownStrand:
-    """The comparison of one pair of systems. reach: end of the axis of differences."""
+    """The comparison of one pair of systems. reach: upper bound of the axis of differences."""
 
     strand: StrandComparison
     name: str
@@ -55,17 +55,17 @@ class ShownStrand:
 
 @dataclass(frozen=True)
 class ShownCost:
-    """The systems by one metric. plot: quality against cost; None if fewer than two costs are known."""
+    """The systems by one metric. plot: chart of quality against cost; None without two known costs."""
 
     metric: PricedMetric
     plot: Plot | None
     why: str
-    """Why prices are not shown; empty if all prices are shown."""
+    """The reason why prices are not shown; empty if all prices are shown."""
 
 
 @dataclass(frozen=True)
 class ComparisonPage:
-    """The content of the page. sides: letter -> label. alone: letter -> items that only that side has.
+    """The content of a comparison's page. sides: letter -> label. alone: as in `write_comparison`.
 
     `costs`: for each metric, the systems with the cost of their answers.
     """
@@ -80,7 +80,10 @@ class ComparisonPage:
 def write_comparison(
     comparison: Comparison, out: Path, alone: Mapping[str, Sequence[str]] = MappingProxyType({})
 ) -> None:
-    """Write the page to the file `out`. alone: side's letter -> names of what only that side has."""
+    """Write the page to the file `out`.
+
+    alone: side's letter -> names of answer sets or entries that only that side has.
+    """
     sides = dict(zip(ascii_uppercase, comparison.sides, strict=False))
     strands = [_show_strand(strand) for strand in comparison.strands]
     content = ComparisonPage(comparison, list(map(show_cost, comparison.means)), strands, sides, alone)
@@ -116,7 +119,7 @@ def show_cost(metric: PricedMetric) -> ShownCost:
 
 def _show_strand(strand: StrandComparison) -> ShownStrand:
     left_out = max(len(strand.changed) - ITEMS, 0)
-    # The items are sorted by change, so the ends contain the largest drops and the largest gains.
+    # The items are sorted by change: the first are the largest drops, the last the largest gains.
     kept = [*strand.changed[: ITEMS // 2], *strand.changed[-ITEMS // 2 :]] if left_out else strand.changed
     return ShownStrand(
         strand,

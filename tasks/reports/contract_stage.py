@@ -1,4 +1,4 @@
-"""Code shared by validation stages: check artifacts, their drops and their calls, and write the findings.
+"""Shared code of validation stages: check artifacts, dropped rows and calls, and write the findings.
 
 The page of a validation stage lists the contracts of each artifact, failures first.
 """
@@ -50,7 +50,7 @@ def write_contracts(title: str, findings: Sequence[ContractFinding], folder: Pat
 
 
 def expect_hash() -> Expectation:
-    """Make an expectation that ids have the form of `make_id`: 16 hexadecimal digits."""
+    """Make an expectation that ids have the format of `make_id`: 16 hexadecimal digits."""
     return expect_match("ids_are_hashes", "Each id consists of 16 hexadecimal digits.", "id", HASH)
 
 
@@ -64,10 +64,10 @@ def check_artifacts(
 ) -> list[ContractFinding]:
     """Check artifacts with their `*.dropped` and `*.calls` files; write the findings and a page.
 
-    `artifacts`: file -> its row type. `declare`: returns the rules of each artifact beyond its keys, given
-    the rule on origins. This function is called only if all columns exist with their types, so it may read
-    the rows; cells may be NULL. `folder`: the output folder. `sources`: further artifacts that origins may
-    refer to.
+    `artifacts`: file -> its row type. `declare`: function that returns the rules of each artifact, except
+    those on keys, given the rule on origins. This function is called only if all columns exist with their
+    types, so it may read the rows; cells may be NULL. `folder`: the output folder. `sources`: other artifacts
+    that origins may refer to.
     """
     dropped, calls = (
         [path for path in (name_beside(artifact, kind) for artifact in artifacts) if path.is_file()]
@@ -90,6 +90,9 @@ def check_artifacts(
 
 
 def require_contracts(findings: Sequence[ContractFinding], out: Path) -> Counts:
-    """Count checked rows and findings. Raises ContractBroken, with a one-line message, if one is broken."""
+    """Return the counts of checked rows and of findings.
+
+    Raises ContractBroken, with a one-line message, if a contract is broken.
+    """
     raise_if_broken(findings, out)
     return Counts(sum(finding.checked for finding in findings), len(findings), {})

@@ -12,7 +12,7 @@ from tasks.artifacts.contracts import ContractFinding, read_findings
 from tasks.reports.places import name_in_project
 
 STATES = ("broken", "unchecked", "held")
-"""The states of contracts, in the order in which a page shows them."""
+"""The states of contracts, in the order of a page."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class ArtifactContracts:
 
     @property
     def state(self) -> str:
-        """The worst state of any contract."""
+        """The worst state of all contracts of the artifact."""
         return self.findings[0].state
 
     @property
     def checked(self) -> int:
-        """The largest number of rows that one of the contracts checked."""
+        """The largest number of rows that any contract checked."""
         return max(finding.checked for finding in self.findings)
 
 
@@ -58,8 +58,8 @@ class ContractResults:
 def open_contracts(folder: Path, order: Iterable[str], page: Path) -> ContractResults:
     """Read the findings in the folder of a validation stage.
 
-    `order`: names of artifacts in the order of the page. `page`: the page's folder, to which the link is
-    relative.
+    `order`: names of artifacts in the order of the page. `page`: the page's folder, which the link is
+    relative to.
     """
     link = Path(os.path.relpath(folder / "index.html", page)).as_posix()
     return ContractResults(group_findings(read_findings(folder), folder, order), link)
@@ -68,7 +68,7 @@ def open_contracts(folder: Path, order: Iterable[str], page: Path) -> ContractRe
 def group_findings(
     findings: Iterable[ContractFinding], folder: Path, order: Iterable[str] = ()
 ) -> list[ArtifactContracts]:
-    """Group findings by artifact, failures first, then in `order`. folder: of the validation stage."""
+    """Group findings by artifact, failures first, then in `order`. folder: the validation stage's folder."""
     ranks = {artifact: rank for rank, artifact in enumerate(order)}
     groups = defaultdict[str, list[ContractFinding]](list)
     for finding in sorted(findings, key=lambda finding: STATES.index(finding.state)):

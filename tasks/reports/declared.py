@@ -1,4 +1,4 @@
-"""Declare a table: slices of outcomes in rows and columns, measures in the cells. Then fill the table.
+"""Declare a table with slices of outcomes in rows and columns, and measures in cells; then fill it.
 
 An outcome is the result of one item for one system: item, answer and scores, joined by the paper's code.
 """
@@ -14,16 +14,16 @@ from tasks.reports.tables import Cell, FigureTable, Line
 
 Outcome = TypeVar("Outcome")
 Where = Mapping[str, CellValue | tuple[CellValue, ...]]
-"""Conditions on columns of rows, in the form of a `Selection`."""
+"""Conditions on columns of an artifact's rows, in the format of a `Selection`."""
 
 
 @dataclass(frozen=True)
 class Slice(Generic[Outcome]):
     """A named filter over outcomes.
 
-    `name`: the head of a column, or the label of a line. `has`: whether an outcome belongs to the slice; None
-    accepts all outcomes. `where`: the same filter as conditions on rows, for lineage. `why`: the reason why
-    the slice's cells are empty, such as `not run`; nothing is measured in that case.
+    `name`: the header of a column, or the label of a line. `has`: whether an outcome belongs to the slice;
+    None accepts all outcomes. `where`: the same filter as conditions on rows, for lineage. `why`: the reason
+    why the slice's cells are empty, such as `not run`; no measure is computed in that case.
     """
 
     name: str | tuple[str, ...]
@@ -43,10 +43,11 @@ class Slice(Generic[Outcome]):
 
 @dataclass(frozen=True)
 class Measure(Generic[Outcome]):
-    """A figure over outcomes, with its own denominator.
+    """A figure that is computed over outcomes, with a separate denominator.
 
-    `fill`: makes the cell from outcomes and the conditions of the cell's row and column, which become its
-    basis. `empty`: makes the cell of a slice that has a reason to be empty. `form`: see `FigureTable.forms`.
+    `fill`: makes the cell from outcomes and from the conditions of the cell's row and column; these
+    conditions become the cell's `basis`. `empty`: makes the cell of a slice that has a reason to be empty.
+    `form`: see `FigureTable.forms`.
     """
 
     name: str
@@ -59,8 +60,8 @@ class Measure(Generic[Outcome]):
 class Table(Generic[Outcome]):
     """A table of a paper: a line for each slice of `rows`, a cell for each column slice and measure.
 
-    `columns`: a single slice with an empty name makes the measures the columns. With several columns and
-    several measures, a column is named `column: measure`.
+    `columns`: if there is only one slice, with an empty name, the table has one column per measure. With
+    several columns and several measures, a column is named `column: measure`.
     """
 
     number: str
@@ -129,10 +130,10 @@ def tabulate(
     forms: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> FigureTable:
-    """Make a table without a number from figures that are computed elsewhere.
+    """Make a table without a table number, from figures that are computed elsewhere.
 
-    `rows`: (label of the line, object with the line's figures). `columns`: name -> function that makes a
-    line's cell from that object.
+    `rows`: pairs (label of the line, object with the line's figures). `columns`: name -> function that makes
+    a line's cell from that object.
     """
     lines = tuple(
         Line((label,) if isinstance(label, str) else label, tuple(read(row) for read in columns.values()))
@@ -144,7 +145,7 @@ def tabulate(
 def by(
     read: Callable[[Outcome], CellValue], groups: Mapping[CellValue, str], expression: str = ""
 ) -> tuple[Slice[Outcome], ...]:
-    """Make a slice per group. groups: value -> slice's name. expression: on the rows, for lineage."""
+    """Make a slice per group. groups: value -> slice's name. expression: column of the rows, for lineage."""
 
     def make(value: CellValue, name: str) -> Slice[Outcome]:
         return Slice(name, lambda outcome: read(outcome) == value, {expression: value} if expression else {})

@@ -1,4 +1,4 @@
-"""Embed data for a page's scripts as JSON that cannot close a tag, in files that load without a server."""
+"""Embed data for a page's scripts as JSON that cannot close a tag, in files that need no web server."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The stage of every flow that evaluates: a page of means, differences and answers.
+"""Stage of every flow that evaluates: write a page of means, differences and answers.
 
 A flow declares the stage as `SCOPE.stage("<paper>.evaluation_page", out="data/reports/<paper>/${key}")`. A
-paper with a module of that name uses its own page instead.
+paper that has a module of that name uses this module's page instead.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SUBTITLE = "This page shows how well systems answer the items of a dataset."
 MEANS = "Means are over items, with 95% intervals over groups of items."
 TAGS = "The table shows the same means over the items with each tag."
 MOST_TAGS = 50
-"""Maximum tags in the table, those with the most items; further tags are only counted."""
+"""Maximum number of tags in the table. The tags with the most items are shown, and the rest are counted."""
 PAIRS = (
     "Each pair is compared over the items with a score from both systems. p is from a paired bootstrap "
     "over groups of items, corrected by Holm."
@@ -125,7 +125,7 @@ def tabulate_means(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[Sco
 
 
 def tabulate_tags(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[ScoredAnswer] | None:
-    """Declare the means by tag, a line per tag and system; return None if no item has a tag."""
+    """Declare the table of means by tag, a line per tag and system; return None without tags."""
     counted = Counter(tag for outcome in outcomes for tag in outcome.answered.tags)
     if not counted:
         return None

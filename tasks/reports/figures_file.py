@@ -14,9 +14,9 @@ Read = TypeVar("Read")
 
 
 def read_figures(path: Path, model: type[Read], stage: str = "") -> Read:
-    """Read a JSON file as a dataclass or model; further keys of the file are ignored.
+    """Read a JSON file as a dataclass or model; unknown keys of the file are ignored.
 
-    `stage`: name of the stage that writes the file, by default the file's stem. Raises BadInput if the file
+    `stage`: name of the stage that wrote the file, by default the file's stem. Raises BadInput if the file
     is missing, or does not match the model.
     """
     hint = f"run the stage {stage or path.stem}"

@@ -17,12 +17,12 @@ GOOD = "fresh"
 class GraphStage:
     """A stage on the page of the graph.
 
-    `name`: DVC's name of the stage. `stage`: the name without the entry. `state`: as shown by `benchloom
-    status`. `why`: why the stage is not fresh. `artifact`: path of the main output. `link`: relative link to
-    the artifact, empty if the artifact does not exist. `rows`: None if the artifact is not a Parquet file.
-    `tokens`, `usd`: totals of all calls behind the artifact; None if the stage has not run here. `seconds`:
-    duration of the last run. `upstream`: the stages whose outputs this stage reads. `again`: the command that
-    makes the stage fresh.
+    `name`: DVC's name of the stage. `stage`: the name without the entry. `state`: the state that `benchloom
+    status` shows. `why`: why the stage is not fresh. `artifact`: path of the main output. `link`: relative
+    link to the artifact, empty if the artifact does not exist. `rows`: None if the artifact is not a Parquet
+    file. `tokens`, `usd`: totals of all calls behind the artifact; None if the stage has not run here.
+    `seconds`: duration of the last run. `upstream`: the stages whose outputs this stage reads. `again`: the
+    command that makes the stage fresh.
     """
 
     name: str
@@ -43,7 +43,7 @@ class GraphStage:
 
 @dataclass(frozen=True)
 class GraphEntry:
-    """The stages of a flow for one entry of params.yaml, in the order in which they run."""
+    """The stages of a flow for one entry of params.yaml, in the order of execution."""
 
     flow: str
     entry: str
@@ -51,7 +51,7 @@ class GraphEntry:
 
     @property
     def states(self) -> Mapping[str, int]:
-        """The number of stages in each state, fresh ones first."""
+        """The number of stages in each state; fresh stages come first."""
         counts: dict[str, int] = {}
         for stage in sorted(self.stages, key=lambda stage: (stage.state != GOOD, stage.state)):
             counts[stage.state] = counts.get(stage.state, 0) + 1
@@ -64,7 +64,7 @@ class GraphEntry:
 
     @property
     def tokens(self) -> int | None:
-        """The tokens of all calls; None if no stage is known to have run here."""
+        """The number of tokens of all calls; None if no stage is known to have run here."""
         known = [stage.tokens for stage in self.stages if stage.tokens is not None]
         return sum(known) if known else None
 
@@ -76,13 +76,13 @@ class GraphEntry:
 
     @property
     def last_run(self) -> str:
-        """The latest time at which one of the stages ran."""
+        """The time at which a stage last ran."""
         return max((stage.last_run for stage in self.stages), default="")
 
 
 @dataclass(frozen=True)
 class GraphPage:
-    """The content of the page. made: when the page was made, in words."""
+    """The content of the page of the graph. made: the time when the page was written, as text."""
 
     entries: Sequence[GraphEntry]
     made: str
@@ -99,5 +99,5 @@ class GraphPage:
 
 
 def write_graph(entries: Sequence[GraphEntry], made: str, out: Path) -> None:
-    """Write the page to the file `out`. made: when the states of the stages were read, in words."""
+    """Write the page to the file `out`. made: the time when the stages' states were read, as text."""
     write_text(out, render_alone("graph.html", GraphPage(entries, made), home=link_home(out)))

@@ -17,7 +17,7 @@ from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
 NODES = 1_000
-"""Maximum nodes on a page, in the order of the trace; the page states how many are left out."""
+"""Maximum nodes on a page, in the order of the trace; the page states how many nodes are left out."""
 TEXT = 4_000
 """Maximum characters of one text."""
 ITEMS = 200
@@ -30,7 +30,10 @@ SCRIPTS = ("core.js", "lineage.js")
 
 @dataclass(frozen=True)
 class LineagePage:
-    """The content of the page. left_out: number of nodes not shown. plain: text shown without scripts."""
+    """The content of the page of a lineage.
+
+    left_out: number of omitted nodes. plain: the text that is shown without scripts.
+    """
 
     lineage: LineageResult
     counts: Mapping[str, int]
@@ -41,7 +44,7 @@ class LineagePage:
 
 @dataclass(frozen=True)
 class ShownNode:
-    """A node in the form that pages/lineage.js reads.
+    """A node in the format that pages/lineage.js reads.
 
     `parents`: indexes of the parents that are on the page. `cut`: number of parents that are not on the page.
     """
@@ -55,7 +58,7 @@ class ShownNode:
 
 
 def write_lineage(lineage: LineageResult, out: Path) -> None:
-    """Write a lineage's page to the file `out`, with limits on nodes, lists and texts."""
+    """Write a lineage's page to the file `out`; limit the nodes, the lists and the texts."""
     shown = lineage.nodes[:NODES]
     numbers = {node.key: number for number, node in enumerate(shown)}
     data = {
@@ -85,7 +88,7 @@ def _show_node(node: LineageNode, numbers: Mapping[tuple[str, str], int]) -> Sho
 
 
 def _truncate(value: object) -> object:
-    """Truncate long texts and lists at every depth, with a note of how much is left out."""
+    """Truncate long texts and lists recursively, with a note on the omitted amount."""
     if isinstance(value, str) and len(value) > TEXT:
         return f"{value[:TEXT]}… ({len(value) - TEXT:,} characters more)"
     if isinstance(value, Mapping):

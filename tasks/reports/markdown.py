@@ -1,7 +1,7 @@
 """Write a comparison as Markdown, for a comment on a pull request or merge request.
 
 Names, questions and answers are untrusted data from models and other people. `quote` escapes them, so that no
-host interprets them as markup, as a mention, or as the start of another cell.
+Git host interprets them as markup, as a mention, or as the start of another cell.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from tasks.judging.priced_means import AnswerCost, PricedMean, PricedMetric
 from tasks.reports.page import count_of
 
 LONGEST = 120
-"""Maximum characters of a name in a cell; a caution may have three times as many."""
+"""Maximum characters of a name in a cell; a caution may be three times as long."""
 CAUTIONS = 20
 """Maximum number of cautions in the report."""
 ROWS = 100
-"""Maximum lines of a table: hosts refuse a comment of more than 65,536 characters."""
+"""Maximum lines of a table: hosts reject a comment of more than 65,536 characters."""
 MARKUP = re.compile(r"[\\`*_{}\[\]()#!|~<>&@:%$^]|^[+=-]|(?<=www)\.|(?<=\d)\.(?=\s)", re.IGNORECASE)
 STARTS = frozenset("@#!~%$&[:.")
 """Characters that begin a mention, a reference or a link; hosts look for these after rendering."""
@@ -33,9 +33,9 @@ UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-
 def quote(text: str, longest: int = LONGEST) -> str:
     """Escape a text for one line of Markdown by replacing markup characters with character references.
 
-    A character reference never starts a link, cell or HTML tag; backslash escapes do not guarantee this on
-    every host. Hosts search the rendered text for `@name`, `#12` and addresses, so a zero-width space follows
-    the first character of these. Control characters become spaces.
+    A character reference never starts a link, cell or HTML tag; backslash escapes do not prevent this on
+    every host. Hosts search the rendered text for `@name`, `#12` and URLs, so a zero-width space is inserted
+    after their first character. Control characters become spaces.
     """
     line = " ".join(UNSEEN.sub(" ", text).split())
     short = line if len(line) <= longest else f"{line[: longest - 1]}…"
@@ -53,8 +53,8 @@ def write_markdown(
 ) -> str:
     """Write the report: a verdict, the systems, the pairs, cautions and links.
 
-    `alone`: side's letter -> names of what only that side has. `links`: (text, address); only https and http
-    addresses are included.
+    `alone`: side's letter -> names of answer sets or entries that only that side has. `links`: pairs (text,
+    URL); only https and http URLs are included.
     """
     parts = [
         "### Benchloom: " + " compared with ".join(quote(side) for side in comparison.sides),
@@ -70,7 +70,7 @@ def write_markdown(
 
 
 def list_verdicts(comparison: Comparison) -> list[str]:
-    """List in words which metrics changed significantly, worst first; a first line says if none dropped.
+    """List sentences on the significant changes, worst first; the first line reports if nothing dropped.
 
     If the sides have several systems, each line names the system.
     """
@@ -108,7 +108,7 @@ def list_drops(comparison: Comparison) -> list[MetricChange]:
 
 
 def write_systems(metric: PricedMetric) -> str:
-    """Write a table of the systems for one metric, with price and latency per answer where known."""
+    """Write a table of the systems for one metric, with price and latency per answer if known."""
     head = ["System", quote(metric.metric), "95% interval", "items", "tokens", "price", "latency"]
     rows = [
         [
@@ -153,7 +153,7 @@ def write_pairs(comparison: Comparison) -> str:
 
 
 def write_cautions(comparison: Comparison, alone: Mapping[str, Sequence[str]]) -> str:
-    """Write a list of the cautions that readers of the figures should know; empty if there are none."""
+    """Write a list of cautions for readers of the figures; empty if there are no cautions."""
     lines = [quote(caution, 3 * LONGEST) for caution in comparison.cautions]
     lines += [f"only in {letter}: {quote(', '.join(names))}" for letter, names in alone.items() if names]
     shown = [f"- {line}" for line in lines[:CAUTIONS]]

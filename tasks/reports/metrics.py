@@ -1,7 +1,7 @@
 """Write a report's main figures as files for DVC: metrics (one JSON file per figure) and plots (CSV).
 
 All JSON files have the same few keys. So the tables of `dvc metrics show` and `dvc metrics diff` have one
-line per figure and few columns, however many systems a report compares.
+line per figure and few columns, regardless of the number of systems in a report.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ POINT_COLUMNS = ("step", "value", "low", "high", "series")
 
 @dataclass(frozen=True)
 class DvcMetric:
-    """One figure. interval: 95%. n: number of items behind it. failed: number of items without a value."""
+    """One figure. interval: 95% interval. n: number of items behind it. failed: items without a value."""
 
     name: str
     value: int | float
@@ -38,7 +38,7 @@ class DvcMetric:
 
 @dataclass(frozen=True)
 class MetricGroup:
-    """Figures of one kind, such as the accuracy of all methods: a folder of metrics and a bar plot."""
+    """Figures of one kind, such as the accuracy of all methods, for a metrics folder and a bar plot."""
 
     name: str
     metrics: tuple[DvcMetric, ...]
@@ -46,7 +46,7 @@ class MetricGroup:
 
 @dataclass(frozen=True)
 class SeriesPoint:
-    """A point of a line, such as a method's accuracy after a step of the stream."""
+    """A point of a line chart, such as a method's accuracy after a step of the stream."""
 
     step: int
     value: float
@@ -64,8 +64,8 @@ def choose_column(
 ) -> MetricGroup:
     """Make metrics from a column of a table in the report; cells without a value are left out.
 
-    `labels`: indexes of the label parts that name a metric; None uses all parts. `where`: index of a label
-    part -> its text, to choose lines. Raises ValueError if the table has no such column.
+    `labels`: indexes of the label parts that form a metric's name; None uses all parts. `where`: index of a
+    label part -> required text, to choose lines. Raises ValueError if the table has no such column.
     """
     if column not in table.columns:
         raise ValueError(f"no such column: {column}")
@@ -117,7 +117,7 @@ def write_metrics(folder: Path, page: Page, groups: Iterable[MetricGroup]) -> No
 
 
 def write_bars(folder: Path, groups: Iterable[MetricGroup]) -> None:
-    """Write each group as a CSV file below a folder: a line per figure, the columns `BAR_COLUMNS`."""
+    """Write each group as a CSV file below a folder: one line per figure, with the columns `BAR_COLUMNS`."""
     with draft_folder(folder) as draft:
         for name, group in name_files((group.name, group) for group in groups if group.metrics).items():
             lines = [(one.name, one.value, *_bounds(one.interval), one.n) for one in group.metrics]
@@ -125,7 +125,7 @@ def write_bars(folder: Path, groups: Iterable[MetricGroup]) -> None:
 
 
 def write_lines(folder: Path, charts: Mapping[str, Sequence[SeriesPoint]]) -> None:
-    """Write each chart as a CSV file below a folder: a line per point, the columns `POINT_COLUMNS`."""
+    """Write each chart as a CSV file below a folder: one line per point, with the columns `POINT_COLUMNS`."""
     with draft_folder(folder) as draft:
         for name, points in name_files((name, points) for name, points in charts.items() if points).items():
             lines = [(one.step, one.value, *_bounds(one.interval), one.series) for one in points]
@@ -133,7 +133,7 @@ def write_lines(folder: Path, charts: Mapping[str, Sequence[SeriesPoint]]) -> No
 
 
 def name_files(named: Iterable[tuple[str, Own]]) -> dict[str, Own]:
-    """Map unique file names of words and dashes to the objects; duplicate names get a number."""
+    """Map unique file names (words and dashes) to the objects; a number is added to duplicate names."""
     found: dict[str, Own] = {}
     for text, own in named:
         stem = re.sub(r"[^\w]+", "-", text.lower().replace("'", "")).strip("-_") or "figure"

@@ -16,30 +16,30 @@ from tasks.reports.places import link_home
 SIZE = (960.0, 190.0)
 """Width and height of a metric's plot, in SVG units."""
 TOPS = (1, 5)
-"""Possible upper ends of the axis of means."""
+"""Possible upper bounds of the axis of means."""
 FEW = 4
-"""Maximum number of metrics for which all plots are open at first."""
+"""If there are at most this many metrics, all plots are initially expanded."""
 STYLES = ("report.css", "night.css")
 LABELS = 8
-"""Maximum number of nights labelled below the plot; the last night is always labelled."""
+"""Maximum number of nights with a label below the plot; the last night always has a label."""
 
 
 @dataclass(frozen=True)
 class NightRow:
-    """A metric in one night."""
+    """The result of a metric in one night."""
 
     night: Night
     series: NightSeries
 
     @property
     def forecast(self) -> PartForecast | None:
-        """The estimate for all items from a night that asked only a part; None for a night with all items."""
+        """The estimate over all items if the night asked only a part of the items; otherwise None."""
         forecasts = self.night.part.forecasts if self.night.part else ()
         return next((forecast for forecast in forecasts if forecast.name == self.series.name), None)
 
     @property
     def mean(self) -> float | None:
-        """The mean of all items: estimated if only a part was asked, which is not a uniform sample."""
+        """The mean of all items: estimated if only a part was asked, since a part is not a uniform sample."""
         return self.forecast.mean if self.forecast is not None else self.series.mean
 
     @property
@@ -50,9 +50,9 @@ class NightRow:
 
 @dataclass(frozen=True)
 class SeriesNights:
-    """The nights of one metric. rows: newest first. reach: end of the axis of differences.
+    """The nights of one metric. rows: newest first. reach: upper bound of the axis of differences.
 
-    `anchor`: the HTML id of the metric's section. `is_open`: whether the section is open at first.
+    `anchor`: the HTML id of the metric's section. `is_open`: whether the section is initially expanded.
     """
 
     name: str
@@ -65,7 +65,10 @@ class SeriesNights:
 
 @dataclass(frozen=True)
 class NightsPage:
-    """The content of the page. nights: newest first. reach: end of the last night's axis of differences."""
+    """The content of the page of nights.
+
+    nights: newest first. reach: upper bound of the last night's axis of differences.
+    """
 
     nights: Sequence[Night]
     series: Sequence[SeriesNights]

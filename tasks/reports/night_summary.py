@@ -1,4 +1,4 @@
-"""Summarise a night: a line of text per finding, and Markdown for a pull request."""
+"""Summarise a night as one line of text per finding, and as Markdown for a pull request."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from tasks.judging.night_forecast import describe_forecast, describe_part
 from tasks.judging.nights import JudgeChange, Night, NightSeries
 
 SHOWN = 20
-"""Maximum number of differences of gold answers listed; `gold.tsv` contains all of them."""
+"""Maximum number of listed differences of gold answers; `gold.tsv` contains all differences."""
 
 
 def describe_series(series: NightSeries, against: str | None) -> str:
-    """Describe the outcome of a metric on one line. against: label of the night compared with."""
+    """Describe the outcome of a metric on one line. against: label of the earlier night in the comparison."""
     mean = "nothing scored" if series.mean is None else f"mean {series.mean:.3f}"
     head = f"{series.name}: {mean}, {series.n_scored} of {series.n} scored"
     if series.outcome == "first" or series.difference is None:
@@ -45,7 +45,7 @@ def describe_night(night: Night) -> list[str]:
 
 
 def _describe_asked(night: Night) -> list[str]:
-    """Say which items a night asked, if some nights ask only a part of the items."""
+    """Describe which items a night asked, if some nights ask only a part of the items."""
     if night.part is not None:
         return [describe_part(night.part), *map(describe_forecast, night.part.forecasts)]
     return [f"all items: {night.whole}"] if night.whole else []

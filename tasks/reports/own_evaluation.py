@@ -1,4 +1,4 @@
-"""Declare how `benchloom evaluate` evaluates a system in a flow, in `evaluation.py` of the paper."""
+"""Declare how `benchloom evaluate` evaluates a system in a flow. Each paper does so in `evaluation.py`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ OwnRows = Mapping[str, Sequence[Any]]
 class Measured:
     """The figures of an evaluation for figures.json. failures: one line for each row without a score.
 
-    A number may be given as its derivation, and is then computed from the rows that the derivation selects.
-    `bases`: JSON pointer of another number -> its derivation. `rest`: prefix of a pointer -> the rows behind
-    all numbers below it that have no other basis.
+    A number may be replaced by its derivation, from whose selected rows the number is then computed.
+    `bases`: JSON pointer of a number that is given as a value -> the number's derivation. `rest`: prefix of a
+    pointer -> the rows behind all numbers below the prefix that have no other basis.
     """
 
     figures: Mapping[str, object]
@@ -38,9 +38,9 @@ class Measured:
 
 
 ReadOwn = Callable[[EvaluationOptions, SystemEntry, ReadSection], OwnDataset]
-"""Reads and checks the user's dataset; usually an `ItemDataset`. Raises BadInput with one line."""
+"""Function that reads and checks the user's dataset, usually an `ItemDataset`. May raise BadInput."""
 MeasureRows = Callable[[OwnRows, EvaluationOptions, ReadSection], Measured]
-"""Computes the figures from the rows that the stages read and wrote."""
+"""Function that computes the figures from the rows that the stages read and wrote."""
 
 MEASURES = (
     Printed(
@@ -56,19 +56,19 @@ MEASURES = (
         "By tag",
     ),
 )
-"""Default tables of a flow: the mean of each metric over the scored rows, and the same by tag."""
+"""Default tables of a flow: the mean of each metric over the scored rows, and the means by tag."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The way in which a flow evaluates a system on a user's dataset."""
+    """Declares how a flow evaluates a system on a user's dataset."""
 
     read: ReadOwn
     measure: MeasureRows | None = None
-    """If None, the means of the results of the evaluated stage's `list_scored` and `list_answered`."""
+    """Function that computes the figures; None computes the means from `list_scored` and `list_answered`."""
     printed: tuple[Printed, ...] = MEASURES
     notes: Callable[[Mapping[str, Any]], Iterator[str]] = lambda figures: iter(())
-    """Yields the lines below the tables, given the figures."""
+    """Function that yields the lines below the tables, given the figures."""
     takes: frozenset[str] = frozenset()
     """Options that this flow accepts in addition to the options of all flows.
 
@@ -108,7 +108,7 @@ def _select(folder: Path, selection: Selection, expression: str = "") -> Selecte
 
 
 def warn_few(n: int, what: str = "items") -> list[str]:
-    """Return a warning line if `n` is small, else an empty list. what: noun for the counted things."""
+    """Return a warning line if `n` is small, else an empty list. what: noun for the counted items."""
     return [f"{n} {what} are few: read the intervals."] if n < FEW else []
 
 
@@ -118,7 +118,10 @@ def list_unread(rows: Iterable[CanaryRow]) -> list[str]:
 
 
 def measure_strands(strands: Iterable[Strand], artifact: str) -> Measured:
-    """Compute the mean of each metric, with an interval over groups. artifact: the one with the scores."""
+    """Compute the mean of each metric, with an interval from a bootstrap over groups.
+
+    artifact: the artifact with the scores.
+    """
     outcomes = [
         ScoredAnswer(strand.system, scored, answered)
         for strand in strands

@@ -1,4 +1,4 @@
-"""The data that every page has: section on the front page, title, figures, warnings and samples."""
+"""Data types for the head of a page: section on the front page, title, figures, warnings and samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from tasks.lineage.derivation import Derivation
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the front page. part: the kind of its pages, in one word. order: lowest first."""
+    """A section of the front page.
+
+    part: the kind of its pages, as one word. order: the section with the lowest order is first.
+    """
 
     part: str
     title: str
@@ -22,7 +25,7 @@ class Section:
 DATASETS = Section("dataset", "Datasets", 1)
 ASSESSMENTS = Section("assessment", "Assessments", 2)
 FRAME_SECTIONS = (DATASETS, ASSESSMENTS)
-"""Sections that a record names only by `part`; for other sections it also has title and order."""
+"""Sections that a record names only by `part`. For any other section, the record has title and order, too."""
 ASKING = frozenset(
     [
         *("what", "which", "who", "whom", "whose", "when", "where", "why", "how"),
@@ -55,9 +58,9 @@ class Headline:
 class SystemFigure:
     """The result of one system by one measure, for the front page's table of all systems.
 
-    `dataset`: what the system was asked. `measure`: the measure's name in words. `symbol`: the paper's
-    symbol. `n`: number of items behind the value. `of`: noun for these items. `failed`: number of items
-    without a value. `bottom`, `top`: ends of the measure's scale.
+    `dataset`: name of the dataset whose questions the system was asked. `measure`: the measure's display
+    name. `symbol`: the paper's symbol. `n`: number of items behind the value. `of`: noun for these items.
+    `failed`: number of items without a value. `bottom`, `top`: bounds of the measure's scale.
     """
 
     system: str
@@ -76,7 +79,7 @@ class SystemFigure:
 
 @dataclass(frozen=True)
 class SampleQuestion:
-    """A row shown at the top of its page. link: its place in the page's address, `question=<id>`."""
+    """A row shown at the top of its page. link: the fragment of the page's URL, `question=<id>`."""
 
     link: str
     text: str
@@ -84,11 +87,10 @@ class SampleQuestion:
 
 
 def order_naturally(question: str) -> tuple[bool, bool, bool]:
-    """Return a sort key that puts first the questions that a reader understands at a glance.
+    """Return a sort key by which questions that a reader understands at a glance come first.
 
-    A canned opener ("I am checking a report.") is a separate sentence before the question, so questions of
-    one sentence come first, in every dataset. Then whole questions precede keywords, and short questions
-    precede long ones.
+    Questions of one sentence come first, because a canned opener ("I am checking a report.") is a separate
+    sentence before a question. Then whole questions precede keywords, and short questions precede long ones.
     """
     text = question.strip()
     asks = text.endswith("?") or text.split(" ")[0].casefold() in ASKING
@@ -96,7 +98,7 @@ def order_naturally(question: str) -> tuple[bool, bool, bool]:
 
 
 def choose_samples(samples: Sequence[SampleQuestion], most: int = 4) -> list[SampleQuestion]:
-    """Choose the samples that are easiest to read (`order_naturally`), evenly spaced within a rank."""
+    """Choose the samples that are easiest to read (`order_naturally`), evenly spaced among ties."""
     ranks = defaultdict[tuple[bool, ...], list[SampleQuestion]](list)
     for sample in samples:
         ranks[order_naturally(sample.text)].append(sample)
@@ -114,12 +116,12 @@ def count_of(n: int, noun: str) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """The head of a page, which its record and the front page also show. Templates escape all texts.
+    """The head of a page, which its record and the front page also show. Templates escape all of its texts.
 
-    `name`: the flow's entry that the page is about. `finding`: the result in words, empty if there is none.
-    `systems`: the results of each system, the most important measure first. `counts`: the label of the
-    headline with a dataset's number of questions; empty for other pages. The first sentence of a warning must
-    say what is wrong, since the front page shows only this sentence.
+    `name`: the flow's entry that the page is about. `finding`: the result as a sentence; empty if there is no
+    result. `systems`: the results of each system, the most important measure first. `counts`: the label of
+    the headline with a dataset's number of questions; empty for other pages. The first sentence of a warning
+    must state the problem, since the front page shows only this sentence.
     """
 
     section: Section

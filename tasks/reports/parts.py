@@ -1,4 +1,4 @@
-"""The declared parts of a page between its head and its foot; pages/page.html draws them in order."""
+"""Data types for the parts of a page between its head and its foot; pages/page.html draws the parts."""
 
 from __future__ import annotations
 
@@ -35,12 +35,13 @@ class Head:
 
 @dataclass(frozen=True)
 class TableBlock:
-    """Tables by key. The key is part of the address (`#table-KEY`) and of the page's record.
+    """Tables by key. The key is part of the page's URL (`#table-KEY`) and of the page's record.
 
     `folded`: whether each table is in a collapsible box with its number and title. `closed`: keys of the
-    boxes that are closed at first. `pointers`: key -> JSON pointers of the cells by line and column, for
-    figures that are elsewhere in the record. `narrows`: key -> viewer filters that the cells link to, by line
-    and column, as `name=value&...`, empty for no link; for tables that are not in the record.
+    boxes that are initially collapsed. `pointers`: key -> JSON pointers of the cells by line and column, for
+    figures that are elsewhere in the record. `narrows`: for tables that are not in the record, key -> viewer
+    filters that the cells link to. The filters are given by line and column, as `name=value&...`; an empty
+    text makes no link.
     """
 
     tables: Mapping[str, FigureTable]
@@ -94,10 +95,10 @@ class Facts:
 
 @dataclass(frozen=True)
 class Yields:
-    """The rows that passed and left each stage.
+    """The numbers of rows that each stage passed on and dropped.
 
-    `through`: whether each stage's rows are a subset of the previous stage's. `most`: maximum dropped rows
-    listed per reason.
+    `through`: whether each stage's rows are a subset of the previous stage's rows. `most`: maximum dropped
+    rows listed per reason.
     """
 
     stages: Sequence[StageYield]
@@ -135,8 +136,8 @@ PartBlock = (
 class PagePart:
     """A part of a page; a part without blocks is left out.
 
-    `anchor`: in the page's address. `link`: name in the page's navigation. `symbol`: the paper's symbol for
-    what the part shows.
+    `anchor`: the part's fragment in the page's URL. `link`: name in the page's navigation. `symbol`: the
+    paper's symbol for the content of the part.
     """
 
     anchor: str
@@ -150,7 +151,7 @@ class PagePart:
 
 @dataclass(frozen=True)
 class Browse:
-    """The item viewer, as a part of the page. link: its name in the page's navigation."""
+    """The item viewer as a part of the page. link: the viewer's name in the page's navigation."""
 
     link: str
     viewer: Viewer
@@ -162,13 +163,13 @@ Parts = Sequence[PagePart | Browse]
 
 
 def find_viewer(parts: Parts) -> Viewer:
-    """Return the page's viewer. Raises ValueError unless the page has exactly one."""
+    """Return the page's viewer. Raises ValueError unless the page has exactly one viewer."""
     (viewer,) = [part.viewer for part in parts if isinstance(part, Browse)]
     return viewer
 
 
 def collect_tables(parts: Parts) -> dict[str, FigureTable]:
-    """Collect the tables of all parts by key, in order, except tables whose figures are elsewhere."""
+    """Collect the tables of all parts by key, in order, except those with figures elsewhere in the record."""
     found: dict[str, FigureTable] = {}
     for part in parts:
         if isinstance(part, PagePart):
@@ -194,5 +195,5 @@ def make_contracts_part(contracts: ContractResults) -> PagePart:
 
 
 def make_about_part(facts: Sequence[tuple[str, str]]) -> PagePart:
-    """Make the part that says what the page is about."""
+    """Make the part that describes the page's content."""
     return PagePart("about", "About", "About", [Facts(facts)])

@@ -1,4 +1,4 @@
-"""Find the place of a page in its project: the link to the front page, and paths relative to the project."""
+"""Find a page's link to the front page, and paths relative to the page's project."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FRONT_PAGE = "data/reports/index.html"
 
 
 def name_in_project(path: Path) -> str:
-    """Return a file's path relative to its project (`data/...`); empty if it is in no project folder."""
+    """Return a file's path relative to its project (`data/...`); empty if the file is in no project."""
     inside = Path(os.path.relpath(path)) if path.is_absolute() else path
     parts = inside.parts
     if parts[:1] and parts[0] in TOPS:
@@ -23,6 +23,6 @@ def name_in_project(path: Path) -> str:
 
 
 def link_home(page: Path) -> str:
-    """Return the link from a page's file to the front page; empty if the page is in no project folder."""
+    """Return the link from a page's file to the front page; empty if the page is outside of a project."""
     name = name_in_project(page)
     return Path(os.path.relpath(FRONT_PAGE, Path(name).parent)).as_posix() if name else ""

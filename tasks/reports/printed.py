@@ -12,16 +12,17 @@ from tasks.reports.tables import Cell, FigureTable, Line
 ANY = "*"
 """The pointer part that matches every key."""
 NARROW, WIDE = 20, 40
-"""Labels up to 20 characters are never wrapped; the widest label column has 40 characters."""
+"""Width up to which a label column is never wrapped, and maximum width of a label column, in characters."""
 
 
 @dataclass(frozen=True)
 class PrintedColumn:
     """A column of a printed table.
 
-    `at`: path of the figure below the line's object; empty for the object itself. A path that starts with `/`
-    is a pointer from the record's root, in which `{0}` is the first key that `*` matched. `between`: path of
-    the interval, if the figure does not contain it. `scale`: factor for values. `digits`: number of decimals.
+    `at`: path of the figure below the line's object; empty if the object is the figure. A path that starts
+    with `/` is a pointer from the record's root; `{0}` in it is replaced by the first key that `*` matched.
+    `between`: path of the interval, if the figure does not contain it. `scale`: factor for values. `digits`:
+    number of decimals.
     """
 
     head: str
@@ -35,13 +36,13 @@ class PrintedColumn:
 class Rows:
     """The lines of a printed table: one for each object that matches a pointer with `*`.
 
-    `label`: the texts of the label columns, in which `{0}` is the first key that `*` matched.
+    `label`: the texts of the label columns; `{0}` is replaced by the first key that `*` matched.
     """
 
     at: str
     label: tuple[str, ...]
     columns: tuple[PrintedColumn, ...] = ()
-    """Columns of these lines, if they differ from the table's."""
+    """Columns of these lines, if they differ from the table's columns."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +54,12 @@ class Printed:
     columns: tuple[PrintedColumn, ...]
     title: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Key -> text shown for it in labels."""
+    """Key of the record -> text shown for the key in labels."""
     keeps: Callable[[Any], bool] = bool
-    """Returns whether an object becomes a line."""
+    """Function that returns whether an object becomes a line."""
 
     def list_columns(self) -> tuple[PrintedColumn, ...]:
-        """Return the table's columns, or those of the first rows; their heads apply to all lines."""
+        """Return the table's columns, or those of its first `Rows`; their headers apply to all lines."""
         return self.columns or self.rows[0].columns
 
 
@@ -79,7 +80,7 @@ def build_table(printed: Printed, figures: Mapping[str, Any]) -> FigureTable:
 
 
 def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes: Iterable[str]) -> None:
-    """Print a record's warnings, its tables, and notes below them. Keys are untrusted."""
+    """Print a record's warnings, its tables, and notes below them. The record's keys are untrusted."""
     from rich.markup import escape
     from rich.table import Column as Shown
     from rich.table import Table
@@ -123,7 +124,7 @@ def format_cell(cell: Cell, column: PrintedColumn) -> str:
 
 
 def fill_fields(text: str, figures: Mapping[str, Any]) -> str:
-    """Replace the fields in braces of a text by values of a record and of its counts."""
+    """Replace the fields in a text's braces with values of a record and of its counts."""
     known = {**figures, **figures.get("counts", {})}
     return re.sub(r"\{(\w+)\}", lambda found: str(known.get(found[1], found[0])), text)
 

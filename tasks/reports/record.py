@@ -1,4 +1,4 @@
-"""The record of a page (report.json): its head and figures, for the front page and for lineage."""
+"""Write and read a page's record (report.json): its head and figures, for the front page and lineage."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class PageRecord:
     """The head of a page, read from its record.
 
     `section`: None if `part` is one of `FRAME_SECTIONS`. `counts`: the label of the figure with a dataset's
-    number of questions; empty if there is none.
+    number of questions; empty if there is no such figure.
     """
 
     part: str
@@ -76,13 +76,13 @@ class PageRecord:
 
     @property
     def questions(self) -> int | None:
-        """The number of a dataset's questions; None if it is not known."""
+        """The number of a dataset's questions; None if unknown."""
         values = (figure.value for figure in self.figures if self.counts and figure.label == self.counts)
         return next((int(value) for value in values if value is not None), None)
 
 
 def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
-    """Write a page's record: its head, the numeric headlines, and further `figures`.
+    """Write a page's record: its head, the numeric headlines, and other `figures`.
 
     `figures`: key of the record -> value, of JSON types and dataclasses. Raises ValueError for NaN and
     infinities.
@@ -110,7 +110,7 @@ def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
 
 
 def read_record(path: Path) -> PageRecord:
-    """Read a page's record. Raises BadInput if it is missing, or lacks a field of `PageRecord`."""
+    """Read a page's record. Raises BadInput if the file is missing, or lacks a field of `PageRecord`."""
     hint = "run the report's stage"
     try:
         return _RECORD.validate_python(json.loads(path.read_text(encoding="utf-8")))

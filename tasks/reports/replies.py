@@ -13,7 +13,7 @@ from tasks.models.recording.entries import UNANSWERED
 from tasks.reports.calls import ShownCall
 
 KINDS = {"unanswered": UNANSWERED, "cut": "length", "filtered": "content_filter"}
-"""Kind of reply that is counted -> its finish reason."""
+"""Kind of reply to count -> the finish reason of such replies."""
 SAID = {
     "length": "cut off at the token limit",
     "content_filter": "ended by a content filter",
@@ -21,11 +21,11 @@ SAID = {
 }
 NOT_NAMED = "not named"
 CallT = TypeVar("CallT", Call, ShownCall)
-"""A model call, from an artifact or from a page."""
+"""A type of model call: from an artifact, or as shown on a page."""
 
 
 def derive_replies(calls: Iterable[Call], artifact: str = "calls") -> dict[str, object]:
-    """Make the derivations of the counts of model replies. artifact: the calls artifact.
+    """Return how the counts of model replies are derived. artifact: the calls artifact.
 
     Returns `<role>@<model>` -> derivations of the number of replies, of the replies of each kind, and of the
     replies by the model that the reply names.
@@ -51,7 +51,7 @@ def derive_replies(calls: Iterable[Call], artifact: str = "calls") -> dict[str, 
 
 
 def describe_replies(calls: Iterable[CallT]) -> list[str]:
-    """Describe problems of the replies that readers of figures must know, a line per role and kind."""
+    """Describe problems of the replies that affect the figures, one line per role and kind."""
     lines = []
     for role, own in group_roles(calls).items():
         reasons = Counter(call.finish_reason for call in own)
@@ -67,7 +67,7 @@ def describe_replies(calls: Iterable[CallT]) -> list[str]:
 
 
 def describe_served(calls: Iterable[Call]) -> list[str]:
-    """Describe which model answered, if not the requested one, and how much reasoning was removed."""
+    """Describe which model answered if it is not the requested model, and how much reasoning was removed."""
     lines = []
     for role, own in group_roles(calls).items():
         if stripped := sum(bool(call.reasoning) for call in own):
@@ -98,7 +98,7 @@ def group_roles(calls: Iterable[CallT]) -> dict[str, list[CallT]]:
 
 
 def count_models(calls: Iterable[CallT]) -> Counter[str]:
-    """Count the replies by the model that the reply names; refused requests are not counted."""
+    """Count the replies by the model that the reply names; requests without a reply are not counted."""
     return Counter(call.answered_by or NOT_NAMED for call in calls if call.finish_reason != UNANSWERED)
 
 
@@ -108,5 +108,5 @@ def join_counts(named: Mapping[str, int]) -> str:
 
 
 def _is_same(named: str, asked: str) -> bool:
-    """Return whether a reply names the requested model: providers add a date or their own prefix."""
+    """Return whether a reply names the requested model: providers add a date or a prefix to the name."""
     return bool(asked) and (named.startswith(asked) or named.endswith(f"/{asked}"))

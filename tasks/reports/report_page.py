@@ -20,7 +20,7 @@ from tasks.reports.tables import FigureTable, encode_tables
 from tasks.reports.viewer import ROWS
 
 SHARED = ("report.css", "core.js", "tables.js", "viewer.js")
-"""Styles and scripts of every page; a paper's own files follow these."""
+"""File names of the styles and scripts of every page; a paper's own files come after them."""
 TEMPLATE = "page.html"
 
 
@@ -52,10 +52,10 @@ def write_page(
 
     The folder contains no external references, so it can be moved.
 
-    `calls`: by ledger key; the page loads them when the first call is opened. `metrics`: folder for the
-    headline figures and for `groups`. `bars`: folder for the plots of groups and of further `charts`.
-    `figures`: further entries of the record; if they have the key `tables`, a mapping, it replaces the tables
-    of the parts. `tables`: the record's tables in order, if the record has more tables than the parts show.
+    `calls`: ledger key -> call; the page loads the calls when a reader first opens a call. `metrics`: folder
+    for the headline figures and for `groups`. `bars`: folder for the plots of `groups` and of `charts`.
+    `figures`: additional entries of the record; a mapping under the key `tables` replaces the tables of the
+    parts. `tables`: the record's tables in order, if the record has more tables than the parts show.
     `assets`: styles and scripts of a paper. `package`: the paper's package, whose templates are in its folder
     `pages`.
     """

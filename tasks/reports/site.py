@@ -1,7 +1,7 @@
-"""Write the front page, which links all reports; a single file, since the folders belong to other stages.
+"""Write the front page, which links all reports. It is one file: the folders belong to other stages.
 
-The page also lists what changed since the previous different state of the site: pages, main figures and
-warnings.
+The page also lists changes of pages, main figures and warnings since the last state of the site that differs
+from the current state.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tasks.reports.standings import (
 
 @dataclass(frozen=True)
 class PageState:
-    """The state of a page that is compared. figures: name -> value, as recorded."""
+    """The data of a page that are compared. figures: name -> value, as recorded."""
 
     title: str
     figures: Mapping[str, int | float]
@@ -45,7 +45,7 @@ class PageState:
 
 @dataclass(frozen=True)
 class SiteState:
-    """The state of the site at one time. made: the time, in words. pages: by their links."""
+    """The state of the site at a point in time. made: the time, as text. pages: link -> state."""
 
     made: str
     pages: Mapping[str, PageState]
@@ -53,7 +53,11 @@ class SiteState:
 
 @dataclass(frozen=True)
 class Change:
-    """One change. link: to the page, empty if the page is gone. before, after: None if there is no figure."""
+    """A change of a figure, warning or page.
+
+    link: to the page, empty if the page is gone. before, after: the figure's values; None if there is no
+    figure.
+    """
 
     title: str
     link: str
@@ -64,7 +68,10 @@ class Change:
 
 @dataclass(frozen=True)
 class SiteChanges:
-    """The changes since the previous different state. since: its time, empty if there was no such state."""
+    """The changes of the site since the last state that differs from the current state.
+
+    since: the time of that state; empty if there is no such state.
+    """
 
     since: str = ""
     changes: Sequence[Change] = ()
@@ -79,9 +86,9 @@ class SiteHistory:
 
 
 def follow_site(path: Path, records: Mapping[str, PageRecord], made: str) -> SiteChanges:
-    """Compare the site with its previous different state, and store the states in the file `path`.
+    """Compare the site with its last different state, and store the states in the file `path`.
 
-    `records`: by the links of the pages. `made`: the current time, in words. An unreadable file is treated as
+    `records`: link of a page -> record. `made`: the current time, as text. An unreadable file is treated as
     missing.
     """
     now = SiteState(made, {link: _describe(record) for link, record in sorted(records.items())})
@@ -104,7 +111,7 @@ def _read_history(path: Path) -> SiteHistory | None:
 
 
 def _describe(record: PageRecord) -> PageState:
-    # If systems have a measure, the page also shows it as a headline; one change is enough.
+    # A page also shows the systems' measure as a headline, so the change is listed only once.
     measures = {system.measure for system in record.systems}
     figures = {figure.label: figure.value for figure in record.figures if figure.label not in measures}
     figures |= {system.label: system.value for system in record.systems}
@@ -170,9 +177,9 @@ class SiteLink:
 class FrontPage:
     """The content of the front page.
 
-    `questions`: total of all datasets. `datasets`: number of datasets with questions. `result`: for the
-    headline; None without systems. `systems`: sorted so that results by one measure on one dataset are
-    adjacent. `warnings`: first sentence of each warning, with the pages that have it.
+    `questions`: total of all datasets. `datasets`: number of datasets with questions. `result`: the result
+    for the headline; None without systems. `systems`: sorted so that results by one measure on one dataset
+    are adjacent. `warnings`: first sentence of each warning, with the pages that have it.
     """
 
     questions: int
@@ -198,9 +205,9 @@ def write_index(
 ) -> None:
     """Write the front page to the file `out`. reports: page folders, whose records name their sections.
 
-    `history`: file with the site's states, so that the page can list changes. `made`: the current time, in
-    words. `links`: further pages. `find_beaten`: tests the best system against others, for the headline.
-    Raises BadInput if a folder has no record, or if its page cannot be assigned to a section.
+    `history`: file with the site's states, so that the page can list changes. `made`: the current time, as
+    text. `links`: other pages to link. `find_beaten`: function that tests the best system against others, for
+    the headline. Raises BadInput if a folder has no record, or if a page cannot be assigned to a section.
     """
     cards: dict[Section, list[Card]] = {}
     for folder in reports:
@@ -234,7 +241,7 @@ def write_index(
 
 
 def choose_front_samples(cards: Sequence[Card], most: int = SAMPLES) -> list[FrontPageSample]:
-    """Choose samples for the front page: the first of every page, then the second, and so on."""
+    """Choose samples for the front page: the pages' first samples, then their second samples, and so on."""
     ranked = [
         (rank, number, FrontPageSample(card, sample))
         for number, card in enumerate(cards)

@@ -10,14 +10,14 @@ from tasks.reports.record import PageRecord, RecordedSystem
 from tasks.reports.tables import Cell
 
 CHARTS = 4
-"""Maximum number of charts on the front page; its table contains all figures."""
+"""Maximum number of charts on the front page; the table on the page contains all figures."""
 CHARTED = 8
-"""Maximum number of systems in a chart: the best ones."""
+"""Maximum number of systems in a chart, which shows the best systems."""
 
 
 @dataclass(frozen=True)
 class Card:
-    """A page's entry on the front page. link: relative to the front page. record: path used by lineage."""
+    """A page's entry on the front page. link: URL relative to the front page. record: path of the record."""
 
     page: PageRecord
     link: str
@@ -34,7 +34,7 @@ class SystemLine:
 
 
 FindBeaten = Callable[[str, str, Sequence[str]], Mapping[str, bool]]
-"""(flow, entry, other entries) -> other entry -> whether `entry` is significantly better.
+"""A function: (flow, entry, other entries) -> for each other entry, whether `entry` is significantly better.
 
 Entries that cannot be tested in pairs over the same items are left out.
 """
@@ -42,13 +42,13 @@ Entries that cannot be tested in pairs over the same items are left out.
 
 @dataclass(frozen=True)
 class DatasetStanding:
-    """The systems of one flow by its main measure on one dataset, best first."""
+    """The systems of one flow, ranked by the flow's main measure on one dataset, best first."""
 
     lines: Sequence[SystemLine]
 
     @property
     def best(self) -> SystemLine:
-        """The line with the highest value."""
+        """The system with the highest value."""
         return self.lines[0]
 
     @property
@@ -58,13 +58,13 @@ class DatasetStanding:
 
     @property
     def entries(self) -> set[tuple[str, str]]:
-        """The flows and names of the assessments that the lines come from."""
+        """Pairs of flow and assessment name that the lines come from."""
         return {(line.card.page.flow, line.card.page.name) for line in self.lines}
 
     def draw(self) -> Scale:
         """Return a chart of the values with their intervals."""
         system = self.best.system
-        # Details of the items, such as a set or a mode, are in the table only.
+        # Details of the items, such as a set or a mode, are only in the table.
         sizes = {f"{line.system.n:,} {line.system.of.partition(',')[0]}" for line in self.lines}
         left_out = len(self.lines) - CHARTED
         notes = [self.best.card.page.flow, *([sizes.pop()] if len(sizes) == 1 else [])]
@@ -83,9 +83,9 @@ class DatasetStanding:
 
 @dataclass(frozen=True)
 class MainResult:
-    """The result in the headline: the best system of a standing, and the systems it is compared with.
+    """The result in the headline: the best system of a ranking, and the systems that it is compared with.
 
-    `beaten`: systems that the best one significantly outperforms in a paired test after Holm's correction.
+    `beaten`: systems that the best system significantly outperforms in a paired test after Holm's correction.
     `alike`: systems without a significant difference. `untested`: systems without a test.
     """
 
@@ -123,7 +123,7 @@ def list_systems(cards: Iterable[Card]) -> list[SystemLine]:
 
 
 def list_standings(lines: Iterable[SystemLine]) -> list[DatasetStanding]:
-    """Group figures by flow and dataset; groups with the most assessments first, then the most systems.
+    """Group figures by flow and dataset; sort by the number of assessments, then of systems.
 
     Only the main measure of each flow is used, which is the first measure that its pages name.
     """
@@ -142,10 +142,10 @@ def list_standings(lines: Iterable[SystemLine]) -> list[DatasetStanding]:
 def choose_result(
     standings: Sequence[DatasetStanding], find_beaten: FindBeaten | None = None
 ) -> MainResult | None:
-    """Compare the best system of the first standing with the others; return None without standings.
+    """Compare the best system of the first ranking with its other systems; return None without rankings.
 
-    `find_beaten`: tests two assessments in pairs. Without it, nothing is tested, nor are systems within one
-    assessment.
+    `find_beaten`: function that tests assessments in pairs; None makes no tests. Systems within one
+    assessment are never tested.
     """
     if not standings:
         return None
@@ -164,10 +164,10 @@ def choose_result(
 
 
 def list_charts(standings: Iterable[DatasetStanding], most: int = CHARTS) -> list[Scale]:
-    """Draw the standings that have several systems, in order, at most `most`."""
+    """Draw a chart for each ranking with several systems, in order, up to `most` charts."""
     return [standing.draw() for standing in standings if len(standing.lines) > 1][:most]
 
 
 def _make_cell(system: RecordedSystem) -> Cell:
-    """Make the cell of a chart; the chart's note says how many items are behind it."""
+    """Make the cell of a chart; the chart's note states the number of items."""
     return Cell(float(system.value), 0, 0, system.interval, "")

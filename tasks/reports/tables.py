@@ -1,4 +1,4 @@
-"""The one table model: cells with their denominators, lines, tables, and how they are written to a record."""
+"""The table model of all pages: cells with denominators, lines and tables, and their form in a record."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ DIGITS = 10
 DRAWS = Bootstrap()
 ROWS = "interactions"
 OPTIONAL = ("unjudged", "kind", "forms", "group")
-"""Fields that the JSON record leaves out if they have their defaults."""
+"""Fields that are omitted in the JSON record if they have their default values."""
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One figure. Failures are counted separately, never as part of the value."""
+    """One figure of a table. Failures are counted separately and are never part of the value."""
 
     value: int | float | None
     """The value; counts are integers. None if the value is not defined."""
@@ -31,17 +31,17 @@ class Cell:
     failed: int
     """Number of items without a value: no answer or no verdict."""
     interval: Interval | None
-    """95% interval, by Wilson for a share, by bootstrap for a mean; None if it is not computed."""
+    """95% interval: Wilson's for a share, bootstrap for a mean; None if not computed."""
     of: str
     """Noun for the items that `n` and `failed` count."""
     why: str = ""
-    """Why there is no value or no interval."""
+    """The reason why there is no value or no interval."""
     basis: Derivation | None = None
     """The rows that the value was computed from; None if there is no value."""
     unjudged: int = 0
-    """How many of n have no verdict and count as wrong, in papers that define it so."""
+    """Number of items in n without a verdict that count as wrong, for papers that define accuracy so."""
     kind: str = ""
-    """The rule and mode by which the figure was computed, in tables that mix several."""
+    """The rule and mode of the figure, in tables that mix several rules or modes."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +57,10 @@ class FigureTable:
     """A table of a report."""
 
     number: str
-    """The paper's number, such as `2` or `errors`; empty if the table has none."""
+    """The table's number in the paper, such as `2` or `errors`; empty if it has no number."""
     title: str
     heads: tuple[str, ...]
-    """Names of the label columns."""
+    """Headers of the label columns."""
     columns: tuple[str, ...]
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
@@ -69,14 +69,14 @@ class FigureTable:
 
     `share`: in percent. `difference`: in percentage points with a sign. `p`: a probability. `mean`: two
     decimals. `count`: no decimals for integers. `scale:BOTTOM:TOP`: drawn on that scale. `shift:REACH`: a
-    difference drawn around zero. By default a number is shown as it is.
+    difference drawn around zero. By default, a number is shown unchanged.
     """
     group: int = 1
-    """Number of columns under one common head; the column names are then `head: measure`."""
+    """Number of columns under one common header; the column names are then `head: measure`."""
 
     @property
     def has_kinds(self) -> bool:
-        """Whether cells name the rule and mode by which they were computed."""
+        """Whether any cell names the rule and mode of its figure."""
         return any(cell.kind for line in self.lines for cell in line.cells)
 
     def form_of(self, column: int) -> str:
@@ -130,7 +130,7 @@ def _explain(failed: int, of: str) -> str:
 
 
 def round_figures(value: object) -> object:
-    """Convert figures to JSON types, with floats rounded to 10 significant digits at every depth.
+    """Convert figures to JSON types, with floats rounded to 10 significant digits, recursively.
 
     Dataclasses become objects of their fields, in the order of the fields.
     """
@@ -192,7 +192,7 @@ def read_systems(
 ) -> Iterator[SystemFigure]:
     """Read a column of a table as one figure per system; cells without a value are left out.
 
-    The front page lists these figures of all pages side by side.
+    The front page lists these figures of all pages in one table.
     """
     place = table.columns.index(column)
     for line in table.lines:

@@ -1,4 +1,4 @@
-"""The one item viewer: a reader searches, filters, pages through and opens rows."""
+"""The item viewer of all pages, in which a reader searches, filters, pages through and opens rows."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pathlib import Path
 from tasks.reports.blocks import Block, Tag
 
 ROWS = "rows"
-"""The name of the data file with the rows."""
+"""Name of the data file that contains the rows."""
 FilterValue = str | Sequence[str] | Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Filter:
-    """A select box above the list. name: in the page's address. label: text above the box.
+    """A select box above the list. name: parameter in the page's URL. label: text above the box.
 
-    `options`: (value, label) in order; by default the values that occur. `value`: selected at first, empty
-    for any. `varies`: names of choices on which a row's value depends; the row's value is then a mapping from
-    the chosen values, joined by `|`.
+    `options`: pairs (value, label) in order; by default the values that occur. `value`: the value that is
+    initially selected; empty for any value. `varies`: names of the `FilterChoice` boxes that a row's value
+    depends on. The row's value is then a mapping whose keys are the chosen values, joined by `|`.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class FilterChoice:
-    """A select box that does not filter, but chooses among values of filters and tags that vary."""
+    """A select box that does not filter. It chooses which value of varying filters and tags is shown."""
 
     name: str
     label: str
@@ -43,17 +43,16 @@ class FilterChoice:
 class ViewedRow:
     """A row of the viewer.
 
-    - `id`: the row's id in the page's address.
+    - `id`: the row's id in the page's URL.
     - `title`: the row's title in the list.
-    - `values`: for each filter in order, one value, several values of which each matches, or a mapping by
-      choices.
+    - `values`: for each filter in order, one value, several values that all match, or a mapping by choices.
     - `tags`: tags below the title.
     - `blocks`: the blocks shown when the row is opened.
     - `traced`: for lineage, the (artifact, id) of rows in other artifacts behind this row; by default the
       page's own row.
-    - `find`: further text for the search, if the row's blocks are stored in a file.
-    - `also`: further ids by which the row is found.
-    - `vary`: (choices, tags): further tags by chosen values, as in a filter's `varies`.
+    - `find`: additional text for the search, if the row's blocks are stored in a file.
+    - `also`: further ids that find the row.
+    - `vary`: pairs (choices, tags): further tags that depend on the chosen values, as in a filter's `varies`.
     """
 
     id: str
@@ -71,11 +70,11 @@ class ViewedRow:
 class Viewer:
     """The content of the viewer.
 
-    `noun`, `nouns`: word for a row; the noun is the key in the address (`#question=<id>`). `placeholder`:
-    text in the search box. `empty`: text shown before a row is opened. `shared`: blocks that rows refer to,
-    by key. `files`: data files beside the page, name -> key -> blocks; rows refer to these blocks by
-    `stored`. `artifact`: the file that contains the rows, for lineage. `walk`: whether buttons and the keys J
-    and K open the next and previous row.
+    `noun`, `nouns`: word for a row, and its plural; the noun is the key in the page's URL (`#question=<id>`).
+    `placeholder`: text in the search box. `empty`: text shown before a row is opened. `shared`: blocks that
+    rows refer to, by key. `files`: data files beside the page, name -> key -> blocks; rows refer to these
+    blocks by `stored`. `artifact`: the file that contains the rows, for lineage. `walk`: whether buttons and
+    the keys J and K open the next and previous row.
     """
 
     noun: str
@@ -90,7 +89,7 @@ class Viewer:
     walk: bool = False
 
     def encode(self) -> dict[str, object]:
-        """Encode the viewer for pages/viewer.js; rows are arrays, since there may be a hundred thousand."""
+        """Encode the viewer for pages/viewer.js. Rows are arrays, which take less space than objects."""
         return {
             "noun": self.noun,
             "nouns": self.nouns,

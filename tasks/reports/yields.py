@@ -1,4 +1,4 @@
-"""The rows that passed and left each stage, for the page of a dataset."""
+"""Count the rows that passed each stage and the rows that it dropped, for a dataset's page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tasks.lineage.selection import Selection
 
 @dataclass(frozen=True)
 class StageYield:
-    """The artifact of a stage and its dropped rows."""
+    """A stage's artifact with its statistics and dropped rows."""
 
     artifact: ArtifactStatistics
     dropped: Sequence[Dropped]
@@ -42,18 +42,18 @@ class StageYield:
 
 
 def read_yield(artifact: Path) -> StageYield:
-    """Read the statistics and the dropped rows of a stage from its artifact and the files beside it."""
+    """Read the statistics and the dropped rows of a stage from its artifact and its accompanying files."""
     dropped = name_beside(artifact, "dropped")
     return StageYield(read_statistics(artifact), read_rows(dropped, Dropped) if dropped.is_file() else [])
 
 
 def derive_dropped(stages: Iterable[StageYield]) -> Derivation:
-    """Return the derivation of the number of rows that some stages dropped."""
+    """Return the derivation of the number of rows that the given stages dropped."""
     names = [stage.artifact.name for stage in stages if stage.dropped]
     return Derivation("count", tuple(Selection(f"{name}.dropped") for name in names))
 
 
 def derive_calls(stages: Iterable[StageYield]) -> Derivation:
-    """Return the derivation of the number of calls of some stages; shared calls count once."""
+    """Return the derivation of the given stages' number of calls; shared calls count once."""
     names = [stage.artifact.name for stage in stages if stage.artifact.calls]
     return Derivation("count", tuple(Selection(f"{name}.calls") for name in names), once=True)

@@ -16,7 +16,7 @@ Reading = Literal["lenient", "released"]
 Use = Literal["all", "correct", "incorrect"]
 MemoryRule = Literal["store_on_turn", "shadow"]
 KIND_K: Mapping[str, int] = {"ds1000": 4, "hotpotqa": 4}
-"""Kind of items -> default k, for kinds where it is not 16 (appendix A)."""
+"""Kind of items -> default k; for all other kinds, k is 16 (appendix A)."""
 
 
 def _check_seeds(seeds: tuple[int, ...]) -> tuple[int, ...]:
@@ -32,15 +32,16 @@ class QuestionDatabase(Settings):
     """One entry of `streambench.databases`: a text-to-SQL dataset from GRAMMAR questions."""
 
     questions: Path
-    """A Parquet file with id, question, sql, sql_template: data/grammar/<database>/balanced.parquet."""
+    """A Parquet file with id, question, sql and sql_template, such as
+    data/grammar/<database>/balanced.parquet."""
     file: Path
     """The SQLite file of these questions."""
     shots: int = Field(default=16, ge=0)
     """Number of questions for few-shot examples, from SQL templates that no item uses."""
     templates: int | None = Field(default=None, gt=0)
-    """Number of SQL templates to sample; null takes all. With few templates, memories help more."""
+    """Number of SQL templates to sample; null uses all. With few templates, memories help more."""
     each: int | None = Field(default=None, gt=0)
-    """Number of questions per template, from different groups; null takes all."""
+    """Number of questions per template, from different groups; null uses all."""
     first_words: Names | None = None
     """First words of questions to use, such as `which`; null uses all questions."""
     seed: int = 0
@@ -51,22 +52,26 @@ class Stream(Settings):
     """An entry of `streambench.streams`: items of datasets in a seeded order."""
 
     order: Order = "hashed"
-    """`hashed`: by hashes of seed and item. `released`: the paper's order, for a dataset of `benchloom import
-    streambench`. `distribution_shift`: the released rows, sorted by database."""
+    """The order of the items. `hashed`: by hashes of seed and item. `released`: the paper's order, for a
+    dataset of `benchloom import streambench`. `distribution_shift`: the released rows, sorted by database."""
     reading: Reading = "lenient"
-    """Reading of replies: `lenient`, or `released` as in the published code (docs/streambench.md)."""
+    """The way to parse replies: `lenient`, or `released` as in the published code (docs/streambench.md)."""
 
     datasets: Names
-    """Folders below data/raw/streambench, all of one kind."""
+    """The datasets, all of one kind: folders below data/raw/streambench."""
     take: int | None = Field(default=None, gt=0)
-    """Number of items (T), sampled by `draw_seed`; null takes all. DDXPlus samples evenly over diagnoses.
-    Other orders than `hashed` take the first rows of the split."""
+    """Number of items (T), sampled by `draw_seed`; null uses all.
+
+    DDXPlus is sampled evenly over diagnoses. Orders other than `hashed` use the first rows of the split.
+    """
     draw_seed: int = 42
     """The seed that samples the items."""
     seeds: Seeds = (42,)
-    """Seeds of the orders; the paper has 42, and 2, 3, 7, 21, 42 for robustness (section 5.2)."""
+    """Seeds of the orders. The paper uses 42 and, for robustness (section 5.2), 2, 3, 7, 21 and 42."""
     shots: int = Field(default=16, ge=0)
-    """Number of few-shot examples, sampled by `draw_seed`; with `released`, by the order's seed."""
+    """Number of few-shot examples, sampled by `draw_seed`. With the order `released`, the order's seed is
+    used.
+    """
     rule: str = ""
     """The rule of the metric (`streambench`, `bird`, `test-suite`) or of the judge (`released`, `strict`)."""
     options: Mapping[str, Any] = {}
@@ -74,24 +79,25 @@ class Stream(Settings):
 
 
 class MethodChoice(Settings):
-    """A method with its ablation; a name alone means `{method: name}`."""
+    """A method with an optional ablation; in params.yaml, a name means `{method: name}`."""
 
     method: str
-    """Name of a file in tasks/streambench/methods, such as `zero_shot`, or of an installed plug-in."""
+    """The method: name of a file in tasks/streambench/methods, such as `zero_shot`, or of a plug-in."""
     use: Use = "all"
-    """Filter on the selected entries of a prompt: all, or only right or only wrong ones (Figure 2)."""
+    """Filter on the selected entries of a prompt: all entries, only right entries, or only wrong entries
+    (Figure 2)."""
     memory_of: str | None = None
     """The only role whose right answers enter the memory (Table 7)."""
     memory_rule: MemoryRule = "store_on_turn"
-    """Steps at which that role's right answers are stored: its own turns, or all steps (`shadow`)."""
+    """Steps at which that role's right answers are stored: only its turns, or all steps (`shadow`)."""
     version: str = ""
     """Version of the installed package with the method; empty for a file of the project."""
     record: str = ""
-    """Digest of the package's files."""
+    """Digest of the files of the installed package with the method."""
 
     @property
     def label(self) -> str:
-        """The name in rows and figures: `mem_prompt`, `mem_prompt-correct`, `mam-shadow-agent`."""
+        """The method's name in rows and figures: `mem_prompt`, `mem_prompt-correct`, `mam-shadow-agent`."""
         parts = [self.method]
         if self.use != "all":
             parts.append(self.use)
@@ -123,14 +129,16 @@ class StreamEvaluation(Settings):
     """An entry of `streambench.evaluations`: methods and models over a stream."""
 
     stream: str
-    """A name under `streambench.streams`."""
+    """The stream: a name under `streambench.streams`."""
     methods: Choices
-    """Methods to run; a name, or a mapping with an ablation."""
+    """Methods to run, each given as a name or as a mapping with an ablation."""
     models: Names = ("agent",)
-    """Roles to run each method with. A method with a shared memory runs once, with all roles in this
-    order."""
+    """Roles to run each method with.
+
+    A method with a shared memory has one run with all roles, in this order.
+    """
     seeds: Seeds | None = None
-    """Seeds of the stream to run; null takes all."""
+    """Seeds of the stream to run; null uses all."""
     method_seeds: Mapping[str, Seeds] = {}
     """Label of a method -> its seeds, instead of `seeds`."""
     method_models: Mapping[str, Names] = {}
@@ -146,18 +154,18 @@ class StreamEvaluation(Settings):
 
 
 class OwnStream(Settings):
-    """One entry of `streambench.systems`: your system instead of the agent."""
+    """One entry of `streambench.systems`: your system replaces the agent."""
 
     stream: str
-    """A name under `streambench.streams`."""
+    """The stream: a name under `streambench.streams`."""
     system: str
-    """A name under `systems`; each prompt is a question."""
+    """The system: a name under `systems`. Each prompt is sent as a question."""
     files: Path | None = None
-    """The folder that `StreamItem.file` is relative to; null is data/raw/streambench."""
+    """The folder that `StreamItem.file` is relative to; null means data/raw/streambench."""
     methods: Choices = (MethodChoice(method="zero_shot"), MethodChoice(method="self_stream_icl"))
     """Methods to run the system with."""
     seeds: Seeds | None = None
-    """Seeds of the stream to run; null takes all of them."""
+    """Seeds of the stream to run; null uses all."""
     k: int | None = Field(default=None, gt=0)
     """Maximum number of memories in a prompt; null means 16, or 4 for DS-1000 and HotpotQA."""
     embedder: str = "embedder"
@@ -170,5 +178,7 @@ class StreamOverview(Settings):
     """An entry of `streambench.overviews`: evaluations of several streams joined on one page."""
 
     evaluations: Names | None = None
-    """Names under `streambench.evaluations`; null takes all. If two evaluations of a stream share a method,
-    the first counts."""
+    """The evaluations: names under `streambench.evaluations`; null uses all.
+
+    If two evaluations of a stream share a method, the first one counts.
+    """

@@ -1,4 +1,4 @@
-"""The base class of environments: what a prompt shows, how a reply is parsed, and what the feedback is.
+"""The base class of environments, which make prompts, parse replies and give feedback.
 
 A new environment is one subclass, named like its file in tasks/streambench/environments/, or an entry point
 of the group `benchloom.environments`.
@@ -19,7 +19,7 @@ from tasks.scoring.reply_readings import LENIENT
 from tasks.streambench.build.items import StreamItem
 
 Style = Literal["direct", "chain", "refine"]
-"""Ways to ask for an answer: directly, after reasoning (CoT), or as a refinement (Self-Refine)."""
+"""Style in which a prompt asks for an answer: directly, after reasoning (CoT), or as a refinement."""
 
 
 @dataclass(frozen=True)
@@ -41,20 +41,20 @@ class PromptParts:
     instruction: str
     """The required form of the reply; it depends on the style."""
     left_out: tuple[str, ...] = ()
-    """Descriptions of what did not fit or was not retrieved, one line each."""
+    """One line for each text that did not fit or was not retrieved."""
     notes: Mapping[str, float] = field(default_factory=dict)
-    """Figures of the prompt, such as `recall` of the retrieved descriptions (0 or 1)."""
+    """Figures about the prompt, such as `recall` of the retrieved descriptions (0 or 1)."""
 
 
 @dataclass(frozen=True)
 class Feedback:
-    """The feedback on an answer: one bit (section 3.1). All other fields are only for reports."""
+    """The feedback on an answer, which is one bit (section 3.1). All other fields are for reports only."""
 
     bit: bool
     outcome: Outcome
-    """The metric's outcome, or WRONG or CORRECT. UNJUDGED if there is no verdict; the bit is then False."""
+    """The metric's outcome, or WRONG or CORRECT. Without a verdict, it is UNJUDGED and the bit is False."""
     words: str
-    """The bit in words, for prompts of GrowPrompt and MemPrompt; it depends only on the bit."""
+    """The bit as text for prompts of GrowPrompt and MemPrompt; the text depends only on the bit."""
     values: Mapping[str, float | None] = field(default_factory=dict)
     """The item's figures by the metric's names; the same as in `benchloom score --items`."""
     problem: str = ""
@@ -72,15 +72,15 @@ class EnvironmentSetup:
     """The arguments of an environment. Paths are specific to the machine, so no row contains them."""
 
     files: Path
-    """The folder data/raw/streambench; `item.file` is relative to it."""
+    """The folder data/raw/streambench, which `item.file` is relative to."""
     items: Sequence[StreamItem]
-    """All items of the stream, from which shared parts of the prompts are derived."""
+    """All items of the stream, used to derive the shared parts of prompts."""
     rule: str
     options: Mapping[str, object]
-    """The options of the stream in params.yaml; `__init__` raises BadInput if one is unknown."""
+    """The options of the stream in params.yaml; `__init__` raises BadInput for an unknown option."""
     ask: Ask
     judge: str
-    """The judge's role; empty if the judge must not be called."""
+    """The judge's role; empty if no judge may be called."""
     embedder: str
     reading: str = LENIENT
     """The way to parse replies: one of the environment's `readings`."""
@@ -98,16 +98,16 @@ class Environment(ABC):
     name: ClassVar[str]
     """The environment's name, such as `sql`; equal to the `kind` of its items."""
     metric: ClassVar[str]
-    """The metric of `benchloom score` whose verdict is the bit."""
+    """The metric of `benchloom score` whose verdict determines the bit."""
     primary: ClassVar[str]
-    """The figure of the metric that tables show: `accuracy` or `em`."""
+    """The metric's figure that tables show: `accuracy` or `em`."""
     max_tokens: ClassVar[Mapping[Style, int]]
     """Style -> maximum number of tokens of a reply.
 
     The maximum is 512 for SQL, code and every chain, 256 for ToolBench, and 64 for DDXPlus and HotpotQA.
     """
     words: ClassVar[Mapping[bool, str]]
-    """The bit -> the bit in words."""
+    """The bit -> the bit as text."""
     readings: ClassVar[tuple[str, ...]] = (LENIENT,)
     """The ways to parse replies, the default first."""
 
@@ -120,7 +120,7 @@ class Environment(ABC):
         self.setup = setup
 
     async def __aenter__(self) -> Environment:
-        """Open what feedback needs."""
+        """Open the resources that feedback needs."""
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -129,7 +129,10 @@ class Environment(ABC):
 
     @abstractmethod
     async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
-        """Return the parts of a prompt. row: the step's id. Raises as `Ask.embed` if it embeds texts."""
+        """Return the parts of a prompt.
+
+        row: the step's id. If texts are embedded, raises the errors of `Ask.embed`.
+        """
 
     @abstractmethod
     def show_example(self, key: str, answer: str, words: str | None) -> str:
@@ -138,7 +141,7 @@ class Environment(ABC):
         - key: a `memory_key`.
         - words: the feedback; None for an example with a right answer (Self-StreamICL, few-shot).
 
-        The text has no blank lines at its start and end, and never two in a row inside, since the prompt
+        The text has no blank lines at its start and end, and never two blank lines in a row, since the prompt
         separates examples by two blank lines.
         """
 
@@ -146,8 +149,7 @@ class Environment(ABC):
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
         """Convert a reply to the answer that is scored, stored and shown.
 
-        Raises Unparsed only if there is no answer at all (an empty reply); a malformed answer counts as a
-        wrong answer.
+        Raises Unparsed only for an empty reply; a malformed answer counts as a wrong answer.
         """
 
     @abstractmethod
@@ -156,15 +158,15 @@ class Environment(ABC):
 
         If a gold answer does not run, a program cannot be tested or the judge fails, the outcome is
         `unjudged` with the problem, never an exception. Raises BudgetSpent and CallMissing as `Ask` does, and
-        BadInput if the machine lacks something necessary (a sandbox).
+        BadInput if the machine lacks a requirement such as a sandbox.
         """
 
     def say(self, bit: bool) -> str:
-        """Return the bit in words; also used for failed steps, without calling anything."""
+        """Return the bit as text, without any call; also used for failed steps."""
         return self.words[bit]
 
     @abstractmethod
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None
     ) -> dict[str, object]:
-        """Return the record that `benchloom score <metric>` reads. answer: None for a failed step."""
+        """Return the record for `benchloom score <metric>`. answer: the step's answer; None if it failed."""

@@ -1,4 +1,4 @@
-"""Evaluate your system over your stream with several methods: `benchloom evaluate streambench`."""
+"""Carry out `benchloom evaluate streambench`: evaluate your system over your stream by methods."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STEPS = Selection("steps")
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-    """Read and check the user's dataset and settings. Raises BadInput with a message of one line."""
+    """Read and check the user's dataset and settings. Raises BadInput with a one-line message."""
     params = read(STAGE, OwnLimits)
     folder = check_folder(options.dataset)
     stream = Stream(
@@ -119,7 +119,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 
 
 def measure_method(steps: Sequence[StreamStep], items: int, reasons: tuple[str, ...]) -> dict[str, object]:
-    """Return a method's accuracy over all steps (failed ones are wrong) and per half, and its memory size.
+    """Return a method's accuracy over all steps and per half (failed steps are wrong), and memory size.
 
     reasons: the reasons why steps failed.
     """

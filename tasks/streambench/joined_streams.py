@@ -37,7 +37,10 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class ReadEvaluation:
-    """An evaluation with its runs. folder: the folder of its artifacts. warnings: from its own page."""
+    """An evaluation with its runs.
+
+    folder: the folder of its artifacts. warnings: the warnings on its page.
+    """
 
     name: str
     entry: StreamEvaluation
@@ -55,11 +58,12 @@ class _Told:
 
 @dataclass(frozen=True)
 class StreamColumn:
-    """One dataset of a stream. runs: the steps on its items, from all evaluations of the stream.
+    """One dataset of a stream. runs: the steps on the dataset's items, from all evaluations of the stream.
 
     - sources: run -> the evaluation that it belongs to.
     - mixed: whether the stream also has other datasets.
-    - unshown: (evaluation, run) for each run of a method that an earlier evaluation has with the same models.
+    - unshown: pairs (evaluation, run) that are not shown, because an earlier evaluation has the same method
+      with the same models.
     """
 
     title: str
@@ -72,14 +76,14 @@ class StreamColumn:
     unshown: tuple[tuple[str, str], ...]
 
     def place(self, cell: Cell) -> Cell:
-        """Add to a cell the artifacts of its scores: the paths of the evaluations of its runs."""
+        """Add the artifacts of a cell's scores to the cell: the paths of the runs' evaluations."""
         if cell.basis is None:
             return cell
         rows = self.select(str(selection.where["run"]) for selection in cell.basis.rows)
         return replace(cell, basis=replace(cell.basis, rows=rows))
 
     def select(self, runs: Iterable[str]) -> tuple[Selection, ...]:
-        """Return selections of the scores of some runs on this dataset's items, one per evaluation."""
+        """Return selections of the given runs' scores on this dataset's items, one per evaluation."""
         by_source: dict[Path, list[str]] = {}
         for run in runs:
             by_source.setdefault(self.sources[run].folder, []).append(run)
@@ -104,7 +108,7 @@ def read_evaluations(
 ) -> list[ReadEvaluation]:
     """Read the evaluations of an overview. folder: the folder of all streams.
 
-    Raises BadInput if an evaluation is not declared, or was not run.
+    Raises BadInput if an evaluation is not declared or has not run.
     """
     declared = {
         name: StreamEvaluation.model_validate(given) for name, given in read_nested(settings, SECTION).items()
@@ -119,7 +123,7 @@ def read_evaluations(
 
 
 def join_columns(evaluations: Sequence[ReadEvaluation]) -> list[StreamColumn]:
-    """Return the columns of some evaluations, in the paper's order of kinds."""
+    """Return the columns of the given evaluations, sorted by kind of items as in the paper."""
     by_stream: dict[str, list[ReadEvaluation]] = {}
     for evaluation in evaluations:
         by_stream.setdefault(evaluation.entry.stream, []).append(evaluation)
@@ -149,7 +153,7 @@ def _name_column(column: StreamColumn, title: str) -> StreamColumn:
 
 
 def list_choices(columns: Sequence[StreamColumn]) -> list[tuple[str, MethodChoice]]:
-    """Return (group, method) for all methods without ablations: first those of the paper, then others."""
+    """Return (group, method) for all methods without ablations; the paper's methods come first."""
     choices = dict.fromkeys(
         system.choice for column in columns for system in column.runs.select() if column.runs.systems[system]
     )
@@ -171,7 +175,7 @@ def list_models(columns: Sequence[StreamColumn]) -> list[str]:
 def find_choice(
     columns: Sequence[StreamColumn], choice: MethodChoice, model: str | None = None
 ) -> list[ScoredStep]:
-    """Return the steps of a method in all columns. model: restrict them to runs with only this model."""
+    """Return the steps of a method in all columns. model: restrict the steps to runs with only this model."""
     return [
         scored
         for column in columns
@@ -182,7 +186,7 @@ def find_choice(
 
 
 def list_unshown(columns: Sequence[StreamColumn]) -> list[str]:
-    """Return a sorted line for each method that is not shown, since an earlier evaluation has it."""
+    """Return sorted lines, one for each method that is not shown because an earlier evaluation has it."""
     lines = set()
     for column in columns:
         shown = {run.rpartition("|")[0]: source.name for run, source in column.sources.items()}

@@ -1,4 +1,4 @@
-"""Measures of the tables over scored steps: accuracy, gains and tokens, each with its steps."""
+"""Define the tables' measures over scored steps: accuracy, gains and tokens, with their steps."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Steps = Sequence[ScoredStep]
 
 
 def leave_out(why: str) -> Cell:
-    """Return a cell without a value. why: the reason that the table shows."""
+    """Return a cell without a value. why: the reason, which the table shows."""
     return leave_empty(why, STEPS)
 
 
 def derive(measure: str, runs: Iterable[str], column: str) -> Derivation:
-    """Return a derivation of a figure that was computed from the scores of some runs."""
+    """Return a derivation of a figure that was computed from the scores of the given runs."""
     return Derivation(measure, tuple(Selection("scores", {"run": run}) for run in runs), column)
 
 
@@ -43,7 +43,7 @@ def count_steps(
     basis: Derivation | None = None,
     why: str = "",
 ) -> Cell:
-    """Return a cell for a figure over some steps; its n includes failed and unjudged steps."""
+    """Return a cell for a figure over the given steps; its n includes failed and unjudged steps."""
     failed, unjudged = sum(scored.failed for scored in steps), sum(scored.unjudged for scored in steps)
     return Cell(value, len(steps), failed, interval, STEPS, why, basis, unjudged)
 
@@ -51,7 +51,7 @@ def count_steps(
 def rate_right(steps: Steps, part: str = "") -> Cell:
     """Return the share of right steps, 0 to 1, over one run or several runs of equal length.
 
-    Failed and unjudged steps count as wrong. The interval of one run is Wilson's. Over several runs, the
+    Failed and unjudged steps count as wrong. The interval of one run is Wilson's. For several runs, a
     bootstrap resamples whole items, since the steps on one item are not independent.
 
     - part: a description of the steps, if they are only a part of their runs.
@@ -70,13 +70,13 @@ def rate_right(steps: Steps, part: str = "") -> Cell:
 
 
 def _rate_part(steps: Steps, where: Where) -> Cell:
-    """Return the share of right steps in a column with part of the runs: a dataset or a kind of item."""
+    """Return the share of right steps in a column for a part of the runs: a dataset or a kind of item."""
     kind = where.get("kind")
     return rate_right(steps, str(where.get("dataset", "")) if kind is None else f"the items of {kind}")
 
 
 def _estimate_error(steps: Steps, where: Where) -> Cell:
-    """Return the standard error (n - 1) of the share of right steps over seeds."""
+    """Return the standard error (with n - 1) of the share of right steps over seeds."""
     seeds = {scored.step.seed for scored in steps}
     shares = [
         fmean(scored.score.score for scored in steps if scored.step.seed == seed) for seed in sorted(seeds)
@@ -88,14 +88,14 @@ def _estimate_error(steps: Steps, where: Where) -> Cell:
 
 RIGHT = Measure[ScoredStep]("right", _rate_part, leave_out, "share")
 RIGHT_IF_RUN = replace(RIGHT, fill=lambda steps, where: rate_right(steps) if steps else leave_out(NOT_RUN))
-"""For tables whose cells belong to one method each, which an evaluation may not have."""
+"""The measure of right steps for tables with one method per cell, if an evaluation may lack the method."""
 ERROR = Measure[ScoredStep]("standard error", _estimate_error, leave_out, "share")
 
 
 def average_over(measure: Measure[ScoredStep], find_every: Callable[[Where], Steps]) -> Measure[ScoredStep]:
-    """Return a measure of means over models that are comparable: over the same models and items.
+    """Return a measure of means over models; the means are comparable, over the same models and items.
 
-    find_every: returns the steps of all methods in the column. See `choose_shared`.
+    find_every: function that returns the steps of all methods in the column. See `choose_shared`.
     """
 
     def fill(steps: Steps, where: Where) -> Cell:
@@ -106,7 +106,7 @@ def average_over(measure: Measure[ScoredStep], find_every: Callable[[Where], Ste
 
 
 def choose_shared(steps: Steps, every: Steps) -> tuple[Steps, str]:
-    """Return a method's steps with the models that all methods share, or why there is no such mean.
+    """Return a method's steps with the models that all methods share; without steps, also the reason.
 
     every: the steps of all methods. A mean over runs gives each model the same weight only if each has the
     same number of runs.
@@ -138,7 +138,7 @@ def list_shared(every: Steps) -> tuple[str, ...]:
 
 
 def _list_asked(steps: Steps) -> dict[StreamSystem, list[set[str]]]:
-    """Return, for each system, the set of items of each of its runs."""
+    """Return, for each system, one set of items per run."""
     runs: dict[tuple[StreamSystem, str], set[str]] = {}
     for scored in steps:
         runs.setdefault((scored.system, scored.step.run), set()).add(scored.step.item)
@@ -151,7 +151,7 @@ def _list_asked(steps: Steps) -> dict[StreamSystem, list[set[str]]]:
 def average_value(name: str, values: Mapping[str, Mapping[str, float]]) -> Measure[ScoredStep]:
     """Return a measure of the mean of a metric's figure. values: step id -> its figures.
 
-    Steps without this figure are not included.
+    Steps without the figure are not included.
     """
 
     def fill(steps: Steps, where: Where) -> Cell:
@@ -199,7 +199,7 @@ def read_tokens(one: ScoredStep, column: str) -> int:
 
 
 def sum_tokens(steps: Steps, column: str) -> Cell:
-    """Return the sum of a token column over a run; over several runs, the mean of their sums."""
+    """Return the sum of a token column over a run; for several runs, return the mean of the sums."""
     if not steps:
         return leave_out("no step")
     runs = list_run_names(steps)
@@ -220,8 +220,8 @@ def average_tokens(steps: Steps, column: str) -> Cell:
 def average_models(steps: Steps, column: str) -> Cell:
     """Return the mean cost over the models of a shared memory, if each model answered the whole stream.
 
-    The cost of a model is its mean cost per own turn, times the stream's length. If all models have the same
-    number of turns, the mean over models equals the actual cost.
+    The cost of a model is its mean cost per turn that it answers, times the stream's length. If all models
+    have the same number of turns, the mean over models equals the actual cost.
     """
     if not steps:
         return leave_out("no step")
@@ -258,9 +258,9 @@ TOKENS_BY_MODEL = (
     _make_tokens("input tokens per step", _say_as_turns, "tokens_in", "mean"),
     _make_tokens("output tokens per step", _say_as_turns, "tokens_out", "mean"),
 )
-"""The same columns for a method whose models take turns, as if each model answered every step."""
+"""The token columns for a method whose models take turns, as if each model answered every step."""
 
 
 def join_tied(names: Sequence[str]) -> str:
-    """Return names that share a rank as text, such as `A, B and C`."""
+    """Join the names of systems with the same rank to a text, such as `A, B and C`."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

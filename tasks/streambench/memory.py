@@ -1,4 +1,4 @@
-"""The interface of memories: entries with vectors, found by distance. The runner embeds the keys."""
+"""The interface of memories, which find entries by the distance of their vectors. The runner embeds keys."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float32]
-"""An L2-normalised vector of shape (width,); the width is 0 in a dry run, where nothing is embedded."""
+"""An L2-normalised vector of shape (width,); the width is 0 in a dry run, in which no text is embedded."""
 NO_VECTOR: Vector = np.empty(0, np.float32)
 
 
 @dataclass(frozen=True)
 class MemoryEntry:
-    """A memory entry: (x, y) of a step and its feedback."""
+    """A memory entry: the input and answer (x, y) of a step, and the feedback."""
 
     item: str
     position: int
@@ -27,12 +27,12 @@ class MemoryEntry:
     """The post-processed answer."""
     bit: bool
     words: str
-    """The feedback in words; empty if the method does not store it."""
+    """The feedback as text; empty if the method does not store the feedback."""
 
 
 @dataclass(frozen=True)
 class RetrievedEntry:
-    """An entry that a prompt showed."""
+    """A memory entry that a prompt showed."""
 
     item: str
     position: int
@@ -52,9 +52,9 @@ class FoundEntry:
 class StreamMemory(Protocol):
     """A memory that grows by at most one entry per step and never deletes an entry.
 
-    Search is exact up to a number of entries. Above it, a vector index finds candidates, whose distances are
-    computed exactly; the result is the same if the index finds the neighbours. The memory makes no model
-    calls and grows deterministically, so that a stream that was killed rebuilds the same memory from its
+    Search is exact up to a number of entries. For more entries, a vector index finds candidates, whose
+    distances are computed exactly. The result is the same if the index finds the true neighbours. The memory
+    makes no model calls and grows deterministically. So a killed stream rebuilds the same memory from its
     ledger.
     """
 
@@ -63,14 +63,17 @@ class StreamMemory(Protocol):
         ...
 
     def add(self, entry: MemoryEntry, vector: Vector) -> None:
-        """Add an entry; an item may have several (`shadow`). Raises ModelFailed if the width differs."""
+        """Add an entry; an item may have several entries (`shadow`).
+
+        Raises ModelFailed for a vector of a different width.
+        """
         ...
 
     def nearest(self, vector: Vector, k: int) -> tuple[FoundEntry, ...]:
-        """Return the k nearest entries, or all if fewer: the nearest FIRST, ties by position, then agent.
+        """Return up to k nearest entries, the nearest FIRST; ties are sorted by position, then agent.
 
-        Empty for a vector of width 0. A method reverses this order for its prompt, so that the most similar
-        entry is last.
+        The result is empty for a vector of width 0. A method reverses this order for its prompt, so that the
+        most similar entry is last.
         """
         ...
 

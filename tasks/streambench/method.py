@@ -26,7 +26,7 @@ from tasks.streambench.memory import MemoryEntry, RetrievedEntry, StreamMemory, 
 
 @dataclass(frozen=True)
 class SeenStep:
-    """The part of a step that a method sees, without the gold answer and the item's published key."""
+    """The data of a step that a method sees, which exclude the gold answer and the item's published key."""
 
     position: int
     """The step number t, starting at 1."""
@@ -34,7 +34,7 @@ class SeenStep:
     text: str
     memory_key: str
     vector: Vector
-    """The embedded `memory_key`; it has width 0 for a method with `searches = False`."""
+    """The embedded `memory_key`; its width is 0 for a method with `searches = False`."""
     agents: tuple[str, ...]
 
 
@@ -50,22 +50,22 @@ class ShownExample:
 
 @dataclass(frozen=True)
 class StepReply:
-    """The result of a call. answer: post-processed; None if there is none, and then `problem` says why."""
+    """The result of a call. answer: the post-processed answer; if None, `problem` has the reason."""
 
     agent: str
     text: str
     answer: str | None
     problem: str = ""
     shown: tuple[RetrievedEntry, ...] = ()
-    """The entries that the prompt actually contained."""
+    """The memory entries that the prompt contained."""
     stop: bool = False
-    """For a critique: whether it contains the marker that nothing needs to be refined."""
+    """For a critique: whether it contains the marker that the answer needs no refinement."""
     style: Style = "direct"
     """The style in which the prompt asked for the answer."""
 
 
 class StepTalk(Protocol):
-    """Makes the calls of a method within a step, recorded in the ledger under the step's id.
+    """Makes a method's calls within a step; the ledger records them under the step's id.
 
     A model's failure does not raise an error: the reply has no answer, and the step is wrong. BudgetSpent and
     CallMissing are raised, and a method must not catch them.
@@ -77,8 +77,8 @@ class StepTalk(Protocol):
         """Ask for an answer with the shipped prompts: zero-shot without examples, otherwise with examples.
 
         examples: in the order of the prompt, the most useful last. If the context window is too small, the
-        first examples are left out and listed. If even the item does not fit, nothing is sent, and `problem`
-        says so.
+        first examples are left out and listed. If the item alone does not fit, no call is made, and `problem`
+        reports this.
         """
         ...
 
@@ -87,7 +87,7 @@ class StepTalk(Protocol):
         ...
 
     async def refine(self, agent: str, history: Sequence[tuple[str, str]]) -> StepReply:
-        """Send Self-Refine's refinement prompt with the whole numbered history of (answer, critique)."""
+        """Send Self-Refine's refinement prompt with the numbered history of (answer, critique) pairs."""
         ...
 
     async def ask(self, agent: str, prompt: Path, fields: Mapping[str, object]) -> StepReply:
@@ -97,22 +97,22 @@ class StepTalk(Protocol):
     async def shadow(
         self, agent: str, *, examples: Sequence[ShownExample] = ()
     ) -> tuple[StepReply, Feedback]:
-        """Let another agent answer unscored, and score it (Table 7, `shadow`); recorded as `shadow_calls`."""
+        """Have another agent answer, and score it without counting it (Table 7, `shadow`; `shadow_calls`)."""
         ...
 
 
 @dataclass(frozen=True)
 class MethodSetup:
-    """The arguments with which a method is created for each run."""
+    """The arguments that a method is created with, once per run."""
 
     choice: MethodChoice
     agents: tuple[str, ...]
-    """The roles of the run; exactly one, unless the method has `shares_memory`."""
+    """The roles of the run; exactly one role, unless the method has `shares_memory`."""
     k: int
     shots: tuple[StreamShot, ...]
     make_memory: Callable[[], StreamMemory]
     say: Callable[[bool], str]
-    """Returns the environment's words for a bit."""
+    """Function that returns the environment's text for a bit."""
     refinements: int = 4
     """Maximum number of refinements of Self-Refine."""
 
@@ -121,29 +121,28 @@ class StreamMethod(ABC):
     """A run of a method over a sequence: `step`, then `learn`, for t = 1, 2, ..., T.
 
     All state is in memory and depends only on the arguments of the steps (no clock, no files, only seeded
-    random numbers). After a crash, the run starts again at t = 1, and the ledger returns the recorded
-    replies.
+    random numbers). After a crash, the run restarts at t = 1, and the ledger returns the recorded replies.
     """
 
     name: ClassVar[str]
     sequential: ClassVar[bool] = True
-    """False: step t does not depend on t - 1; the runner calls `step` concurrently and never `learn`."""
+    """Whether step t depends on step t - 1. If False, `step` is called concurrently, and `learn` never."""
     shares_memory: ClassVar[bool] = False
-    """True: one run with all models of the evaluation, instead of one run per model."""
+    """Whether one run uses all models of the evaluation, instead of one run per model."""
     searches: ClassVar[bool] = True
-    """False: the method needs no embedded keys."""
+    """Whether the method needs embedded keys."""
 
     def __init__(self, setup: MethodSetup) -> None:
         self.setup = setup
 
     @abstractmethod
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
-        """Answer one item. The reply is scored, and its `agent` is recorded as the one that answered."""
+        """Answer one item. The reply is scored, and its `agent` is recorded as the agent that answered."""
 
     async def learn(
         self, seen: SeenStep, reply: StepReply, feedback: Feedback, talk: StepTalk
     ) -> MemoryEntry | None:
-        """Learn from the feedback, also of failed steps; return the stored entry, for the record."""
+        """Learn from the feedback, even on a failed step; return the stored entry, for the record."""
         return None
 
     def measure_memory(self) -> int:

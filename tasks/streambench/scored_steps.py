@@ -1,4 +1,4 @@
-"""Steps with their scores and items, grouped by the methods and models that made them."""
+"""Join steps with their scores and items, grouped by the methods and models that made the steps."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ TITLES: Mapping[str, str] = {
     SELF_STREAM: "Self-StreamICL",
     MAM: "MAM-StreamICL",
 }
-"""Method -> its name in the paper; user-defined methods are shown by their own name."""
+"""Method -> its name in the paper; a user-defined method is shown under its own name."""
 WITHOUT_STATE = (ZERO_SHOT, "few_shot", "chain", "self_refine")
 NON_STREAMING, STREAMING = "Non-streaming", "Streaming"
 
 
 @dataclass(frozen=True)
 class StreamSystem:
-    """A method with its models: one, or several that share a memory. choice: its entry in params.yaml."""
+    """A method with one model, or with several that share a memory. choice: its entry in params.yaml."""
 
     choice: MethodChoice
     agents: tuple[str, ...]
 
     @property
     def shared(self) -> bool:
-        """Return whether several models take turns."""
+        """Whether several models take turns."""
         return len(self.agents) > 1
 
     @property
     def ablated(self) -> bool:
-        """Return whether the system is an ablation, which is only for Figure 2 or Table 7."""
+        """Whether the system is an ablation, which only Figure 2 or Table 7 shows."""
         return self.choice.use != "all" or self.choice.memory_of is not None
 
     @property
@@ -74,12 +74,12 @@ class ScoredStep:
 
     @property
     def failed(self) -> bool:
-        """Return whether the step has no answer."""
+        """Whether the step has no answer."""
         return self.score.failed
 
     @property
     def unjudged(self) -> bool:
-        """Return whether the step's answer has no verdict."""
+        """Whether the step's answer has no verdict."""
         return self.step.outcome == Outcome.UNJUDGED
 
 
@@ -91,17 +91,17 @@ class StreamRuns:
 
     @cached_property
     def models(self) -> tuple[str, ...]:
-        """The models, in order."""
+        """The names of the models, in order."""
         return tuple(dict.fromkeys(agent for system in self.systems for agent in system.agents))
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:
-        """The datasets of the items, sorted."""
+        """The names of the items' datasets, sorted."""
         return tuple(sorted({scored.item.dataset for scored in self.steps}))
 
     @cached_property
     def choices(self) -> tuple[MethodChoice, ...]:
-        """The methods, in order."""
+        """The methods with their ablations, in order."""
         return tuple(dict.fromkeys(system.choice for system in self.systems))
 
     @cached_property
@@ -110,13 +110,13 @@ class StreamRuns:
         return self.list_steps(self.systems)
 
     def list_steps(self, systems: Iterable[StreamSystem]) -> list[ScoredStep]:
-        """Return the steps of some systems, for each system sorted by seed and position."""
+        """Return the steps of the given systems, sorted by seed and position for each system."""
         return [scored for system in systems for scored in self.systems[system]]
 
     def select(
         self, *, model: str | None = None, method: str | None = None, ablated: bool | None = False
     ) -> list[StreamSystem]:
-        """Return the selected systems. model: those with this model. ablated: None means both."""
+        """Return the selected systems. model: select by this model. ablated: None selects both kinds."""
         return [
             system
             for system in self.systems
@@ -126,13 +126,16 @@ class StreamRuns:
         ]
 
     def find_steps(self, method: str, model: str) -> list[ScoredStep]:
-        """Return the steps of a method's main run with exactly one model."""
+        """Return the steps of a method's runs without ablation and with exactly one model."""
         return self.list_steps(
             choice for choice in self.select(method=method, model=model) if not choice.shared
         )
 
     def name_group(self, choice: MethodChoice) -> str:
-        """Return whether a method is streaming; a user-defined method is if it ever stored a memory."""
+        """Return whether a method belongs to the streaming or the non-streaming methods.
+
+        User-defined methods that store memories are streaming.
+        """
         if choice.method in TITLES:
             return NON_STREAMING if choice.method in WITHOUT_STATE else STREAMING
         own = self.list_steps(system for system in self.systems if system.choice == choice)
@@ -177,7 +180,7 @@ def gather_runs(
 
 
 def name_method(choice: MethodChoice) -> str:
-    """Return a method's name in tables: `MemPrompt (only correct)`."""
+    """Return a method's name in tables, such as `MemPrompt (only correct)`."""
     title = TITLES.get(choice.method, choice.method)
     more = [] if choice.use == "all" else [f"only {choice.use}"]
     if choice.memory_of is not None:

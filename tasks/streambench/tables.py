@@ -39,15 +39,15 @@ from tasks.streambench.solve.stream_step import READ_AS
 ALL = "all"
 MODEL_NUMBERS, TOKENS_NUMBERS = ("4", "5", "6"), ("8", "9", "10")
 GAINED = (ZERO_SHOT, SELF_STREAM)
-"""The methods of Tables 3 and 11."""
+"""The two methods that Tables 3 and 11 compare."""
 ABLATED = ("grow_prompt", "mem_prompt")
 USES = {"all": "use all", "correct": "only correct", "incorrect": "only incorrect"}
-# Maximum number of columns of the table by kind of item.
+# Maximum number of columns in the table of accuracy by kind of item.
 MOST_KINDS = 12
 STRATA: Mapping[str, str] = {"sql": "db_id", "ds1000": "library", "toolbench": "api", "hotpotqa": "type"}
-"""Kind of items -> the field of `details` by which tables group them."""
+"""Kind of items -> the field of `details` that tables group the items by."""
 BY_GROUP, BY_MODEL = ("", "method"), ("model", "method")
-"""Names of the label columns."""
+"""Names of the label columns of tables by method, and by model and method."""
 FAILED_NOTE = (
     "Steps that failed or could not be judged count as wrong. Each mean has their numbers beside it."
 )
@@ -65,7 +65,7 @@ StepSlices = Sequence[Slice[ScoredStep]]
 
 
 def tabulate_steps(runs: StreamRuns) -> dict[str, FigureTable]:
-    """Return every table of right steps, by key, in the order of the page."""
+    """Return all tables of right steps, by key, in the order of the page."""
     datasets = slice_datasets(runs)
     return {
         "means": declare_means(
@@ -91,7 +91,7 @@ def choose_tables(tables: Mapping[str, FigureTable], *keys: str) -> dict[str, Fi
 
 
 def list_by_model(tables: Mapping[str, FigureTable], models: Sequence[str]) -> dict[str, FigureTable]:
-    """Return model -> table of right steps; the empty key is Table 2, over all models.
+    """Map each model to its table of right steps; the empty key is Table 2, over all models.
 
     Tables of single models are included only if there are several models.
     """
@@ -100,7 +100,7 @@ def list_by_model(tables: Mapping[str, FigureTable], models: Sequence[str]) -> d
 
 
 def slice_steps(label: tuple[str, ...], steps: Iterable[ScoredStep]) -> Slice[ScoredStep]:
-    """Return a slice of all steps whose run is among those of `steps`."""
+    """Return a slice of all steps that belong to the same runs as `steps`."""
     runs = frozenset(step.run for step in steps)
     return Slice(label, lambda scored: scored.run in runs)
 
@@ -111,7 +111,7 @@ def slice_systems(runs: StreamRuns) -> StepSlices:
 
 
 def slice_methods(runs: StreamRuns) -> StepSlices:
-    """Return a row for each method over all its models; with a shared memory, it has one run per seed."""
+    """Return a row for each method over all its models; a shared memory has one run per seed."""
     found = {choice: [run for run in runs.select() if run.choice == choice] for choice in runs.choices}
     return [
         slice_steps((runs.name_group(choice), name_method(choice)), runs.list_steps(systems))
@@ -130,7 +130,7 @@ def slice_model(runs: StreamRuns, model: str) -> StepSlices:
 
 
 def slice_gained(runs: StreamRuns) -> StepSlices:
-    """Return the rows of Tables 3 and 11: each model with Zero-Shot and with its own right answers."""
+    """Return the rows of Tables 3 and 11: each model with Zero-Shot and with Self-StreamICL."""
     return [
         slice_steps((model, steps[0].system.title), steps)
         for model in runs.models
@@ -140,7 +140,7 @@ def slice_gained(runs: StreamRuns) -> StepSlices:
 
 
 def slice_datasets(runs: StreamRuns) -> StepSlices:
-    """Return a column of all steps, and one for each dataset if there are several."""
+    """Return a column of all steps, and a column for each dataset if there are several datasets."""
     if len(runs.datasets) == 1:
         return [Slice(runs.datasets[0])]
     return [
@@ -150,7 +150,7 @@ def slice_datasets(runs: StreamRuns) -> StepSlices:
 
 
 def find_dataset(runs: StreamRuns) -> Callable[[Where], Sequence[ScoredStep]]:
-    """Return a function that returns all steps of a column, which are those of its dataset."""
+    """Return a function that returns all steps of a column, which are the steps of its dataset."""
 
     def find(where: Where) -> Sequence[ScoredStep]:
         dataset = where.get("dataset")
@@ -174,7 +174,7 @@ def declare_means(
 def declare_model(
     place: int, model: str, rows: StepSlices, columns: StepSlices, right: Measure[ScoredStep] = RIGHT
 ) -> Table[ScoredStep]:
-    """Declare Tables 4 to 6 and further ones: one per model."""
+    """Declare a table for one model: Tables 4 to 6, and tables of further models."""
     number = number_model(MODEL_NUMBERS, place)
     return Table(number, f"Right steps, {model}", BY_GROUP, rows, (right,), columns, (FAILED_NOTE,))
 
@@ -253,7 +253,7 @@ def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
 
 
 def _remembers(model: str) -> Callable[[ScoredStep], bool]:
-    """Return a check whether the run of a step belongs to the column of a model."""
+    """Return a function that tests whether the run of a step belongs to a model's column."""
 
     def check(one: ScoredStep) -> bool:
         if one.system.choice.memory_of is not None:
@@ -324,7 +324,7 @@ def tabulate_kinds(runs: StreamRuns) -> FigureTable:
 
 
 def read_kind(item: StreamItem) -> str:
-    """Return the kind of an item: its database, library, API, type or diagnosis; empty if it has none."""
+    """Return the kind of an item: its database, library, API, type or diagnosis; empty if it has no kind."""
     if item.kind == "ddxplus":
         return item.gold
     return str(read_object(item.details).get(STRATA.get(item.kind, ""), ""))
@@ -348,7 +348,7 @@ def declare_values(runs: StreamRuns) -> Table[ScoredStep]:
 
 
 def read_values(one: ScoredStep) -> dict[str, float]:
-    """Return the metric's figures of a step, without undefined ones."""
+    """Return the metric's figures of a step, without undefined figures."""
     values = read_object(one.step.values).items()
     return {
         name: float(value)
@@ -358,7 +358,7 @@ def read_values(one: ScoredStep) -> dict[str, float]:
 
 
 def read_readings(one: ScoredStep) -> dict[str, float | None]:
-    """Return a step's bit under each reading of its reply, if they differ; None means no verdict."""
+    """Return a step's bit under each reading of the reply, if the bits differ; None means no verdict."""
     values = read_object(one.step.values).items()
     return {
         name.removeprefix(READ_AS): float(value) if isinstance(value, (int, float)) else None
@@ -403,7 +403,7 @@ def tabulate_readings(runs: StreamRuns) -> FigureTable:
 
 
 def tabulate_tokens(runs: StreamRuns) -> dict[str, FigureTable]:
-    """Return the token tables: Tables 8 to 10 and further ones, one per model; Table 11; and the means."""
+    """Return the token tables: one per model (Tables 8 to 10 and beyond), Table 11, and the means."""
     means = average_tokens_over(
         declare_tokens("", "Tokens, mean over models", BY_GROUP, slice_methods(runs), runs.steps),
         find_dataset(runs),
@@ -450,6 +450,6 @@ def tell_shared(*parts: Sequence[ScoredStep]) -> str:
 def declare_tokens(
     number: str, title: str, heads: tuple[str, ...], rows: StepSlices, steps: Iterable[ScoredStep]
 ) -> Table[ScoredStep]:
-    """Declare a table of tokens. steps: all steps of the page, to know whether any counts are estimates."""
+    """Declare a table of tokens. steps: all steps of the page, to detect whether any counts are estimates."""
     notes = (TOKENS_NOTE, *([ESTIMATED] if any(scored.score.estimated for scored in steps) else []))
     return Table(number, title, heads, rows, TOKENS, notes=notes)

@@ -1,4 +1,4 @@
-"""Tables from the curves: steps to an accuracy, regret against the best method, size of the memory."""
+"""Declare tables from the curves: steps to an accuracy, regret against the best method, memory size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.streambench.tables import BY_MODEL
 # Accuracies for which the table shows the number of steps.
 LEVELS = (0.25, 0.5, 0.75, 0.9)
 SLACK = 1e-9
-"""Differences of means below this count as 0, so that rounding errors do not decide."""
+"""Differences of means below this value count as 0, so that rounding errors do not decide."""
 Points = Sequence[CurvePoint]
 
 
@@ -40,7 +40,7 @@ def _is_of(system: StreamSystem) -> Callable[[CurvePoint], bool]:
 
 
 def declare_times(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
-    """Declare the table of the number of steps to a given accuracy."""
+    """Declare the table of the number of steps that systems need to reach a given accuracy."""
     ends = {point.agents: point.accuracy for point in points if point.method == ZERO_SHOT}
 
     def fill_end(curve: Points, where: Where) -> Cell:
@@ -63,7 +63,7 @@ def _measure_time(level: float) -> Measure[CurvePoint]:
 
 
 def show_time(curve: Points, level: float | None) -> Cell:
-    """Return a cell with the step at which a curve reaches a level for good."""
+    """Return a cell with the step from which a curve stays at or above a level."""
     if not curve or level is None:
         return leave_out(NOT_RUN)
     point = find_time(curve, level)
@@ -76,7 +76,7 @@ def show_time(curve: Points, level: float | None) -> Cell:
 
 
 def find_time(curve: Points, level: float) -> CurvePoint | None:
-    """Return the first point from which the accuracy so far never falls below a level again."""
+    """Return the first point from which the cumulative accuracy stays at or above a level."""
     reached = None
     for point in reversed(curve):
         if point.accuracy < level - SLACK:
@@ -86,7 +86,7 @@ def find_time(curve: Points, level: float) -> CurvePoint | None:
 
 
 def declare_regrets(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
-    """Declare the table of regret and memory at half and at the end of the stream."""
+    """Declare the table of regret and memory size in the middle and at the end of the stream."""
     note = (
         "Regret is the number of right steps by which a method is behind the best run of the same seed, "
         "averaged over seeds. The best run has the highest final accuracy, so another method can be "

@@ -1,4 +1,4 @@
-"""Tables over several streams: one row per method, one column per dataset (section 4.3, appendices B, E)."""
+"""Declare tables over streams: a row per method, a column per dataset (section 4.3, appendices B, E)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Columns = Sequence[StreamColumn]
 
 
 def tabulate_overview(columns: Columns) -> dict[str, FigureTable]:
-    """Return every table of an overview, by key, in the order of the page."""
+    """Return all tables of an overview, by key, in the order of the page."""
     by_title = {column.title: column for column in columns}
     steps = [scored for column in columns for scored in column.runs.steps]
     datasets = [_slice_column(column.title, column) for column in columns]
@@ -155,7 +155,7 @@ def _declare_differences(
 
 
 def _declare_joined(columns: Columns, by_title: Mapping[str, StreamColumn]) -> Table[ScoredStep]:
-    """Declare the table of how many items, orders, models, runs and steps each evaluation contributes."""
+    """Declare the table of each evaluation's numbers of items, orders, models, runs and steps."""
 
     def count(name: str, measure: str, field: str, read: Callable[[Steps], int]) -> Measure[ScoredStep]:
         def fill(steps: Steps, where: Where) -> Cell:

@@ -1,4 +1,4 @@
-"""Data of the browsable lists: the steps of an evaluation, the runs of an overview, the items of a stream."""
+"""Make the data of the item viewers: an evaluation's steps, an overview's runs, and a stream's items."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from tasks.streambench.scored_steps import ScoredStep, StreamRuns, list_run_name
 from tasks.streambench.tables import read_kind
 
 RIGHT, WRONG = ("right", "right"), ("wrong", "wrong")
-"""The values and labels of the outcome filter that depend on the feedback's bit."""
+"""Value and label in the outcome filter for each value of the feedback's bit."""
 LONGEST_TITLE = 200
 LONGEST_EXAMPLE = 300
-"""Characters of a past step in the list of retrieved steps; a link leads to the whole step."""
+"""Maximum characters of a past step in the list of retrieved steps, which links to the whole step."""
 
 
 @dataclass(frozen=True)
 class RunFile:
-    """A data file of one run. rows: step -> blocks. trace: (step, title, class) by position."""
+    """A data file of one run. rows: step -> blocks. trace: tuples (step, title, CSS class), by position."""
 
     rows: Mapping[str, Sequence[Block]]
     calls: Mapping[str, ShownCall]
@@ -36,7 +36,7 @@ class RunFile:
 
 
 def view_steps(runs: StreamRuns, artifact: Path) -> Viewer:
-    """Return the list of all steps; long parts of a step are in the data file of its run."""
+    """Return the viewer of all steps; long parts of a step are in the data file of its run."""
     files = name_files(runs)
     titles = {scored.step.method: scored.system.title for scored in runs.steps}
     outcomes = sorted({scored.step.outcome for scored in runs.steps})
@@ -63,7 +63,7 @@ def view_steps(runs: StreamRuns, artifact: Path) -> Viewer:
 
 
 def name_files(runs: StreamRuns) -> dict[str, str]:
-    """Return run -> the name of its data file."""
+    """Map each run to the name of its data file."""
     return {run: f"run-{place}" for place, run in enumerate(list_run_names(runs.steps))}
 
 
@@ -91,12 +91,12 @@ def name_run(one: ScoredStep) -> str:
 
 
 def _show_item(item: StreamItem) -> Sequence[Block]:
-    """Return the blocks of an item, without its context, which every prompt contains."""
+    """Return the blocks of an item without its context, which every prompt shows."""
     return [blocks.text(item.text, "question"), blocks.tags((item.dataset, OFF), beside=item.key)]
 
 
 def show_runs(runs: StreamRuns, calls: Iterable[Call]) -> dict[str, RunFile]:
-    """Return the data file of each run: its steps with their prompts."""
+    """Return the data file of each run, which contains the run's steps with their prompts."""
     by_key = {call.id: call for call in calls}
     by_file: defaultdict[str, list[ScoredStep]] = defaultdict(list)
     files = name_files(runs)
@@ -123,7 +123,7 @@ def _show_run(file: str, steps: Sequence[ScoredStep], calls: Mapping[str, Call])
 
 
 def _show_call(call: Call) -> ShownCall:
-    """Return a call for the page, with its messages decoded."""
+    """Return a call in the page's format, with its messages decoded."""
     values = {column.name: getattr(call, column.name) for column in fields(ShownCall)}
     return ShownCall(**{**values, "messages": json.loads(call.messages)})
 
@@ -191,7 +191,7 @@ def _show_calls(title: str, keys: Sequence[str], file: str, *, is_open: bool = F
 
 
 def view_runs(columns: Sequence[StreamColumn], pages: Mapping[str, str], streams: Path) -> Viewer:
-    """Return the list of an overview's runs. pages: evaluation -> its page. streams: the data folder."""
+    """Return the viewer of an overview's runs. pages: evaluation -> its page. streams: the data folder."""
     rows = [
         _show_joined(column, run, [scored for scored in steps if scored.step.run == run], pages, streams)
         for column in columns
@@ -242,7 +242,7 @@ def _show_joined(
 def view_items(
     items: Iterable[StreamItem], places: Mapping[str, Sequence[tuple[int, int]]], artifact: Path
 ) -> Viewer:
-    """Return the list of a stream's items. places: item -> (seed, position) in each order."""
+    """Return the viewer of a stream's items. places: item -> (seed, position) in each order."""
     return Viewer(
         "item",
         "items",

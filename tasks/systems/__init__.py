@@ -1,1 +1,1 @@
-"""Systems under test: their interface, adapters for users' systems, and the built-in reference RAG."""
+"""Define systems under test: the interface, adapters for users' systems, and the reference RAG."""

@@ -28,8 +28,8 @@ def build_system(name: str, entry: SystemEntry, corpus: Sequence[Document], ask:
     """Build the system `systems.<name>`.
 
     corpus: the documents for the reference RAG; other kinds of systems ignore it. ask: the `Ask` of the
-    stage, through which all calls of the system go. Raises BadInput if a required library is not installed,
-    or if two documents have the same id.
+    stage, which makes all calls of the system. Raises BadInput if a required library is not installed, or if
+    two documents have the same id.
     """
     if isinstance(entry, RagEntry):
         return build_rag(name, entry, corpus, ask)

@@ -12,11 +12,11 @@ from tasks.systems.entries import Chunking
 from tasks.systems.extras import load_library
 
 DIGITS = 6
-"""Decimal places that scores are rounded to before ranking, so that ranks are reproducible."""
+"""Number of decimal places of scores, which are rounded before ranking to make ranks reproducible."""
 
 
 class TextSplitter(Protocol):
-    """The part of semantic_text_splitter.TextSplitter that this project uses."""
+    """The methods of semantic_text_splitter.TextSplitter that this project uses."""
 
     def chunks(self, text: str) -> list[str]:
         """Split a text into chunks."""
@@ -25,7 +25,10 @@ class TextSplitter(Protocol):
 
 @dataclass(frozen=True)
 class Chunk:
-    """A chunk of a document, or a whole document. place: its position in the corpus, which breaks ties."""
+    """A chunk of a document, or a whole document.
+
+    place: the chunk's position in the corpus, which breaks ties.
+    """
 
     place: int
     document: str
@@ -34,7 +37,7 @@ class Chunk:
 
     @property
     def searched(self) -> str:
-        """The text that queries are matched with: the title and the text."""
+        """The text that is matched with queries: the title and the text."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
     def to_passage(self, score: float) -> Passage:
@@ -44,14 +47,14 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Hit:
-    """A retrieved chunk and its score. place: its position in the corpus."""
+    """A retrieved chunk and its score. place: the chunk's position in the corpus."""
 
     place: int
     score: float
 
 
 def make_chunks(corpus: Sequence[Document], chunk: Chunking | None, encoding: str) -> list[Chunk]:
-    """Split the documents of a corpus into chunks, in order. chunk: None keeps documents whole.
+    """Split the documents of a corpus into chunks, in order. chunk: None does not split documents.
 
     Raises BadInput if two documents have the same id, the library is missing, or the encoding is unknown.
     """
@@ -86,8 +89,8 @@ def load_text_splitter(encoding: str, tokens: int, overlap: int = 0) -> TextSpli
 def fit_chunks(chunks: Sequence[Chunk], encoding: str, tokens: int) -> list[Chunk]:
     """Truncate a list of chunks to a token budget, best first.
 
-    Chunks are kept whole up to the first that does not fit. If already the first chunk does not fit, its text
-    is truncated. Raises BadInput like `load_text_splitter`.
+    Chunks are included unchanged up to the first chunk that does not fit. If the best chunk does not fit, its
+    text is truncated. Raises the errors of `load_text_splitter`.
     """
     splitter = load_text_splitter(encoding, tokens)
     kept: list[Chunk] = []

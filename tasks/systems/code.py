@@ -1,4 +1,4 @@
-"""A Python function as a system under test, named in params.yaml or supplied by a plug.
+"""Call a Python function as a system under test, named in params.yaml or supplied by a plug.
 
 A plug is a file in tasks/systems/own/, or a module of an installed package.
 """
@@ -18,7 +18,7 @@ from tasks.systems.entries import CallableEntry, PlugEntry
 from tasks.systems.replies import Reply, ReplyPaths, make_response, read_reply
 
 PATHS = ReplyPaths(text="answer", contexts="contexts", ids="ids", titles="titles", scores="scores")
-"""The fields of a function's result; a plain string is the answer."""
+"""The fields of a function's result, if the result is not a plain string (the answer)."""
 FOLDER = Path(__file__).parent / "own"
 """The folder of a project's own plugs."""
 KIND = "systems"
@@ -63,7 +63,7 @@ class CodeSystem:
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
         """Retrieve passages with the function `search`, best first.
 
-        Returns None without such a function, or if it failed.
+        Returns None if there is no such function, or if it failed.
         """
         search = self._entry.search
         if search is None:
@@ -84,9 +84,9 @@ class CodeSystem:
 class Plugged:
     """The functions of a plug.
 
-    - entry: the functions' names as the ledger records them, which need no installed package.
+    - entry: the functions' names as the ledger records them, which are valid without the installed package.
     - locate: maps such a name to the `package.module:name` to call. It raises BadInput if the installed
-      package is not the one named in the parameters.
+      package differs from the package in the parameters.
     """
 
     entry: CallableEntry
@@ -126,8 +126,8 @@ def make_entry(module: str, version: str, entry: PlugEntry) -> CallableEntry:
 def locate(name: str, entry: PlugEntry, function: str) -> str:
     """Return the `package.module:name` of a function of an installed plug.
 
-    Raises BadInput if the plug is not installed, has another version or record than the entry, or has no such
-    function.
+    Raises BadInput if the plug is not installed, has a different version or record than the entry, or lacks
+    the function.
     """
     place, plug_name = f"params.yaml: systems.{name}", entry.plug or name
     plug = find_plug(KIND, plug_name)

@@ -1,4 +1,4 @@
-"""The interface of a system under test: it answers a question and reports the passages it retrieved."""
+"""Define the interface of a system under test, which answers questions and reports its passages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tasks.artifacts.rows import Origin
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a document that this project generated. paragraph: its number, counted from 0."""
+    """A sentence of a document that this project generated. paragraph: the paragraph's number, from 0."""
 
     text: str
     writer: str
-    """The writer: `model`, or `plain` for code that only uses the facts."""
+    """The writer: `model`, or `plain` for code that states only the facts."""
     paragraph: int
     facts_read: int = 0
-    """Number of facts that were read back from this sentence and from no other.
+    """Number of facts that were read back from only this sentence.
 
     A model reads facts from sentences that a model wrote; rules read them from `plain` sentences.
     """
@@ -38,7 +38,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage that a system retrieved. document: the id of the document that it comes from."""
+    """A passage that a system retrieved. document: the id of the passage's document."""
 
     document: str
     title: str
@@ -57,7 +57,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Response:
-    """A system's response. text: None if there is no answer; `problem` then gives the reason."""
+    """A system's response. text: None if there is no answer; `problem` then has the reason."""
 
     text: str | None
     passages: tuple[Passage, ...] | None
@@ -68,7 +68,7 @@ class Response:
 
 
 class System(Protocol):
-    """A system under test. All its calls go through the ledger, in the epoch of the stage."""
+    """A system under test. The ledger records all calls of the system, in the stage's epoch."""
 
     name: str
     version: str
@@ -76,19 +76,20 @@ class System(Protocol):
     async def answer(
         self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
     ) -> Response:
-        """Answer one question. row: the id named in errors and in the calls artifact.
+        """Answer one question. row: the row's id, for errors and the calls artifact.
 
-        item: the id of the dataset's item, if different from `row`; recorded answers are found by it.
+        item: the id of the dataset's item, if different from `row`. Recorded answers are looked up by this
+        id.
 
-        If the system itself fails, the response has no text. Raises ModelFailed, BudgetSpent and CallMissing
-        like `Ask`.
+        If the system itself fails, the response has no text. Raises ModelFailed, BudgetSpent and CallMissing,
+        as `Ask` does.
         """
         ...
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Retrieve passages without answering, best first; None if the system cannot.
+        """Retrieve passages without answering, best first; None if the system cannot do so.
 
-        Raises like `answer`.
+        Raises the same errors as `answer`.
         """
         ...
 
@@ -98,7 +99,7 @@ def name_documents(
 ) -> list[Origin]:
     """List the documents of passages as origins, best first and without duplicates.
 
-    Documents in `corpus` become rows of `artifact`. A system may search its own documents; these become
+    Documents in `corpus` become rows of `artifact`. A system may also search its own documents, which become
     evidence.
     """
     documents = dict.fromkeys(passage.document for passage in passages or ())

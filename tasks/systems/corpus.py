@@ -29,28 +29,28 @@ MOST_TABLE_BYTES = 2_000_000_000
 MOST_LINE = 5_000_000
 """Maximum length of a line of a .jsonl file, in bytes."""
 BATCH = 1_000
-"""Number of rows of a Parquet file that are read at a time."""
+"""Number of rows of a Parquet file to read at a time."""
 FIELDS = ("id", "title", "text")
-# HTML elements whose text a browser does not show.
+# HTML elements whose text browsers do not show.
 UNSEEN_TAGS = ("head", "noscript", "template")
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents sorted by id. problems: one line per file or row that was skipped or read with a guess."""
+    """Documents sorted by id. problems: one line per skipped file or row, or per guessed encoding."""
 
     documents: tuple[Document, ...]
     problems: tuple[str, ...]
 
 
 class UnreadableFile(ValueError):
-    """Raised for a file or row that is skipped; the message gives the reason."""
+    """A file or row is skipped because it cannot be read; the message has the reason."""
 
 
 def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
     """Read all .txt, .md, .html, .htm, .jsonl and .parquet files in a folder and its subfolders, or one file.
 
-    A text file is one document: its id is its path in the folder, its title that of the page, the first
+    A text file is one document: its id is its path in the folder, its title is the page's title, the first
     heading, or the file's name. A line of .jsonl or row of .parquet needs `text` and may have `id` and
     `title`. most_bytes: maximum size of a text file. Raises BadInput if no document can be read.
     """
@@ -75,7 +75,7 @@ def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
 def _list_files(path: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
     """Yield a folder's files with their relative paths, sorted.
 
-    Links to folders are reported and not followed.
+    Links to folders are reported, but not followed.
     """
     if not path.exists():
         raise BadInput(path, "no such file or folder")

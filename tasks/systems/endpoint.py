@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint as a system under test, which gets only the question and earlier turns.
+"""Call an OpenAI-compatible endpoint as a system, which gets only the question and earlier turns.
 
 The reference RAG also uses this module's prompt folder, answer parser and conversion of turns to messages.
 """

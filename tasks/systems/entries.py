@@ -1,7 +1,7 @@
-"""Schemas of the entries of `systems:` in params.yaml: `{<name>: {kind: ..., ...}}`.
+"""Define the schemas of the entries of `systems:` in params.yaml: `{<name>: {kind: ..., ...}}`.
 
-Entries contain everything that determines an answer. The address, key and timeouts of a system are under
-`run.systems.<name>`, on which no stage depends.
+Entries contain everything that determines an answer. The URL, key and timeouts of a system are under
+`run.systems.<name>`, which no stage depends on.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FUNCTION = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
 
 
 class EntryModel(Settings):
-    """A model that rejects unknown keys, so that a misspelt key is not silently ignored."""
+    """A model that rejects unknown keys, so that a misspelt key is an error."""
 
 
 def check_path(text: str) -> str:
@@ -45,7 +45,7 @@ class CallableEntry(EntryModel):
     function: str = Field(pattern=FUNCTION)
     """The function, as `package.module:name`."""
     search: str | None = Field(default=None, pattern=FUNCTION)
-    """The function that retrieves passages without answering, if there is one."""
+    """The function that retrieves passages without answering, as `package.module:name`; null if none."""
 
 
 class PlugEntry(EntryModel):
@@ -72,38 +72,38 @@ class OpenAiEntry(EntryModel):
     version: str = "1"
     """Part of every call's ledger key: change it when the system changes."""
     role: str = "answerer"
-    """A name under `roles`; its `model` names the endpoint."""
+    """The role that answers: a name under `roles`. The role's `model` names the endpoint."""
     instructions: str = ""
-    """The system message; if empty, none is sent."""
+    """The system message; if empty, no system message is sent."""
     multi_turn: bool = True
-    """Send earlier turns as messages."""
+    """Whether to send earlier turns as messages."""
 
 
 class HttpCall(EntryModel):
-    """A POST request to a system, and where its JSON reply contains the retrieved passages (JMESPath).
+    """A POST request to a system, and JMESPath expressions for the retrieved passages in its JSON reply.
 
     With `passages`, the other paths are evaluated within each member of that list. Without `passages`, each
-    of the other paths selects a list, all of the same length.
+    of the other paths selects a list, and all lists have the same length.
     """
 
     path: str = Field(default="", pattern=r"^(/[^\s?#]*)?$")
-    """The path that follows the URL of `run.systems.<name>`."""
+    """The path that is appended to the URL of `run.systems.<name>`."""
     body: dict[str, object]
-    """The JSON to post.
+    """The JSON body to post.
 
     In strings, `{question}` is replaced by the question. `"{history}"` becomes the list of earlier turns, and
     `"{messages}"` the conversation in the OpenAI protocol.
     """
     passages: JsonPath | None = None
-    """The list of retrieved passages, best first."""
+    """The path of the list of retrieved passages, best first."""
     contexts: JsonPath | None = None
-    """The retrieved texts."""
+    """The path of the retrieved texts."""
     ids: JsonPath | None = None
-    """The ids of the documents that the retrieved texts come from."""
+    """The path of the ids of the documents that the retrieved texts come from."""
     titles: JsonPath | None = None
-    """The titles of the documents that the retrieved texts come from."""
+    """The path of the titles of the documents that the retrieved texts come from."""
     scores: JsonPath | None = None
-    """The scores of the retrieved texts."""
+    """The path of the scores of the retrieved texts."""
 
     @field_validator("body")
     @classmethod
@@ -127,7 +127,7 @@ class HttpAnswer(HttpCall):
     """The call that answers a question."""
 
     text: JsonPath
-    """The answer."""
+    """The path of the answer's text."""
 
 
 class HttpEntry(EntryModel):
@@ -161,17 +161,17 @@ class RagEntry(EntryModel):
 
     kind: Literal["rag"]
     version: str = "1"
-    """Part of every call's ledger key."""
+    """Part of every call's ledger key: change it to request new answers."""
     retriever: RetrieverKind = "keyword"
     """The method for finding passages; `none` asks the model without retrieval."""
     fused: tuple[Literal["keyword", "bm25", "dense"], ...] = Field(default=("bm25", "dense"), min_length=2)
     """The retrievers whose rankings `hybrid` fuses."""
     candidates: int = Field(default=50, gt=0)
-    """Number of hits that `hybrid` takes from each of its retrievers."""
+    """Number of hits that `hybrid` uses from each of its retrievers."""
     top_k: int = Field(default=1, gt=0)
     """Number of passages in the prompt."""
     chunk: Chunking | None = None
-    """The size of chunks; null retrieves whole documents."""
+    """The size of chunks; null means that whole documents are retrieved."""
     context_tokens: int = Field(default=2500, gt=0)
     """Maximum number of tokens of all passages in a prompt, counted by `encoding`."""
     encoding: str = "gpt-4"
@@ -179,16 +179,16 @@ class RagEntry(EntryModel):
     language: str = Field(default="en", pattern=re.compile(r"^[a-z]{2,3}$").pattern)
     """The language whose tokenizer the keyword and BM25 retrievers use: a code that spaCy knows."""
     about: str = "the documents of a company"
-    """The description of the sources in the system message."""
+    """The description of the documents in the system message."""
     multi_turn: bool = True
-    """Put earlier turns into the prompt, and rewrite the search query from them.
+    """Whether to put earlier turns into the prompt, and to rewrite the search query from them.
 
-    Otherwise, ignore earlier turns.
+    If false, earlier turns are ignored.
     """
     exact_up_to: int = Field(default=20_000, gt=0)
     """Maximum number of chunks that `dense` compares exactly; with more chunks, it uses a vector index."""
     wording: Literal["ours", "concise"] = "ours"
-    """The prompt without retrieval.
+    """The prompt to use without retrieval.
 
     With `ours`, the model may say that it does not know; `concise` requests only the answer, as in GRAMMAR's
     LLM-only run (Table 4).
@@ -208,9 +208,9 @@ class RagEntry(EntryModel):
 
 
 class ReplayEntry(EntryModel):
-    """Recorded answers, replayed with the passages that they were written from.
+    """Recorded answers, replayed with the passages that they are based on.
 
-    The answers are published ones (`import mtrag`), or your system's own (`evaluate --answers`,
+    The answers are published answers (`import mtrag`), or your system's answers (`evaluate --answers`,
     docs/systems.md).
     """
 
@@ -222,7 +222,7 @@ class ReplayEntry(EntryModel):
     model: str = ""
     """The model whose answers in an imported file are replayed; empty if the file is from one system."""
     search: RagEntry | None = None
-    """The retriever that finds passages for judges; null retrieves none."""
+    """The retriever that finds passages for judges; null retrieves no passages."""
 
 
 SystemEntry = Annotated[
@@ -232,7 +232,7 @@ SystemEntry = Annotated[
 
 
 def needs_documents(entry: SystemEntry) -> bool:
-    """Return whether a system retrieves from documents that it is given."""
+    """Return whether a system retrieves from documents that it receives from Benchloom."""
     if isinstance(entry, ReplayEntry):
         return entry.search is not None and needs_documents(entry.search)
     return isinstance(entry, RagEntry) and entry.retriever != "none"
@@ -246,10 +246,10 @@ def can_search(entry: SystemEntry) -> bool:
 
 
 def check_documents(name: str, entry: SystemEntry, given: bool, found: bool) -> None:
-    """Check that documents exist if a system needs them, and are not given to a system that ignores them.
+    """Check that needed documents exist, and that a system without retrieval gets no documents.
 
-    given: whether `--documents` was used. found: whether there are documents, given or in the dataset. Raises
-    BadInput if a check fails.
+    given: whether the option `--documents` was used. found: whether documents exist, given or in the dataset.
+    Raises BadInput if a check fails.
     """
     if needs_documents(entry) and not found:
         raise BadInput(

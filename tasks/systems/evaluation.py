@@ -1,4 +1,4 @@
-"""The options of `benchloom evaluate`, and the schema of a user's dataset for the stages of a flow."""
+"""Define the options of `benchloom evaluate`, and the form of a user's dataset for a flow's stages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEY, SYSTEM = "${key}", "${system}"
 
 @dataclass(frozen=True)
 class EvaluationOptions:
-    """The options of the command.
+    """The options of `benchloom evaluate`.
 
     Paths are absolute, because the working directory may not be the project's.
     """
@@ -28,32 +28,32 @@ class EvaluationOptions:
     as_of: str = ""
     out: Path | None = None
     turns: int | None = None
-    """ragcheck: also run conversations, with at most this many turns."""
+    """ragcheck: maximum number of turns per conversation; None runs no conversations."""
     language: str = ""
     """ragcheck: the language of the questions."""
     answers: Path | None = None
-    """A file with the system's answers; the system itself is then not asked."""
+    """A file with the system's answers, which are used instead of asking the system."""
     by_model: bool = False
     """Whether `system` is the name of a model that answers without retrieval."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """qa: part of an item -> the column of the table that contains it."""
+    """qa: field of an item -> the column of the table that contains it."""
     score: str = ""
     """qa: the scoring method: `rules`, `judge` or `both`."""
     judge: str = ""
-    """qa: the model that judges, instead of the model of the role `judge`."""
+    """qa: the model that judges; empty uses the model of the role `judge`."""
     endpoint: str = ""
-    """The address of the models named by options, if params.yaml does not have it."""
+    """The URL for the models that options name, if params.yaml does not have a URL for them."""
     key_env: str = ""
-    """The NAME of the environment variable with the key for that address."""
+    """The NAME of the environment variable that contains the key for that URL."""
 
 
 class ReadSection(Protocol):
     """Reads one section of params.yaml."""
 
     def __call__(self, key: str, model: type[Model]) -> Model:
-        """Read the section of a dotted key (`judging.thresholds`) as a model.
+        """Read the section with a dotted key (`judging.thresholds`) as a model.
 
-        Raises BadInput if it is not valid.
+        Raises BadInput if the section is not valid.
         """
         ...
 
@@ -62,23 +62,23 @@ class ReadSection(Protocol):
 class OwnDataset:
     """A user's dataset, read and checked before any call is made.
 
-    problems: one line per row that cannot be asked, which counts as a failure. notes: further remarks for the
+    problems: one line per row that cannot be asked, which counts as a failure. notes: other remarks for the
     user.
     """
 
     key: str
-    """The evaluation's id: a hash of everything that determines it, and the key of its entries (`${key}`)."""
+    """The evaluation's id, which is also the key of its entries (`${key}`): a hash of all its inputs."""
     entries: Mapping[str, Mapping[str, object]]
-    """Section of params.yaml -> the entry for which the stages run."""
+    """Section of params.yaml -> the entry that the stages run for."""
     artifacts: Mapping[str, tuple[type, Sequence[object]]]
-    """Inputs of the stages that no stage writes: name of the argument -> row type and rows."""
+    """Inputs that no stage writes: name of the stages' argument -> row type and rows."""
     stages: tuple[str, ...]
     """The stages to run, in order."""
     problems: Sequence[str]
     notes: Sequence[str] = ()
     about: Mapping[str, object] = field(default_factory=dict)
-    """Further fields of figures.json, specific to the flow."""
+    """Additional fields of figures.json, specific to the flow."""
     settings: Mapping[str, object] = field(default_factory=dict)
     """Parameters that this evaluation overrides: dotted name -> value."""
     kept: tuple[str, ...] = ("items",)
-    """Names of the `artifacts` that are written beside the answers."""
+    """Names of those `artifacts` that are also written to the output folder."""

@@ -11,7 +11,10 @@ HINT = "pip install 'benchloom[retrieval]'"
 
 
 def load_library(module: str, purpose: str) -> Any:
-    """Import a library of the extra `retrieval`. purpose: what needs it. Raises BadInput if it is missing."""
+    """Import a library of the extra `retrieval`.
+
+    purpose: text on its use, for the error. Raises BadInput if missing.
+    """
     try:
         return importlib.import_module(module)
     except ImportError as error:

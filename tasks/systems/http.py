@@ -1,4 +1,4 @@
-"""A system with an HTTP interface: one POST per question; JMESPath expressions read its JSON reply."""
+"""Call a system with an HTTP interface: one POST per question, and JMESPath for the JSON reply."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class HttpSystem:
         return make_response(await self._post(call, paths, question, history, row))
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Retrieve passages with the call `search`, best first; None without such a call or if it failed."""
+        """Retrieve passages with the call `search`, best first; None if the call is missing or failed."""
         call = self._entry.search
         if call is None:
             return None
@@ -54,7 +54,7 @@ def find_paths(call: HttpCall, text: str | None) -> ReplyPaths:
 
 
 def fill_body(template: Mapping[str, object], question: str, history: Sequence[Turn]) -> dict[str, object]:
-    """Replace `{question}`, `{history}` and `{messages}` in the strings of a body, at any depth."""
+    """Replace `{question}`, `{history}` and `{messages}` in the strings of a body, recursively."""
     return {name: _fill_value(value, question, history) for name, value in template.items()}
 
 

@@ -39,14 +39,14 @@ Member = TypeVar("Member")
 
 @dataclass(frozen=True)
 class ItemSource:
-    """The position of a row in a user's file. place: for example `line 3`."""
+    """The position of a row in a user's file. place: text such as `line 3`."""
 
     file: Path
     place: str
 
     @property
     def reference(self) -> str:
-        """The position as in errors and origins: file and place."""
+        """The position in the format of errors and origins: file and place."""
         return f"{write_name(self.file)}, {self.place}"
 
 
@@ -54,21 +54,22 @@ class ItemSource:
 class ItemReader(Generic[Item]):
     """Converts the rows of a user's file to items.
 
-    make: makes an item from a JSON object or a Parquet row. check: returns the item if it can be asked. Both
-    raise BadItem, BadInput or SqlError; the row is then skipped. page: the documentation page that describes
-    a row.
+    make: makes an item from a JSON object or a Parquet row. check: returns the item if a system can be asked
+    about it. If one of these functions raises BadItem, BadInput or SqlError, the row is skipped. page: the
+    documentation page that describes a row.
     """
 
     make: Callable[[Record, ItemSource], Item]
     check: Callable[[Item], Item] = lambda item: item
     row: type[Item] | None = None
-    """The row type of the flow's items; a record with exactly its columns is an item that the flow wrote."""
+    """The row type of the flow's items; a record with exactly these columns is an item that the flow
+    wrote."""
     names: tuple[str, ...] = (PARQUET, LINES)
     """File names to look for in a folder; the first existing file is read."""
     page: str = ""
 
     def read(self, found: Record | BadItem, source: ItemSource) -> Item:
-        """Make an item and check it. found: a record, or the error in it, which is raised."""
+        """Make an item and check it. found: a record, or its error, which is raised."""
         if isinstance(found, BadItem):
             raise found
         whole = self.row is not None and has_columns(self.row, list(found))
@@ -76,9 +77,9 @@ class ItemReader(Generic[Item]):
 
 
 def has_columns(row: type, names: list[str]) -> bool:
-    """Return whether names are a row type's columns.
+    """Return whether the names are the columns of a row type.
 
-    Later columns with defaults may be missing at the end.
+    The last columns may be missing if they have defaults.
     """
     known: list[str] = schema_of(row).names
     required = sum(part.default is MISSING and part.default_factory is MISSING for part in fields(row))
@@ -87,7 +88,7 @@ def has_columns(row: type, names: list[str]) -> bool:
 
 @dataclass(frozen=True)
 class OwnItems(Generic[Item]):
-    """Items sorted by id. problems: one line per skipped row. file: the file that was read."""
+    """A user's items, sorted by id. problems: one line per skipped row. file: the file that was read."""
 
     items: tuple[Item, ...]
     problems: tuple[str, ...]
@@ -107,7 +108,10 @@ def read_items(path: Path, reader: ItemReader[Item]) -> OwnItems[Item]:
 def collect_items(
     records: Iterable[NumberedRecord], file: Path, word: str, reader: ItemReader[Item]
 ) -> OwnItems[Item]:
-    """Make items from a file's records. word: `row` or `line`. Raises BadInput if none can be read."""
+    """Make items from a file's records.
+
+    word: noun for errors, `row` or `line`. Raises BadInput if no record can be read.
+    """
     kept: dict[str, tuple[str, Item]] = {}
     problems: list[str] = []
     for number, found in records:
@@ -149,10 +153,10 @@ def write_name(path: Path) -> str:
 def take_text(
     record: Record, name: str, most: int = MOST_TEXT, *, default: str | None = None, verbatim: bool = False
 ) -> str:
-    """Return a text of a record, or a number as text; `default`, if given, if it is missing or empty.
+    """Return a record's text, or a number as text. A missing or empty value becomes `default`, if given.
 
-    most: maximum number of characters. verbatim: keep surrounding space and NUL characters, which databases
-    and text files cannot contain. Raises BadItem if the value is not valid.
+    most: maximum number of characters. verbatim: whether to keep surrounding space, and NUL characters, which
+    databases and text files cannot contain. Raises BadItem if the value is not valid.
     """
     value = record.get(name)
     if default is not None and (value is None or value == ""):
@@ -179,7 +183,7 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
 
 
 def fill_row(row: type[Item], record: Record, source: ItemSource) -> Item:
-    """Make an item from a record by the names and types of the row type's fields.
+    """Make an item from a record, using the names and types of the row type's fields.
 
     A field without a default is required. A missing `id` becomes a hash of the other fields, a missing
     `group` becomes the id, and `origin` is the position of the row. Raises BadItem if a field is not valid.
@@ -218,7 +222,7 @@ def _adapt(row: type) -> TypeAdapter[Any]:
 
 
 def sample_groups(rows: Iterable[Member], limit: int | None, seed: int) -> list[Member]:
-    """Sample up to `limit` groups by seed and name, and return their rows; the file's order has no effect."""
+    """Sample up to `limit` groups by seed and name; return their rows, independent of the file's order."""
     every, find_group = list(rows), attrgetter("group")
     groups = sorted(set(map(find_group, every)), key=lambda group: make_id("evaluated", seed, group))
     chosen = set(groups[:limit])
@@ -227,7 +231,7 @@ def sample_groups(rows: Iterable[Member], limit: int | None, seed: int) -> list[
 
 @dataclass(frozen=True)
 class ItemDataset(Generic[Item]):
-    """The declaration of a user's dataset: the items, what determines their answers, and the stages to run.
+    """The declaration of a user's dataset: the items, the settings that affect answers, and the stages.
 
     An instance is called to read the dataset (`Evaluation.read`).
     """
@@ -243,7 +247,7 @@ class ItemDataset(Generic[Item]):
     reader: ItemReader[Item] | None = None
     """The reader; None if the fields of a line are those of the row (`fill_row`)."""
     identify: Callable[[Item], object] = lambda item: asdict(item)  # type: ignore[call-overload] # a dataclass
-    """Returns the part of an item that determines the evaluation's key."""
+    """Function that returns the data of an item that determine the evaluation's key."""
     settings: tuple[str, type[BaseModel]] | None = None
     """A further section of params.yaml that determines the answers, and its model."""
     settled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The reference RAG: retrieve passages, put them before the question, and ask a model."""
+"""Run the reference RAG: retrieve passages, put them before the question, and ask a model."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from tasks.systems.retrievers import (
 
 ANSWER, REWRITE = (PROMPTS / f"{name}.md" for name in ("answer", "rewrite"))
 ALONE = {"ours": PROMPTS / "answer_alone.md", "concise": PROMPTS / "answer_concise.md"}
-"""`wording` -> the prompt for the model without retrieval."""
+"""The setting `wording` -> the prompt file for the model without retrieval."""
 LONGEST_QUERY = 500
-"""Maximum length of a rewritten query in characters; small models may not stop by themselves."""
+"""Maximum length of a rewritten query, in characters; small models may not stop by themselves."""
 
 
 def build_rag(name: str, entry: RagEntry, corpus: Sequence[Document], ask: Ask) -> ReferenceRag:
@@ -64,7 +64,7 @@ class ReferenceRag:
     async def answer(
         self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
     ) -> Response:
-        """Answer a question from passages retrieved for it, or for the query rewritten from earlier turns."""
+        """Answer a question from passages, retrieved by the question or by a query rewritten from turns."""
         turns = history if self._entry.multi_turn else ()
         calls: list[str] = []
         query = await self._rewrite(question, turns, row, calls) if turns and self._retriever else question
@@ -112,7 +112,7 @@ class ReferenceRag:
 def read_query(text: str) -> str:
     """Return the first non-blank line of a reply, without quotation marks, as the rewritten query.
 
-    Raises Unparsed if there is none.
+    Raises Unparsed if all lines are blank.
     """
     lines = [line.strip().strip("\"'“”「」").strip() for line in text.splitlines()]
     query = next((line for line in lines if line), "")

@@ -1,4 +1,4 @@
-"""A system that replays recorded answers with the passages that they were written from."""
+"""Replay recorded answers, and the passages that they are based on, as a system under test."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class RecordedAnswers:
     by_question: dict[str, Response]
 
     def find(self, *names: str, question: str) -> Response | None:
-        """Return an answer by one of the ids of its item, otherwise by its question, or None."""
+        """Return an answer by an id of its item, or else by its question; None if not found."""
         known = (self.by_id[name] for name in names if name in self.by_id)
         return next(known, None) or self.by_question.get(question.strip())
 
@@ -38,7 +38,7 @@ class RecordedAnswers:
 
 
 class ReplayedSystem:
-    """Answers questions with the lines of a file, without any call."""
+    """Answers questions with the recorded answers in a file, without any call."""
 
     def __init__(self, name: str, entry: ReplayEntry, searcher: System | None = None) -> None:
         """Read the answers in the entry's file.
@@ -46,7 +46,7 @@ class ReplayedSystem:
         Raises BadInput if the file's hash is not the entry's version.
 
 
-        searcher: the system that retrieves passages for `retrieve`; None retrieves nothing.
+        searcher: the system that retrieves passages for `retrieve`; None retrieves no passages.
         """
         self._searcher = searcher
         self.name, self.version = name, f"{entry.version[:16]} {entry.model}".strip()
@@ -57,10 +57,10 @@ class ReplayedSystem:
     ) -> Response:
         """Return the recorded answer to a question after these turns.
 
-        If there is none, the response has no text.
+        If no answer is recorded, the response has no text.
         """
         if isinstance(self._answers, RecordedAnswers):
-            # Such a file has no rows for the earlier turns of a conversation.
+            # A file of recorded answers has no rows for the earlier turns of a conversation.
             found = None if history else self._answers.find(item, row, question=question)
             return found or Response(None, None, (), "the file has no answer to this question")
         turns = [(turn.question, turn.answer) for turn in history]
@@ -70,18 +70,18 @@ class ReplayedSystem:
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
         """Retrieve passages, best first; None if the entry has no `search`.
 
-        These passages are not those that the answer was written from, which the file contains.
+        These passages differ from the passages in the file, which the answer is based on.
         """
         return await self._searcher.retrieve(query, row=row) if self._searcher else None
 
 
 def name_question(question: str, history: Sequence[tuple[str, str]]) -> str:
-    """Return a hash that identifies a question and the turns before it."""
+    """Return a hash that identifies a question together with its earlier turns."""
     return make_id("replayed", question, [list(turn) for turn in history])
 
 
 def digest_answers(path: Path) -> str:
-    """Compute the SHA-256 of a file of answers. Raises BadInput if it cannot be read."""
+    """Compute the SHA-256 of a file of answers. Raises BadInput if the file cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
@@ -90,7 +90,7 @@ def digest_answers(path: Path) -> str:
 
 
 def read_published(entry: ReplayEntry) -> dict[str, Response]:
-    """Read the answers of the entry's model from an imported file, by `name_question`.
+    """Read the answers of the entry's model from an imported file; the keys are from `name_question`.
 
     Raises BadInput if the file's hash is not the entry's version.
     """
@@ -121,7 +121,7 @@ def read_recorded(entry: ReplayEntry) -> RecordedAnswers:
 
 
 def _add_answer(answers: RecordedAnswers, record: Record) -> str:
-    """Add the answer of a record. Returns the problem with it; empty if there is none."""
+    """Add the answer of a record; return the record's problem, or an empty text."""
     try:
         response = _make_response(record)
         question = get_optional_text(record, "question")
@@ -142,7 +142,7 @@ def _add_answer(answers: RecordedAnswers, record: Record) -> str:
 TEXTS = frozenset({"id", "question", "answer", "prediction"})
 """Columns of a CSV file that contain text."""
 RETRIEVED = ("retrieved_document_ids", "titles", "contexts")
-"""Columns that each contain a list, of retrieved passages (best first) or of an agent's steps (in order)."""
+"""Columns that contain a list of retrieved passages (best first) or of an agent's steps (in order)."""
 
 
 def _make_response(record: Record) -> Response:

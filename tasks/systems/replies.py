@@ -14,14 +14,14 @@ from tasks.models.ask import Answer, Unparsed
 from tasks.systems.contract import Passage, Response
 
 DIGITS = 6
-"""Decimal places that scores are rounded to."""
+"""Number of decimal places that scores are rounded to."""
 MAX_PASSAGES = 10_000
-"""Maximum number of passages in a reply, because several expressions are evaluated for each passage."""
+"""Maximum number of passages in a reply, since several expressions are evaluated for each passage."""
 
 
 @dataclass(frozen=True)
 class ReplyPaths:
-    """JMESPath expressions for the parts of a reply; see `entries.HttpCall`."""
+    """JMESPath expressions for the values in a reply; see `entries.HttpCall`."""
 
     text: str | None
     passages: str | None = None
@@ -31,21 +31,21 @@ class ReplyPaths:
     scores: str | None = None
 
     def columns(self) -> dict[str, str]:
-        """Return the paths for the fields of passages, by field name, without fields that have no path."""
+        """Return the paths of passages' fields by field name; omit fields that have no path."""
         paths = {"ids": self.ids, "titles": self.titles, "contexts": self.contexts, "scores": self.scores}
         return {name: path for name, path in paths.items() if path is not None}
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A parsed reply. text: empty if no answer was expected; passages: None if the reply has none."""
+    """A parsed reply. text: empty if no answer was expected. passages: None if the reply has no passages."""
 
     text: str
     passages: tuple[Passage, ...] | None
 
 
 def read_reply(raw: str, paths: ReplyPaths, *, needs_text: bool) -> Reply:
-    """Parse a reply. needs_text: whether it must contain an answer; otherwise it must contain passages.
+    """Parse a reply. needs_text: whether the reply must have an answer; otherwise it must have passages.
 
     Raises Unparsed if the required part is missing or the reply is not valid.
     """

@@ -1,4 +1,4 @@
-"""The retrievers of the reference RAG: by shared words, by BM25, by embeddings, or a fusion of these."""
+"""Retrievers of the reference RAG, which rank by shared words, BM25, embeddings, or a fusion of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ K = 60
 """The constant of reciprocal rank fusion: a hit at rank r adds 1 / (K + r) to a chunk's score."""
 Matrix = NDArray[np.float64]
 CANDIDATES = 4
-"""Number of candidates from the vector index per requested hit; they are then compared exactly."""
+"""Number of candidates from the vector index per requested hit; candidates are then compared exactly."""
 MIN_CANDIDATES = 64
 """Minimum number of candidates from the vector index, even if few hits are requested."""
 CORPUS = "corpus"
@@ -27,10 +27,10 @@ CORPUS = "corpus"
 
 
 class Retriever(Protocol):
-    """Finds the chunks of a corpus that match a query."""
+    """The interface of retrievers, which find the chunks of a corpus that match a query."""
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find at most `count` chunks, best first. row: the id named in errors and in the calls artifact."""
+        """Find at most `count` chunks, best first. row: the row's id, for errors and the calls artifact."""
         ...
 
 
@@ -49,7 +49,7 @@ class HybridRetriever:
 
 
 def fuse(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """Score chunks by the sum of 1 / (60 + rank) over rankings, with ranks from 1; ties in corpus order."""
+    """Score chunks by the sum of 1 / (60 + rank) over rankings, ranks from 1; ties are in corpus order."""
     scores: dict[int, float] = {}
     for ranking in rankings:
         for rank, hit in enumerate(ranking, start=1):
@@ -61,11 +61,11 @@ def fuse(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
 class KeywordRetriever:
     """The retriever of GRAMMAR's code: ranks chunks by the number of distinct words shared with the query.
 
-    Case, punctuation and stop words are kept. A chunk without a shared word is not a hit.
+    Case, punctuation and stop words are not removed. A chunk without a shared word is not a hit.
     """
 
     def __init__(self, chunks: Sequence[Chunk], language: str) -> None:
-        """Index the words of chunks. Raises BadInput if there is no tokenizer for the language."""
+        """Index the words of chunks. Raises BadInput if the language has no tokenizer."""
         self._tokenize = load_tokenizer(language)
         self._places: dict[str, list[int]] = {}
         for chunk in chunks:
@@ -73,7 +73,7 @@ class KeywordRetriever:
                 self._places.setdefault(word, []).append(chunk.place)
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find at most `count` chunks by the number of shared words, best first; ties in corpus order."""
+        """Find at most `count` chunks by the number of shared words, best first; ties are in corpus order."""
         shared: dict[int, int] = {}
         for word in set(self._tokenize(query)):
             for place in self._places.get(word, ()):
@@ -90,7 +90,7 @@ class Bm25Retriever:
         library = load_library("bm25s", "the retriever bm25")
         self._tokenize = load_tokenizer(language)
         corpus = [self._fold(chunk.searched) for chunk in chunks]
-        # Words are numbered here, because the library numbers them in the order of a set, which is not fixed.
+        # Words are numbered here, because the library numbers words in the order of a set, which varies.
         self._numbers = {
             word: number
             for number, word in enumerate(sorted({*(word for words in corpus for word in words)}))
@@ -102,7 +102,7 @@ class Bm25Retriever:
             self._index.index((ids, {**self._numbers}), create_empty_token=False, show_progress=False)
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find at most `count` chunks by BM25 score, best first; ties in corpus order."""
+        """Find at most `count` chunks by BM25 score, best first; ties are in corpus order."""
         words = sorted({word for word in self._fold(query) if word in self._numbers})
         if self._empty or not words:
             return []
@@ -122,7 +122,7 @@ class Matches(Protocol):
 
 
 class VectorIndex(Protocol):
-    """The part of usearch's Index that this project uses."""
+    """The methods of usearch's Index that this project uses."""
 
     def add(self, keys: NDArray[np.int64], vectors: NDArray[np.float32], *, threads: int) -> object:
         """Add vectors under integer keys."""
@@ -148,7 +148,7 @@ class DenseRetriever:
         self._lock = asyncio.Lock()
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find at most `count` chunks by cosine similarity, best first; ties in corpus order.
+        """Find at most `count` chunks by cosine similarity, best first; ties are in corpus order.
 
         Raises ModelFailed (also for vectors of different dimensions), BudgetSpent or CallMissing.
         """
@@ -186,8 +186,8 @@ class DenseRetriever:
 def rank(matrix: Matrix, query_vector: Matrix, places: NDArray[np.int64], count: int) -> list[Hit]:
     """Rank the rows of a matrix by their cosine similarity with a vector, rounded to 1e-6.
 
-    matrix: rows x dimensions, with rows of unit length or zero. query_vector: of unit length. places: the
-    positions of the rows in the corpus, which break ties.
+    matrix: rows x dimensions, with rows of unit length or zero. query_vector: a vector of unit length.
+    places: the positions of the rows in the corpus, which break ties.
     """
     scores = np.round(matrix @ query_vector, DIGITS)
     best = np.lexsort((places, -scores))[:count]

@@ -1,7 +1,7 @@
 """Split text into words with spaCy's tokenizer for a language (SudachiPy for Japanese).
 
-The pipelines are blank: they have rules and a dictionary, but no statistical model. Case, punctuation and
-stop words are kept, as in GRAMMAR's retriever; white space is dropped.
+The pipelines are blank: they have rules and a dictionary, but no statistical model. As in GRAMMAR's
+retriever, case, punctuation and stop words are not removed; white space is dropped.
 """
 
 from __future__ import annotations
@@ -20,18 +20,21 @@ BLOCK = 10_000
 Sudachi rejects more than 49,149 bytes, and a kanji has three bytes.
 """
 MOST_WITHOUT_SPACE = 1_000
-"""Number of characters before the end of a block in which white space is searched."""
+"""Maximum number of characters before a block's end that are searched for white space."""
 
 Tokenize = Callable[[str], list[str]]
 LOADING = threading.Lock()
-"""A lock around loading a pipeline.
+"""Lock for loading a pipeline.
 
 While loading, spaCy changes registries of the whole process, and stages run in threads.
 """
 
 
 def load_language(language: str) -> Any:
-    """Load spaCy's blank pipeline for a language (en, ja, de, ...). Raises BadInput if there is none."""
+    """Load spaCy's blank pipeline for a language (en, ja, de, ...).
+
+    Raises BadInput if spaCy has no such pipeline.
+    """
     with LOADING:
         return _load_language(language)
 
@@ -52,7 +55,7 @@ def _load_language(language: str) -> Any:
 
 @lru_cache(maxsize=8)
 def load_tokenizer(language: str) -> Tokenize:
-    """Load the tokenizer for a language. Raises BadInput if there is none."""
+    """Load the tokenizer for a language. Raises BadInput if the language has no tokenizer."""
     tokenizer = load_language(language).tokenizer
     one_at_a_time = threading.Lock()  # stages run in threads, and Sudachi rejects concurrent calls
 

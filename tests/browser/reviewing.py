@@ -101,7 +101,7 @@ ACTS = {
 """Of the first three questions: one on which they disagree, one edited by each, one rejected by both."""
 TOLD = (
     "Anna, Ben: agree on 66.67% of 3 items, kappa 0.5000",
-    "not accepted, because the reviewers disagree: q0, q1",
+    "items not accepted, because the reviewers disagree: q0, q1",
 )
 """2 of 3 alike; p_e = 1/3 * 0 + 1/3 * 1/3 + 1/3 * 2/3 = 1/3; kappa = (2/3 - 1/3) / (2/3)."""
 

@@ -160,7 +160,7 @@ def test_a_new_parameter_makes_the_schema_stale_until_it_is_written(house):
     done = graph(house, "--check")
     assert done.returncode == 1
     assert "How many at most." in done.stdout
-    assert "params.schema.json is not what the flows declare" in done.stderr
+    assert "params.schema.json differs from the flows' declarations" in done.stderr
     assert (house / "params.schema.json").read_text() == before
     read_stages(house)
     assert graph(house, "--check").returncode == 0
@@ -228,7 +228,7 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
             "params.yaml",
             "entries: {}",
             "entries: {one: {}}",
-            "params.yaml: trial.entries.one: has no 'file', which the declaration of trial.words names",
+            "params.yaml: trial.entries.one: has no field 'file', which the stage trial.words declares",
         ),
         (
             "params.yaml",
@@ -245,8 +245,18 @@ def test_blocks_of_a_users_own_stay_word_for_word(house):
         ),
         ("flows/trial.py", "trial.show", "trial.shown", "there is no tasks/trial/shown.py"),
         ("flows/trial.py", 'Flow("trial"', 'Flow("other"', "must declare one flow named 'trial'"),
-        ("flows/trial.py", '"trial.answers")', '"trial.answer")', "not a stage that runs over trial.runs"),
-        ("flows/trial.py", '"trial.answers")', '"trial.words")', "not a stage that runs over trial.runs"),
+        (
+            "flows/trial.py",
+            '"trial.answers")',
+            '"trial.answer")',
+            "not name a stage that runs over trial.runs",
+        ),
+        (
+            "flows/trial.py",
+            '"trial.answers")',
+            '"trial.words")',
+            "not name a stage that runs over trial.runs",
+        ),
         ("tasks/trial/make/answers.py", "def list_scored", "def list_scores", "no function 'list_scored'"),
         (
             "tasks/trial/make/answers.py",

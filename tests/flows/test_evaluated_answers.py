@@ -76,7 +76,7 @@ def test_what_the_file_lacks_is_failed_and_what_is_too_much_is_said(project, mod
     save(project.root, "some.jsonl", rows)
     done = evaluate(project, "--answers", "some.jsonl", "--system", "ours", "--out", "out-some")
     assert done.returncode == 1
-    assert "1 of 6 answers belong to no question of the dataset" in done.stderr
+    assert "1 of 6 answers do not belong to a question of the dataset" in done.stderr
     figures = json.loads(done.stdout)
     assert figures["system"] == "ours"
     assert (figures["counts"]["scored"], figures["counts"]["failed"]) == (4, 2)
@@ -86,7 +86,7 @@ def test_what_the_file_lacks_is_failed_and_what_is_too_much_is_said(project, mod
 @pytest.mark.parametrize(
     ("rows", "words", "said"),
     [
-        ([{"id": "x", "answer": "Ada"}], (), "contains no answer to a question of the dataset"),
+        ([{"id": "x", "answer": "Ada"}], (), "contains no answers to the questions of the dataset"),
         ([{"id": "x", "reply": "Ada"}], (), "line 1: has no answer, only id, reply"),
         ([{"answer": "Ada"}], (), "line 1: has neither id nor question"),
         ([{"id": "x", "answer": "Ada"}] * 2, (), "line 2: is a second answer to x"),
@@ -102,7 +102,11 @@ def test_what_the_file_lacks_is_failed_and_what_is_too_much_is_said(project, mod
             "line 1: contexts is text; it must be a list of texts",
         ),
         ([], (), "contains no answer"),
-        ([{"id": "x", "answer": "Ada"}], ("--system", "weak"), "--answers weak: is a system of params.yaml"),
+        (
+            [{"id": "x", "answer": "Ada"}],
+            ("--system", "weak"),
+            "--answers weak: is already the name of a system",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_line(project, rows, words, said):

@@ -43,7 +43,10 @@ REFUSED = {
     "a key that comes twice": (b"x: {a: 1, a: 2}\n", "line 1: a: is already defined in line 1"),
     "no date": (b"a: 2020-13-45\n", "cannot be read"),
     "a long number": (b"a: " + b"9" * 5000 + b"\n", "cannot be read"),
-    "a blank section": (b"run:\n  workers: 4\ndatabases:\n", r"line 3: databases: is blank.*\{\} is none"),
+    "a blank section": (
+        b"run:\n  workers: 4\ndatabases:\n",
+        r"line 3: databases: is blank.*write \{\} for an empty section",
+    ),
     "a blank section of a flow": (b"ragcheck:\n  sets:\n", "line 2: ragcheck.sets: is blank"),
     "aliases that multiply": (BOMB, "contains more than 100,000 values"),
     "an alias of itself": (b"a: &a\n  b: *a\n", "contains itself"),
@@ -88,7 +91,7 @@ def test_what_cannot_is_refused_in_one_line_and_at_once(what, tmp_path):
 def test_a_name_that_is_a_path_or_a_command_is_refused(name, tmp_path):
     quoted = '"' + "".join(f"\\u{ord(letter):04x}" for letter in name) + '"'
     content = f"run: {{workers: 4}}\ndatabases:\n  {quoted}: {{file: a}}\n".encode()
-    with pytest.raises(BadInput, match=r"line 3: databases: .* cannot be a name") as caught:
+    with pytest.raises(BadInput, match=r"line 3: databases: .* is not a valid name") as caught:
         parse(content, tmp_path)
     assert str(caught.value).isprintable()
 
@@ -135,7 +138,7 @@ def test_every_command_refuses_it_before_dvc_reads_it(command, project):
         check=False, env={**os.environ, "PYTHONPATH": ":".join(sys.path)},
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
-    assert "cannot be a name" in done.stderr
+    assert "is not a valid name" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (project.root / "pwned").exists()
 

@@ -524,7 +524,7 @@ def test_when_it_ends_it_tells_how_people_agree(project):
     assert said.splitlines()[-3:] == [
         "stopped; every decision is saved",
         "Anna, Ben: agree on 25.00% of 4 items, kappa -0.5000",
-        f"not accepted, because the reviewers disagree: {', '.join(sorted(IDS[1:]))}",
+        f"items not accepted, because the reviewers disagree: {', '.join(sorted(IDS[1:]))}",
     ]
 
 

@@ -49,7 +49,7 @@ def test_set_adds_an_entry_where_the_keys_are_names(root):
 @pytest.mark.parametrize(
     ("assignment", "message"),
     [
-        ("roles.generator", "is not KEY=VALUE"),
+        ("roles.generator", "is not of the form KEY=VALUE"),
         ("roles.judge.seed=1", "has no section 'judge'"),
         ("roles.generator.temprature=1", "no such parameter .known: temperature, seed"),
     ],

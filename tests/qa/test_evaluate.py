@@ -172,9 +172,9 @@ def test_broken_rows_are_named_by_their_lines_and_make_exit_1(folder):
 
 REFUSED = [
     (("--system", "ours"), "--system ours: needs a project whose params.yaml has this system"),
-    (("--model", "m"), "--model m: needs a project whose params.yaml has its URL"),
+    (("--model", "m"), "--model m: needs a project whose params.yaml has the model's URL"),
     (("--answers", "my.csv"), "--answers: is the dataset itself"),
-    (("--answers", "a.csv", "--score", "both"), "--score both: needs a judge outside of a project"),
+    (("--answers", "a.csv", "--score", "both"), "--score both: needs --judge, because this folder"),
     (("--answers", "a.csv", "--score", "best"), "--score best: is not one of rules, judge, both"),
     (("--answers", "a.csv", "--question", "x"), "has no column x"),
     (("--answers", "a.csv", "--turns", "2"), "--turns: does not apply to qa"),

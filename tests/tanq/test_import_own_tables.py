@@ -128,4 +128,4 @@ def test_long_texts_are_sentences_and_years_are_dates(project):
 
 
 def test_the_list_of_importers_says_what_it_does():
-    assert list_importers()["own-tables"].startswith("Import tables of your own")
+    assert list_importers()["own-tables"].startswith("Import your own tables")

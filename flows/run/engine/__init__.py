@@ -1,1 +1,1 @@
-"""Engines that run the work of stages: local processes, and shards on clusters."""
+"""Run the work of stages in local processes, or as shards on clusters."""

@@ -1,7 +1,7 @@
 """Run stages that call no model: in a local process, or in shards on an engine.
 
-Stages that call models stay in the run's own process, which has the only ledger, and so do DVC's records and
-locks. A stage's artifacts are written on this machine, from the parts that its shards wrote.
+Stages that call models run in the run's own process, which has the only ledger. DVC's records and locks are
+also in that process. A stage's artifacts are written on this machine, from the parts that the shards wrote.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Computing:
-    """Runs stages. engine: runs shards; by default the processes that also run whole stages."""
+    """Runs stages. engine: where shards run; by default in the processes that also run whole stages."""
 
     processes: Processes
     engine: ShardEngine | None = None
@@ -34,7 +34,7 @@ class Computing:
         """Run a stage and write its artifacts.
 
         Errors of the stage are raised unchanged. Raises StageFailed if its processes were killed, and
-        Interrupted if the run was stopped before the stage got a process.
+        Interrupted if the run was stopped before a process was free for the stage.
         """
         name = run.node.name
         forget_parts(run.root, run.node, keep=run.inputs)
@@ -65,7 +65,7 @@ class Computing:
 
 
 def forget_parts(root: Path, node: Node, keep: str = "") -> None:
-    """Remove the parts of a stage. keep: the inputs' hash whose parts are kept."""
+    """Remove the parts of a stage. keep: hash of the inputs whose parts remain."""
     folder = root / PARTS / node.name
     for old in folder.iterdir() if folder.is_dir() else ():
         if old.name != keep:

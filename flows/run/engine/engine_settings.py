@@ -12,7 +12,7 @@ EngineName = Literal["threads", "dask", "ray"]
 
 
 class Cluster(Settings):
-    """A running cluster, or processes on this machine."""
+    """Settings of a cluster: a running cluster, or processes to start on this machine."""
 
     address: str | None = None
     """The address of a running cluster; null starts a cluster on this machine for the run."""
@@ -24,6 +24,6 @@ class EngineSettings(Settings):
     """`run.engine` in params.yaml: the engine on which shards of stages run."""
 
     name: EngineName = "threads"
-    """The engine without the option `--engine`: threads, dask or ray."""
+    """The engine that is used without the option `--engine`: threads, dask or ray."""
     dask: Cluster = Cluster()
     ray: Cluster = Cluster()

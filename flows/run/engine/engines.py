@@ -1,7 +1,7 @@
-"""The engines on which shards run: local processes, a Dask cluster, a Ray cluster.
+"""Run shards on an engine: local processes, a Dask cluster, or a Ray cluster.
 
-Dask and Ray are used through Prefect's task runners: the shards of a stage are a flow run with one task per
-group of shards. A cluster is opened once per run, when the first stage splits.
+Dask and Ray are used through Prefect's task runners: the shards of a stage form a flow run with one task per
+group of shards. A cluster is opened once per run, when a stage first splits.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ PACKAGES = {"dask": "prefect_dask", "ray": "prefect_ray"}
 SHARDS = "flows.run.engine.prefect_shards"
 """The module that workers must import."""
 OWN_DASK = {
-    # A task whose worker was killed is tried once more, not three times.
+    # Retry a task only once if its worker was killed; the default is three retries.
     "distributed.scheduler.allowed-failures": 1,
     "distributed.worker.profile.enabled": False,
-    # Each tick interrupts the running shard; the defaults are 20 and 100 ms.
+    # Each periodic callback interrupts the running shard; the default intervals are 20 and 100 ms.
     "distributed.admin.tick.interval": "1s",
     "distributed.worker.memory.monitor-interval": "1s",
     # Importing Prefect takes seconds, so each worker imports it when it starts.
     "distributed.worker.preload": [SHARDS],
-    # Dask's default makes workers return every 64 kB to the system, which takes a seventh of the CPU time of
+    # By default, Dask's workers return every 64 kB to the system, which costs a seventh of the CPU time of
     # reading a dump.
     "distributed.nanny.pre-spawn-environ": {
         "OMP_NUM_THREADS": 1,
@@ -51,7 +51,7 @@ OWN_DASK = {
 }
 """Settings of a Dask cluster that a run starts."""
 PATIENCE_S = 20.0
-"""Seconds to wait for a cluster at an address."""
+"""Seconds to wait for an answer of a cluster at a configured address."""
 
 
 def require_engine(name: str) -> None:
@@ -108,7 +108,7 @@ def open_engine(
 class ClusterEngine:
     """Runs shards on a cluster as Prefect tasks, or on local processes if the cluster is lost.
 
-    `name`: `dask` or `ray`. `stopping`: set when the run should end.
+    `name`: `dask` or `ray`. `stopping`: event that is set when the run should end.
     """
 
     def __init__(

@@ -24,11 +24,11 @@ from tasks.errors import BenchloomError
 POLL_S = 0.5
 """Seconds between two checks whether the run was stopped."""
 LOST = ("KilledWorker", "WorkerCrashedError", "OutOfMemoryError", "NodeDiedError")
-"""Names of errors that Dask and Ray raise if a task's process was killed too often."""
+"""Names of the errors that Dask and Ray raise if a task's process was killed too often."""
 TASKS = 6
-"""Tasks of a stage per worker: few, as each has a cost, but enough to balance the load."""
+"""Number of tasks per worker for a stage: few, as each task has a cost, but enough to balance the load."""
 WORK: ContextVar[tuple[Sequence[Shard], int, threading.Event]] = ContextVar("work")
-"""The shards, shards per task and stop event of the flow; a parameter would be sent to Prefect's server."""
+"""The shards, shards per task and stop event of the flow; parameters would be sent to Prefect's server."""
 
 
 @task(persist_result=False, cache_policy=NO_CACHE, task_run_name="{name}")
@@ -55,7 +55,7 @@ def do_all(stage: str) -> list[int]:
     Errors of a shard are raised.
     """
     del stage
-    # The flow is sent to its tasks' processes by value, so it may name only what can be pickled.
+    # The flow is sent to its tasks' processes by value, so it may refer only to objects that can be pickled.
     return submit_shards()
 
 
@@ -112,13 +112,13 @@ def submit_some(
 
 
 def pack(shards: Sequence[Shard]) -> tuple[str, bytes]:
-    """Return a name for a task of shards, for Prefect's UI, and the pickled shards."""
+    """Return a task's name for Prefect's UI, and the pickled shards."""
     more = f" and {len(shards) - 1} more" if len(shards) > 1 else ""
     return f"{shards[0].name}{more}", pickle.dumps(shards)
 
 
 def find_mark(shard: Shard) -> Path:
-    """Return the file with one byte for each time that a shard was begun and its process was killed."""
+    """Return the file with one byte for each start of a shard whose process was then killed."""
     return shard.part.with_name(f".{shard.part.name}.begun")
 
 
@@ -137,7 +137,7 @@ def clear_marks(shards: Sequence[Shard]) -> None:
 def run_shards(
     shards: Sequence[Shard], runner: Any, workers: int | None, stopping: threading.Event
 ) -> list[Shard]:
-    """Run shards by a task runner; return those whose process was killed too often.
+    """Run shards with a task runner; return the shards whose process was killed too often.
 
     `workers`: number of processes that share the shards; if None, each shard is a separate task. Raises
     errors of shards, and any error of Prefect or the cluster if the connection is lost.
@@ -168,7 +168,7 @@ def wait_for(future: Any, stopping: threading.Event) -> None:
 
 @contextmanager
 def try_once_more() -> Iterator[None]:
-    """Make Ray retry a task whose process was killed only once; Ray's default is three times."""
+    """Make Ray retry a task only once if its process was killed; Ray's default is three retries."""
     try:
         from prefect_ray.context import remote_options
     except ModuleNotFoundError:

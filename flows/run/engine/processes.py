@@ -34,11 +34,11 @@ STARTING = threading.Lock()
 
 
 class ProcessEnded(StageFailed):
-    """The work in a process did not finish because the process was killed."""
+    """A process was killed before its work finished."""
 
 
 class Processes:
-    """At most `count` processes, each started on demand, and each with one task at a time.
+    """A pool of at most `count` processes, started on demand, that run one task at a time each.
 
     The class implements the engine `threads`: one thread of the run waits for each process.
     """
@@ -62,7 +62,7 @@ class Processes:
         *arguments: object,
         begun: Callable[[int], None] = lambda process: None,
     ) -> Result:
-        """Call a function of a module in a process, after waiting for a free one.
+        """Call a function of a module in a process, after waiting for a free process.
 
         `name`: name of the work in error messages. `begun`: called with the process's id when the call
         begins. Errors of the function are raised. Raises ProcessEnded if the process was killed, and
@@ -140,7 +140,7 @@ def start_process() -> tuple[ProcessPoolExecutor, int]:
 
 @contextmanager
 def hidden_main() -> Iterator[None]:
-    """Hide this process's main script while processes start, since they would import and so run it."""
+    """Hide this process's main script while child processes start, since they would import and run it."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -150,7 +150,7 @@ def hidden_main() -> Iterator[None]:
 
 
 def attach_to_parent() -> None:
-    """Ignore Ctrl-C, which the run handles, and end with the run, so that path locks are released."""
+    """Ignore Ctrl-C, which the run handles, and end with the run to release its path locks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     collect_seldom()
     parent = multiprocessing.parent_process()

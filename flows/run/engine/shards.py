@@ -1,4 +1,4 @@
-"""Shards: units of work that any process with the project's code and files can run, in any order.
+"""Define shards: units of work that any process with the project's code and files can run.
 
 A shard writes a part: a file or folder that exists only when the shard is complete. Parts stay on disk, so
 that a killed run or shard continues with the missing parts.
@@ -22,7 +22,7 @@ TRIES = 2
 
 @dataclass(frozen=True)
 class Shard:
-    """A unit of work. name: for people. work: a function of a module, called with the arguments.
+    """A unit of work. name: shown to people. work: module and function to call with the arguments.
 
     `part`: the file or folder that the shard writes. `root`: the project that contains the code.
     """
@@ -35,13 +35,13 @@ class Shard:
 
 
 class ShardEngine(Protocol):
-    """Processes that run shards: on this machine, or of a cluster."""
+    """Runs shards in processes on this machine or on a cluster."""
 
     def work(self, shards: Sequence[Shard]) -> None:
         """Run shards; a shard whose process is killed is begun once more.
 
-        Errors of a shard are raised. Raises StageFailed if processes were killed twice, after all other
-        shards have finished; the message names the lost shards.
+        Errors of a shard are raised. Raises StageFailed if processes were killed twice, but only after all
+        other shards have finished. The message names the lost shards.
         """
 
     def close(self) -> None:
@@ -51,7 +51,7 @@ class ShardEngine(Protocol):
 def do_shard(shard: Shard) -> None:
     """Run a shard in this process, unless its part exists. All errors become a BenchloomError.
 
-    Raises BadInput if this process has another project than the run.
+    Raises BadInput if this process has a different project than the run.
     """
     require_project(shard.root)
     if shard.part.exists():
@@ -66,7 +66,7 @@ def do_shard(shard: Shard) -> None:
 
 
 def require_project(root: Path) -> None:
-    """Raise BadInput if this process has no access to a project, or runs code of another project."""
+    """Raise BadInput if this process cannot access the project, or runs the code of another project."""
     if not root.is_dir():
         raise BadInput(
             root,

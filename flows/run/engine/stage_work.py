@@ -1,4 +1,4 @@
-"""The work of a stage without model calls in a process: the whole stage, a shard, or joining the parts.
+"""Run a stage without model calls in a process: the whole stage, one shard, or the join of the parts.
 
 A stage that splits (`tasks/artifacts/splitting.py`) is divided only by its rows, on any engine. Its parts are
 Parquet files sorted by id. Merging the parts gives the same bytes as an undivided run.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PARTS = Path(".benchloom/parts")
 FORMAT = 1
-"""Version of the parts; increase it when existing parts can no longer be read."""
+"""Version of the parts' format; increase it when existing parts can no longer be read."""
 DROPPED = ".dropped.parquet"
 ROWS = "rows.parquet"
 
@@ -39,8 +39,8 @@ class StageRun:
     """The current run of a stage.
 
     `code`: path -> SHA-256 of the modules that the stage depends on. `inputs`: hash of everything that the
-    stage depends on; if empty, the stage is not split. `marks`: path -> mark of its data from `mark_inputs`,
-    which changes with the data.
+    stage depends on; if empty, the stage is not split. `marks`: path of a data file -> its mark from
+    `mark_inputs`, which changes with the data.
     """
 
     node: Node
@@ -115,7 +115,7 @@ def begin_stage(run: StageRun) -> Work | Cut:
 
 
 def work_on(run: StageRun, number: int) -> None:
-    """Run one shard of a stage: its part is a folder with the kept rows and the dropped rows."""
+    """Run one shard of a stage; its part is a folder with the output rows and the dropped rows."""
     from flows.run.loading import row_type_of
     from tasks.artifacts.parquet import write_rows
     from tasks.artifacts.rows import Dropped
@@ -188,7 +188,7 @@ def _bind(run: StageRun) -> tuple[Bound, str, Blocks]:
 
 @dataclass(frozen=True)
 class _Held:
-    """The run of a stage as a cache key: two runs are equal if they have the same parts."""
+    """A stage's run as a cache key: two runs are equal if they write the same parts."""
 
     run: StageRun
 

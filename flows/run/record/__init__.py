@@ -1,1 +1,1 @@
-"""DVC's part of a run: staleness, existing files, and the record of finished stages."""
+"""Use DVC in a run: determine staleness, handle existing files, and record finished stages."""

@@ -13,7 +13,7 @@ from tasks.errors import ChangedWhileRunning
 
 
 class CodeWatch:
-    """Stores the modules that stages depend on, as they were when a run began."""
+    """Stores the hashes of the modules that stages depend on, from the beginning of a run."""
 
     def __init__(self, root: Path, nodes: Mapping[str, Node]) -> None:
         self.root = root

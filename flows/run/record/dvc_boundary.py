@@ -29,14 +29,14 @@ REMOTE_HINTS = {
     "PermissionError": "the key in the environment does not have permission",
     "RemoteMissingDepsError": "pip install 'benchloom[s3]'",
 }
-"""Name of an error's class, or part of its message -> advice."""
+"""Name of an error's class, or a substring of the error's message -> advice."""
 AGAIN = "run the same command again after it ends"
 BUSY = re.compile(r"'(?P<path>.*)' is busy, it is being blocked by:\n\s*\(PID (?P<pid>\d+)\): (?P<cmd>.*)")
 
 
 @contextmanager
 def translate_errors(root: Path, what: str) -> Iterator[None]:
-    """Convert errors of DVC in the block to a BenchloomError. what: the stage, to begin the message.
+    """Convert errors of DVC in the block to a BenchloomError. what: the stage's name, for the message.
 
     Raises LockHeld (with the path and its holder), BadInput (for a truncated lock file), and StageFailed (for
     other errors, and if a file disappeared).
@@ -49,7 +49,7 @@ def translate_errors(root: Path, what: str) -> Iterator[None]:
         raise BadInput(
             root / ".dvc" / "tmp" / "rwlock",
             "is truncated, for example because the disk was full",
-            hint="make sure that no other run is active, then delete it",
+            hint="make sure that no other run is active, then delete this file",
         ) from error
     except DvcException as error:
         raise StageFailed(f"{what}: {' '.join(str(error).split())}") from error
@@ -94,7 +94,7 @@ def hold_repo(repo: Any, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Moved:
-    """The result of a push or pull. problem: why it is incomplete, in a few words; empty if complete."""
+    """The result of a push or pull. problem: a short reason if it is incomplete, else empty."""
 
     files: int
     problem: str = ""
@@ -119,7 +119,7 @@ def move_objects(repo: Any, way: Literal["push", "pull"], objects: set[Any]) -> 
 
 @contextmanager
 def _collect_errors(lines: list[str]) -> Iterator[None]:
-    """Collect DVC's log messages on failed files, which DVC would print one line each."""
+    """Collect DVC's log messages about failed files instead of printing one line per file."""
 
     def collect(record: logging.LogRecord) -> bool:
         if record.levelno < logging.ERROR:
@@ -137,7 +137,7 @@ def _collect_errors(lines: list[str]) -> Iterator[None]:
 
 
 def describe_remote_error(error: BaseException) -> str:
-    """Describe in a few words why a remote failed, with advice if the cause is known."""
+    """Return a short reason why a remote failed, with advice if the cause is known."""
     chain = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and cause not in chain:
         chain.append(cause)
@@ -152,7 +152,7 @@ def shorten(text: str) -> str:
 
 
 def describe_holder(root: Path, error: LockError) -> str:
-    """Describe which path is locked, by which process and command, as far as DVC knows."""
+    """Describe the locked path, and the process and command that lock it if DVC knows them."""
     if busy := BUSY.search(str(error)):
         name = name_path(root, Path(busy["path"]))
         return f"another run holds {name} (PID {busy['pid']}: {busy['cmd']})"

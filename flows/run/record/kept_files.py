@@ -1,7 +1,7 @@
-"""Keep files that a person put where a stage writes, before the stage replaces them.
+"""Move files that a person wrote at a stage's output paths to safety, before the stage replaces them.
 
-A file was written by a run if dvc.lock or DVC's cache contains its hash, or if the stage's last run did not
-end.
+A file counts as written by a run if dvc.lock or DVC's cache contains its hash, or if the stage's last run did
+not end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ UNFINISHED = ".benchloom/unfinished"
 def keep_foreign(
     root: Path, node: Node, entry: Entry | None, hashes: PathHashes
 ) -> Iterator[tuple[str, str]]:
-    """Move a stage's outputs that no run wrote to another place. Yields each path and its new path."""
+    """Move a stage's outputs that no run wrote to another folder. Yields each path and its new path."""
     if (root / UNFINISHED / node.name).exists():
         return
     recorded = read_hashes(entry or {}, "outs")
@@ -38,16 +38,16 @@ def keep_foreign(
 
 
 def name_kept(path: Path) -> Path:
-    """Return a path that does not exist yet: the path itself, or with a number appended."""
+    """Return a path that does not exist yet: the given path, or the path with a number appended."""
     numbered = (path.with_name(f"{path.name}.{number}") for number in range(1, 10_000))
     return path if not path.exists() else next(other for other in numbered if not other.exists())
 
 
 def note_begun(root: Path, name: str) -> None:
-    """Record that a stage begins to write its outputs: until it ends, existing outputs are its own."""
+    """Record that a stage begins to write outputs: until it ends, existing outputs count as its own."""
     write_text(root / UNFINISHED / name, "")
 
 
 def note_ended(root: Path, name: str) -> None:
-    """Record that a stage's outputs are recorded."""
+    """Note that a stage's outputs are now recorded in dvc.lock."""
     (root / UNFINISHED / name).unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """Read and write dvc.lock one entry at a time.
 
 DVC parses and writes the whole file for every change, which takes 2 ms for parsing and 40 ms for writing per
-stage. This module neither parses nor writes unchanged entries again: parsed entries are cached by the hash of
+stage. This module does not parse or write unchanged entries again: parsed entries are cached by the hash of
 their text.
 """
 
@@ -24,7 +24,7 @@ from tasks.files import write_beside, write_text
 
 LOCK = "dvc.lock"
 WIDTH = 80
-"""Maximum line length; the two YAML writers break longer lines differently."""
+"""Maximum line length in characters; the two YAML writers break longer lines differently."""
 KEPT_ENTRIES = ".benchloom/lock-entries.json"
 """The file with a project's cached entries."""
 Entry = dict[str, Any]
@@ -32,12 +32,12 @@ Entry = dict[str, Any]
 HEAD = re.compile(r"\A(?:schema: ['\"]?2\.0['\"]?\n)?stages:\n")
 NEXT = re.compile(r"^(?=  [^ \n#])", re.MULTILINE)
 WHOLE = re.compile(r"^[^ \n]|(?:- |: )[&*]\w", re.MULTILINE)
-"""Matches keys besides the stages, anchors and aliases, which make entries depend on each other."""
+"""Matches text that makes entries depend on each other: anchors, aliases, and keys besides `stages`."""
 HINT = "restore it from git, or delete it: the run cache restores completed stages"
 
 
 class LockFile:
-    """A dvc.lock file. kept: file with the cache of parsed entries; None = parse all entries on each read."""
+    """A dvc.lock file. kept: cache file of parsed entries; None: parse all entries on each read."""
 
     def __init__(self, path: Path, kept: Path | None = None) -> None:
         self.path, self.kept = path, kept
@@ -56,9 +56,9 @@ class LockFile:
         return self._require_entries(stages)
 
     def update(self, entries: Mapping[str, Entry]) -> None:
-        """Replace the entries of some stages; all entries stay sorted by name.
+        """Replace the entries of the given stages; all entries stay sorted by name.
 
-        The file is replaced atomically: DVC writes in place, and leaves half a file on a full disk.
+        The file is replaced atomically: DVC writes in place, and leaves a truncated file on a full disk.
         """
         text = self._read_text()
         blocks = split_blocks(text)
@@ -78,7 +78,7 @@ class LockFile:
             draft.write_text(text, encoding="utf-8")
 
     def _parse_blocks(self, blocks: Iterable[str], known: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-        """Parse blocks that are not `known`; return the stage and entry of each by the hash of its text."""
+        """Parse blocks that are not `known`; return stage and entry by the hash of the block's text."""
         found = {}
         for block in blocks:
             digest = hash_text(block)
@@ -96,7 +96,10 @@ class LockFile:
             raise BadInput(self.path, "is not UTF-8", hint=HINT) from error
 
     def _parse(self, text: str) -> dict[str, Any]:
-        """Parse YAML 1.2 with the library that DVC uses. Raises BadInput for anything but a mapping."""
+        """Parse YAML 1.2 with the library that DVC uses.
+
+        Raises BadInput for anything other than a mapping.
+        """
         try:
             data = YAML(typ="safe").load(text)
         except YAMLError as error:
@@ -107,7 +110,7 @@ class LockFile:
         return data or {}
 
     def _require_entries(self, stages: Mapping[str, Any]) -> dict[str, Entry]:
-        """Return the entries of stages. Raises BadInput if an entry lacks the structure of a lock file."""
+        """Return the entries of stages. Raises BadInput if an entry's structure is invalid."""
         for name, entry in stages.items():
             parts = (entry.get("deps"), entry.get("outs")) if isinstance(entry, dict) else ([None],)
             items = [item for part in parts for item in part or ()]
@@ -177,7 +180,7 @@ def dump(data: Mapping[str, Any]) -> str:
 
 
 def json_like(value: Any) -> Any:
-    """Convert DVC's mappings and sequences to plain dicts and lists, at every depth."""
+    """Convert DVC's mappings and sequences to plain dicts and lists, recursively."""
     if isinstance(value, Mapping):
         return {key: json_like(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -20,19 +20,19 @@ ALGORITHM = "md5"
 
 
 class PathHashes:
-    """Hashes of paths in one project, from DVC's state database if nothing has changed since."""
+    """Hashes of paths in one project. For unchanged paths, the hashes come from DVC's state database."""
 
     def __init__(self, repo: Repo) -> None:
         self.repo = repo
         self.known: dict[str, tuple[Mark, tuple[Meta, HashInfo]]] = {}
         self.assumed: dict[str, tuple[Meta, HashInfo]] = {}
-        """Path -> hash that the path will have once its stage is up to date; overrides the current hash."""
+        """Path -> expected hash once its stage is up to date; overrides the current hash."""
 
     def find(self, path: str) -> tuple[Meta, HashInfo] | None:
-        """Return size and hash of a file or folder, relative to the project; None if it does not exist."""
+        """Return the size and hash of a path relative to the project; None if the path does not exist."""
         if path in self.assumed:
             return self.assumed[path]
-        # Creating a Path costs more time than looking up the hash.
+        # Avoid Path: creating one takes longer than looking up the hash.
         full = os.path.join(self.repo.root_dir, normalise(path))  # noqa: PTH118
         mark = mark_path(full)
         if mark is None:
@@ -47,7 +47,7 @@ class PathHashes:
         return found
 
     def is_cached(self, value: str) -> bool:
-        """Return whether DVC's cache contains a hash, and for a folder all of its files."""
+        """Return whether DVC's cache contains a hash and, for a folder, all of its files."""
         cache = self.repo.cache.repo
         try:
             check(cache, load(cache, HashInfo(ALGORITHM, value)))

@@ -1,4 +1,4 @@
-"""DVC's read and write locks per path, shared by the threads of one process, and its run cache.
+"""Use DVC's read and write locks per path from several threads of a process, and DVC's run cache.
 
 Incomplete files that a killed process left behind are ignored.
 """
@@ -23,13 +23,13 @@ from dvc.stage.cache import StageCache, _get_stage_hash
 from tasks.files import write_beside
 
 ENTRY = re.compile(r"[0-9a-f]{64}")
-"""An entry's file name is its hash; until it is complete, it has another name in the same folder."""
+"""The file name of a complete cache entry: its hash. Incomplete entries have other names."""
 
 
 class WholeFiles:
-    """Writes DVC's lock file atomically, so that a full disk never leaves half a file.
+    """Writes DVC's lock file atomically, so that a full disk never leaves a truncated file.
 
-    DVC writes this file in place, and refuses every later run if the file is incomplete.
+    DVC writes this file in place, and every later run fails if the file is incomplete.
     """
 
     def __init__(self, fs: Any) -> None:
@@ -50,7 +50,7 @@ edit_in_place = dvc.rwlock._edit_rwlock
 
 
 def edit_whole(lock_dir: str, fs: Any, hardlink: bool) -> Any:
-    """Edit DVC's lock file as DVC does, but with `WholeFiles`."""
+    """Edit DVC's lock file as DVC does, but through `WholeFiles`."""
     return edit_in_place(lock_dir, WholeFiles(fs), hardlink)
 
 
@@ -61,9 +61,9 @@ dvc.rwlock._edit_rwlock = edit_whole
 class PathLocks:
     """Holds path locks for several stages at once.
 
-    DVC identifies a holder by process and command line. So two stages of one process that read the same path
-    are one holder, and the first to end would release the path of the other. So this class counts the holders
-    of each path, and calls DVC only for the first and the last holder.
+    DVC identifies a holder by process and command line. To DVC, two stages of one process that read the same
+    path are one holder. The stage that ends first would release the path for both. So this class counts the
+    holders of each path, and calls DVC only for the first and the last holder.
     """
 
     def __init__(self, repo: Any) -> None:
@@ -95,7 +95,10 @@ class PathLocks:
 
     @contextmanager
     def hold(self, reads: Sequence[str], writes: Sequence[str]) -> Iterator[None]:
-        """Hold paths until the block ends. Raises DVC's LockError if another process holds one of them."""
+        """Hold the locks of paths until the block ends.
+
+        Raises DVC's LockError if another process holds one of them.
+        """
         wanted = [("read", path) for path in reads] + [("write", path) for path in writes]
         with self.mutex:
             new = [item for item in wanted if not self.counts[item]]
@@ -127,7 +130,7 @@ class PathLocks:
 
 
 class WholeEntries(StageCache):  # type: ignore[misc] # DVC has no types
-    """Restores only complete entries of the run cache; DVC uses the newest file of any name."""
+    """Restores only complete entries of the run cache. DVC would use the newest file, complete or not."""
 
     def _load(self, stage: Any) -> dict[str, Any] | None:
         folder = Path(self._get_cache_dir(key)) if (key := _get_stage_hash(stage)) else None

@@ -1,8 +1,7 @@
 """Read a project's stages with DVC's own resolver of dvc.yaml, and their records in dvc.lock.
 
-DVC creates an object for every path of every stage before it answers anything, which takes 30 s for 1,470
-stages. Names, commands and paths suffice to determine what is stale. A stage's DVC object is created when the
-stage is recorded.
+DVC first creates an object for every path of every stage, which takes 30 s for 1,470 stages. Names, commands
+and paths suffice to determine what is stale. A stage's DVC object is created when the stage is recorded.
 """
 
 from __future__ import annotations
@@ -41,20 +40,20 @@ Blocks with other keys (`frozen`, `wdir`) or with outputs outside the cache are 
 """
 KEPT = ".benchloom/blocks.json"
 FURTHER = re.compile(rb"^vars:|^  *vars:", re.MULTILINE)
-"""Matches `vars` in dvc.yaml, which takes values from the file itself or from other files."""
+"""Matches `vars` in dvc.yaml, which defines values or reads them from other files."""
 
 
 class ProjectGraph:
-    """The stages that have a command, by DVC's name. Raises BadInput if DVC cannot read them."""
+    """The stages of a project that have a command, by DVC's name. Raises BadInput if DVC cannot read them."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.nodes: dict[str, Node] = {}
         self.entries: dict[str, Entry] = {}
-        """Records in dvc.lock, for stages that are read without a DVC object."""
+        """Stage -> its record in dvc.lock, for stages that are read without a DVC object."""
         self.plain: set[str] = set()
         self.stages: dict[str, Any] = {}
-        """DVC's own stage objects that have been created."""
+        """Name -> DVC's own stage object, for the objects created so far."""
         self.params = Parameters({}, None)
         if (root / PARAMS).is_file():
             self.params = load_params(root)  # report errors that DVC would ignore
@@ -83,7 +82,7 @@ class ProjectGraph:
         return self.stages[name]
 
     def find_lock(self, path: Path) -> LockFile:
-        """Return the lock file at a path."""
+        """Return the `LockFile` at a path."""
         return LockFile(path, self.root / KEPT_ENTRIES if path == self.root / LOCK else None)
 
     def _read_main(self) -> None:
@@ -123,7 +122,7 @@ class ProjectGraph:
         )
 
     def _find_others(self) -> Iterator[str]:
-        """Yield further files with stages below the project, where DVC looks for them."""
+        """Yield the other files that define stages, which DVC finds in the project's subfolders."""
         root = self.repo.root_dir
         outs = {f"{root}{os.sep}{out}" for node in self.nodes.values() for out in node.outs}
         ignored = self.repo.scm.is_ignored
@@ -160,7 +159,7 @@ class ProjectGraph:
         )
 
     def _name(self, item: Any) -> str:
-        """Return a path of DVC relative to the project's folder."""
+        """Return the path of a DVC item, relative to the project's folder."""
         full = str(item.fs_path)
         return os.path.relpath(full, self.root) if full.startswith(f"{self.root}{os.sep}") else full
 
@@ -191,10 +190,10 @@ class ProjectGraph:
         try:
             TopologicalSorter({name: node.upstream for name, node in self.nodes.items()}).prepare()
         except CycleError as error:
-            self._let_dvc_refuse(f"stages wait for each other: {' -> '.join(error.args[1])}")
+            self._let_dvc_refuse(f"stages depend on each other in a cycle: {' -> '.join(error.args[1])}")
 
     def _let_dvc_refuse(self, otherwise: str) -> None:
-        """Make DVC report what is wrong with the graph. Raises DVC's error, or BadInput."""
+        """Make DVC report the graph's error. Raises DVC's error, or BadInput with the text `otherwise`."""
         _ = self.repo.index.graph
         raise BadInput(PROJECT_FILE, otherwise)
 
@@ -226,13 +225,13 @@ def is_own_path(path: str) -> bool:
 @cache
 def is_outside(root: Path, path: str) -> bool:
     """Return whether a path of dvc.yaml is on this machine, but outside of the project."""
-    # Avoid Path objects and cache the result: many stages of many databases refer to the same file.
+    # Avoid Path objects and cache the result: many stages of many databases refer to the same files.
     full, top = os.path.realpath(os.path.join(root, path)), os.path.realpath(root)  # noqa: PTH118
     return "://" not in path and not f"{full}{os.sep}".startswith(f"{top}{os.sep}")
 
 
 def list_parents(path: str) -> list[str]:
-    """List the folders above a normalised path, the nearest first."""
+    """List the folders above a normalised path, nearest first."""
     # Use text operations: `status` calls this for thousands of paths, and Path objects are slower.
     parts = path.split("/")
     return [above for end in range(len(parts) - 1, 0, -1) if (above := "/".join(parts[:end]))]
@@ -241,7 +240,7 @@ def list_parents(path: str) -> list[str]:
 class ResolvedBlocks:
     """The blocks of dvc.yaml as DVC resolved them, cached until dvc.yaml or params.yaml changes.
 
-    DVC parses both files and fills in every template each time, which takes half a second for 216 stages.
+    Each time, DVC parses both files and fills in every template, which takes half a second for 216 stages.
     Blocks are not cached if dvc.yaml takes values from other files.
     """
 
@@ -250,7 +249,7 @@ class ResolvedBlocks:
         self._digest = self._hash_files()
 
     def load(self) -> dict[str, Any] | None:
-        """Load the cached blocks of the current files; None if there are none, or the cache is invalid."""
+        """Load the cached blocks of the current files; None if the cache is missing or invalid."""
         try:
             kept = json.loads(self._kept.read_bytes())
             if self._digest and kept["of"] == self._digest and isinstance(kept["blocks"], dict):
@@ -268,12 +267,12 @@ class ResolvedBlocks:
                 write_text(self._kept, text)
 
     def _hash_files(self) -> str:
-        """Hash DVC's version and the two files that determine the blocks; empty if there are more files."""
+        """Hash DVC's version and the two files that determine the blocks; empty if other files do so, too."""
         texts = [read_bytes(self._root / name) for name in ("dvc.yaml", PARAMS)]
         hashes = [hashlib.sha256(text).hexdigest() for text in texts]
         return "" if FURTHER.search(texts[0]) else " ".join([dvc.__version__, *hashes])
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file; a missing file has no bytes."""
+    """Read a file; return empty bytes if the file is missing."""
     return path.read_bytes() if path.is_file() else b""

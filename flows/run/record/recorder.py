@@ -1,4 +1,4 @@
-"""Decide with DVC which stages are stale, and record stages that ran in dvc.lock.
+"""Decide with DVC which stages are stale, and record finished stages in dvc.lock.
 
 A stage runs in this process instead of under `dvc repro`. So this module does what DVC's runner does around a
 command: it locks paths, tries the run cache, removes outputs, and hashes dependencies before and after. The
@@ -39,18 +39,18 @@ Result = TypeVar("Result")
 FLUSH_EVERY_S = 30.0
 """Seconds between two writes of dvc.lock while stages run, since each write rewrites the whole file."""
 PATH_PATIENCE_S = 10.0
-"""Seconds to wait for another run's lock on a path, since the lock may be brief."""
+"""Seconds to wait until another run releases its lock on a path."""
 RECORD_PATIENCE_S = 600.0
-"""Seconds to wait for the repository lock to record a finished stage, so that its result is not lost."""
+"""Seconds to wait for the repository lock to record a finished stage; long, so no result is lost."""
 LOOK_AGAIN_S = 0.2
-"""Pause between two attempts to take a lock that another process holds."""
+"""Seconds between two attempts to take a lock that another process holds."""
 
 
 @dataclass(frozen=True)
 class Begun:
     """The state of a stage at its start.
 
-    `hashes`: dependency -> hash. `expected`: output -> hash in dvc.lock, if that entry was made from the same
+    `hashes`: dependency -> hash. `expected`: output -> hash in dvc.lock, if the entry has the same
     dependencies; otherwise empty.
     """
 
@@ -59,9 +59,9 @@ class Begun:
 
 
 class Recorder:
-    """Opens a project's graph, and records what runs in it.
+    """Opens a project's graph, and records the stages that run.
 
-    Thread-safe: every access to DVC holds one mutex; the stages' own work does not.
+    Thread-safe: every access to DVC holds one mutex. The stages run without the mutex.
     """
 
     def __init__(self, root: Path) -> None:
@@ -103,7 +103,7 @@ class Recorder:
         return False
 
     def _ask_dvc(self, name: str) -> list[str]:
-        """Return DVC's reasons why a stage is stale, in the words of `Staleness`."""
+        """Return DVC's reasons why a stage is stale, worded as in `Staleness`."""
         reasons = []
         for entry in self.graph.find_stage(name).status().get(name, []):
             if isinstance(entry, str):
@@ -124,7 +124,7 @@ class Recorder:
 
     @contextmanager
     def hold(self, name: str) -> Iterator[None]:
-        """Hold DVC's read locks on a stage's dependencies and its write locks on its outputs."""
+        """Hold DVC's read locks on a stage's dependencies and write locks on its outputs."""
         node = self.nodes[name]
         reads, writes = self._full(node.deps, node.settings), self._full(node.outs)
         with ExitStack() as stack:
@@ -148,7 +148,7 @@ class Recorder:
             time.sleep(LOOK_AGAIN_S)
 
     def keep_foreign(self, name: str) -> list[tuple[str, str]]:
-        """Move outputs that no run wrote to another place; return each path and its new path."""
+        """Move outputs that no run wrote to another folder; return each path and its new path."""
         if name not in self.graph.plain:
             return []
         with self._touch(name):
@@ -156,10 +156,10 @@ class Recorder:
             return list(keep_foreign(self.root, self.nodes[name], entry, self.hashes))
 
     def restore(self, name: str, *, cached: bool = True) -> dict[str, str] | None:
-        """Restore a stage's outputs from the run cache, if it ran with these inputs before.
+        """Restore a stage's outputs from the run cache, if the stage ran with these inputs before.
 
         Returns the inputs' hashes for `adopt`, or None. Must be called before `begin`: if hashes were saved
-        first, DVC would consider the old outputs correct. `cached`: False only removes the existing outputs.
+        before, DVC would consider the old outputs correct. `cached`: False only removes the existing outputs.
         """
         with self._touch(name):
             self._require_deps(name)
@@ -176,9 +176,10 @@ class Recorder:
             return self._dep_hashes(stage)
 
     def find_restorable(self, name: str) -> dict[str, tuple[Meta, HashInfo]] | None:
-        """Return the outputs that `restore` would restore, without changing any; None if the stage must run.
+        """Return the outputs that `restore` would restore, without restoring; None if the stage must run.
 
-        The stage's inputs may be assumed ones. The stage cannot be recorded after this.
+        The stage's inputs may have assumed hashes (`PathHashes.assumed`). The stage cannot be recorded after
+        this call.
         """
         node, entry = self.nodes[name], self.graph.entries.get(name)
         with self._touch(name):
@@ -227,7 +228,7 @@ class Recorder:
     def finish(self, name: str, begun: Begun, *, must_match: bool = False) -> None:
         """Record a stage that ran. Raises an error, and records nothing, if a dependency has changed.
 
-        `must_match`: require outputs with the hashes in dvc.lock for the same dependencies.
+        `must_match`: whether the outputs must have the hashes that dvc.lock has for the same dependencies.
         """
         with self._touch(name, RECORD_PATIENCE_S):
             stage = self._find_stage(name)
@@ -304,12 +305,12 @@ class Recorder:
 
     @contextmanager
     def _touch(self, what: str, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
-        """Access DVC: one thread at a time, under the repository lock, with converted errors."""
+        """Access DVC: one thread at a time, under the repository lock, with DVC's errors converted."""
         with self.mutex, translate_errors(self.root, what), hold_repo(self.repo, patience_s):
             yield
 
     def _find_stage(self, name: str) -> Any:
-        """Return DVC's object of a stage, and store its entry in dvc.lock before a new one is recorded."""
+        """Return DVC's object of a stage, and first note the stage's current entry in dvc.lock."""
         stage = self.graph.find_stage(name)
         if name not in self.locked:
             self.locked[name] = self._read_locked(stage)
@@ -338,7 +339,7 @@ class Recorder:
         return entry is not None and self.staleness.are_inputs_recorded(self.nodes[name], entry)
 
     def _read_locked(self, stage: Any) -> Begun | None:
-        """Read a stage's entry in dvc.lock; None if it is missing or has another command."""
+        """Read a stage's entry in dvc.lock; None if the entry is missing or has a different command."""
         if stage.changed_stage() or not all(out.hash_info for out in stage.outs):
             return None
         return Begun(self._dep_hashes(stage), {out.def_path: out.hash_info.value for out in stage.outs})
@@ -349,7 +350,10 @@ class Recorder:
     # Checks that inputs and code have not changed
 
     def hash_inputs(self, name: str) -> dict[str, str]:
-        """Hash a stage's dependencies. Raises ChangedWhileRunning if this process runs other code."""
+        """Hash a stage's dependencies.
+
+        Raises ChangedWhileRunning if this process runs code other than the code on disk.
+        """
         self.code.check(self.nodes[name])
         with self._touch(name):
             stage = self._find_stage(name)

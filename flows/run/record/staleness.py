@@ -1,6 +1,6 @@
 """Explain why a stage is stale, from dvc.yaml, dvc.lock and the files on disk.
 
-The answers equal those of `dvc status` (a test compares them), without DVC's object for each path.
+The results equal those of `dvc status` (a test compares them), without DVC's object for each path.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Staleness:
         self.values: dict[tuple[str, str], tuple[Mark | None, Any]] = {}
 
     def explain(self, node: Node, entry: Entry | None) -> list[str]:
-        """Return why a stage is stale, one reason per item; empty if it is fresh."""
+        """Return the reasons why a stage is stale; empty if the stage is fresh."""
         if entry is None:
             return [NEVER]
         return [
@@ -42,11 +42,11 @@ class Staleness:
         ]
 
     def are_inputs_recorded(self, node: Node, entry: Entry) -> bool:
-        """Return whether dependencies and parameters equal the recorded ones."""
+        """Return whether dependencies and parameters equal the recorded dependencies and parameters."""
         return not [*self._compare_deps(node, entry), *self._compare_params(node, entry)]
 
     def read_values(self, path: str, names: Iterable[str]) -> dict[str, Any]:
-        """Read parameters of a file by their dotted names; missing ones are left out."""
+        """Read parameters of a file by their dotted names; missing parameters are left out."""
         values = {name: self._find_value(path, name) for name in names}
         return {name: value for name, value in values.items() if value is not MISSING}
 
@@ -89,7 +89,7 @@ class Staleness:
                 yield f"{path} modified"
 
     def _find_value(self, path: str, name: str) -> Any:
-        """Return a parameter by its dotted name, as DVC does; MISSING if the file does not have it."""
+        """Return a parameter by its dotted name, as DVC does; MISSING if the file lacks the parameter."""
         mark = mark_path(self._full(path))
         known = self.values.get((path, name))
         if known is None or known[0] != mark:
@@ -107,7 +107,7 @@ class Staleness:
 
 
 def find_value(data: Any, name: str) -> Any:
-    """Return a value by its dotted name, as DVC does; MISSING if there is none.
+    """Return a value by its dotted name, as DVC does; MISSING if there is no such value.
 
     Names that are not plain keys of mappings, such as patterns and list indexes, are looked up by DVC's
     library, which searches every value of the file.

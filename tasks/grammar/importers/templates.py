@@ -44,10 +44,11 @@ class Templates(BaseImporter):
         "--instead/--beside",
     )
     drop: bool = option(
-        "Import the usable lines even if others cannot be used; list those in `.dropped`.", default=False
+        "Import the usable lines even if other lines are unusable; list the unusable lines in `.dropped`.",
+        default=False,
     )
     strict: bool | None = option(
-        "Apply every rule for a model's templates; with --no-strict a broken rule is a warning. "
+        "Apply every rule for model-written templates; with --no-strict, a broken rule is only a warning. "
         "Default: unchanged; --no-strict at the first import.",
         None,
         "--strict/--no-strict",

@@ -1,8 +1,9 @@
 """Import MT-RAG's evaluation files: published answers of models to tasks, with people's ratings.
 
 A file is one JSON object with `models`, `metrics`, `documents`, `tasks` and `evaluations`. Each evaluation is
-an answer, with annotations by metric and rater. The raters `system` and `composite` are algorithms, and are
-skipped. Each model becomes a system that replays its answers, and judges are compared with the ratings.
+an answer, with annotations by metric and rater. The raters `system` and `composite` are algorithms, so their
+annotations are skipped. Each model becomes a system that replays its answers, and judges are compared with
+the ratings.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ Row = TypeVar("Row")
 
 
 class Mtrag(BaseImporter):
-    """Import published model answers with people's ratings (docs/ragcheck.md).
+    """Import published model answers with human ratings (docs/ragcheck.md).
 
     Each model becomes a system that replays its answers. Judges are compared with the ratings.
 
@@ -41,7 +42,7 @@ class Mtrag(BaseImporter):
 
     name = "mtrag"
 
-    file: Path = argument("An evaluation file as MT-RAG publishes it.", "FILE")
+    file: Path = argument("An evaluation file in the published format of MT-RAG.", "FILE")
     called: str = option("Name of the new question set in params.yaml.", "NAME", "--name", default="mtrag")
     metric: str = option("The metric that people rated. Default: the first rated metric.", "NAME", default="")
     judge: str = option("The role that also judges the answers.", "ROLE", default="judge")
@@ -105,7 +106,10 @@ class Mtrag(BaseImporter):
         return Imported(lines, texts, settings)
 
     def _describe_search(self) -> dict[str, object]:
-        """Describe how passages are retrieved, as a system's `search`; empty for `none`. Raises BadInput."""
+        """Describe how passages are retrieved, as a system's `search`; empty for `none`.
+
+        Raises BadInput for an invalid option.
+        """
         if self.retriever not in (kinds := get_args(RetrieverKind)):
             what = f"{self.retriever!r} is not a retriever (known: {', '.join(kinds)})"
             raise BadInput("--retriever", what)
@@ -114,7 +118,7 @@ class Mtrag(BaseImporter):
         return {"search": {"kind": "rag", "retriever": self.retriever, "top_k": self.top_k}}
 
     def _list_rated(self, read: Evaluations) -> list[RatedMetric]:
-        """List the metrics that people rated. Raises BadInput if there are none."""
+        """List the metrics that people rated. Raises BadInput if no metric was rated by people."""
         rated = {rating[0] for answer in read.answers for rating in answer.ratings}
         metrics = [metric for metric in read.metrics.values() if metric.name in rated]
         if not metrics:
@@ -122,7 +126,10 @@ class Mtrag(BaseImporter):
         return metrics
 
     def _choose(self, metrics: Sequence[RatedMetric]) -> RatedMetric:
-        """Return the metric that judges are compared with. Raises BadInput if no person rated by it."""
+        """Return the metric that judges are compared with.
+
+        Raises BadInput if people did not rate by the metric.
+        """
         wanted = self.metric or metrics[0].name
         chosen = next((metric for metric in metrics if metric.name == wanted), None)
         if chosen is None:
@@ -186,7 +193,10 @@ def make_ratings(read: Evaluations, metric: RatedMetric, systems: Mapping[str, s
 
 @dataclass(frozen=True)
 class RatedMetric:
-    """A metric that people rate. values: annotation -> its number. low, high: the ends of the scale."""
+    """A metric by which people rate answers.
+
+    values: annotation -> number. low, high: the bounds of the scale.
+    """
 
     name: str
     values: Mapping[str, float]
@@ -214,7 +224,7 @@ class PublishedAnswer:
 
 @dataclass(frozen=True)
 class Evaluations:
-    """The content of an evaluation file. models: id -> name. tasks: id -> task in the published layout."""
+    """The content of an evaluation file. models: id -> name. tasks: id -> published task."""
 
     models: Mapping[str, str]
     metrics: Mapping[str, RatedMetric]
@@ -225,7 +235,7 @@ class Evaluations:
 
 
 def read_evaluations(path: Path) -> Evaluations:
-    """Read an evaluation file. Raises BadInput that names the part and position of an invalid entry."""
+    """Read an evaluation file. Raises BadInput with the section and position of an invalid entry."""
     record: Mapping[str, Any] = read_json_object(path)
     models = dict(_read_part(path, record, "models", lambda row: (_text(row, "model_id"), row)))
     documents = dict(_read_part(path, record, "documents", lambda row: (_text(row, "document_id"), row)))

@@ -36,7 +36,7 @@ TAKEN = 36 * LABELS
 
 
 class Ddxplus(Importer):
-    """Import patients of DDXPlus as a dataset for streambench, with equal numbers of each diagnosis.
+    """Import patients of DDXPlus as a dataset for streambench, with the same number for each diagnosis.
 
     Example: benchloom import ddxplus ddxplus --take 490
     """

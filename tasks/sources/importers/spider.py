@@ -44,7 +44,7 @@ NAMED = 20
 
 
 class Spider(SqlImporter):
-    """Import databases of Spider with their questions (docs/databases.md, docs/streambench.md).
+    """Import databases from Spider with their questions (docs/databases.md, docs/streambench.md).
 
     Example: benchloom import spider spider_data.zip --database concert_singer --take 5
     """
@@ -63,7 +63,7 @@ class Spider(SqlImporter):
     seed: int = option("Seed of the sample.", "N", default=0)
     every: bool = option("Import all databases that have rows.", None, "--all", default=False)
     longform: str | None = option(
-        "Also add a set of long-form questions over them to `longform.sets`.", "SET"
+        "Also add a set of long-form questions over these databases to `longform.sets`.", "SET"
     )
     streambench: str | None = option(
         "Import only the test questions, as a dataset for streambench; --take and --seed sample them.",

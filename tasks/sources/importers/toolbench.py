@@ -23,7 +23,7 @@ TEST, DESCRIPTIONS, LISTED = "tool_test.json", "API_descriptions.json", "API_lis
 
 
 class Toolbench(Importer):
-    """Import the tests of STE's 50 APIs with the descriptions of all 817, as a dataset for streambench.
+    """Import the tests of STE's 50 APIs and the descriptions of all 817 APIs as a dataset for streambench.
 
     STE has one split, so few-shot examples come from your own file (--shots).
 

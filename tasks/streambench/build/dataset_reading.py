@@ -1,4 +1,4 @@
-"""Read a dataset's folder, which an importer or a user wrote; its content is validated."""
+"""Read and validate a dataset's folder, which an importer or a user wrote."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class StreamDataset:
     folder: Path
     head: DatasetHead
     rows: SplitRows | None = None
-    """The numbers of rows of the published splits, if the dataset has the released rows; otherwise None."""
+    """Number of rows per published split, if the dataset has the released rows; otherwise None."""
 
     def read_items(self) -> list[DatasetItem]:
         """Return the items. Raises BadInput if a line is invalid, or if an item's file does not exist."""
@@ -52,7 +52,7 @@ class StreamDataset:
         return items
 
     def read_shots(self) -> list[DatasetShot]:
-        """Return the few-shot examples; empty if there is no file, or an empty one.
+        """Return the few-shot examples; empty if the file is missing or empty.
 
         Raises BadInput if a line is invalid.
         """
@@ -65,7 +65,7 @@ class StreamDataset:
 
 
 def open_dataset(folder: Path) -> StreamDataset:
-    """Open a dataset's folder and verify the checksums of its files, as far as it has any.
+    """Open a dataset's folder, and verify the checksums of its files if the folder lists checksums.
 
     Raises BadInput if the folder is missing or is not a dataset, or if a file changed since the import.
     """
@@ -97,7 +97,7 @@ def _read_rows(folder: Path, rows: object) -> SplitRows | None:
 
 
 def read_shot_texts(path: Path) -> Iterator[tuple[str, str]]:
-    """Yield (memory key, whole text) of each few-shot example; nothing if the file does not exist."""
+    """Yield (memory key, whole text) of each few-shot example; yield nothing if the file does not exist."""
     for shot in StreamDataset(path.parent, DatasetHead("", "", "", "", "")).read_shots():
         yield shot.memory_key, shot.text
 

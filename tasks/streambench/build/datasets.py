@@ -1,7 +1,7 @@
 """Stage: list the files of a stream's datasets, with their checksums.
 
 The later stages depend on these rows instead of the folder of all datasets. DVC cannot declare one dependency
-for each dataset of an entry, and a new dataset in that folder must not make other streams stale.
+for each dataset of an entry. A new dataset in the folder must not make other streams stale.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tasks.streambench.entries import Stream
 
 @dataclass(frozen=True)
 class DatasetFile:
-    """A file of a dataset's folder. path: relative to that folder."""
+    """A file of a dataset's folder. path: the path relative to the folder."""
 
     id: str
     dataset: str
@@ -27,7 +27,7 @@ class DatasetFile:
 
 
 def datasets(streambench: Path, entry: Stream) -> Drafts[DatasetFile]:
-    """List the files of the entry's datasets. Raises BadInput if one cannot be opened."""
+    """List the files of the entry's datasets. Raises BadInput if a dataset cannot be opened."""
     rows = []
     for dataset in open_datasets(streambench, entry.datasets):
         name = dataset.folder.name

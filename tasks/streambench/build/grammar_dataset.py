@@ -25,7 +25,7 @@ ASKING = re.compile(
 
 @dataclass(frozen=True)
 class _Asked:
-    """A question from GRAMMAR. group: an id that all questions with the same filled-in query share."""
+    """A question from GRAMMAR. group: the id of all questions with the same filled-in query."""
 
     id: str
     group: str
@@ -38,8 +38,8 @@ def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     """Write a dataset folder as importers do: the questions, and the database below files/.
 
     entry.questions: Parquet with the columns id, group, question, sql and sql_template. One question per
-    group is used, so that no two items have the same gold query. Raises StageFailed if no question is left,
-    and BadInput if the file is not such a table.
+    group is used, so that no two items have the same gold query. Raises StageFailed if no question is usable,
+    and BadInput if the file lacks these columns.
     """
     asked = _read_questions(entry.questions)
     chosen = [
@@ -51,7 +51,7 @@ def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     rest = [questions for questions in by_template if questions not in kept]
     if entry.templates is None and entry.shots:
         # If the number of templates is not limited, the last templates are reserved for examples: one per
-        # example, but at most a quarter of all.
+        # example, but at most a quarter of all templates.
         held = min(entry.shots, len(kept) // 4)
         kept, rest = kept[: len(kept) - held], [*rest, *kept[len(kept) - held :]]
     items = [question for group in kept for question in group[: entry.each]]

@@ -1,4 +1,4 @@
-"""Stage: the items of a stream, from one or more datasets of the same kind."""
+"""Stage: read the items of a stream from one or more datasets of the same kind."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ FOLDER = "data/raw/streambench"
 
 @dataclass(frozen=True)
 class StreamItem:
-    """Stage items: one input x of a dataset; it does not depend on its position in an order (section 3.1)."""
+    """Row of the stage `items`: an input x of a dataset, without a position in an order (section 3.1)."""
 
     id: str
-    """`make_id("stream item", kind, dataset, key in the dataset)`"""
+    """The row's id: `make_id("stream item", kind, dataset, key in the dataset)`."""
     dataset: str
-    """The folder's name below data/raw/streambench."""
+    """Name of the dataset's folder below data/raw/streambench."""
     kind: str
-    """The name of its environment: `sql`, `ds1000`, `toolbench`, `ddxplus`, `hotpotqa`, or a plug-in's."""
+    """Name of the item's environment: `sql`, `ds1000`, `toolbench`, `ddxplus`, `hotpotqa`, or a plug-in's."""
     key: str
-    """The item's own key in the published dataset, unchanged, such as `test-12`."""
+    """The item's key in the published dataset, unchanged, such as `test-12`."""
     text: str
-    """The input: the question, the problem or the patient's profile."""
+    """The input, such as the question, the problem or the patient's profile."""
     memory_key: str
-    """The text by which memories find the item: the input without documents or schema."""
+    """The text that memories use to find the item: the input without documents or schema."""
     context: str
-    """Further text in the prompt: CREATE statements, or paragraphs with titles; may be empty."""
+    """Additional text for the prompt, such as CREATE statements or paragraphs with titles; may be empty."""
     gold: str
     """The gold answer in the metric's format: SQL, label number, short answer; an API call is JSON."""
     details: str
-    """JSON object: what the environment needs besides `gold`, such as db_id, api or code_context."""
+    """JSON object with further data for the environment, such as db_id, api or code_context."""
     file: str
     """Path of the item's file below data/raw/streambench (`spider/files/pets/pets.sqlite`), or empty."""
     origin: tuple[Origin, ...]
@@ -62,7 +62,7 @@ class _Candidate:
 
     @property
     def stratum(self) -> str:
-        """The sample has equally many items of each dataset, and of each value of the dataset's stratum."""
+        """The item's stratum: samples have equal numbers of items per dataset and stratum."""
         field = self.dataset.head.stratum
         return f"{self.dataset.folder.name} {self.item.details.get(field, '') if field else ''}"
 
@@ -73,8 +73,8 @@ def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[
     streambench: data/raw/streambench. Gold queries that may read the clock are executed to find out whether
     they do.
 
-    Raises BadInput if a folder is missing, changed since its import (checksum) or of another kind, or if the
-    dataset does not support the entry's order.
+    Raises BadInput if a folder is missing, has changed since its import (by checksum), or is of another kind.
+    Also raises BadInput if the dataset does not support the entry's order.
     """
     datasets = open_datasets(streambench, entry.datasets)
     candidates: list[_Candidate] = []
@@ -115,7 +115,7 @@ def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[
 
 
 def find_problem(kind: str, item: DatasetItem) -> tuple[str, str] | None:
-    """Return (reason, detail) why an item cannot be used; None if it can, or for a plug-in's kind."""
+    """Return (reason, detail) for an unusable item; None for a usable item, or for a plug-in's kind."""
     if kind in {"sql", "hotpotqa"} and not item.gold.strip():
         return "no_gold", "the gold answer is empty"
     if kind == "ds1000" and not isinstance(item.details.get("code_context"), str):
@@ -132,7 +132,7 @@ def find_problem(kind: str, item: DatasetItem) -> tuple[str, str] | None:
 def find_clocks(dataset: StreamDataset, items: Sequence[DatasetItem]) -> Mapping[str, tuple[str, str]]:
     """Return the items whose gold query reads the clock, the session or random values: key -> problem.
 
-    A query without its database cannot run, and is never scored, so it is not checked.
+    A query whose database is missing cannot run and is never scored, so it is not checked.
     """
     if dataset.head.kind != "sql":
         return {}
@@ -169,7 +169,10 @@ def read_object(text: str) -> dict[str, object]:
 
 
 def open_datasets(streambench: Path, names: Sequence[str]) -> list[StreamDataset]:
-    """Open dataset folders. Raises BadInput if one cannot be opened, or if their kinds differ."""
+    """Open dataset folders.
+
+    Raises BadInput if a folder cannot be opened, or if the datasets' kinds differ.
+    """
     datasets = []
     for name in names:
         if Path(name).name != name or name in {".", ".."}:

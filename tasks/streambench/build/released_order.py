@@ -1,4 +1,4 @@
-"""The paper's order of a stream: released rows, shuffled as by the library `datasets`, or sorted."""
+"""Compute the paper's order of a stream: released rows, shuffled as by the library `datasets`, or sorted."""
 
 from __future__ import annotations
 
@@ -22,12 +22,15 @@ TITLES: Mapping[str, str] = {
 
 
 def permute(count: int, seed: int) -> list[int]:
-    """Return row numbers in the order of `datasets.Dataset.shuffle(seed)`. count: all rows of the split."""
+    """Return row numbers in the order of `datasets.Dataset.shuffle(seed)`.
+
+    count: number of rows in the split.
+    """
     return [int(row) for row in np.random.default_rng(seed).permutation(count)]
 
 
 def require_rows(entry: Stream, datasets: Sequence[StreamDataset]) -> SplitRows:
-    """Return the numbers of rows of the entry's dataset; `items` is limited by `take`.
+    """Return the numbers of rows per split of the entry's dataset; `take` limits the number of items.
 
     Raises BadInput if there are several datasets, if the dataset does not have the released rows, or if
     `take` exceeds their number.
@@ -50,7 +53,7 @@ def require_rows(entry: Stream, datasets: Sequence[StreamDataset]) -> SplitRows:
 def order_rows(entry: Stream, dataset: StreamDataset, seed: int) -> list[str]:
     """Return the keys of a dataset's items in the entry's order; rows that were not imported are missing.
 
-    Raises BadInput as `require_rows` does, and if a sort by database is asked for but the items have none.
+    Raises BadInput as `require_rows` does, and if the order sorts by database but the items have no database.
     """
     count = require_rows(entry, [dataset]).items
     items = {item.row: item for item in dataset.read_items() if item.row is not None and item.row < count}

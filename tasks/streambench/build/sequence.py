@@ -1,4 +1,4 @@
-"""Stage: the exact order of a stream under each of its seeds (section 3.1)."""
+"""Stage: compute the exact order of a stream for each seed (section 3.1)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from tasks.streambench.entries import Stream
 
 @dataclass(frozen=True)
 class SequencePlace:
-    """Stage sequence: one position of a stream's order under a seed (section 3.1)."""
+    """Row of the stage `sequence`: one position of a stream's order under a seed (section 3.1)."""
 
     id: str
-    """`make_id("place", stream, seed, position)`"""
+    """The row's id: `make_id("place", stream, seed, position)`."""
     seed: int
     position: int
     """The step number t, from 1 to T."""
@@ -30,8 +30,8 @@ class SequencePlace:
 def sequence(items: list[StreamItem], streambench: Path, entry: Stream, key: str) -> Drafts[SequencePlace]:
     """Order the items by each seed; the result has T positions for each seed.
 
-    streambench: data/raw/streambench. The order `hashed` sorts by the hash of seed and item, which is the
-    same in every version of Python. Raises BadInput if the dataset does not support the entry's order.
+    streambench: data/raw/streambench. The order `hashed` sorts by the hash of seed and item, which does not
+    depend on the version of Python. Raises BadInput if the dataset does not support the entry's order.
     """
     if not items:
         raise BadInput("streambench.sequence", "there is no item", hint="check the stream's datasets")
@@ -51,7 +51,7 @@ def sequence(items: list[StreamItem], streambench: Path, entry: Stream, key: str
 
 
 def order_items(items: Sequence[StreamItem], streambench: Path, entry: Stream, seed: int) -> list[StreamItem]:
-    """Return the items in a seed's order; in a preview, which has some of the items, only these."""
+    """Return the items in a seed's order. A preview has only some items, and only these are returned."""
     if entry.order == HASHED:
         return order_by_seed(items, seed, lambda item: item.id, "sequence")
     (dataset,) = open_datasets(streambench, entry.datasets)

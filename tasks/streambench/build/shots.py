@@ -1,4 +1,4 @@
-"""Stage: the few-shot examples of a stream, which are the same in all runs."""
+"""Stage: choose the few-shot examples of a stream, which are the same in all runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.streambench.entries import Stream
 
 @dataclass(frozen=True)
 class StreamShot:
-    """Stage shots: a few-shot example with its true answer, in the order in which prompts show them."""
+    """Row of the stage `shots`: a few-shot example with its true answer. Rows are in the order of prompts."""
 
     id: str
     dataset: str
@@ -25,20 +25,19 @@ class StreamShot:
     text: str
     memory_key: str
     answer: str
-    """The answer in the format of a prompt, which may differ from the metric's."""
+    """The answer in the format of a prompt, which may differ from the metric's format."""
     origin: tuple[Origin, ...]
     seed: int | None = None
     """The seed of the runs that show the example; None for all runs."""
 
 
 def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:
-    """Sample few-shot examples from the datasets' shots.jsonl; none of them is an item of the stream.
+    """Sample few-shot examples from the datasets' shots.jsonl; no example is an item of the stream.
 
-    Each dataset contributes equally many examples. If the datasets have too few examples, all are used, and
-    few_shot shows fewer than k. With an order other than `hashed`, the paper's rows are used instead, for
-    each seed of the stream.
-    Drop reasons: `asked` (an item of the same dataset has the same text; the paper keeps such examples),
-    `left_out` (one of the paper's rows could not be imported).
+    Each dataset contributes the same number of examples. If the datasets have too few examples, all examples
+    are used, and few_shot shows fewer than k. With an order other than `hashed`, the paper's rows are used
+    for each seed of the stream. Drop reasons: `asked` (an item of the same dataset has the same text; the
+    paper keeps such examples), `left_out` (one of the paper's rows could not be imported).
     """
     datasets = open_datasets(streambench, entry.datasets)
     if entry.order != HASHED:
@@ -60,7 +59,7 @@ def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:
 
 
 def take_released(dataset: StreamDataset, entry: Stream) -> Drafts[StreamShot]:
-    """Return the first rows of the split of examples, shuffled by each seed if the paper shuffles them."""
+    """Return the first rows of the split with examples, shuffled by each seed if the paper does so."""
     rows, name = require_rows(entry, [dataset]), dataset.folder.name
     shots = {shot.row: shot for shot in dataset.read_shots()}
     seeds: tuple[int | None, ...] = entry.seeds if rows.shuffled else (None,)

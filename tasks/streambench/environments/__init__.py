@@ -1,1 +1,1 @@
-"""Environments, one per file; a new file is found automatically."""
+"""Environments, one per file; an environment in a new file is found automatically."""

@@ -1,4 +1,4 @@
-"""Medical diagnosis (DDXPlus): accuracy of one of 49 diagnoses, given by its number."""
+"""Medical diagnosis (DDXPlus): accuracy of answers that give one of 49 diagnoses by number."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INSTRUCTIONS: Mapping[Style, str] = {
 
 
 class DDXPlusEnvironment(Environment):
-    """Diagnoses are numbered by their position in the dataset's `files/diagnoses.json`.
+    """The DDXPlus environment. A diagnosis's number is its position in `files/diagnoses.json`.
 
     The readings are `lenient` and `released`; they differ only after reasoning.
     """
@@ -58,12 +58,12 @@ class DDXPlusEnvironment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Return a past patient with the diagnosis."""
+        """Return a past patient with the diagnosis, as text."""
         shown = answer if words is not None else f"Diagnosis: {answer}"
         return write_step(f"The patient:\n{write_text(key)}", shown, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Return the diagnosis for the first number before a full stop; without one, the text unchanged."""
+        """Return the diagnosis for the first number before a full stop; without it, the unchanged text."""
         answer = check_reply(text)
         if style == "chain" and self.setup.reading == RELEASED:
             answer = read_released_diagnosis(text)

@@ -15,10 +15,13 @@ CLASSES: PluggedClasses[Environment] = PluggedClasses(
 
 
 def find_environment(kind: str) -> type[Environment]:
-    """Return the environment class of a kind of items: from its file, or a plug-in. Raises BadInput."""
+    """Return the environment class of a kind of items: from its file, or a plug-in.
+
+    Raises BadInput if unknown.
+    """
     return CLASSES.find(kind, FOLDER)
 
 
 def list_kinds() -> list[str]:
-    """List the kinds of this folder's files, then those of installed plug-ins, without importing them."""
+    """List the kinds of this folder's files, then of installed plug-ins, without importing them."""
     return CLASSES.list_all(FOLDER)

@@ -19,7 +19,7 @@ LABEL = re.compile(
 WORDS_AFTER = re.compile(r"^(?:feedback|remarks(?: \d+)?) *:", re.IGNORECASE | re.MULTILINE)
 BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+\n")
 MOST_BRACES = 50
-"""Maximum number of opening braces in a reply at which a JSON object is searched."""
+"""Maximum number of opening braces in a reply that are tried as the start of a JSON object."""
 # Maximum nesting depth of a JSON object in a reply.
 DEEPEST = 50
 
@@ -32,14 +32,14 @@ def check_reply(text: str) -> str:
 
 
 def cut_reasoning(text: str) -> str:
-    """Return the text after the last line that starts with `Answer:`; the whole text if there is none."""
+    """Return the text after the last line that starts with `Answer:`; without it, the whole text."""
     found = list(ANSWER.finditer(text))
     answer = text[found[-1].end() :] if found else ""
     return answer if answer.strip() else text
 
 
 def drop_labels(text: str) -> str:
-    """Remove labels of past steps, and the text after them: small models copy both from the prompt.
+    """Remove labels of past steps and the text after them, which small models copy from the prompt.
 
     A text with a fenced block is returned unchanged.
     """
@@ -52,13 +52,13 @@ def drop_labels(text: str) -> str:
 
 
 def find_last_block(text: str) -> str:
-    """Return the last complete fenced block of a text with its fence; empty if there is none."""
+    """Return the last complete fenced block of a text with its fence; empty if the text has no such block."""
     parts = text.split("```")
     return f"```{parts[-2 if len(parts) % 2 else -3]}```" if len(parts) > 2 else ""
 
 
 def find_object(text: str) -> Mapping[str, object] | None:
-    """Return the first JSON object in a text; None if there is none, or if it is nested too deeply."""
+    """Return the first JSON object in a text; None if there is no object, or if it is nested too deeply."""
     for place, brace in enumerate(re.finditer(r"\{", text)):
         if place == MOST_BRACES:
             return None

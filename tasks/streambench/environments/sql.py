@@ -35,7 +35,7 @@ from tasks.streambench.environments.verdicts import (
 )
 
 SOFT_F1 = "soft_f1"
-"""A figure beside accuracy: the same as `benchloom score soft-f1`, under every rule."""
+"""Name of an additional figure: the same as `benchloom score soft-f1`, under every rule."""
 INSTRUCTIONS: Mapping[Style, str] = {
     "direct": "Reply with one SQLite query that answers the question, and with nothing else.",
     "chain": "Think about it step by step: which tables and columns, which conditions, what to return. Then "
@@ -45,9 +45,9 @@ INSTRUCTIONS: Mapping[Style, str] = {
 
 
 class SqlEnvironment(Environment):
-    """Rules `streambench`, `bird`, `test-suite`; options `timeout` (in seconds) and `keep_distinct`.
+    """The SQL environment. Rules: `streambench`, `bird`, `test-suite`. Options: `timeout`, `keep_distinct`.
 
-    The readings are `lenient` and `released`.
+    The option `timeout` is in seconds. The readings are `lenient` and `released`.
     """
 
     name = "sql"
@@ -86,7 +86,7 @@ class SqlEnvironment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Return a past question with its query, without the tables."""
+        """Return a past question with its query as text, without the tables."""
         return write_step(f"Question: {write_text(key)}", answer, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
@@ -133,7 +133,7 @@ class SqlEnvironment(Environment):
         with self._opening:
             if folder not in self._metrics:
                 # `released` has already converted the reply to SQL; for `lenient`, parsing the answer again
-                # gives the same.
+                # returns the same SQL.
                 reading = NONE if self.setup.reading == RELEASED else LENIENT
                 self._metrics[folder] = Execution(databases=folder, reading=reading, **self._options)
             return self._metrics[folder]

@@ -1,6 +1,7 @@
-"""Tool use (ToolBench, the subset of STE): the right API and arguments, decided by rule or by a judge.
+"""Tool use (ToolBench, STE's subset): a rule or a judge decides whether API and arguments are right.
 
-A prompt shows only some of the 817 API descriptions, since all of them have 144 thousand tokens.
+A prompt shows only some of the 817 API descriptions, since all descriptions together have 144 thousand
+tokens.
 """
 
 from __future__ import annotations
@@ -54,12 +55,12 @@ from tasks.streambench.environments.verdicts import (
 FILE = "descriptions.json"
 SEARCHES = ("embedding", "words")
 WORD = re.compile(r"[a-z]+|[0-9]+")
-# Special values of the option `descriptions`: the tested APIs, and all APIs.
+# Special values of the option `descriptions`: only the tested APIs, or all APIs.
 LISTED, EVERY = 0, -1
 # Scores are rounded, so that tiny numerical differences do not change the ranking.
 DIGITS = 6
 SEARCHED = 300
-"""Characters of a description that are searched; the purpose of an API is at the start of it."""
+"""Number of a description's first characters that are searched; they state the purpose of an API."""
 PROMPT = Path(__file__).parents[1] / "prompts" / "judge_arguments.md"
 FORM = (
     '{"api": "<name of the API, whole as above, with any %% and what follows>", '
@@ -79,7 +80,7 @@ NOT_READ = "No call could be read: "
 
 @dataclass(frozen=True)
 class ShownApis:
-    """The APIs of a prompt, in order. shared: whether all items have the same APIs."""
+    """The APIs of a prompt, in order. shared: whether all items share the same APIs."""
 
     names: tuple[str, ...]
     shared: bool
@@ -87,7 +88,7 @@ class ShownApis:
 
 
 class ApiDescriptions:
-    """The API descriptions of a stream's datasets, and the selection of those that a prompt shows.
+    """The API descriptions of a stream's datasets. Selects the descriptions that a prompt shows.
 
     All descriptions are embedded once, for the first prompt.
     """
@@ -112,14 +113,14 @@ class ApiDescriptions:
         self._embedding: asyncio.Task[np.ndarray] | None = None
 
     def describe(self, name: str) -> str:
-        """Return an API's name and description; a description that is too long is cut and marked."""
+        """Return an API's name and description; a description that is too long is truncated and marked."""
         text = self._texts.get(name, "")
         if len(text) > self._characters:
             text = f"{text[: self._characters]} [cut]"
         return f"API: {write_text(name)}\n{write_text(text)}".strip()
 
     async def choose(self, item: StreamItem, *, row: str) -> ShownApis:
-        """Return the APIs for an item's prompt. Raises as `Ask.embed` does."""
+        """Return the APIs for an item's prompt. Raises the errors of `Ask.embed`."""
         if self._count == EVERY:
             return ShownApis(self._shuffled(list(self._texts)), True)
         if self._count == LISTED:
@@ -221,12 +222,12 @@ GRAMMAR = f'root ::= "{ArgumentVerdict.RIGHT}" | "{ArgumentVerdict.WRONG}"'
 
 
 class ToolBenchEnvironment(Environment):
-    """Rules of the judge: `released`, wrong only if "No." occurs; `strict`, must begin with Yes or No.
+    """The judge's rules: `released` is wrong only if "No." occurs; `strict` requires Yes or No first.
 
     Readings of replies: `lenient`, `released`.
-    Options: `descriptions`, the number of descriptions retrieved for the query (0: those of the tested APIs
-    in a random order with seed 0, as in the paper; -1: all). `search`: `embedding` or `words`. `characters`:
-    maximum characters of a description in a prompt.
+    Options: `descriptions`: the number of descriptions retrieved for the query. 0 means the tested APIs, in a
+    random order with seed 0 as in the paper; -1 means all descriptions. `search`: `embedding` or `words`.
+    `characters`: maximum characters of a description in a prompt.
     """
 
     name = "toolbench"
@@ -261,13 +262,13 @@ class ToolBenchEnvironment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Return a past query with its call."""
+        """Return a past query with its call as text."""
         return write_step(f"The user asks: {write_text(key)}", answer, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Return the first JSON object of the reply on one line; without one, the text unchanged.
+        """Return the first JSON object of the reply on one line; without JSON, the unchanged text.
 
-        The reading `released` parses the whole reply in every style; an answer that it cannot parse says so.
+        The reading `released` parses the whole reply in every style; it marks an answer that it cannot parse.
         """
         if self.setup.reading == RELEASED:
             call = read_released_call(check_reply(text))
@@ -277,7 +278,10 @@ class ToolBenchEnvironment(Environment):
         return write_plain(answer if found is None else json.dumps(found, ensure_ascii=False))
 
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
-        """Compare the call with the gold call; ask the judge if a rule cannot decide. Raises ModelFailed."""
+        """Compare the call with the gold call; ask the judge if a rule cannot decide.
+
+        May raise ModelFailed.
+        """
         record = self.make_record(item, answer, None)
         gold = read_object(item.details)
         if (
@@ -340,8 +344,8 @@ class ToolBenchEnvironment(Environment):
 def list_arguments(call: ReadCall, gold: Mapping[str, object]) -> object:
     """Return the arguments that are compared with the gold arguments.
 
-    The published code compares only the gold arguments. If there are none, every valid JSON value is
-    therefore right.
+    The published code compares only the gold arguments. So if there are no gold arguments, every valid JSON
+    value is right.
     """
     if isinstance(call.arguments, dict):
         return call.arguments
@@ -349,10 +353,10 @@ def list_arguments(call: ReadCall, gold: Mapping[str, object]) -> object:
 
 
 def read_verdict(text: str, rule: str) -> tuple[bool, str]:
-    """Return (whether the arguments are right, what is wrong with the verdict) for a judge's reply.
+    """Return (whether the arguments are right, the verdict's problem or '') for a judge's reply.
 
-    released: right unless "No." occurs anywhere. strict: a verdict that begins with neither Yes nor No counts
-    as wrong, and is reported.
+    `released`: right unless "No." occurs anywhere. `strict`: a verdict that begins with neither Yes nor No
+    counts as wrong, and the problem is reported.
     """
     if rule == "released":
         return ArgumentVerdict.WRONG not in text, ""

@@ -17,7 +17,7 @@ def make_feedback(
 ) -> Feedback:
     """Return the feedback for an item's score; without a verdict, the bit is False.
 
-    words: the bit -> the bit in words.
+    words: the bit -> the bit as text.
     """
     accumulator = metric.make_accumulator(rule)
     accumulator.add(item, score)
@@ -51,9 +51,9 @@ def score_record(
 
 
 def read_options(kind: str, given: Mapping[str, object], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an environment's options: the defaults, overridden by the given ones.
+    """Return an environment's options: the defaults, overridden by the given options.
 
-    Raises BadInput if an option is unknown or has another type than its default.
+    Raises BadInput if an option is unknown, or if its type differs from the default's type.
     """
     where = "streambench.streams: options"
     options = dict(known)
@@ -70,7 +70,7 @@ def read_options(kind: str, given: Mapping[str, object], known: Mapping[str, Any
 
 
 def choose_rule(kind: str, given: str, rules: tuple[str, ...]) -> str:
-    """Return the given rule, or the first rule if none is given. Raises BadInput if it is unknown."""
+    """Return the given rule, or the first rule if `given` is empty. Raises BadInput if it is unknown."""
     if not given:
         return rules[0] if rules else ""
     if given not in rules:

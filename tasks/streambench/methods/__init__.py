@@ -1,1 +1,1 @@
-"""Methods, one per file; a new file is found automatically."""
+"""Methods, one per file; a method in a new file is found automatically."""

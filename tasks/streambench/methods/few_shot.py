@@ -1,4 +1,4 @@
-"""Few-shot: pairs of inputs and true answers, the same in every prompt of a run (section 4.1.1)."""
+"""Few-shot: show pairs of inputs and true answers, the same in every prompt (section 4.1.1)."""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ WHERE = "params.yaml: streambench: methods"
 def find_method(choice: MethodChoice) -> type[StreamMethod]:
     """Return the method class of a choice: from a file of the project, or an installed package.
 
-    Raises BadInput if there is none, if a version is given for a file of the project, or if the installed
-    package is not the one in the choice.
+    Raises BadInput if no such method exists, if a version is given for a file of the project, or if the
+    installed package differs from the package in the choice.
     """
     name = choice.method
     plug = CLASSES.choose(name, FOLDER)

@@ -1,4 +1,4 @@
-"""GrowPrompt: a window of the last k steps with their feedback (section 4.1.2)."""
+"""GrowPrompt: show a window of the last k steps with their feedback (section 4.1.2)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tasks.streambench.methods.parts import MemoryMethod, filter_entries, show_e
 
 
 class GrowPrompt(MemoryMethod):
-    """Shows the last k steps, the oldest first; `use` filters these k steps, and no others replace them."""
+    """Shows the last k steps, the oldest first; `use` filters them, and does not replace removed steps."""
 
     name = "grow_prompt"
     takes_use = True

@@ -11,10 +11,11 @@ from tasks.streambench.methods.parts import MemoryMethod, show_entry
 
 
 class MamStreamIcl(MemoryMethod):
-    """Self-StreamICL with several models in turn; the turn advances first, so of [a, b, c], b starts.
+    """Self-StreamICL with several models that take turns. With the models [a, b, c], b answers first.
 
-    `memory_of` (Table 7): only the right answers of this agent are stored. `store_on_turn`: those of its own
-    turns. `shadow`: it answers every step, unscored if the step is another agent's turn.
+    `memory_of` (Table 7): only the right answers of this agent are stored. `store_on_turn`: only answers in
+    this agent's turns are stored. `shadow`: this agent answers every step, and its answer does not count in
+    another agent's turn.
     """
 
     name = "mam_stream_icl"
@@ -26,14 +27,14 @@ class MamStreamIcl(MemoryMethod):
         self._turn = 0
 
     async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
-        """Let the next agent answer, with the examples found in the shared memory."""
+        """Have the next agent answer, with the examples found in the shared memory."""
         self._turn = (self._turn + 1) % len(seen.agents)
         return await talk.answer(seen.agents[self._turn], examples=self._find_examples(seen))
 
     async def learn(
         self, seen: SeenStep, reply: StepReply, feedback: Feedback, talk: StepTalk
     ) -> MemoryEntry | None:
-        """Store a right answer of the agent whose turn it was, or of the agent in `memory_of`."""
+        """Store a right answer of the agent that answered the step, or of the agent in `memory_of`."""
         choice = self.setup.choice
         if choice.memory_of is not None and choice.memory_of != reply.agent:
             if choice.memory_rule == "store_on_turn":

@@ -1,4 +1,4 @@
-"""MemPrompt: the k most similar past steps with their feedback (section 4.1.2)."""
+"""MemPrompt: show the k most similar past steps with their feedback (section 4.1.2)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tasks.streambench.methods.parts import MemoryMethod, filter_entries, show_e
 
 
 class MemPrompt(MemoryMethod):
-    """Retrieves the k most similar past steps, right or wrong; `use` filters them after the retrieval."""
+    """Retrieves the k most similar past steps, right or wrong; `use` filters the retrieved steps."""
 
     name = "mem_prompt"
     takes_use = True

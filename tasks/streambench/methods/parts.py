@@ -1,4 +1,4 @@
-"""Shared parts of the shipped methods: ablations, memory, and entries as text for prompts."""
+"""Base classes of the shipped methods, with ablations and memory, and texts of entries for prompts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepRe
 
 
 class PaperMethod(StreamMethod):
-    """A method of the paper. Raises BadInput for an ablation that it does not have."""
+    """A method of the paper. Raises BadInput for an ablation that the method does not support."""
 
     takes_use: ClassVar[bool] = False
     takes_memory_of: ClassVar[bool] = False
@@ -43,7 +43,7 @@ class MemoryMethod(PaperMethod):
     async def learn(
         self, seen: SeenStep, reply: StepReply, feedback: Feedback, talk: StepTalk
     ) -> MemoryEntry | None:
-        """Store the step, right or wrong, unless it has no answer."""
+        """Store the step, whether right or wrong, unless it has no answer."""
         return self.keep(seen, reply, feedback.bit, feedback.words)
 
     def keep(self, seen: SeenStep, reply: StepReply, bit: bool, words: str = "") -> MemoryEntry | None:
@@ -65,7 +65,10 @@ def filter_entries(found: Sequence[FoundEntry], use: Use) -> list[FoundEntry]:
 
 
 def show_entry(found: FoundEntry, *, judged: bool) -> ShownExample:
-    """Return a past step for a prompt. judged: with feedback; otherwise as an example of a right answer."""
+    """Return a past step for a prompt.
+
+    judged: True adds the feedback; False shows the step as a right example.
+    """
     entry = found.entry
     source = RetrievedEntry(entry.item, entry.position, found.distance)
     return ShownExample(source, entry.key, entry.answer, entry.words if judged else None)

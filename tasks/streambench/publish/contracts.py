@@ -23,7 +23,7 @@ ROWS: Mapping[str, type] = {"items": StreamItem, "sequence": SequencePlace, "sho
 
 @dataclass(frozen=True)
 class StreamGrounds:
-    """The data with which the rules compare rows.
+    """The expected data of a stream, which the rules compare with the rows.
 
     - places: (seed, position) -> number of rows.
     - asked: (seed, item) -> number of rows.
@@ -50,8 +50,8 @@ def contracts(
 ) -> Counts:
     """Write the contracts' findings into the folder `out`.
 
-    items_dropped, shots_dropped: tables beside `items` and `shots`, checked with them. Raises ContractBroken
-    if a contract is violated.
+    items_dropped, shots_dropped: the dropped rows of `items` and `shots`, checked with them. Raises
+    ContractBroken if a contract is violated.
     """
     paths = {path.stem: path for path in (items, sequence, shots)}
     with draft_folder(out) as folder:
@@ -65,7 +65,7 @@ def contracts(
 
 
 def read_stream(paths: Mapping[str, Path], stream: str, entry: Stream) -> StreamGrounds:
-    """Read the data with which the rules compare rows."""
+    """Read the data that the rules compare with the rows."""
     items = read_valid_rows(paths["items"], StreamItem)
     places = read_valid_rows(paths["sequence"], SequencePlace)
     return StreamGrounds(
@@ -80,7 +80,7 @@ def read_stream(paths: Mapping[str, Path], stream: str, entry: Stream) -> Stream
 
 
 def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: RowRule) -> Rules:
-    """Return the rules of each artifact."""
+    """Return the rules for each artifact of a stream."""
     return {
         paths["items"]: [
             origins,
@@ -136,7 +136,7 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
 
 
 def find_wrong_key(record: Record, grounds: StreamGrounds) -> str:
-    """Return what is wrong with an item's dataset, kind or id; empty if nothing is."""
+    """Return the error in an item's dataset, kind or id; empty if there is no error."""
     if record["dataset"] not in grounds.entry.datasets:
         return f"{record['dataset']} is not a dataset of the stream"
     if record["kind"] != grounds.kind:
@@ -146,7 +146,7 @@ def find_wrong_key(record: Record, grounds: StreamGrounds) -> str:
 
 
 def find_wrong_place(record: Record, grounds: StreamGrounds) -> str:
-    """Return what is wrong with a position of an order; empty if nothing is."""
+    """Return the error in a position of an order; empty if there is no error."""
     seed, position, item = record["seed"], record["position"], record["item"]
     if seed not in grounds.entry.seeds:
         return f"{seed} is not a seed of the stream"
@@ -161,7 +161,7 @@ def find_wrong_place(record: Record, grounds: StreamGrounds) -> str:
 
 
 def find_wrong_shot(record: Record, entry: Stream) -> str:
-    """Return what is wrong with an example; empty if nothing is."""
+    """Return the error in an example; empty if there is no error."""
     if not str(record["text"]).strip() or not str(record["answer"]).strip():
         return "the example has no text or no answer"
     if record["dataset"] not in entry.datasets:
@@ -171,7 +171,7 @@ def find_wrong_shot(record: Record, entry: Stream) -> str:
 
 
 def find_gap(record: Record) -> str:
-    """Return what an item lacks; empty if it is complete."""
+    """Return the name of a missing part of an item; empty if the item is complete."""
     missing = [name for name in ("text", "memory_key", "gold") if not str(record[name]).strip()]
     if missing:
         return f"it has no {missing[0]}"
@@ -183,6 +183,6 @@ def find_gap(record: Record) -> str:
 
 
 def find_way_out(path: str) -> str:
-    """Return a message if a path is absolute or leads outside of the folder; otherwise empty."""
+    """Return a message if a path is absolute or outside of the folder; otherwise an empty text."""
     pure = PurePosixPath(path)
     return f"{path} is outside of the folder" if pure.is_absolute() or ".." in pure.parts else ""

@@ -1,4 +1,4 @@
-"""Stage: the figures of an evaluation: tables 2 to 11, figures 2 to 4, and pairs of methods."""
+"""Stage: compute an evaluation's figures: tables 2 to 11, figures 2 to 4, and pairs of methods."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ NOTE = (
 
 @dataclass(frozen=True)
 class StreamFigures:
-    """The content of evaluation_figures.json. counts: of items, runs, steps and failures. tables: by key."""
+    """Content of evaluation_figures.json. counts: numbers of items, runs, steps, failures. tables: by key."""
 
     stream: str
     kind: str
@@ -70,7 +70,8 @@ class StreamFigures:
     order: str = HASHED
     reading: str = LENIENT
     rule: str = ""
-    """order, reading, rule: the stream's order, reading of replies and scoring rule (empty: default)."""
+    """`order`, `reading`, `rule`: the stream's order, reading of replies and scoring rule (empty:
+    default)."""
 
 
 def evaluation_figures(
@@ -82,10 +83,10 @@ def evaluation_figures(
     settings: Mapping[str, Any],
     out: Path,
 ) -> Counts:
-    """Write evaluation_figures.json: every cell of the page, with its numbers of steps and failures.
+    """Write evaluation_figures.json: every cell of the page, with its number of steps and failures.
 
-    settings: `judging.thresholds.*`, above which the page shows a warning at the top, and the stream's own
-    settings. The counts are of steps. Raises StageFailed if no step was run.
+    settings: `judging.thresholds.*`, beyond which the page shows a warning at the top, and the stream's
+    settings. Returns counts of steps. Raises StageFailed if no step was run.
     """
     if not steps:
         raise StageFailed("streambench.evaluation_figures: no step has run; run streambench.steps first")
@@ -152,7 +153,7 @@ class ConfusionMatrix:
 
 
 def draw_confusions(runs: StreamRuns) -> list[ConfusionMatrix]:
-    """Return a matrix for each system, of the labels with most mistakes; empty for kinds without labels."""
+    """Return each system's matrix of the labels with most errors; empty for kinds without labels."""
     readers = [find_reader(scored.item.kind) for scored in runs.steps[:1]]
     reader = readers[0] if readers else None
     if reader is None:
@@ -174,14 +175,14 @@ def find_reader(kind: str) -> Callable[[ScoredStep], tuple[str, str]] | None:
 
 
 def read_diagnoses(one: ScoredStep) -> tuple[str, str]:
-    """Return the numbers of the true and the answered diagnosis."""
+    """Return the numbers of the true diagnosis and the answered diagnosis."""
     label = None if one.step.answer is None else find_label(one.step.answer)
     gold = find_label(f"{one.item.gold}.") if one.item.gold.isdecimal() else find_label(one.item.gold)
     return str(gold), NONE if label is None else str(label)
 
 
 def read_calls_made(one: ScoredStep) -> tuple[str, str]:
-    """Return the names of the true and the called API."""
+    """Return the names of the true API and the called API."""
     return _read_api(one.item.details) or _read_api(one.item.gold) or NONE, _read_api(one.step.answer) or NONE
 
 
@@ -217,7 +218,7 @@ def _order(label: str) -> tuple[int, int, str]:
 
 @dataclass(frozen=True)
 class ComparedSystems:
-    """A comparison of two systems of one model. tested: the deciding p value; None with too few items."""
+    """A comparison of two systems of one model. tested: the p value of the test; None with too few items."""
 
     first: StreamSystem
     second: StreamSystem
@@ -226,7 +227,7 @@ class ComparedSystems:
 
 
 def tabulate_pairs(runs: StreamRuns) -> dict[str, FigureTable]:
-    """Return a table for each model, which compares its methods, including those with a shared memory."""
+    """Return a table for each model, which compares its methods, including methods with a shared memory."""
     tables = {}
     for model in runs.models:
         systems = runs.select(model=model, ablated=None)
@@ -270,7 +271,7 @@ def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem)
 
 
 def correct_pairs(pairs: Sequence[ComparedSystems]) -> list[ComparedSystems]:
-    """Return the pairs with Holm's corrected p values in their last cells."""
+    """Return the pairs with the Holm-corrected p value in the last cell."""
     adjusted = correct_holm([pair.tested for pair in pairs])
     return [
         pair

@@ -1,6 +1,6 @@
-"""Stage: the page of an evaluation, with all steps of the stream to browse.
+"""Stage: write the page of an evaluation, which includes a viewer of all steps of the stream.
 
-The charts show accuracy, regret and memory over time, and Figures 2 and 4.
+The charts show accuracy, regret and memory size over time. Two more charts are the paper's Figures 2 and 4.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SCALE = "share right, from 0 to 100"
 
 @dataclass(frozen=True)
 class Traced:
-    """A figure in a chart over time. note: part of the chart's title. end: the format of its last value."""
+    """A figure in a chart over time. note: part of the chart's title. end: the last value's format."""
 
     note: str
     read: Callable[[CurvePoint], float]
@@ -88,8 +88,8 @@ def evaluation_page(
 ) -> Counts:
     """Write the page into the folder `out`; the prompts of the steps come from the calls.
 
-    The steps of each run are in a separate file, which the page loads when a step is opened. The counts
-    are of steps. Raises BadInput if `evaluation_figures` has another format.
+    The steps of each run are in a separate file, which the page loads when a step is opened. Returns counts
+    of steps. Raises BadInput if the format of `evaluation_figures` is invalid.
     """
     figures = read_figures(evaluation_figures, StreamFigures)
     runs = gather_runs(items, steps, scores, entry)
@@ -139,7 +139,7 @@ def make_parts(
     entry: StreamEvaluation,
     artifact: Path,
 ) -> Parts:
-    """Return the parts of the page below its top. artifact: the file with the steps."""
+    """Return the parts of the page below its head. artifact: the file with the steps."""
     tables = figures.tables
     uses, seeds = draw_uses(figures.tables["uses"]), draw_seeds(figures.tables["seeds"], figures.models)
     return [
@@ -249,7 +249,7 @@ def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
 
 
 def find_best(runs: StreamRuns) -> tuple[list[str], float, Sequence[ScoredStep]] | None:
-    """Return the methods with the highest share of right steps over the models that all methods share.
+    """Return the methods with the highest share of right steps, over the models that all methods share.
 
     Ablations are ignored. If a method has no such mean, each method counts separately with each of its
     models, and its name includes the model. Returns the names of all methods with this share, the share, and
@@ -284,7 +284,7 @@ def tell_finding(runs: StreamRuns) -> str:
 
 
 def list_stream_facts(figures: StreamFigures, entry: StreamEvaluation) -> list[tuple[str, str]]:
-    """Return (name, value) of the evaluation's settings."""
+    """Return the evaluation's settings as pairs (name, value)."""
     return [
         ("Stream", figures.stream),
         ("Kind of items", figures.kind),
@@ -301,7 +301,7 @@ def list_stream_facts(figures: StreamFigures, entry: StreamEvaluation) -> list[t
 
 
 def draw_over_time(runs: StreamRuns, curves: Iterable[CurvePoint], traced: Sequence[Traced]) -> list[Plot]:
-    """Draw one chart per figure and model over time."""
+    """Draw one chart over time per figure and model."""
     points = sorted(curves, key=lambda point: point.position)
     return [
         draw_lines(
@@ -335,12 +335,12 @@ def _trace(
 
 
 def _find_band(point: CurvePoint) -> Interval | None:
-    """Return the interval of one standard error over seeds around the accuracy; None for one seed."""
+    """Return the accuracy plus and minus one standard error over seeds; None for one seed."""
     return None if point.error is None else (point.accuracy - point.error, point.accuracy + point.error)
 
 
 def list_points(runs: StreamRuns, curves: Iterable[CurvePoint], model: str) -> list[SeriesPoint]:
-    """Return the points of a model's accuracy chart, as drawn."""
+    """Return the points that a model's accuracy chart shows."""
     points = sorted(curves, key=lambda point: point.position)
     return [
         SeriesPoint(int(point.x), point.y, point.interval, system.title)
@@ -369,7 +369,7 @@ def draw_uses(table: FigureTable) -> list[Scale]:
 
 
 def draw_seeds(table: FigureTable, models: Sequence[str]) -> list[Scale]:
-    """Draw Figure 4 from its table: mean and standard error for each model; empty if all have one seed.
+    """Draw Figure 4 from its table: mean and standard error per model; empty if all have only one seed.
 
     A method with a shared memory is in the chart of each of its models.
     """

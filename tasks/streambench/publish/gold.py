@@ -1,6 +1,6 @@
 """Run the gold SQL of a stream again, to detect between nights whether its results change.
 
-Datasets contain gold queries but no results, so each night is compared with the previous one.
+Datasets contain gold queries without results, so each night is compared with the previous night.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SQL = "sql"
 
 
 def gold(items: list[StreamItem], streambench: Path) -> list[GoldAnswer]:
-    """Return a digest of the current result of each item's gold SQL; the order of its rows does not matter.
+    """Return a digest of the current result of each item's gold SQL, independent of the order of rows.
 
     streambench: the folder of the datasets. Items of kinds other than SQL have no query.
     """

@@ -1,4 +1,4 @@
-"""Stage: evaluations of several streams on one page, with one row per method and one column per dataset."""
+"""Stage: write a page for several streams, with one row per method and one column per dataset."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ def overview_page(
     metrics: Path,
     bars: Path,
 ) -> Counts:
-    """Write the page into the folder `out`; the counts are of steps.
+    """Write the page into the folder `out`; return counts of steps.
 
     - streambench: the folder of all streams.
     - settings: `streambench.evaluations.*`.
 
-    Raises BadInput if an evaluation is not declared, or was not run.
+    Raises BadInput if an evaluation is not declared or has not run.
     """
     evaluations = read_evaluations(streambench, entry, settings)
     columns = join_columns(evaluations)
@@ -161,7 +161,7 @@ def make_overview_headlines(
 
 
 def list_overview_warnings(columns: Sequence[StreamColumn]) -> list[str]:
-    """Warn if the columns have different models, since their means are then not comparable."""
+    """Return a warning if the columns have different models, since their means are not comparable."""
     by_models: dict[tuple[str, ...], list[str]] = {}
     for column in columns:
         by_models.setdefault(tuple(sorted(column.runs.models)), []).append(column.title)
@@ -198,7 +198,7 @@ def tell_best(by_model: Mapping[str, FigureTable]) -> str:
 
 
 def list_values(table: FigureTable, place: int) -> dict[str, float]:
-    """Return method -> value of a column. place: the column's index."""
+    """Map each method to its value in a column. place: the column's index."""
     return {line.label[-1]: value for line in table.lines if (value := line.cells[place].value) is not None}
 
 

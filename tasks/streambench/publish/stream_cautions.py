@@ -10,11 +10,11 @@ from tasks.settings import read_section
 from tasks.streambench.scored_steps import ScoredStep, StreamRuns
 
 FEW = 100
-"""Minimum number of steps of a stream; below it, differences between methods are mostly chance."""
+"""Minimum number of steps of a stream. With fewer steps, differences between methods are mostly chance."""
 
 
 def list_stream_cautions(runs: StreamRuns, settings: Mapping[str, object]) -> list[str]:
-    """Return the warnings; empty if there are none. settings: `judging.thresholds.*`."""
+    """Return the warnings of an evaluation; empty if there are none. settings: `judging.thresholds.*`."""
     thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
     return [
         *_warn_few(runs),
@@ -55,7 +55,7 @@ def _warn_seeds(runs: StreamRuns) -> Iterator[str]:
 
 
 def _warn_unjudged(runs: StreamRuns, most: float) -> Iterator[str]:
-    """Warn of unjudged steps if their share in any method exceeds `most` (0 to 1)."""
+    """Warn about unjudged steps if their share in any method exceeds `most` (0 to 1)."""
     shares = [sum(scored.unjudged for scored in steps) / len(steps) for steps in runs.systems.values()]
     if max(shares, default=0.0) > most:
         yield from _warn_steps(
@@ -72,7 +72,7 @@ def _warn_steps(
     what: str,
     explain: Callable[[ScoredStep], str],
 ) -> Iterator[str]:
-    """Warn of the chosen steps: their number, the most common reason, and the most affected method."""
+    """Warn about the chosen steps: their number, the most common reason, and the most affected method."""
     chosen = {
         system: [scored for scored in steps if choose(scored)] for system, steps in runs.systems.items()
     }

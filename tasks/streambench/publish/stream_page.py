@@ -1,4 +1,4 @@
-"""Stage: the page of a stream, with its items, its orders and its examples."""
+"""Stage: write the page of a stream, with its items, orders and examples."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tasks.streambench.view import view_items
 
 SUBTITLE = "A stream lists items in the order in which methods answer them, with feedback after each item."
 MOST_DROPPED, SHORT = 1_000, 120
-"""Maximum number of dropped items listed per reason; characters of an example in its summary."""
+"""Maximum number of dropped items listed per reason; maximum characters of an example's summary."""
 
 
 def stream_page(

@@ -1,4 +1,4 @@
-"""Stage: accuracy, regret and memory size after each step, over seeds (section 5.2)."""
+"""Stage: compute accuracy, regret and memory size after each step, over seeds (section 5.2)."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ Runs = Mapping[str, Sequence[StepScore]]
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Stage curves: a method's state after step t, over its seeds."""
+    """Row of the stage `curves`: a method's state after step t, over its seeds."""
 
     id: str
-    """`make_id("curve", method, agents, position)`"""
+    """The row's id: `make_id("curve", method, agents, position)`."""
     method: str
     agents: tuple[str, ...]
     position: int
     seeds: int
     accuracy: float
-    """The mean over seeds of the mean of the first t scores."""
+    """The mean, over seeds, of the average of the first t scores."""
     error: float | None
     """Standard error over seeds (n - 1); None for one seed."""
     memory_size: float
     regret: float
-    """Mean over seeds of the sum of the first t scores of the best run, minus the same sum of this run.
+    """Mean, over seeds, of the regret: the sum of the best run's first t scores minus this run's sum.
 
-    The best run has the same seed and the highest sum over all T steps; ties are decided by its name.
+    The best run has the same seed and the highest sum over all T steps; the run's name breaks ties.
     """
     origin: tuple[Origin, ...]
 
@@ -49,10 +49,10 @@ class RunningSums:
 
 
 def curves(scores: list[StepScore]) -> Drafts[CurvePoint]:
-    """Compute a point for each method, set of models and position, up to the shortest of its runs.
+    """Compute a point for each method, set of models and position, up to the end of the shortest run.
 
-    A point's origin contains only the scores of its own step, in its own runs and the best runs; the previous
-    points contain the earlier scores. Raises StageFailed if a run lacks a position.
+    A point's origin contains only the scores of the same step, in the method's runs and in the best runs. The
+    previous points contain the earlier scores. Raises StageFailed if a run lacks a position.
     """
     runs = {run: _sum_up(run, run_scores) for run, run_scores in group_runs(scores).items()}
     best = {seed: _find_best(runs, seed) for seed in {score.seed for score in scores}}
@@ -95,7 +95,7 @@ def _sum_up(run: str, steps: Sequence[StepScore]) -> RunningSums:
 
 
 def _find_best(runs: Mapping[str, RunningSums], seed: int) -> RunningSums:
-    """Return the run of a seed with the highest final sum, ties decided by its name."""
+    """Return the run of a seed with the highest final sum; the run's name breaks ties."""
     return min(
         (run_sums for run_sums in runs.values() if run_sums.steps[0].seed == seed),
         key=lambda run_sums: (-run_sums.sums[-1], run_sums.run),

@@ -1,4 +1,4 @@
-"""Stage: the score and the cost of each step."""
+"""Stage: compute the score and the cost of each step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.streambench.solve.stream_step import StreamStep
 
 @dataclass(frozen=True)
 class StepScore:
-    """Stage scores: a step's score and cost. The row has the same id as its step."""
+    """Row of the stage `scores`: a step's score and cost. The row has the same id as the step."""
 
     id: str
     run: str
@@ -25,9 +25,9 @@ class StepScore:
     item: str
     agent: str
     score: float
-    """0 or 1: the primary metric (section 3.2)."""
+    """The primary metric (section 3.2), 0 or 1."""
     tokens_in: int
-    """Input tokens of the answering calls (`calls`) only; a call that two steps share counts in each."""
+    """Input tokens of only the answering calls (`calls`). A call that two steps share counts for both."""
     tokens_out: int
     estimated: bool
     """Whether a token count is an estimate instead of the provider's count."""
@@ -37,15 +37,15 @@ class StepScore:
 
 
 def scores(steps: list[StreamStep], steps_calls: list[Call]) -> Drafts[StepScore]:
-    """Add to each step the tokens of its calls (tables 8 to 11). Raises StageFailed if a call is missing."""
+    """Score each step and count the tokens of its calls. Raises StageFailed if a call is missing."""
     calls = {call.id: call for call in steps_calls}
     return Drafts([score_step(step, calls) for step in sorted(steps, key=lambda row: row.id)])
 
 
 def score_step(step: StreamStep, calls: Mapping[str, Call]) -> StepScore:
-    """Return a step's score, which is its bit, and its cost, the tokens of its answering calls.
+    """Return a step's score (its bit) and its cost (the tokens of its answering calls).
 
-    calls: by ledger key. Raises StageFailed if one of the step's calls is missing.
+    calls: ledger key -> call. Raises StageFailed if one of the step's calls is missing.
     """
     missing = [key for key in step.calls if key not in calls]
     if missing:

@@ -1,4 +1,4 @@
-"""Agents that answer prompts: a role's model, or the user's system instead of it."""
+"""Define the agents that answer prompts: the model of a role, or the user's system."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROMPTS = Path(__file__).parents[1] / "prompts"
 
 @dataclass(frozen=True)
 class AgentReply:
-    """The reply of an agent. value: None if it could not be parsed, and then `problem` says why."""
+    """The reply of an agent. value: None if it could not be parsed; `problem` then has the reason."""
 
     text: str
     value: str | None
@@ -23,7 +23,7 @@ class AgentReply:
 
 
 class RoleAgents:
-    """Agents that are roles, each with its model."""
+    """Agents that are roles of params.yaml, each with a model."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -39,13 +39,13 @@ class RoleAgents:
         max_tokens: int,
         item: str,
     ) -> AgentReply:
-        """Let the role's model answer a prompt. Raises ModelFailed, BudgetSpent, CallMissing."""
+        """Have the role's model answer a prompt. Raises ModelFailed, BudgetSpent, CallMissing."""
         answer = await self._ask(prompt, fields, role=agent, row=row, parse=parse, max_tokens=max_tokens)
         return AgentReply(answer.text, answer.value, answer.problem, (answer.call,))
 
 
 class SystemAgent:
-    """A system under test. Each prompt is sent as one question: its messages, separated by blank lines."""
+    """A system under test as agent. A prompt's messages are sent as one question, joined by blank lines."""
 
     def __init__(self, system: System) -> None:
         self._system = system
@@ -61,7 +61,7 @@ class SystemAgent:
         max_tokens: int,
         item: str,
     ) -> AgentReply:
-        """Let the system answer a prompt; the limit `max_tokens` is not passed to it."""
+        """Have the system answer a prompt; the limit `max_tokens` is not passed to the system."""
         messages = render_prompt(prompt, fields).messages
         question = "\n\n".join(message["content"] for message in messages)
         response = await self._system.answer(question, row=row, item=item)
@@ -73,4 +73,4 @@ class SystemAgent:
 
 
 StreamAgents = RoleAgents | SystemAgent
-"""The agents of a stage; `ask` selects one of them by name."""
+"""The agents of a stage; `ask` selects an agent by name."""

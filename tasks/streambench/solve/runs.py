@@ -14,7 +14,7 @@ from tasks.streambench.method import StreamMethod
 from tasks.streambench.methods.finding import find_method
 
 DEFAULT_K = 16
-"""Default number of examples in a prompt (appendix A)."""
+"""Default maximum number of examples in a prompt, k (appendix A)."""
 Places = Sequence[tuple[SequencePlace, StreamItem]]
 StreamOrders = Mapping[int, Places]
 """Seed -> the positions of its order with their items."""
@@ -22,7 +22,7 @@ StreamOrders = Mapping[int, Places]
 
 @dataclass(frozen=True)
 class StreamRun:
-    """A run: a method with its agents over the order of one seed."""
+    """A run of a method with its agents over the items in the order of one seed."""
 
     choice: MethodChoice
     method: type[StreamMethod]
@@ -41,7 +41,7 @@ def order_items(
 ) -> StreamOrders:
     """Return the items in the order of each seed, up to a number of steps.
 
-    whole: False in a preview, which has only some of the items. Raises StageFailed if the item of a position
+    whole: False in a preview, which has only some items. Raises StageFailed if the item of a position
     is missing, or if items are of several kinds.
     """
     if not items or not sequence:

@@ -31,12 +31,12 @@ async def steps(
     ask: Ask,
     limit: int | None = None,
 ) -> Drafts[StreamStep]:
-    """Run all combinations of method, models and seed; return one row per step, also for failed ones.
+    """Run all combinations of method, models and seed; return one row per step, including failed steps.
 
     - settings: the stream's rule and options, the roles, and the models' context windows.
-    - limit: set in a preview, which has only some of the items.
+    - limit: number of items in a preview, otherwise None.
 
-    Raises StageFailed at the end if a call got no reply from any endpoint.
+    Raises StageFailed at the end if a call received no reply from any endpoint.
     """
     orders = order_items(items, sequence, entry.steps, whole=limit is None)
     runs = list_runs(
@@ -72,7 +72,7 @@ def list_scored(rows: Iterable[StreamStep]) -> list[Scored]:
 
 
 def list_answered(items: list[StreamItem], steps: list[StreamStep]) -> list[Answered]:
-    """Return the answer of each step, for comparisons; an item under two seeds is two cases."""
+    """Return the answer of each step, for comparisons. An item under two seeds counts as two cases."""
     asked = {row.id: row for row in items}
     return [
         Answered(

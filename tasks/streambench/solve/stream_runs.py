@@ -1,4 +1,4 @@
-"""Run all runs of a stage concurrently: environment, embedded keys, progress, and calls without a reply.
+"""Execute all runs of a stage concurrently, with environment, embedded keys, progress and failed calls.
 
 A run answers, scores and learns step by step over its sequence, and returns one row per step (algorithm 1).
 """
@@ -38,7 +38,7 @@ from tasks.streambench.solve.talk import Booked, StreamTalk, TalkSetup, Unanswer
 from tasks.streambench.solve.vector_memory import VectorMemory
 
 SECTION = "streambench.streams"
-# Number of different problems that the error message lists.
+# Maximum number of different problems in the error message.
 NAMED = 3
 WIDTH = 32
 """Number of concurrent steps of a method whose steps are independent of each other."""
@@ -48,7 +48,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class StreamWork:
-    """The shared state of a stage's runs. settings: by dotted name. files: the environment's folder."""
+    """The shared state of a stage's runs. settings: values by dotted name. files: environment's folder."""
 
     stage: str
     items: Sequence[StreamItem]
@@ -67,8 +67,8 @@ class StreamWork:
 async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamStep]:
     """Run all runs concurrently, each in its own order.
 
-    Raises StageFailed at the end if a call got no reply from any endpoint, unless such steps count as wrong.
-    Raises BadInput (from a method or environment), BudgetSpent and CallMissing immediately.
+    Raises StageFailed at the end if a call received no reply from any endpoint, unless such steps count as
+    wrong. Raises BadInput (from a method or environment), BudgetSpent and CallMissing immediately.
     """
     asked = sorted({item.id: item for run in runs for _, item in work.orders[run.seed]}.items())
     items = [item for _, item in asked]
@@ -119,7 +119,7 @@ async def follow_all(
 
 
 async def embed_keys(items: Sequence[StreamItem], ask: Ask, role: str) -> Mapping[str, Vector]:
-    """Embed the memory keys of items: item id -> L2-normalised vector; it has width 0 in a dry run.
+    """Embed the memory keys of items: item id -> L2-normalised vector. In a dry run, the width is 0.
 
     Raises ModelFailed (also if vectors differ in width), BudgetSpent and CallMissing.
     """
@@ -186,7 +186,7 @@ async def run_stream(
     setup: TalkSetup,
     tell: Callable[[bool], None],
 ) -> list[StreamStep]:
-    """Run a method over a sequence. vectors: item -> its embedded key. tell: called with each step's bit.
+    """Run a method over a sequence. vectors: item -> embedded key. tell: called with a step's bit.
 
     A sequential run ends at a call without a reply, unless such a step counts as wrong. Raises BudgetSpent
     and CallMissing.
@@ -212,9 +212,9 @@ async def run_stream(
 
 
 async def gather_or_stop(works: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
-    """Await all works concurrently; if one fails, cancel the others before the error is raised.
+    """Await all coroutines concurrently; if one fails, cancel the rest before raising the error.
 
-    This way, the environment does not end while a stream still uses it.
+    So the environment is never closed while a stream still uses it.
     """
     tasks = [asyncio.ensure_future(work) for work in works]
     try:

@@ -1,4 +1,4 @@
-"""The row of a step, written by the stages steps and system_steps."""
+"""Define the row of a step, which the stages `steps` and `system_steps` write."""
 
 from __future__ import annotations
 
@@ -9,24 +9,27 @@ from tasks.scoring.outcome import Outcome
 from tasks.streambench.memory import MemoryEntry, RetrievedEntry
 
 READ_AS = "reading."
-"""Prefix of a reading's name in `values`: the bit under that reading, if two readings of a reply differ."""
+"""Prefix of a key in `values` for the bit under a reading, which is recorded if two readings differ."""
 
 
 @dataclass(frozen=True)
 class StreamStep:
-    """Stage steps: step t of one run, with the prompt's examples, the answer and the feedback.
+    """Row of the stage `steps`: step t of a run, with the prompt's examples, the answer and the feedback.
 
     Failed steps have rows, too.
     """
 
     id: str
-    """`make_id("step", run, position)`"""
+    """The row's id: `make_id("step", run, position)`."""
     run: str
-    """`<method label>|<agents joined by +>|<seed>`; the folder determines stream and evaluation."""
+    """The run's name: `<method label>|<agents joined by +>|<seed>`.
+
+    The folder identifies stream and evaluation.
+    """
     method: str
     """The label of the method; see `MethodChoice.label`."""
     agents: tuple[str, ...]
-    """All roles of the run, in order; exactly one, except for methods with a shared memory."""
+    """All roles of the run, in order; exactly one role, except for methods with a shared memory."""
     seed: int
     k: int
     position: int
@@ -34,23 +37,23 @@ class StreamStep:
     agent: str
     """The role that answered this step."""
     shown: tuple[RetrievedEntry, ...]
-    """The entries in the order of the prompt: the most similar last."""
+    """The memory entries that the prompt showed, in order; the most similar is last."""
     left_out: tuple[str, ...]
-    """Descriptions of what did not fit into the prompt, one line each."""
+    """One line for each text that did not fit into the prompt."""
     reply: str
     """The raw text of the last call; empty if there was no reply."""
     answer: str | None
-    """The post-processed answer; None if there is none, and then the step is wrong."""
+    """The post-processed answer. If it is None, the step counts as wrong."""
     bit: bool
-    """The feedback: whether the answer is right. False also for a failed step."""
+    """The feedback: whether the answer is right. It is False for a failed step."""
     outcome: Outcome
     """The metric's outcome, or FAILED or UNJUDGED."""
     words: str
-    """The feedback in words."""
+    """The feedback as text."""
     values: str
     """JSON object: the metric's figures of this item, as `benchloom score --items` writes them."""
     failed: str
-    """Why there is no answer or no verdict; empty if there are both."""
+    """Why the answer or the verdict is missing; empty if both exist."""
     stored: MemoryEntry | None
     """The entry that was added to the memory at this step."""
     memory_size: int
@@ -58,7 +61,7 @@ class StreamStep:
     calls: tuple[str, ...]
     """Ledger keys of the answering calls, in order; `steps.calls.parquet` contains their prompts."""
     judge_calls: tuple[str, ...]
-    """Ledger keys of the environment's calls, which do not count as the method's cost."""
+    """Ledger keys of the environment's calls, which are not part of the method's cost."""
     shadow_calls: tuple[str, ...]
     """Ledger keys of unscored answers (the rule `shadow` of Table 7)."""
     origin: tuple[Origin, ...]

@@ -23,22 +23,23 @@ from tasks.streambench.solve.stream_step import READ_AS
 ZERO_SHOT, WITH_EXAMPLES = PROMPTS / "zero_shot.md", PROMPTS / "with_examples.md"
 CRITIQUE, REFINE = PROMPTS / "critique.md", PROMPTS / "refine.md"
 MARKER = "NO NEED TO REFINE"
-"""The text of a critique that finds nothing wrong."""
+"""The text by which a critique states that the answer needs no changes."""
 NO_REPLY = "no reply: the endpoint gave none"
 NO_VERDICT = "no verdict: the judge's endpoint gave none"
 BETWEEN = "\n\n\n"
 """Separator of examples: two blank lines."""
 FRAME = 160
-"""Upper bound on the tokens of a prompt file without its fields."""
+"""Upper bound on the number of tokens of a prompt file without its fields."""
 SLACK = 0.9
-"""The share of a context window that is used, since token counts are estimates."""
+"""The fraction of a context window to use; below 1, since token counts are estimates."""
 
 
 @dataclass
 class Unanswered:
-    """The steps with a call that got no reply from any endpoint: step id -> the last failure.
+    """The steps with a call that received no reply from any endpoint: step id -> the last failure.
 
-    counted: whether such a step counts as wrong; otherwise it ends its run, since later steps depend on it.
+    counted: whether such a step counts as wrong. Otherwise, the step ends its run, since later steps depend
+    on it.
     """
 
     counted: bool
@@ -55,9 +56,10 @@ class TalkSetup:
     critique_tokens: int
     unanswered: Unanswered
     other: Environment | None = None
-    """The environment with its second reading of replies, only for figures; None if it has one reading."""
+    """The environment with its other reading of replies, used only for figures; None if it has one
+    reading."""
     examples: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
-    """Past steps as text, by key, answer and words; cached, since a step appears in many prompts."""
+    """Past steps as text, by key, answer and feedback text; cached, since many prompts show a step."""
     verdicts: dict[tuple[str, str], Feedback] = field(default_factory=dict)
     """Feedback by item and answer; cached, since runs often give the same answer."""
 
@@ -107,7 +109,7 @@ class StreamTalk:
         return parts if isinstance(parts, StepReply) else await self._answer(agent, parts, style, examples)
 
     async def critique(self, agent: str, answer: str) -> StepReply:
-        """Ask what is wrong with an answer."""
+        """Ask the agent for a critique of an answer."""
         parts = await self._show(agent, "refine")
         if isinstance(parts, StepReply):
             return parts
@@ -119,7 +121,7 @@ class StreamTalk:
         return replace(reply, stop=MARKER in reply.text)
 
     async def refine(self, agent: str, history: Sequence[tuple[str, str]]) -> StepReply:
-        """Ask for a better answer with the history; if it does not fit, its first rounds are left out."""
+        """Ask for a better answer, given the history; omit the history's first rounds if it does not fit."""
         parts = await self._show(agent, "refine")
         if isinstance(parts, StepReply):
             return parts
@@ -151,7 +153,7 @@ class StreamTalk:
     async def shadow(
         self, agent: str, *, examples: Sequence[ShownExample] = ()
     ) -> tuple[StepReply, Feedback]:
-        """Let another agent answer unscored, and score its answer."""
+        """Have another agent answer, and score the answer without counting it."""
         talk = StreamTalk(self._setup, self._item, self._row)
         reply = await talk.answer(agent, examples=examples)
         feedback = await talk.judge(reply)
@@ -160,7 +162,7 @@ class StreamTalk:
         return reply, feedback
 
     async def judge(self, reply: StepReply) -> Feedback:
-        """Return the feedback on a reply; a reply without an answer is scored without any call."""
+        """Return the feedback on a reply; a reply without an answer is wrong, and needs no call."""
         if reply.answer is None:
             return Feedback(False, Outcome.FAILED, self._environment.say(False), problem=reply.problem)
         try:
@@ -182,7 +184,7 @@ class StreamTalk:
         if reply.answer is None or other is None:
             return {}
         answer = other.read_answer(self._item, reply.text, reply.style)
-        # Line breaks at the start or end of code do not make a different answer.
+        # Answers that differ only in line breaks at the start or end of code count as equal.
         lines = [
             {name: value.strip("\n") if isinstance(value, str) else value for name, value in record.items()}
             for record in (
@@ -274,7 +276,7 @@ def read_critique(text: str) -> str:
 
 
 def count_cut(texts: Sequence[str], room: float) -> int:
-    """Return how many of the first texts to leave out so that the others fit. room: in tokens."""
+    """Return how many of the first texts to omit so that the rest fits. room: number of tokens."""
     cut = len(texts)
     while cut and (room := room - measure(texts[cut - 1]) - 1) >= 0:
         cut -= 1
@@ -282,16 +284,16 @@ def count_cut(texts: Sequence[str], room: float) -> int:
 
 
 def measure_room(parts: PromptParts, window: int, reply_tokens: int, more: Iterable[str] = ()) -> float:
-    """Return the tokens left in a window after the item, other texts and the reply.
+    """Return the number of tokens left in a window after the item, other texts and the reply.
 
-    Negative if the item itself does not fit.
+    The result is negative if the item alone does not fit.
     """
     shown = (parts.task, parts.common, parts.context, parts.question, parts.instruction, *more)
     return window * SLACK - reply_tokens - FRAME - sum(map(measure, shown))
 
 
 def list_fields(parts: PromptParts) -> dict[str, object]:
-    """Return the fields that every prompt has."""
+    """Return the values of the fields that every prompt has."""
     return {
         "task": parts.task,
         "common": parts.common,
@@ -302,11 +304,11 @@ def list_fields(parts: PromptParts) -> dict[str, object]:
 
 
 def name_source(source: RetrievedEntry) -> str:
-    """Return a description of an example that was left out."""
+    """Return a description of an example that the prompt omits."""
     return f"example of step {source.position}" if source.position else f"shot {source.item}"
 
 
 @lru_cache(maxsize=16_384)
 def measure(text: str) -> float:
-    """Return an estimate of a text's tokens; cached, since the same texts are in many prompts."""
+    """Estimate the number of tokens of a text; cached, since the same texts are in many prompts."""
     return estimate_tokens(text)

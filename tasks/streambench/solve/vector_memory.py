@@ -1,8 +1,8 @@
-"""A memory of embedded entries: exact search up to a size, above it a vector index.
+"""A memory of embedded entries, with exact search up to a size, and a vector index for larger sizes.
 
-Dot products in single precision select candidates; differences in double precision rank them. The ranking is
-therefore the same on every machine with the same candidates. An exact search includes every entry within
-MARGIN of the k-th, which is more than the error of single precision. An index may miss neighbours
+Dot products in single precision select candidates; differences in double precision rank them. So the same
+candidates have the same ranking on every machine. An exact search includes every entry within MARGIN of the
+k-th entry. MARGIN exceeds the rounding error of single precision. An index may miss neighbours
 (docs/streambench.md).
 """
 
@@ -18,21 +18,21 @@ from tasks.streambench.memory import FoundEntry, MemoryEntry, Vector
 from tasks.systems.extras import load_library
 
 DIGITS = 6
-"""Decimal digits to which distances are rounded."""
+"""Number of decimal places that distances are rounded to."""
 MARGIN = 1e-4
-"""Squared distance beyond the k-th entry within which entries are also ranked; above the float32 error."""
+"""Squared distance beyond the k-th entry up to which entries are ranked, too; exceeds float32 errors."""
 FIRST_ROWS = 64
 CANDIDATES, MIN_CANDIDATES = 8, 128
-"""Number of candidates from the index: this many per entry, and at least this many."""
+"""Number of candidates to get from the index: per requested entry, and the minimum."""
 CONNECTIVITY, EXPANSION = 32, 256
-"""Parameters of the index: higher values find more of the true neighbours, but take longer."""
+"""Parameters of the index: higher values find more of the true neighbours, but are slower."""
 
 
 class VectorMemory:
-    """Entries with L2-normalised vectors; see `StreamMemory`."""
+    """A `StreamMemory` whose entries have L2-normalised vectors."""
 
     def __init__(self, exact_up_to: int) -> None:
-        """exact_up_to: the number of entries above which the index is used."""
+        """Create an empty memory. exact_up_to: the number of entries above which the index is used."""
         self._exact_up_to = exact_up_to
         self._entries: list[MemoryEntry] = []
         self._places: list[int] = []
@@ -46,7 +46,7 @@ class VectorMemory:
         return len(self._entries)
 
     def add(self, entry: MemoryEntry, vector: Vector) -> None:
-        """Add an entry. Raises ModelFailed if its vector has another width."""
+        """Add an entry. Raises ModelFailed if the width of the vector differs."""
         width = vector.shape[0]
         if width:
             self._check_width(width)
@@ -75,7 +75,7 @@ class VectorMemory:
         return tuple(self._entries[-k:]) if k > 0 else ()
 
     def _find_candidates(self, vector: Vector, k: int) -> NDArray[np.int64]:
-        """Return the rows that may be among the k nearest."""
+        """Return the rows of entries that may be among the k nearest."""
         count = len(self._places)
         if count <= k:
             return np.arange(count)
@@ -106,7 +106,7 @@ class VectorMemory:
             raise ModelFailed(f"vectors of {self._matrix.shape[1]} and of {width} numbers came")
 
     def _open_index(self) -> Any:
-        """Return the index; on first use, build it in one thread in the memory's order."""
+        """Return the index; on first use, build it in one thread, in the memory's order."""
         if self._index is None:
             library = load_library("usearch.index", "a memory above `exact_up_to`")
             self._index = library.Index(

@@ -1,1 +1,1 @@
-"""Plugs with a project's own systems, one file per system; docs/plugs.md describes a plug."""
+"""Plugs with a project's own systems, one file per system (docs/plugs.md)."""

@@ -75,9 +75,9 @@ class ThingTable:
 
 
 class OwnTables(BaseImporter):
-    """Import tables of your own, from which tanq asks for tables (docs/tanq.md).
+    """Import your own tables, from which tanq builds its questions (docs/tanq.md).
 
-    A row becomes a thing, a column a relation, and a row's cells the evidence for its facts.
+    Each row becomes a thing, each column becomes a relation, and each cell becomes a fact and its evidence.
 
     Example: benchloom import own-tables films.csv people.csv --name cinema
     """
@@ -85,11 +85,12 @@ class OwnTables(BaseImporter):
     name = "own-tables"
 
     paths: list[Path] = argument(
-        "CSV, TSV or Parquet files, named after what their rows are: films.csv.", "FILE..."
+        "CSV, TSV or Parquet files. Name each file after its rows, such as films.csv.", "FILE..."
     )
     called: str = option("Name of the source and of the new folders.", "NAME", "--name", default="tables")
     named: list[str] | None = option(
-        "Column with the names of a table's rows. Default: name, title, label or the first.", "films=COLUMN"
+        "Column with the names of a table's rows. Default: name, title, label or the first column.",
+        "films=COLUMN",
     )
     unit: list[str] | None = option(
         "Unit of a column of numbers: runtime=minutes. Repeatable.", "COLUMN=UNIT"

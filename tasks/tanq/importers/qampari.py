@@ -50,7 +50,7 @@ class Qampari(RecordsImporter):
     counted, then = "answers", "now: tanq.sources.*.seeds: {folder}/{file}"
 
     graph: Path | None = option(
-        "An imported Wikidata folder, to find answers by id, link and label.", "FOLDER"
+        "An imported Wikidata folder, in which answers are found by id, link and label.", "FOLDER"
     )
     called: str = option("Name of the new folder under data/raw/qampari.", "NAME", "--name", default="main")
     whole: bool = option("Skip a question if one of its answers is not found.", default=False)

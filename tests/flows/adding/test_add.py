@@ -74,7 +74,7 @@ def test_a_file_elsewhere_is_copied_with_its_write_ahead_log(project, tmp_path, 
 
 
 def test_what_cannot_be_read_is_not_written(project, tmp_path):
-    assert "the database file does not exist" in refuse(project, "database", "shop", "gone.sqlite")
+    assert "no such database file" in refuse(project, "database", "shop", "gone.sqlite")
     (tmp_path / "text.sqlite").write_text("no database at all")
     assert "is not a SQLite file" in refuse(project, "database", "shop", str(tmp_path / "text.sqlite"))
     empty = make_shop(tmp_path / "empty.sqlite", rows=0)
@@ -167,7 +167,7 @@ def test_a_form_that_brought_no_reply_is_told_from_one_that_is_refused(project, 
         said = add(capsys, "model", "shaky", "--endpoint", url, "--role", "agent")
         assert said["found"]["unanswered"] == ["tools"]
         run_command(["add", "model", "shaky", "--endpoint", url, "--role", "agent", "--replace"])
-    assert "no reply when asked for tools: if the endpoint failed" in capsys.readouterr().out
+    assert "no reply to a request for tools; if the endpoint failed" in capsys.readouterr().out
     assert read(project)["roles"]["agent"] == {"model": "shaky", "constrain": "json_schema"}
 
 

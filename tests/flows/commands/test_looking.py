@@ -53,7 +53,7 @@ def test_a_project_that_has_not_run_says_so_in_a_line_an_entry(fanned, capsys):
         ["own", "west", "0", "of", "1"],
     ]
     assert all("1 never run" in line for line in lines[:4])
-    assert lines[4] == "4 of 4 stages are not fresh (4 missing): benchloom run"
+    assert lines[4] == "4 of 4 stages are not fresh (4 missing); to run them: benchloom run"
 
 
 def test_only_what_is_not_fresh_is_listed_with_why_and_what_mends_it(fanned, capsys, monkeypatch):
@@ -69,9 +69,9 @@ def test_only_what_is_not_fresh_is_listed_with_why_and_what_mends_it(fanned, cap
         ["copy@south", "stale", "places.south in params.yaml modified"],
         ["copy@west", "missing", "west.txt deleted"],
     ]
-    assert lines[-1] == "2 of 4 stages are not fresh (1 stale, 1 missing): benchloom run"
+    assert lines[-1] == "2 of 4 stages are not fresh (1 stale, 1 missing); to run them: benchloom run"
     lines = read(capsys, "copy@south")
-    assert lines[-1] == "1 of 1 stages are not fresh (1 stale): benchloom run copy@south"
+    assert lines[-1] == "1 of 1 stages are not fresh (1 stale); to run them: benchloom run copy@south"
     assert len([line for line in read(capsys, every=True) if line.startswith("  ")]) == 4
 
 
@@ -132,5 +132,5 @@ def test_what_another_process_runs_is_running_and_what_stands_on_it_waits(fanned
     }  # fmt: skip
     assert told["copy@north"]["why"] == [f"another run holds a.txt (PID {other.pid}: benchloom run raw)"]
     assert {standing["again"] for standing in told.values()} == {""}
-    assert lines[-1] == "4 of 4 stages are not fresh (1 running, 3 waiting): benchloom run"
+    assert lines[-1] == "4 of 4 stages are not fresh (1 running, 3 waiting); to run them: benchloom run"
     assert read(capsys)[-1] == "All stages are fresh."

@@ -227,7 +227,7 @@ def test_what_could_stand_against_several_is_refused(whole):
         compare(whole, "closed/agent", "tanq.evaluations.sample/closed/agent")
     with pytest.raises(BadInput, match="is an entry in several sections: use "):
         compare(whole, "sample", "films-good")
-    with pytest.raises(BadInput, match=r"does not have \(known: weak"):
+    with pytest.raises(BadInput, match=r"has no such system \(known: weak"):
         compare(whole, "films-weak/nobody", "films-good")
 
 
@@ -308,9 +308,9 @@ def test_three_nights_of_one_system_are_told_apart_by_their_letters(project):
     [
         (
             ("films-weak", "films-good", "films-weak"),
-            "films-weak: is given as A and C, so nothing can differ",
+            "films-weak: is given twice, as A and C, so there is nothing to compare",
         ),
-        (("films-weak",) * 2, "films-weak: is given as A and B, so nothing can differ"),
+        (("films-weak",) * 2, "films-weak: is given twice, as A and B, so there is nothing to compare"),
         ([f"s{n}" for n in range(27)], "benchloom compare: compares at most 26 sides, got 27"),
     ],
 )
@@ -334,7 +334,7 @@ def test_three_are_printed_with_what_their_items_tell(project, capsys, monkeypat
     assert (code, err) == (0, "")
     for part in (
         "C: films-good",
-        "assessments: accuracy of 14 items that all systems scored",
+        "assessments: accuracy over 14 items with a score for every system",
         "5 items distinguish the systems",
         "2 items lack a score for at least one system",
         "C - B",
@@ -376,7 +376,7 @@ def test_the_command_prints_a_table_or_one_document_or_writes_a_page(project, ca
         (
             ("films-weak", "films-weak"),
             2,
-            "benchloom: films-weak: is given as A and B, so nothing can differ",
+            "benchloom: films-weak: is given twice, as A and B, so there is nothing to compare",
         ),
         (("films-weak", "--upload-pack=x"), 2, "benchloom: No such option"),
         (("films-weak", "rev:--all"), 2, "benchloom: rev:--all: is not a side that can be compared"),

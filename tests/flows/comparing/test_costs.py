@@ -74,7 +74,7 @@ def test_without_calls_or_a_ledger_nothing_is_told(project):
     write_calls(project, "films-half", ["big"])
     bare, told = list_costs(project)
     assert (bare.tokens, bare.usd, bare.seconds) == (None, None, None)
-    assert bare.why == "the calls of the answers are not recorded"
+    assert bare.why == "the model calls for these answers are not recorded"
     assert (told.tokens, told.seconds) == (102.5, None)
     assert not (project.root / "ledger.sqlite").exists(), "looking makes no ledger"
 
@@ -94,7 +94,7 @@ def test_the_report_is_written_and_an_alarm_is_the_exit_code(project, capsys, mo
     _, out, _ = run(capsys, monkeypatch, *words, "--json")
     assert json.loads(out)["markdown"] == report
     code, _, err = run(capsys, monkeypatch, *words, "--link", "x=javascript:1")
-    assert (code, "is not TEXT=https://..." in err) == (2, True)
+    assert (code, "is not of the form TEXT=https://..." in err) == (2, True)
 
 
 def test_the_best_entry_is_tested_against_others_of_its_flow(project):

@@ -156,7 +156,7 @@ def test_a_page_of_many_rows_is_cut_and_says_so(project, tmp_path, monkeypatch):
 def test_an_unknown_target_says_what_there_is(project, tmp_path, row):
     with pytest.raises(BadInput, match=r"known: data/grammar/films/schema\.parquet"):
         trace_target("data/schema.parquet", row, tmp_path)
-    with pytest.raises(BadInput, match="is not a report"):
+    with pytest.raises(BadInput, match="is not a report file"):
         trace_target("data/report.json#/figures/0", row, tmp_path)
 
 

@@ -177,7 +177,7 @@ def test_a_server_that_refuses_is_one_line_without_the_key(lineage, tmp_path, se
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        ("{url: 'http://me:hunter7@host'}", "without a password"),
+        ("{url: 'http://me:hunter7@host'}", "or contains a password"),
         ("{url: 'ftp://host'}", "HTTP"),
         ("{adress: 'http://host'}", "adress"),
         ("{url: 'http://127.0.0.1:9', key_env: NOT_THERE}", "NOT_THERE"),

@@ -13,10 +13,10 @@ REFUSED = {
     "0 3 31 2 *": "matches a date: bad day-of-month",
     "0 3 30 2 *": "matches a date: bad day-of-month",
     "0 3 31 2,4,6,9,11 *": "matches a date: bad day-of-month",
-    "0 0 3 * * *": "needs five fields",
+    "0 0 3 * * *": "must have five fields",
     "0 25 * * *": "matches a date: bad hour",
-    "@daily": "needs five fields",
-    "": "needs five fields",
+    "@daily": "must have five fields",
+    "": "must have five fields",
     "0 3 * * 9": "matches a date: bad day-of-week",
     "*/0 * * * *": "matches a date: bad minute",
 }

@@ -313,7 +313,7 @@ def test_a_night_runs_what_is_committed_and_stands_on_what_is_up_to_date(built, 
         (
             "nightly.assessments=[]",
             (),
-            "nightly.assessments: is empty: name the evaluations to repeat (known: films-alone",
+            "nightly.assessments: is empty: list the evaluations to repeat (known: films-alone",
         ),
         ("nightly.assessments=[nobody]", (), "'nobody' is not an evaluation (known: films-alone"),
         ("nightly.alarm={drop: -1}", (), ": nightly.alarm.drop: must be "),

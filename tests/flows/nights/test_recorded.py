@@ -152,7 +152,7 @@ def test_accepting_a_night_keeps_the_rows_of_its_figures(project):
 
 def test_a_night_whose_branch_is_gone_is_one_line(project):
     project.git("branch", "-m", "nightly/one", "kept")
-    with pytest.raises(BadInput, match="nightly/one: does not exist, but"):
+    with pytest.raises(BadInput, match="nightly/one: the branch does not exist, but"):
         trace_target(str(project.root / "data/nightly/two/night.json#/gold"), None, project.root)
     project.git("branch", "-m", "kept", "nightly/one")
 

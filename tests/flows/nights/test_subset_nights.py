@@ -150,6 +150,6 @@ def test_other_items_are_asked_whole(project, model):
     assert project.benchloom("run", "qa-items", "--plain").returncode == 0
     commit(project, "Add a question")
     night, said = run_labelled(project, model, "more")
-    assert "the items of qa.systems.mine differ from those of the last whole night" in said
+    assert "the items of qa.systems.mine differ from the items of the last whole night" in said
     assert (len(model.asked), night["part"]) == (N + 1, None)
     assert night["against"] == "w4", "neither an alarmed night nor a part is a baseline"

@@ -50,5 +50,7 @@ def test_a_call_that_no_ledger_holds_is_refused(asked, tmp_path):
     choice, entries = asked
     with Ledger(tmp_path / "live.sqlite") as ledger:
         ledger.put_many(entries[1:])
-        with pytest.raises(BadInput, match=f"1 of 2 calls are not in a ledger, first {entries[0].key[:12]}"):
+        with pytest.raises(
+            BadInput, match=f"1 of 2 calls are not in a ledger, for example {entries[0].key[:12]}"
+        ):
             find_entries(tmp_path, choice, ledger)

@@ -132,7 +132,7 @@ def test_names_that_are_none_and_places_that_lack_are_said(shop, tmp_path):
     )
     assert "needs a destination (--to FOLDER, --hub OWNER/NAME, or both)" in publish(shop, "shop", code=2)
     second = publish(shop, "shop", str(tmp_path / "out"), "--to", str(tmp_path / "other"), code=2)
-    assert f"the second is {tmp_path / 'out'}" in second
+    assert f"the second time as {tmp_path / 'out'}" in second
 
 
 @pytest.mark.drill

@@ -96,5 +96,5 @@ def test_imported_folders_say_themselves_whom_they_name(tmp_path):
 def test_a_folder_that_does_not_say_what_it_is_is_named(tmp_path):
     (tmp_path / "graph").mkdir()
     (tmp_path / "graph/about.json").write_text("[]")
-    with pytest.raises(BadInput, match=r"about\.json: does not describe this folder"):
+    with pytest.raises(BadInput, match=r"about\.json: is not a valid description of this folder"):
         list_told(tmp_path, make_set("some", "graph"))

@@ -12,13 +12,13 @@ def run_and_bill(trial) -> str:
 def test_a_run_says_what_it_paid_and_what_its_artifacts_stand_on(trial):
     assert run_and_bill(trial) == (
         "model calls: paid in this run: 125 tokens ($0.0350); "
-        "the calls for the artifacts of 1 stage cost 125 tokens ($0.0350) in total"
+        "the artifacts of 1 stage cost 125 tokens ($0.0350) in total"
     )
     trial.write("source.txt", "an oddity apple pear plum peach")
     # One word more: one call more is paid, five more are in the ledger.
     assert run_and_bill(trial) == (
         "model calls: paid in this run: 25 tokens ($0.0070); "
-        "the calls for the artifacts of 1 stage cost 150 tokens ($0.0420) in total"
+        "the artifacts of 1 stage cost 150 tokens ($0.0420) in total"
     )
 
 

@@ -116,7 +116,7 @@ def test_a_range_by_too_few_calls_says_so(trial, capsys):
     planned = plan(trial.root)["trial-answers"]
     assert planned.unseen == ("generator question",)
     print_plan([planned])
-    said = "Wide ranges, because fewer than 10 calls of their kinds were recorded: trial-answers."
+    said = "These ranges are wide, because fewer than 10 similar calls were recorded: trial-answers."
     assert said in capsys.readouterr().out
 
 

@@ -191,7 +191,10 @@ def test_a_stage_that_fails_is_handed_over_with_its_error(figured, site):
     )
     code, lines = run(figured, "{own: {}}")
     assert code == 1
-    assert "raised ValueError: ('third: `exit 3` ended with 3', (), None) at the end of the run" in lines[-1]
+    assert (
+        "raised ValueError: ('third: `exit 3` exited with status 3', (), None) at the end of the run"
+        in lines[-1]
+    )
 
 
 @pytest.mark.parametrize(
@@ -203,7 +206,7 @@ def test_a_stage_that_fails_is_handed_over_with_its_error(figured, site):
         ("[own]", "", r"run\.hooks: must be a mapping"),
         ("{own: {}}", "1 / 0", r"acme-hooks 1\.0, entry point own = .* benchloom\.hooks: cannot be imported"),
         ("{own: {}}", "class Own: name = 'own'", r"stands on flows\.run\.hook\.Hook \(see docs/plugs\.md\)"),
-        ("{mlflow: {tracking_uri: 'http://me:secret@host'}}", "", "tracking_uri: holds a password"),
+        ("{mlflow: {tracking_uri: 'http://me:secret@host'}}", "", "tracking_uri: contains a password"),
     ],
 )  # fmt: skip
 def test_a_wrong_hook_ends_the_run_before_it_began(figured, site, hooks, code, said):

@@ -81,8 +81,8 @@ def test_where_nothing_has_run_a_range_follows_from_what_the_flow_declares(trial
     assert answers.seconds is None  # of an endpoint that nothing was asked of yet
     print_plan(list(plans.values()))
     said = capsys.readouterr().out
-    assert "New calls: ~2 to 10; " in said
-    assert "No run in this project shows how long their calls take: trial-answers." in said
+    assert "New calls: ~2 to 10, " in said
+    assert "No run in this project shows how long the calls of these stages take: trial-answers." in said
 
 
 ROLES = {

@@ -63,10 +63,10 @@ def test_what_a_preview_paid_for_the_run_need_not_pay_again(trial):
 def test_where_nothing_is_stale_it_says_so(trial):
     trial.run()
     code, said = preview(trial, 1)
-    assert (code, said) == (0, ["nothing is stale, so there is nothing to preview (`benchloom status`)"])
+    assert (code, said) == (0, ["no stage is stale, so there is nothing to preview (see `benchloom status`)"])
 
 
 def test_a_command_of_the_users_own_is_refused_by_name(trial):
     trial.write("dvc.yaml", "stages:\n  mine:\n    cmd: touch mine.txt\n    outs: [mine.txt]\n")
-    with pytest.raises(BadInput, match=r"mine: is your own command"):
+    with pytest.raises(BadInput, match=r"mine: is a command that you added"):
         preview(trial, 1)
