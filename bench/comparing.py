@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from tasks.judging.answered import Answered, Scored
-from tasks.judging.comparison import Strand, compare_strands
+from tasks.judging.comparison import ScoredSystem, compare_scored_systems
 from tests.flows.comparing.project import Project, make_grammar
 
 ROOT = Path(__file__).parents[1]
@@ -35,9 +35,9 @@ def main() -> None:
         ("right or wrong, each a cluster", ITEMS, False),
         ("two figures of any value, each a cluster", ITEMS, True),
     ):
-        a, b = (make_strand(seed, clusters, graded=graded) for seed in (1, 2))
+        a, b = (make_scored_system(seed, clusters, graded=graded) for seed in (1, 2))
         before = time.process_time()
-        found = compare_strands([(a, b)])
+        found = compare_scored_systems([(a, b)])
         spent = time.process_time() - before
         print(
             f"compare: {ITEMS:,} items, {name}: {spent:.2f} s (bound {BOUND_S}), "
@@ -79,7 +79,7 @@ def make_project(root: Path) -> None:
     project.write_night("two", make_grammar("films-good", worse), "good")
 
 
-def make_strand(seed: int, clusters: int, *, graded: bool) -> Strand:
+def make_scored_system(seed: int, clusters: int, *, graded: bool) -> ScoredSystem:
     """Make the answers of one system."""
     dice = random.Random(seed)
     answers = []
@@ -89,7 +89,7 @@ def make_strand(seed: int, clusters: int, *, graded: bool) -> Strand:
         case = f"q{number:05}"
         scored = Scored(case, f"g{number % clusters}", value)
         answers.append((scored, Answered(case, case, "s", "score", "Q?", "true", f"{value}", "", further)))
-    return Strand("bench", "entry", f"system-{seed}", answers)
+    return ScoredSystem("bench", "entry", f"system-{seed}", answers)
 
 
 if __name__ == "__main__":

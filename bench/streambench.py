@@ -45,6 +45,7 @@ from tasks.streambench.method import MethodSetup
 from tasks.streambench.solve.agents import RoleAgents
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.runs import StreamRun, list_runs, order_items
+from tasks.streambench.solve.step_caller import TalkSetup, Unanswered
 from tasks.streambench.solve.stream_runs import (
     StreamWork,
     make_environment_setup,
@@ -52,7 +53,6 @@ from tasks.streambench.solve.stream_runs import (
     run_all,
     take_step,
 )
-from tasks.streambench.solve.talk import TalkSetup, Unanswered
 from tasks.streambench.solve.vector_memory import VectorMemory
 
 SIZES = (100, 1_000, 10_000)

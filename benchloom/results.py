@@ -237,9 +237,14 @@ def read_comparison(found: Mapping[str, Any], said: Sequence[str]) -> Comparison
     """Convert the JSON of a comparison to its result."""
     names = [name for name in Change.__dataclass_fields__ if name not in ("section", "a", "b")]
     changes = tuple(
-        Change(strand["section"], strand["a"], strand["b"], **{name: metric[name] for name in names})
-        for strand in found["strands"]
-        for metric in strand["metrics"]
+        Change(
+            scored_system["section"],
+            scored_system["a"],
+            scored_system["b"],
+            **{name: metric[name] for name in names},
+        )
+        for scored_system in found["strands"]
+        for metric in scored_system["metrics"]
     )
     return ComparisonResult(
         True,

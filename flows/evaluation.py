@@ -22,7 +22,7 @@ from flows.evaluation_params import add_answers, add_endpoint, add_model, add_ro
 from flows.graph import DeclaredGraph
 from flows.night_settings import LABEL
 from flows.run.binding import Places, bind, find_function
-from flows.run.evaluated import name_written, read_strands
+from flows.run.evaluated import name_written, read_scored_systems
 from flows.run.loading import row_type_of
 from flows.run.model_settings import read_mapping
 from flows.run.needs import require_needs
@@ -36,7 +36,7 @@ from tasks.lineage.bases import BASES, derive_rest, encode_bases
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.models.calls import Call
-from tasks.reports.own_evaluation import Evaluation, Measured, measure_strands, resolve_figures
+from tasks.reports.own_evaluation import Evaluation, Measured, measure_scored_systems, resolve_figures
 from tasks.reports.replies import derive_replies
 from tasks.reports.tables import round_figures
 from tasks.systems.entries import ReplayEntry, SystemEntry, needs_documents
@@ -287,8 +287,10 @@ def measure(run: EvaluationRun, rows: Artifacts) -> Measured:
         return run.declared.measure(found, run.options, make_reader(run.params))
     scope = next(scope for scope in list_evaluating() if scope.evaluates in run.own.stages)
     system, label = run.options.system, "evaluate"
-    strands = read_strands(scope, run.own.key, system, lambda name: run.out / f"{name}.parquet", label)
-    return measure_strands(strands, name_written(scope.evaluates))
+    scored_systems = read_scored_systems(
+        scope, run.own.key, system, lambda name: run.out / f"{name}.parquet", label
+    )
+    return measure_scored_systems(scored_systems, name_written(scope.evaluates))
 
 
 def write_figures(run: EvaluationRun, measured: Measured, calls: Sequence[Call]) -> dict[str, Any]:

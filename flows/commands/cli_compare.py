@@ -10,7 +10,7 @@ from rich.markup import escape
 from flows.commands.cli_columns import print_columns
 from flows.comparing.sides import join_names
 from tasks.console import CleanConsole
-from tasks.judging.comparison import ChangedCase, Comparison, StrandComparison
+from tasks.judging.comparison import ChangedCase, Comparison, SystemComparison
 from tasks.judging.item_analysis import ItemAnalysis
 from tasks.judging.priced_means import PricedMetric
 from tasks.scoring.statistics import Interval
@@ -34,16 +34,16 @@ def print_comparison(console: CleanConsole, comparison: Comparison, alone: Alone
         for analysis in comparison.items:
             if name_analysed(analysis) == name_analysed(metric):
                 print_items(console, analysis, items)
-    for strand in comparison.strands:
-        console.print(f"\n[bold]{escape(name_strand(strand))}[/bold]", soft_wrap=True)
-        print_columns(console, tabulate(strand))
-        console.print(describe_changes(strand), soft_wrap=True)
-        for side, alone_there in zip(strand.letters, (strand.only_a, strand.only_b), strict=True):
+    for compared in comparison.strands:
+        console.print(f"\n[bold]{escape(name_scored_system(compared))}[/bold]", soft_wrap=True)
+        print_columns(console, tabulate(compared))
+        console.print(describe_changes(compared), soft_wrap=True)
+        for side, alone_there in zip(compared.letters, (compared.only_a, compared.only_b), strict=True):
             if alone_there:
                 listed = join_names(list(alone_there))
                 console.print(f"items only in {side}: {len(alone_there)} ({escape(listed)})", soft_wrap=True)
-        for case in strand.changed[: items if len(named) == 2 else 0]:
-            print_case(console, case, strand.letters)
+        for case in compared.changed[: items if len(named) == 2 else 0]:
+            print_case(console, case, compared.letters)
     tests = "1 test" if comparison.n_tests == 1 else f"{comparison.n_tests} tests"
     console.print(
         f"\n{tests}, corrected by Holm. Intervals: 95%, {comparison.draws:,} bootstrap "
@@ -113,17 +113,17 @@ def describe_items(analysis: ItemAnalysis) -> str:
     )
 
 
-def name_strand(strand: StrandComparison) -> str:
+def name_scored_system(compared: SystemComparison) -> str:
     """Name a comparison: both sides' names, or one name if the names are equal."""
-    names = strand.a if strand.a == strand.b else f"{strand.a} -> {strand.b}"
-    return f"{strand.section}: {names}"
+    names = compared.a if compared.a == compared.b else f"{compared.a} -> {compared.b}"
+    return f"{compared.section}: {names}"
 
 
-def tabulate(strand: StrandComparison) -> list[list[str]]:
+def tabulate(compared: SystemComparison) -> list[list[str]]:
     """Convert the metrics of a comparison to rows of right-aligned cells, the header first."""
-    a, b = strand.letters
+    a, b = compared.letters
     rows = [[{"A": a, "B": b, "B - A": f"{b} - {a}"}.get(word, word) for word in HEADER]]
-    for change in strand.metrics:
+    for change in compared.metrics:
         interval = "-" if change.low is None else f"{change.low:+.3f} to {change.high:+.3f}"
         rows.append(
             [
@@ -164,11 +164,11 @@ def write_number(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
-def describe_changes(strand: StrandComparison) -> str:
+def describe_changes(compared: SystemComparison) -> str:
     """Report how many items changed their score or their answer."""
     return (
-        f"{strand.n_cases:,} items on both sides: {len(strand.changed):,} with a different score, "
-        f"{strand.reworded:,} with a different answer"
+        f"{compared.n_cases:,} items on both sides: {len(compared.changed):,} with a different score, "
+        f"{compared.reworded:,} with a different answer"
     )
 
 

@@ -18,7 +18,7 @@ from tasks.files import write_text
 from tasks.judging.comparison import (
     DISTANCE,
     Comparison,
-    compare_strands,
+    compare_scored_systems,
 )
 from tasks.judging.item_analysis import LEAST_SYSTEMS
 from tasks.judging.pair_analysis import analyse_pairs, price_means
@@ -128,7 +128,7 @@ def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> 
     finder = Sides(root, options.only)
     sides = [finder.find(word) for word in words]
     paired = pair_sides(sides)
-    comparison = compare_strands(
+    comparison = compare_scored_systems(
         paired.pairs,
         names=[side.label for side in sides],
         metrics=options.metrics,
@@ -137,17 +137,17 @@ def compare_sides(words: Sequence[str], options: CompareOptions, root: Path) -> 
         distance=options.distance,
         letters=paired.letters,
     )
-    if not any(strand.metrics for strand in comparison.strands):
-        there = compare_strands(paired.pairs, draws=1)
-        names = sorted({change.metric for strand in there.strands for change in strand.metrics})
+    if not any(scored_system.metrics for scored_system in comparison.strands):
+        there = compare_scored_systems(paired.pairs, draws=1)
+        names = sorted({change.metric for scored_system in there.strands for change in scored_system.metrics})
         raise BadInput(
             f"--metric {', '.join(options.metrics)}",
             f"is not a metric of these sides (known: {join_names(names)})",
         )
     analysed = analyse_pairs(paired.pairs, options.metrics, options.draws, options.seed, paired.letters)
     with open_costs(root) as read_cost:
-        means = [price_means(strands, analysis, read_cost) for strands, analysis in analysed]
-    items = [analysis for strands, analysis in analysed if len(strands) >= LEAST_SYSTEMS]
+        means = [price_means(scored_systems, analysis, read_cost) for scored_systems, analysis in analysed]
+    items = [analysis for scored_systems, analysis in analysed if len(scored_systems) >= LEAST_SYSTEMS]
     return replace(comparison, items=items, means=means), paired.alone
 
 

@@ -200,9 +200,14 @@ def deploy(
     from datetime import UTC, datetime
 
     from flows.night_settings import describe_schedule, read_nightly
-    from flows.nights.standing import remove_files, write_files
+    from flows.nights.service_files import remove_files, write_files
     from flows.prefect_file import POOL
-    from flows.run.prefect_server import end_standing, find_foreign, stand_server, use_prefect
+    from flows.run.prefect_server import (
+        find_foreign,
+        run_persistent_server,
+        stop_persistent_server,
+        use_prefect,
+    )
     from flows.settings import find_project, load_params
 
     root = find_project()
@@ -214,12 +219,12 @@ def deploy(
 
             found = remove_nights()
         if not foreign:
-            end_standing(root)
+            stop_persistent_server(root)
         remove_files(root)
         _say("the deployment was removed" if found else "no deployment existed")
         return
     nightly, pool = read_nightly(params), pool or POOL
-    server = nullcontext() if foreign else stand_server(root, port, _say)
+    server = nullcontext() if foreign else run_persistent_server(root, port, _say)
     with server, use_prefect(root, _say, needed=True):
         from flows.nights.deployment import deploy_nights
 
@@ -238,7 +243,7 @@ def work(pool: Pool = None) -> None:
 
     Example: benchloom nightly work --pool benchloom
     """
-    from flows.nights.standing import keep_worker
+    from flows.nights.service_files import keep_worker
     from flows.prefect_file import POOL
     from flows.run.prefect_server import find_foreign, read_port, use_prefect
     from flows.settings import find_project

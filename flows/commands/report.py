@@ -13,7 +13,7 @@ from pathlib import Path
 
 from flows.commands.cli_columns import join_reasons
 from flows.commands.cli_recorder import open_recorder
-from flows.commands.status import OWN, KeptCounts, StageGroup, find_entry, find_standing
+from flows.commands.status import OWN, KeptCounts, StageGroup, find_entry, find_stage_status
 from flows.run.node import Node
 from flows.run.outcomes import find_last_time, load_outcome
 from flows.run.record.recorder import Recorder
@@ -84,27 +84,27 @@ def list_graph(root: Path, out: Path) -> list[GraphEntry]:
 
 def describe_stage(recorder: Recorder, node: Node, counts: KeptCounts, out: Path) -> GraphStage:
     """Return a stage's description for the page of the graph."""
-    standing = find_standing(recorder, node, counts)
+    stage_status = find_stage_status(recorder, node, counts)
     last = load_outcome(recorder.root, node.name)
     time = find_last_time(recorder.root, node.name)
-    target = recorder.root / standing.artifact
+    target = recorder.root / stage_status.artifact
     page = target / PAGE if (target / PAGE).is_file() else target
-    is_there = bool(standing.artifact) and page.exists()
+    is_there = bool(stage_status.artifact) and page.exists()
     return GraphStage(
         name=node.name,
         stage=node.stage or node.name,
-        state=standing.state,
-        why=join_reasons(standing.why),
-        artifact=standing.artifact,
+        state=stage_status.state,
+        why=join_reasons(stage_status.why),
+        artifact=stage_status.artifact,
         link=Path(os.path.relpath(page, out.parent)).as_posix() if is_there else "",
-        rows=standing.rows,
-        dropped=sum(standing.dropped.values()),
+        rows=stage_status.rows,
+        dropped=sum(stage_status.dropped.values()),
         tokens=last.prompt_tokens + last.completion_tokens if last else None,
         usd=last.usd if last else None,
         last_run=tell_time(time) if time else "",
         seconds=last.seconds if last and last.state == "ran" else None,
         upstream=node.upstream,
-        again=standing.again,
+        again=stage_status.again,
     )
 
 

@@ -33,7 +33,7 @@ OWN = "own"
 
 
 @dataclass(frozen=True)
-class Standing:
+class StageStatus:
     """The state of one stage.
 
     rows: number of rows of the main artifact; None if the artifact is not Parquet.
@@ -72,17 +72,17 @@ def status_command(targets: Sequence[str] = (), *, every: bool = False, as_json:
     try:
         names = select_matches(recorder.nodes, targets)
         counts = KeptCounts(root)
-        standings = {name: find_standing(recorder, recorder.nodes[name], counts) for name in names}
+        statuses = {name: find_stage_status(recorder, recorder.nodes[name], counts) for name in names}
         counts.keep()
         entries = {name: find_entry(recorder.nodes[name]) for name in names}
         chosen = list_chosen(recorder.graph.params.written, {entry.flow for entry in entries.values()})
     finally:
         recorder.close()
     if as_json:
-        listed = [asdict(standing) for standing in standings.values()]
+        listed = [asdict(stage_status) for stage_status in statuses.values()]
         print(json.dumps(listed, indent=1, ensure_ascii=False))
     else:
-        print_standings(root, standings, entries, targets, every=every)
+        print_statuses(root, statuses, entries, targets, every=every)
         print_presets(chosen)
     return 0
 
@@ -95,7 +95,7 @@ def find_entry(node: Node) -> StageGroup:
     return StageGroup(flow.name, find_section_of(node.stage), node.key)
 
 
-def find_standing(recorder: Recorder, node: Node, counts: KeptCounts) -> Standing:
+def find_stage_status(recorder: Recorder, node: Node, counts: KeptCounts) -> StageStatus:
     """Determine the state of a stage."""
     last = load_outcome(recorder.root, node.name)
     missing = [out for out in node.outs if not (recorder.root / out).exists()]
@@ -109,7 +109,7 @@ def find_standing(recorder: Recorder, node: Node, counts: KeptCounts) -> Standin
     state = held or ("missing" if missing else "stale" if stale else "fresh")
     if state in ("missing", "stale") and last is not None and last.state == "failed":
         state, why = "failed", (last.error, *why)
-    return Standing(
+    return StageStatus(
         stage=node.name,
         state=state,
         why=why,
@@ -157,9 +157,9 @@ class KeptCounts:
                 write_text(self._kept, json.dumps({**self._known, **self._found}))
 
 
-def print_standings(
+def print_statuses(
     root: Path,
-    standings: Mapping[str, Standing],
+    statuses: Mapping[str, StageStatus],
     entries: Mapping[str, StageGroup],
     targets: Sequence[str],
     *,
@@ -170,61 +170,65 @@ def print_standings(
     `every`: also print fresh stages.
     """
     console = CleanConsole()
-    groups = defaultdict[StageGroup, list[Standing]](list)
-    for name, standing in standings.items():
-        groups[entries[name]].append(standing)
+    groups = defaultdict[StageGroup, list[StageStatus]](list)
+    for name, stage_status in statuses.items():
+        groups[entries[name]].append(stage_status)
     if not groups:
         console.print(f"No stages: {explain_nothing()}", soft_wrap=True)
         return
     ordered = sorted(groups.items(), key=lambda item: (item[0].flow == OWN, item[0].flow, item[0].section))
     print_columns(console, [describe_entry(root, entry, group) for entry, group in ordered])
     shown = [
-        standing
+        stage_status
         for _, group in ordered
-        for standing in group
-        if every or (standing.state != "fresh" and not is_untouched(standing))
+        for stage_status in group
+        if every or (stage_status.state != "fresh" and not is_untouched(stage_status))
     ]
     if shown:
         console.print()
-        print_columns(console, list(map(describe_standing, shown)), indent="  ")
-    waiting = Counter(standing.state for standing in standings.values() if standing.state != "fresh")
+        print_columns(console, list(map(describe_stage_status, shown)), indent="  ")
+    waiting = Counter(
+        stage_status.state for stage_status in statuses.values() if stage_status.state != "fresh"
+    )
     if not waiting:
         console.print("All stages are fresh.")
         return
     counts = ", ".join(f"{count} {state}" for state, count in waiting.items())
     again = " ".join(["benchloom run", *targets])
     console.print(
-        f"{waiting.total()} of {len(standings)} stages are not fresh ({counts}); to run them: {again}",
+        f"{waiting.total()} of {len(statuses)} stages are not fresh ({counts}); to run them: {again}",
         soft_wrap=True,
     )
 
 
-def is_untouched(standing: Standing) -> bool:
+def is_untouched(stage_status: StageStatus) -> bool:
     """Return whether a stage has never run; such stages appear only as a count in the line of their entry."""
-    return standing.state == "missing" and not standing.last_run
+    return stage_status.state == "missing" and not stage_status.last_run
 
 
-def describe_entry(root: Path, entry: StageGroup, group: Sequence[Standing]) -> tuple[str, ...]:
+def describe_entry(root: Path, entry: StageGroup, group: Sequence[StageStatus]) -> tuple[str, ...]:
     """Format an entry's line: number of fresh stages, rows of its artifacts, and its last run."""
-    fresh = sum(standing.state == "fresh" for standing in group)
+    fresh = sum(stage_status.state == "fresh" for stage_status in group)
     untouched = sum(map(is_untouched, group))
-    last = max(filter(None, (find_last_time(root, standing.stage) for standing in group)), default=None)
+    last = max(
+        filter(None, (find_last_time(root, stage_status.stage) for stage_status in group)), default=None
+    )
     when = datetime.fromtimestamp(last).strftime("%Y-%m-%d %H:%M") if last else ""  # noqa: DTZ006 - local
     parts = (
         f"{untouched} never run" if untouched else "",
-        f"{sum(standing.rows or 0 for standing in group):,} rows",
+        f"{sum(stage_status.rows or 0 for stage_status in group):,} rows",
         f"last run {when}" if when else "",
     )
     return entry.flow, entry.describe(), f"{fresh} of {len(group)} fresh", "; ".join(filter(None, parts))
 
 
-def describe_standing(standing: Standing) -> tuple[str, ...]:
+def describe_stage_status(stage_status: StageStatus) -> tuple[str, ...]:
     """Format a stage's line."""
-    drops = ", ".join(f"{count} {reason}" for reason, count in standing.dropped.items())
+    drops = ", ".join(f"{count} {reason}" for reason, count in stage_status.dropped.items())
     parts = (
-        join_reasons(standing.why),
-        f"{standing.rows:,} rows" if standing.rows is not None and not standing.why else "",
-        f"dropped {drops}" if drops and not standing.why else "",
-        standing.last_run if not standing.why else "",
+        join_reasons(stage_status.why),
+        f"{stage_status.rows:,} rows" if stage_status.rows is not None and not stage_status.why else "",
+        f"dropped {drops}" if drops and not stage_status.why else "",
+        stage_status.last_run if not stage_status.why else "",
     )
-    return standing.stage, standing.state, "; ".join(filter(None, parts))
+    return stage_status.stage, stage_status.state, "; ".join(filter(None, parts))

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from flows.run.model_settings import read_models
 from flows.run.node import PARAMS
 from flows.settings import load_params
-from tasks.judging.comparison import CallFile, Strand
+from tasks.judging.comparison import CallFile, ScoredSystem
 from tasks.judging.priced_means import AnswerCost
 from tasks.models.opening import list_prices
 from tasks.models.recording.ledger import Ledger
@@ -28,7 +28,7 @@ COLUMNS = ["id", "stage", "row", "model", "prompt_tokens", "completion_tokens"]
 
 
 @contextmanager
-def open_costs(root: Path) -> Iterator[Callable[[Strand], AnswerCost]]:
+def open_costs(root: Path) -> Iterator[Callable[[ScoredSystem], AnswerCost]]:
     """Yield a function that computes the cost per answer of an answer set (one system's answers).
 
     If `root` is a project, its prices and its ledger are used; otherwise prices are unknown, and the user's
@@ -40,7 +40,7 @@ def open_costs(root: Path) -> Iterator[Callable[[Strand], AnswerCost]]:
         run, models = read_models(load_params(root))
         prices, address = list_prices(run, models), find_ledger(run.ledger)
     if not isinstance(address, Path) or not address.is_file():
-        yield lambda strand: read_cost(strand, prices, lambda key: None)
+        yield lambda scored_system: read_cost(scored_system, prices, lambda key: None)
         return
     with Ledger(address) as ledger:
 
@@ -48,13 +48,15 @@ def open_costs(root: Path) -> Iterator[Callable[[Strand], AnswerCost]]:
             entry = ledger.get(key)
             return (entry.latency_s or None) if entry else None
 
-        yield lambda strand: read_cost(strand, prices, find_seconds)
+        yield lambda scored_system: read_cost(scored_system, prices, find_seconds)
 
 
-def read_cost(strand: Strand, prices: Mapping[str, Price], find_seconds: FindSeconds) -> AnswerCost:
+def read_cost(
+    scored_system: ScoredSystem, prices: Mapping[str, Price], find_seconds: FindSeconds
+) -> AnswerCost:
     """Compute the mean cost per answer from the calls recorded beside a system's answers."""
-    calls = [call for file in strand.calls for call in read_calls(file)]
-    n = len({answered.id for _, answered in strand.answers})
+    calls = [call for file in scored_system.calls for call in read_calls(file)]
+    n = len({answered.id for _, answered in scored_system.answers})
     tokens = sum(call["prompt_tokens"] + call["completion_tokens"] for call in calls)
     if not tokens or not n:
         return AnswerCost(why="the model calls for these answers are not recorded")

@@ -10,7 +10,7 @@ from flows.comparing.places import EvaluatedStage, read_workspace
 from flows.discovery import find_flow
 from flows.run.record.lock_file import LOCK
 from tasks.errors import BenchloomError
-from tasks.judging.comparison import Strand, compare_strands
+from tasks.judging.comparison import ScoredSystem, compare_scored_systems
 
 DRAWS = 2_000
 """Number of bootstrap samples; `benchloom compare` uses more, since it reports p values."""
@@ -27,26 +27,28 @@ def find_beaten(root: Path, flow: str, entry: str, others: Sequence[str]) -> dic
     wanted = find_flow(flow)
     scopes = wanted.list_scopes() if wanted else ()
     stages = {stage.key: stage for stage in read_workspace(root).stages if stage.scope in scopes}
-    strands = {
-        name: strand
+    scored_systems = {
+        name: scored_system
         for name in (entry, *others)
-        if name in stages and (strand := read_only_strand(stages[name])) is not None
+        if name in stages and (scored_system := read_only_scored_system(stages[name])) is not None
     }
-    best = strands.pop(entry, None)
-    if best is None or not strands:
+    best = scored_systems.pop(entry, None)
+    if best is None or not scored_systems:
         return {}
-    found = compare_strands([(strand, best) for strand in strands.values()], draws=DRAWS)
+    found = compare_scored_systems(
+        [(scored_system, best) for scored_system in scored_systems.values()], draws=DRAWS
+    )
     beaten: dict[str, bool] = {}
-    for name, compared in zip(strands, found.strands, strict=True):
+    for name, compared in zip(scored_systems, found.strands, strict=True):
         change = next(iter(compared.metrics), None)
         if change and change.difference is not None and change.adjusted is not None:
             beaten[name] = change.difference > 0 and change.adjusted < found.alpha
     return beaten
 
 
-def read_only_strand(stage: EvaluatedStage) -> Strand | None:
+def read_only_scored_system(stage: EvaluatedStage) -> ScoredSystem | None:
     """Read the scored answers of a one-system entry; None for several systems or unreadable artifacts."""
     with suppress(BenchloomError):
-        strands = stage.read_strands("workspace")
-        return strands[0] if len(strands) == 1 else None
+        scored_systems = stage.read_scored_systems("workspace")
+        return scored_systems[0] if len(scored_systems) == 1 else None
     return None

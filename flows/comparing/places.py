@@ -21,13 +21,13 @@ from flows.evaluation import FOLDER as EVALUATIONS
 from flows.lineage.git import Git
 from flows.lineage.lock import read_stage
 from flows.night_settings import BRANCH
-from flows.run.evaluated import Find, read_strands
+from flows.run.evaluated import Find, read_scored_systems
 from flows.run.node import PARAMS
 from flows.run.record.lock_file import LOCK, split_blocks
 from flows.settings import get_section, load_params
 from flows.stage import Scope, name_argument
 from tasks.errors import BadInput
-from tasks.judging.comparison import Strand
+from tasks.judging.comparison import ScoredSystem
 from tasks.lineage.records import FileRecord, StageRecord
 
 
@@ -50,12 +50,12 @@ class EvaluatedStage:
         """The full name of the entry."""
         return f"{self.scope.over}.{self.key}"
 
-    def read_strands(self, label: str) -> list[Strand]:
-        """Read the entry's scored answers; see `read_strands`.
+    def read_scored_systems(self, label: str) -> list[ScoredSystem]:
+        """Read the entry's scored answers; see `read_scored_systems`.
 
         `label`: name of the `Place` for error messages.
         """
-        return read_strands(self.scope, self.key, self.system, self.find, label)
+        return read_scored_systems(self.scope, self.key, self.system, self.find, label)
 
 
 @dataclass(frozen=True)

@@ -25,19 +25,19 @@ from flows.comparing.places import (
 )
 from flows.run.record.lock_file import LOCK
 from tasks.errors import BadInput, BenchloomError
-from tasks.judging.comparison import Strand
+from tasks.judging.comparison import ScoredSystem
 
 ENTRY, SYSTEM, NIGHT, RUN, REVISION = KINDS = ("entry", "system", "night", "run", "rev")
 WORKSPACE = "workspace"
 """DVC's name for the whole working tree."""
 NAMED = 12
 """Maximum names per kind in an error message."""
-Pair = tuple[Strand, Strand]
-WAYS: tuple[Callable[[Strand], object], ...] = (
-    lambda strand: (strand.section, strand.entry, strand.system),
-    lambda strand: (strand.section, strand.system),
-    lambda strand: (strand.section, strand.entry),
-    lambda strand: strand.section,
+Pair = tuple[ScoredSystem, ScoredSystem]
+WAYS: tuple[Callable[[ScoredSystem], object], ...] = (
+    lambda scored_system: (scored_system.section, scored_system.entry, scored_system.system),
+    lambda scored_system: (scored_system.section, scored_system.system),
+    lambda scored_system: (scored_system.section, scored_system.entry),
+    lambda scored_system: scored_system.section,
 )
 """Keys for pairing answer sets, tried in order. A key must match exactly one answer set of each side."""
 
@@ -48,7 +48,7 @@ class Side:
 
     label: str
     place: str
-    strands: Sequence[Strand]
+    scored_systems: Sequence[ScoredSystem]
 
 
 @dataclass
@@ -102,13 +102,13 @@ class Sides:
         return read_workspace(self.root) if (self.root / LOCK).is_file() else Place(WORKSPACE, ())
 
     @cached_property
-    def _strands(self) -> list[Strand]:
+    def _scored_systems(self) -> list[ScoredSystem]:
         """All scored answers in the working tree whose artifacts exist."""
-        strands: list[Strand] = []
+        scored_systems: list[ScoredSystem] = []
         for stage in self._workspace.stages:
             with suppress(BadInput):
-                strands += stage.read_strands(self._workspace.label)
-        return strands
+                scored_systems += stage.read_scored_systems(self._workspace.label)
+        return scored_systems
 
     def _find_entry(self, word: str) -> Side | None:
         """Find an entry of params.yaml that has run, or one of its systems: `ENTRY/SYSTEM`."""
@@ -117,23 +117,29 @@ class Sides:
         if len(stages) > 1:
             ways = ", ".join(stage.name for stage in stages)
             raise BadInput(word, f"is an entry in several sections: use {ways}")
-        strands = [
-            strand
+        scored_systems = [
+            scored_system
             for stage in stages
-            for strand in stage.read_strands(self._workspace.label)
-            if not slash or strand.system == system
+            for scored_system in stage.read_scored_systems(self._workspace.label)
+            if not slash or scored_system.system == system
         ]
-        if stages and not strands and slash:
-            there = {strand.system for stage in stages for strand in stage.read_strands("workspace")}
+        if stages and not scored_systems and slash:
+            there = {
+                scored_system.system
+                for stage in stages
+                for scored_system in stage.read_scored_systems("workspace")
+            }
             raise BadInput(
                 word,
                 f"is not valid: the entry {name} has no such system (known: {join_names(sorted(there))})",
             )
-        return Side(word, self._workspace.label, self._keep(strands)) if stages else None
+        return Side(word, self._workspace.label, self._keep(scored_systems)) if stages else None
 
     def _find_system(self, word: str) -> Side | None:
-        strands = [strand for strand in self._strands if strand.system == word]
-        return Side(word, self._workspace.label, self._keep(strands)) if strands else None
+        scored_systems = [
+            scored_system for scored_system in self._scored_systems if scored_system.system == word
+        ]
+        return Side(word, self._workspace.label, self._keep(scored_systems)) if scored_systems else None
 
     def _read_if(self, place: Place | None) -> Side | None:
         return None if place is None else self._read(place)
@@ -145,21 +151,31 @@ class Sides:
         stages = [
             stage for stage in place.stages if not wanted or stage.key in wanted or stage.name in wanted
         ]
-        strands = [strand for stage in stages for strand in stage.read_strands(place.label)]
-        return Side(place.label, place.label, self._keep(strands))
+        scored_systems = [
+            scored_system for stage in stages for scored_system in stage.read_scored_systems(place.label)
+        ]
+        return Side(place.label, place.label, self._keep(scored_systems))
 
-    def _keep(self, strands: Sequence[Strand]) -> list[Strand]:
+    def _keep(self, scored_systems: Sequence[ScoredSystem]) -> list[ScoredSystem]:
         return [
-            strand
-            for strand in strands
+            scored_system
+            for scored_system in scored_systems
             if not self.only
-            or {strand.entry, f"{strand.section}.{strand.entry}", strand.system, strand.name} & set(self.only)
+            or {
+                scored_system.entry,
+                f"{scored_system.section}.{scored_system.entry}",
+                scored_system.system,
+                scored_system.name,
+            }
+            & set(self.only)
         ]
 
     def _describe(self) -> str:
         """Return a hint that lists what can be compared."""
         stages = self._workspace.stages
-        systems = sorted({strand.system for strand in self._strands if strand.system})
+        systems = sorted(
+            {scored_system.system for scored_system in self._scored_systems if scored_system.system}
+        )
         keys = [stage.key for stage in stages]
         entries = [stage.key if keys.count(stage.key) == 1 else stage.name for stage in stages]
         parts = {
@@ -196,28 +212,31 @@ class Paired:
 
 
 def pair_sides(sides: Sequence[Side]) -> Paired:
-    """Pair the answer sets of every two sides. Raises the errors of `pair_strands`."""
+    """Pair the answer sets of every two sides. Raises the errors of `pair_scored_systems`."""
     named = dict(zip(ascii_uppercase, sides, strict=False))
     pairs: list[Pair] = []
     letters: list[tuple[str, str]] = []
-    alone = {letter: {name_whole(strand) for strand in side.strands} for letter, side in named.items()}
+    alone = {
+        letter: {name_whole(scored_system) for scored_system in side.scored_systems}
+        for letter, side in named.items()
+    }
     for a, b in combinations(named, 2):
-        found, *rest = pair_strands(named[a], named[b])
+        found, *rest = pair_scored_systems(named[a], named[b])
         pairs += found
         letters += [(a, b)] * len(found)
-        for letter, strands in zip((a, b), rest, strict=True):
-            alone[letter] &= {name_whole(strand) for strand in strands}
+        for letter, scored_systems in zip((a, b), rest, strict=True):
+            alone[letter] &= {name_whole(scored_system) for scored_system in scored_systems}
     return Paired(pairs, letters, {letter: sorted(names) for letter, names in alone.items()})
 
 
-def pair_strands(a: Side, b: Side) -> tuple[list[Pair], list[Strand], list[Strand]]:
+def pair_scored_systems(a: Side, b: Side) -> tuple[list[Pair], list[ScoredSystem], list[ScoredSystem]]:
     """Return the pairs of two sides' answer sets, and each side's answer sets without a counterpart.
 
     Answer sets are paired by entry and system, then by system, then by entry, then by common cases. Each key
     pairs the answer sets that it identifies uniquely, and the next key pairs the rest. Raises BadInput if
     several answer sets match, and BenchloomError if none match.
     """
-    left, right, pairs = list(a.strands), list(b.strands), list[Pair]()
+    left, right, pairs = list(a.scored_systems), list(b.scored_systems), list[Pair]()
     if a.place == b.place and left and right:
         # If one side is a system of the other side's entry, compare the entry's other systems with it.
         rest = drop_same(left, right)
@@ -228,13 +247,13 @@ def pair_strands(a: Side, b: Side) -> tuple[list[Pair], list[Strand], list[Stran
             )
     for way in WAYS:
         for side in list(left):
-            mine, theirs = (find_alike(side, strands, way) for strands in (left, right))
+            mine, theirs = (find_alike(side, scored_systems, way) for scored_systems in (left, right))
             if len(mine) == 1 and len(theirs) == 1:
                 pairs.append((side, theirs[0]))
                 left.remove(side)
                 right.remove(theirs[0])
     for side in left:
-        mine, theirs = (find_alike(side, strands, WAYS[-1]) for strands in (left, right))
+        mine, theirs = (find_alike(side, scored_systems, WAYS[-1]) for scored_systems in (left, right))
         if theirs:
             raise BadInput(
                 f"{a.label} and {b.label}",
@@ -248,27 +267,33 @@ def pair_strands(a: Side, b: Side) -> tuple[list[Pair], list[Strand], list[Stran
     return sorted(pairs, key=lambda pair: (pair[0].section, pair[0].name)), left, right
 
 
-def drop_same(strands: Sequence[Strand], others: Sequence[Strand]) -> list[Strand]:
+def drop_same(scored_systems: Sequence[ScoredSystem], others: Sequence[ScoredSystem]) -> list[ScoredSystem]:
     """Return the answer sets that the other side does not contain."""
-    same = {WAYS[0](strand) for strand in others}
-    return [strand for strand in strands if WAYS[0](strand) not in same]
+    same = {WAYS[0](scored_system) for scored_system in others}
+    return [scored_system for scored_system in scored_systems if WAYS[0](scored_system) not in same]
 
 
-def find_alike(one: Strand, strands: Sequence[Strand], way: Callable[[Strand], object]) -> list[Strand]:
+def find_alike(
+    one: ScoredSystem, scored_systems: Sequence[ScoredSystem], way: Callable[[ScoredSystem], object]
+) -> list[ScoredSystem]:
     """Return the answer sets with the same key as `one` that have at least one case in common with it."""
-    return [strand for strand in strands if way(strand) == way(one) and strand.cases & one.cases]
+    return [
+        scored_system
+        for scored_system in scored_systems
+        if way(scored_system) == way(one) and scored_system.cases & one.cases
+    ]
 
 
 def describe_side(side: Side) -> str:
     """Return a text that lists the answer sets of a side."""
-    return f"{side.label} has {list_names(side.strands) or 'no scored answers'}"
+    return f"{side.label} has {list_names(side.scored_systems) or 'no scored answers'}"
 
 
-def list_names(strands: Sequence[Strand]) -> str:
+def list_names(scored_systems: Sequence[ScoredSystem]) -> str:
     """List answer sets by their full names."""
-    return join_names([name_whole(strand) for strand in strands])
+    return join_names([name_whole(scored_system) for scored_system in scored_systems])
 
 
-def name_whole(strand: Strand) -> str:
+def name_whole(scored_system: ScoredSystem) -> str:
     """Return an answer set's full name: section, entry and system."""
-    return f"{strand.section}.{strand.name}"
+    return f"{scored_system.section}.{scored_system.name}"

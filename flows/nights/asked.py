@@ -10,13 +10,13 @@ from flows.comparing.places import open_cache, parse_yaml
 from flows.lineage.git import Git
 from flows.lineage.lock import read_stage
 from flows.night_settings import BRANCH
-from flows.nights.basis import ScoredArtifact, place_earlier
+from flows.nights.night_rows import ScoredArtifact, place_earlier
 from flows.nights.subset import NightPlan
 from flows.run.node import CALLS, Node
 from flows.run.record.lock_file import LOCK
 from flows.stage import EVALUATION
 from tasks.artifacts.parquet import count_rows
-from tasks.judging.comparison import Strand
+from tasks.judging.comparison import ScoredSystem
 from tasks.judging.night_forecast import NightPart
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
@@ -37,7 +37,7 @@ class AskedPart:
     calls: Mapping[str, int]
     whole_calls: Mapping[str, int]
 
-    def describe(self, strands: Sequence[Strand]) -> NightPart:
+    def describe(self, scored_systems: Sequence[ScoredSystem]) -> NightPart:
         """Return a description of the asked part, including its forecasts."""
         plan = self.plan
         return NightPart(
@@ -47,7 +47,7 @@ class AskedPart:
             sum(self.calls.values()),
             sum(self.whole_calls.values()),
             plan.nights,
-            plan.forecast(strands),
+            plan.forecast(scored_systems),
         )
 
     def derive(

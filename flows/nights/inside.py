@@ -15,8 +15,8 @@ from flows.discovery import find_stage
 from flows.graph import DeclaredGraph
 from flows.night_settings import FOLDER, EvaluatedEntry, Nightly, find_evaluation
 from flows.nights.asked import AskedPart, count_calls, count_whole_calls
-from flows.nights.basis import derive_gold, find_rows
 from flows.nights.history import find_against, read_history, write_night
+from flows.nights.night_rows import derive_gold, find_rows
 from flows.nights.once import GOES_ON, read_unfinished, write_unfinished
 from flows.nights.outcome import compare_night, read_before
 from flows.nights.preparation import (

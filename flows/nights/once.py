@@ -20,8 +20,8 @@ from pathlib import Path
 
 from flows.night_settings import FOLDER, read_nightly, require_label
 from flows.nights.history import find_night, read_history
-from flows.nights.standing import FOLDER as STANDING
-from flows.nights.standing import interrupt
+from flows.nights.service_files import FOLDER as SERVICE
+from flows.nights.service_files import interrupt
 from flows.nights.worktree import (
     SUMMARY,
     NightTree,
@@ -37,8 +37,8 @@ from tasks.files import is_alive, write_text
 GOES_ON = 75
 """Exit code (EX_TEMPFAIL) of a night's process that must ask more items, and so is started again."""
 LABEL_FORM = "%Y-%m-%dT%H-%MZ"
-LOCK = f"{STANDING}/lock"
-UNFINISHED = f"{STANDING}/unfinished.json"
+LOCK = f"{SERVICE}/lock"
+UNFINISHED = f"{SERVICE}/unfinished.json"
 PATIENCE_S = 60.0
 """Seconds to wait for the child processes of a killed night, which first record their running calls."""
 LOOK_AGAIN_S = 0.2

@@ -11,13 +11,13 @@ from flows.comparing.places import Place, read_night, read_workspace
 from flows.discovery import list_evaluating
 from flows.night_settings import EvaluatedEntry
 from flows.nights.asked import AskedPart
-from flows.nights.basis import ScoredArtifact, derive_judge, derive_series, find_rows, place_earlier
+from flows.nights.night_rows import ScoredArtifact, derive_judge, derive_series, find_rows, place_earlier
 from flows.run.evaluated import name_written
 from flows.run.loading import locate_module
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.judging.canaries import CanaryRow
-from tasks.judging.comparison import Comparison, Strand, compare_strands
+from tasks.judging.comparison import Comparison, ScoredSystem, compare_scored_systems
 from tasks.judging.nights import (
     AlarmRule,
     Night,
@@ -46,7 +46,7 @@ class NightScores:
     `label` use.
     """
 
-    strands: Sequence[Strand]
+    scored_systems: Sequence[ScoredSystem]
     canaries: dict[Entry, list[CanaryRow]]
     rows: dict[Entry, ScoredArtifact] = field(default_factory=dict)
     canary_rows: dict[Entry, ScoredArtifact] = field(default_factory=dict)
@@ -91,10 +91,12 @@ def compare_night(
     now = read_scores(read_workspace(root), entries, lambda path: path.relative_to(root).as_posix())
     if against is not None:
         before = place_before(now, before, against)
-    earlier = {name_strand(strand): strand for strand in before.strands}
-    there = {name_strand(strand) for strand in now.strands}
-    pairs = [(earlier[name], own) for own in now.strands if (name := name_strand(own)) in earlier]
-    comparison = compare_strands(
+    earlier = {name_scored_system(scored_system): scored_system for scored_system in before.scored_systems}
+    there = {name_scored_system(scored_system) for scored_system in now.scored_systems}
+    pairs = [
+        (earlier[name], own) for own in now.scored_systems if (name := name_scored_system(own)) in earlier
+    ]
+    comparison = compare_scored_systems(
         pairs,
         names=(f"night {against}", f"night {label}"),
         draws=rule.draws,
@@ -107,11 +109,11 @@ def compare_night(
         for change in compare_canaries(entry, before.canaries.get(entry, ()), rows, find_name_judge(entry[0]))
     ]
     judges = mark_drifts(changes, rule.alpha)
-    series = judge_series(list_series(now.strands), comparison, judges, rule)
+    series = judge_series(list_series(now.scored_systems), comparison, judges, rule)
     lost = sorted(".".join(filter(None, name)) for name in earlier.keys() - there)
     alarms = list_alarms(series, judges, lost, rule)
     state: NightState = "alarm" if alarms else "accepted"
-    found = part.describe(now.strands) if part is not None else None
+    found = part.describe(now.scored_systems) if part is not None else None
     night = Night(label, against, state, tuple(alarms), tuple(series), tuple(judges), part=found)
     bases = derive_night(night, now, before)
     return night, comparison, bases | (part.derive(found, now.rows) if part is not None and found else {})
@@ -124,15 +126,16 @@ def list_entries(evaluations: Iterable[EvaluatedEntry]) -> set[Entry]:
 
 def derive_night(night: Night, now: NightScores, before: NightScores) -> dict[str, Derivation]:
     """Return the rows behind a night's figures, by the figures' JSON pointers in its record."""
-    strands, earlier = (
-        {name_strand(strand): strand for strand in scores.strands} for scores in (now, before)
+    scored_systems, earlier = (
+        {name_scored_system(scored_system): scored_system for scored_system in scores.scored_systems}
+        for scores in (now, before)
     )
     derived: dict[str, Derivation] = {}
     for number, series in enumerate(night.series):
         name, entry = (series.section, series.entry, series.system), (series.section, series.entry)
         if entry in now.rows:
             past = (earlier[name], before.rows[entry]) if name in earlier and entry in before.rows else None
-            own = (strands[name], now.rows[entry])
+            own = (scored_systems[name], now.rows[entry])
             derived |= derive_series(f"/series/{number}", series, own, past)
     for number, judge in enumerate(night.judges):
         entry = (judge.section, judge.entry)
@@ -156,15 +159,15 @@ def read_scores(
     """Read the scores of entries. name: function that returns an artifact's path in the project."""
     wanted = set(entries)
     found = NightScores([], {})
-    strands: list[Strand] = []
+    scored_systems: list[ScoredSystem] = []
     for stage in place.stages:
         entry = (stage.scope.over, stage.key)
         if entry not in wanted:
             continue
-        own = stage.read_strands(place.label)
-        strands += own
+        own = stage.read_scored_systems(place.label)
+        scored_systems += own
         path = stage.find(name_written(stage.scope.evaluates))
-        ids = [scored.id for strand in own for scored, _ in strand.answers]
+        ids = [scored.id for scored_system in own for scored, _ in scored_system.answers]
         if rows := find_rows(path, name(path).removesuffix(PARQUET), ids):
             found.rows[entry] = rows
         if stage.find_canaries is not None:
@@ -173,7 +176,7 @@ def read_scores(
             ids = [row.id for row in found.canaries[entry]]
             if rows := find_rows(path, name(path).removesuffix(PARQUET), ids):
                 found.canary_rows[entry] = rows
-    return replace(found, strands=strands)
+    return replace(found, scored_systems=scored_systems)
 
 
 def place_before(now: NightScores, before: NightScores, label: str) -> NightScores:
@@ -203,6 +206,6 @@ def find_name_judge(section: str) -> Callable[[CanaryRow], str]:
     return found
 
 
-def name_strand(strand: Strand) -> tuple[str, str, str]:
+def name_scored_system(scored_system: ScoredSystem) -> tuple[str, str, str]:
     """Return the key of an answer set, which is identical in all nights."""
-    return strand.section, strand.entry, strand.system
+    return scored_system.section, scored_system.entry, scored_system.system

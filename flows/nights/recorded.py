@@ -14,8 +14,8 @@ from flows.comparing.places import open_cache
 from flows.lineage.git import Git
 from flows.lineage.lock import read_graph, read_stage
 from flows.night_settings import BRANCH, FOLDER
-from flows.nights.basis import place_earlier
 from flows.nights.history import NIGHT
+from flows.nights.night_rows import place_earlier
 from flows.nights.worktree import run_git
 from flows.run.record.lock_file import LOCK, LockFile
 from tasks.errors import BadInput

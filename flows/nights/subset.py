@@ -22,7 +22,7 @@ from flows.run.binding import name_files
 from flows.run.node import Node
 from flows.settings import get_section, load_params
 from tasks.errors import BadInput
-from tasks.judging.comparison import Case, Strand, collect_cases
+from tasks.judging.comparison import Case, ScoredSystem, collect_cases
 from tasks.judging.night_forecast import (
     PartForecast,
     PartTest,
@@ -95,9 +95,11 @@ class EntryPlan:
         weights = self.weigh(first, parts)
         return sorted(item for item, weight in zip(self.ids, weights, strict=True) if weight > 0)
 
-    def forecast(self, strands: Iterable[Strand], first: int, test: PartTest) -> list[PartForecast]:
+    def forecast(
+        self, scored_systems: Iterable[ScoredSystem], first: int, test: PartTest
+    ) -> list[PartForecast]:
         """Forecast every metric over all items; p values are not corrected yet."""
-        now, expected = read_scores(strands, self.series, self.ids), expect_scores(self.past)
+        now, expected = read_scores(scored_systems, self.series, self.ids), expect_scores(self.past)
         weights, past = self.weigh(first, test.parts), self.past
         return [
             forecast_series(
@@ -137,12 +139,16 @@ class NightPlan:
         """The ids of the items by entry, in the format of `evaluation.items`."""
         return {plan.name: plan.list_items(self.first, self.parts) for plan in self.entries}
 
-    def forecast(self, strands: Sequence[Strand]) -> tuple[PartForecast, ...]:
+    def forecast(self, scored_systems: Sequence[ScoredSystem]) -> tuple[PartForecast, ...]:
         """Forecast every metric over all items; p values are corrected by Holm over all metrics."""
         test = PartTest(self.parts, self.subset.near, sum(len(plan.series) for plan in self.entries))
         found: list[PartForecast] = []
         for plan in self.entries:
-            of_entry = [strand for strand in strands if (strand.section, strand.entry) == plan.entry]
+            of_entry = [
+                scored_system
+                for scored_system in scored_systems
+                if (scored_system.section, scored_system.entry) == plan.entry
+            ]
             found += plan.forecast(of_entry, self.first, test)
         return correct_forecasts(found)
 
@@ -252,28 +258,34 @@ def plan_entry(
         return None
     try:
         files = [stage.find(scope.asks) for stage in stages]
-        nights = [stage.read_strands("") for stage in stages]
+        nights = [stage.read_scored_systems("") for stage in stages]
     except BadInput:  # an artifact is not in DVC's cache
         return None
     if len(set(files)) > 1:
         return None
-    cases = {case: found for strand in nights[-1] for case, found in collect_cases(strand).items()}
+    cases = {
+        case: found for scored_system in nights[-1] for case, found in collect_cases(scored_system).items()
+    }
     ids = tuple(sorted(cases))
     series = tuple(
-        SeriesName(strand.system, metric)
-        for strand in nights[-1]
-        for metric in dict.fromkeys(name for case in collect_cases(strand).values() for name in case.values)
+        SeriesName(scored_system.system, metric)
+        for scored_system in nights[-1]
+        for metric in dict.fromkeys(
+            name for case in collect_cases(scored_system).values() for name in case.values
+        )
     )
     strata = _list_strata(files[-1], scope.template, cases, ids)
-    past = np.stack([read_scores(strands, series, ids) for strands in nights], axis=1)
+    past = np.stack([read_scores(scored_systems, series, ids) for scored_systems in nights], axis=1)
     return EntryPlan(
         entry, scope.asks, files[-1], ids, order_items(ids, strata, subset.seed), series, past, subset
     )
 
 
-def read_scores(strands: Iterable[Strand], series: Sequence[SeriesName], ids: Sequence[str]) -> FloatArray:
+def read_scores(
+    scored_systems: Iterable[ScoredSystem], series: Sequence[SeriesName], ids: Sequence[str]
+) -> FloatArray:
     """Read the scores of items, shape (series, items); missing scores are NaN."""
-    cases = {strand.system: collect_cases(strand) for strand in strands}
+    cases = {scored_system.system: collect_cases(scored_system) for scored_system in scored_systems}
     scores = [[_score(cases.get(name.system, {}).get(item), name.metric) for item in ids] for name in series]
     return np.array(scores, dtype=np.float64).reshape(len(series), len(ids))
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from flows.lineage.git import Git, show_name
 from flows.night_settings import BRANCH, find_evaluation
-from flows.nights.standing import FOLDER
+from flows.nights.service_files import FOLDER
 from flows.run.node import PARAMS
 from flows.settings import load_params
 from tasks.disk import is_disk_full

@@ -98,7 +98,7 @@ class ReviewServer:
         """List the items' ids with the reviewer's own decisions; decisions by others are never shown."""
         name = read_name({"reviewer": request.query.get("reviewer", "")})
         stored = await asyncio.to_thread(load_decisions, find_file(self._root, self._artifact.path))
-        own = {item: acts[name] for item, acts in stored.standing.items() if name in acts}
+        own = {item: acts[name] for item, acts in stored.current.items() if name in acts}
         rows = [_show_act(item, own.get(item.id)) for item in self._items]
         return web.json_response({"reviewer": name, "items": rows})
 
@@ -126,7 +126,7 @@ class ReviewServer:
         decision = make_decision(self._artifact, item, {**fields, "at": ""}, texts, now)
         path = self._artifact.path
         merged = await asyncio.to_thread(record_decisions, self._root, path, [decision], now)
-        return web.json_response(_show_act(item, merged.decisions.standing[item.id][decision.reviewer]))
+        return web.json_response(_show_act(item, merged.decisions.current[item.id][decision.reviewer]))
 
 
 def _show_act(item: ReviewItem, act: Decision | None) -> dict[str, Any]:

@@ -56,22 +56,22 @@ def merge_decisions(stored: Decisions, incoming: Iterable[Decision], now: dateti
     added: list[Decision] = []
     counts = {"new": 0, "changed": 0, "unchanged": 0, "older": 0}
     for decision in incoming:
-        standing = stored.standing.get(decision.item, {}).get(decision.reviewer)
+        current = stored.current.get(decision.item, {}).get(decision.reviewer)
         is_timed = bool(decision.at)
         dated = decision if is_timed else replace(decision, at=format_time(now))
-        if standing is None:
+        if current is None:
             counts["new"] += 1
-        elif repr(dated) in known or replace(dated, at=standing.at) == standing:
+        elif repr(dated) in known or replace(dated, at=current.at) == current:
             counts["unchanged"] += 1
             continue
-        elif is_timed and dated.at < standing.at:
+        elif is_timed and dated.at < current.at:
             counts["older"] += 1
         else:
             counts["changed"] += 1
-            if dated.at <= standing.at:
+            if dated.at <= current.at:
                 # A form may contain only a date, and a clock may be set back: the decision that arrives later
                 # is valid.
-                dated = replace(dated, at=format_time(parse_time(standing.at) + STEP))
+                dated = replace(dated, at=format_time(parse_time(current.at) + STEP))
         added.append(dated)
     return Merged(Decisions(tuple(sorted([*stored.history, *added], key=_by_person))), **counts)
 

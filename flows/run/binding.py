@@ -33,7 +33,7 @@ from pydantic import BaseModel
 
 from flows.discovery import find_section_of, find_stage
 from flows.run.asked_items import keep_asked
-from flows.run.evaluated import find_evaluating, list_arguments, read_strands
+from flows.run.evaluated import find_evaluating, list_arguments, read_scored_systems
 from flows.run.loading import load_function, locate_module, row_type_of
 from flows.run.node import CALLS, Node
 from flows.settings import get_section, parse_database, parse_section, parse_value
@@ -216,7 +216,7 @@ def read_evaluated(
         return places.find(files[name])
 
     artifact = find(list_arguments(scope.evaluates)[0])
-    return EvaluatedRows(artifact, read_strands(scope, node.key, system, find, node.name))
+    return EvaluatedRows(artifact, read_scored_systems(scope, node.key, system, find, node.name))
 
 
 def check_asked(node: Node, root: Path, calls: Iterable[Call]) -> None:

@@ -14,7 +14,7 @@ from flows.stage import LIST_ANSWERED, LIST_SCORED, Scope
 from tasks.artifacts.parquet import read_rows
 from tasks.errors import BadInput
 from tasks.judging.answered import Answered, Scored
-from tasks.judging.comparison import CallFile, Strand
+from tasks.judging.comparison import CallFile, ScoredSystem
 
 ALL_CALLS = "calls.parquet"
 """The file with all calls of an evaluation by `benchloom evaluate`."""
@@ -25,7 +25,7 @@ The function raises BadInput if the file is missing.
 """
 
 
-def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) -> list[Strand]:
+def read_scored_systems(scope: Scope, key: str, system: str, find: Find, label: str) -> list[ScoredSystem]:
     """Read an entry's scored answers, one answer set per system.
 
     `system`: the system that the entry names; empty if the rows name their systems. `label`: name of the
@@ -53,7 +53,9 @@ def read_strands(scope: Scope, key: str, system: str, find: Find, label: str) ->
         by_system[answer.system or system].append((score, answer))
     # Calls record the row that they belong to, but not the system.
     calls = list_calls(scope, find, written, arguments) if len(by_system) == 1 else []
-    return [Strand(scope.over, key, name, answered, calls) for name, answered in sorted(by_system.items())]
+    return [
+        ScoredSystem(scope.over, key, name, answered, calls) for name, answered in sorted(by_system.items())
+    ]
 
 
 def list_calls(scope: Scope, find: Find, scores: str, arguments: Iterable[str]) -> list[CallFile]:
@@ -74,7 +76,7 @@ def list_calls(scope: Scope, find: Find, scores: str, arguments: Iterable[str]) 
 
 
 def list_arguments(stage: str) -> list[str]:
-    """List the artifacts that `read_strands` reads for an evaluated stage; the scores are first."""
+    """List the artifacts that `read_scored_systems` reads for an evaluated stage; the scores are first."""
     written, function = name_written(stage), stage.rpartition(".")[2]
     list_answered = load_function(locate_module(stage), LIST_ANSWERED)
     names = [written if name == function else name for name in inspect.signature(list_answered).parameters]

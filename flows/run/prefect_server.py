@@ -122,7 +122,7 @@ def find_foreign(root: Path) -> str | None:
 
 
 @contextmanager
-def stand_server(root: Path, port: int, say: Callable[[str], None]) -> Iterator[None]:
+def run_persistent_server(root: Path, port: int, say: Callable[[str], None]) -> Iterator[None]:
     """Make the project's own server permanent, on a port; undo this if the block fails.
 
     Raises BadInput if the port is not free.
@@ -148,7 +148,7 @@ def stand_server(root: Path, port: int, say: Callable[[str], None]) -> Iterator[
         raise
 
 
-def end_standing(root: Path) -> None:
+def stop_persistent_server(root: Path) -> None:
     """End the permanent server; the next server ends once it is idle."""
     stop_server(server_folder(root), SERVER)
     (server_folder(root) / PORT_FILE).unlink(missing_ok=True)

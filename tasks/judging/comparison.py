@@ -39,7 +39,7 @@ class CallFile(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Strand:
+class ScoredSystem:
     """An answer set: the scored answers of one system in one evaluated entry.
 
     - section, entry: the section of params.yaml, and the key of the entry.
@@ -69,7 +69,7 @@ class EvaluatedRows:
     """The scored answers of an entry, by system. artifact: the file with the scores."""
 
     artifact: Path
-    strands: Sequence[Strand]
+    scored_systems: Sequence[ScoredSystem]
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class ChangedCase:
 
 
 @dataclass(frozen=True)
-class StrandComparison:
+class SystemComparison:
     """The comparison of two systems' scored answers.
 
     - n_cases: number of common cases.
@@ -175,7 +175,7 @@ class Comparison:
     seed: int
     n_tests: int
     distance: float
-    strands: Sequence[StrandComparison]
+    strands: Sequence[SystemComparison]
     cautions: Sequence[str]
     items: Sequence[ItemAnalysis] = ()
     """The analysis of each item, if more than two systems are compared."""
@@ -200,8 +200,8 @@ class Case:
         return sum(found) / len(found) if found else None
 
 
-def compare_strands(
-    pairs: Iterable[tuple[Strand, Strand]],
+def compare_scored_systems(
+    pairs: Iterable[tuple[ScoredSystem, ScoredSystem]],
     *,
     names: Sequence[str] = ("A", "B"),
     metrics: Sequence[str] = (),
@@ -223,20 +223,22 @@ def compare_strands(
         replace(_compare(a, b, metrics, draws, seed), letters=pair_letters)
         for (a, b), pair_letters in zip(pairs, letters or [("A", "B")] * len(pairs), strict=True)
     ]
-    p_values = [change.p_value for strand in found for change in strand.metrics]
+    p_values = [change.p_value for scored_system in found for change in scored_system.metrics]
     tested = sum(p_value is not None for p_value in p_values)
     adjusted = iter(correct_holm(p_values))
-    strands = [
+    scored_systems = [
         replace(
-            strand,
+            scored_system,
             metrics=[
                 _finish(change, next(adjusted), alpha / tested if tested else alpha, distance)
-                for change in strand.metrics
+                for change in scored_system.metrics
             ],
         )
-        for strand in found
+        for scored_system in found
     ]
-    return Comparison(names, alpha, draws, seed, tested, distance, strands, _list_cautions(strands))
+    return Comparison(
+        names, alpha, draws, seed, tested, distance, scored_systems, _list_cautions(scored_systems)
+    )
 
 
 def _finish(change: MetricChange, adjusted: float | None, alpha: float, distance: float) -> MetricChange:
@@ -251,7 +253,9 @@ def _finish(change: MetricChange, adjusted: float | None, alpha: float, distance
     )
 
 
-def _compare(a: Strand, b: Strand, metrics: Sequence[str], draws: int, seed: int) -> StrandComparison:
+def _compare(
+    a: ScoredSystem, b: ScoredSystem, metrics: Sequence[str], draws: int, seed: int
+) -> SystemComparison:
     cases_a, cases_b = collect_cases(a), collect_cases(b)
     only_a, only_b = (
         sorted(side.keys() - other.keys()) for side, other in ((cases_a, cases_b), (cases_b, cases_a))
@@ -269,7 +273,7 @@ def _compare(a: Strand, b: Strand, metrics: Sequence[str], draws: int, seed: int
         for key in both
         if (case := _show(key, cases_a[key], cases_b[key], chosen)).a.scores != case.b.scores
     ]
-    return StrandComparison(
+    return SystemComparison(
         a.section,
         a.name,
         b.name,
@@ -283,19 +287,19 @@ def _compare(a: Strand, b: Strand, metrics: Sequence[str], draws: int, seed: int
     )
 
 
-def find_altered(a: Strand, b: Strand) -> frozenset[str]:
+def find_altered(a: ScoredSystem, b: ScoredSystem) -> frozenset[str]:
     """Return the common cases whose question or reference differs in B."""
     asked_a, asked_b = (
-        {answered.case: (answered.question, answered.reference) for _, answered in strand.answers}
-        for strand in (a, b)
+        {answered.case: (answered.question, answered.reference) for _, answered in scored_system.answers}
+        for scored_system in (a, b)
     )
     return frozenset(case for case in asked_a.keys() & asked_b.keys() if asked_a[case] != asked_b[case])
 
 
-def collect_cases(strand: Strand) -> dict[str, Case]:
+def collect_cases(scored_system: ScoredSystem) -> dict[str, Case]:
     """Collect the cases of a system with their scores."""
     cases: dict[str, Case] = {}
-    for scored, answered in sorted(strand.answers, key=lambda pair: pair[0].id):
+    for scored, answered in sorted(scored_system.answers, key=lambda pair: pair[0].id):
         case = cases.setdefault(answered.case, Case(scored.group, answered, defaultdict(list)))
         for name, value in ((answered.metric, scored.value), *answered.further.items()):
             case.values[name] += [] if value is None else [value]
@@ -361,17 +365,17 @@ def _name(cases: Sequence[str]) -> str:
     return ", ".join(cases[:NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def _list_cautions(strands: Iterable[StrandComparison]) -> list[str]:
+def _list_cautions(scored_systems: Iterable[SystemComparison]) -> list[str]:
     cautions = []
-    for strand in strands:
-        a, b = strand.letters
-        if strand.altered:
+    for scored_system in scored_systems:
+        a, b = scored_system.letters
+        if scored_system.altered:
             cautions.append(
-                f"{strand.b}: {len(strand.altered)} items have another question or reference in {b}; the "
-                f"pairs leave them out: {_name(strand.altered)}"
+                f"{scored_system.b}: {len(scored_system.altered)} items have another question or reference "
+                f"in {b}; the pairs leave them out: {_name(scored_system.altered)}"
             )
-        for change in strand.metrics:
-            where = f"{strand.b}, {change.metric}"
+        for change in scored_system.metrics:
+            where = f"{scored_system.b}, {change.metric}"
             if change.n_pairs == 0:
                 cautions.append(
                     f"{where}: no item has the same question, the same reference and a score on both sides"

@@ -108,7 +108,7 @@ class Decisions:
     history: tuple[Decision, ...] = ()
 
     @cached_property
-    def standing(self) -> dict[str, dict[str, Decision]]:
+    def current(self) -> dict[str, dict[str, Decision]]:
         """The last decision of each person on each item: item -> person -> decision."""
         last: dict[str, dict[str, Decision]] = defaultdict(dict)
         for decision in self.history:
@@ -130,7 +130,7 @@ class Decisions:
 
         seen: hash of the row by `digest_row`; None counts decisions on any wording.
         """
-        acts = [act for _, act in sorted(self.standing.get(item, {}).items()) if act.decision]
+        acts = [act for _, act in sorted(self.current.get(item, {}).items()) if act.decision]
         outdated = tuple(act.reviewer for act in acts if seen is not None and act.seen != seen)
         acts = [act for act in acts if act.reviewer not in outdated]
         people = tuple(act.reviewer for act in acts)
@@ -147,7 +147,7 @@ class Decisions:
     def measure_agreement(self) -> list[PairAgreement]:
         """Measure the agreement of every two people on items of which both judged the same wording."""
         pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
-        for acts in self.standing.values():
+        for acts in self.current.values():
             decided = [(name, act) for name, act in sorted(acts.items()) if act.decision]
             for (first, choices), (second, other) in combinations(decided, 2):
                 if choices.seen == other.seen:

@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from tasks.judging.canaries import OR, CanaryRow
-from tasks.judging.comparison import Comparison, MetricChange, Strand
+from tasks.judging.comparison import Comparison, MetricChange, ScoredSystem
 from tasks.judging.night_forecast import NightPart
 from tasks.scoring.statistics import LEAST, compare_outcomes, correct_holm
 from tasks.settings import Settings
@@ -150,15 +150,15 @@ class Night:
         return self.is_accepted and self.part is None
 
 
-def list_series(strands: Iterable[Strand]) -> list[NightSeries]:
+def list_series(scored_systems: Iterable[ScoredSystem]) -> list[NightSeries]:
     """List the metrics of each system in a night, without a comparison.
 
     A case that was answered several times counts once, with its mean score.
     """
     series = []
-    for strand in sorted(strands, key=lambda listed: (listed.section, listed.name)):
+    for scored_system in sorted(scored_systems, key=lambda listed: (listed.section, listed.name)):
         scores: dict[str, dict[str, list[float | None]]] = defaultdict(lambda: defaultdict(list))
-        for scored, answered in strand.answers:
+        for scored, answered in scored_system.answers:
             for metric, value in ((answered.metric, scored.value), *answered.further.items()):
                 scores[metric][answered.case].append(value)
         for metric, cases in scores.items():
@@ -166,9 +166,9 @@ def list_series(strands: Iterable[Strand]) -> list[NightSeries]:
             means = [sum(values) / len(values) for values in known if values]
             series.append(
                 NightSeries(
-                    strand.section,
-                    strand.entry,
-                    strand.system,
+                    scored_system.section,
+                    scored_system.entry,
+                    scored_system.system,
                     metric,
                     len(cases),
                     len(means),
@@ -256,9 +256,9 @@ def judge_series(
     drifted is attributed to the judge.
     """
     changes = {
-        (strand.section, strand.b, change.metric): change
-        for strand in comparison.strands
-        for change in strand.metrics
+        (scored_system.section, scored_system.b, change.metric): change
+        for scored_system in comparison.strands
+        for change in scored_system.metrics
     }
     return [_judge_metric(metric, changes, judges, rule) for metric in series]
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from tasks.judging.comparison import Strand, collect_cases, find_altered
+from tasks.judging.comparison import ScoredSystem, collect_cases, find_altered
 from tasks.judging.item_analysis import ItemAnalysis, analyse_items, collect_items
 from tasks.judging.priced_means import AnswerCost, PricedMean, PricedMetric
 
 
 def analyse_pairs(
-    pairs: Sequence[tuple[Strand, Strand]],
+    pairs: Sequence[tuple[ScoredSystem, ScoredSystem]],
     metrics: Sequence[str] = (),
     draws: int = 10_000,
     seed: int = 0,
     letters: Sequence[tuple[str, str]] = (),
-) -> list[tuple[Sequence[Strand], ItemAnalysis]]:
+) -> list[tuple[Sequence[ScoredSystem], ItemAnalysis]]:
     """Analyse the items of each group of systems that are paired with each other.
 
     Returns pairs of the systems and their analysis.
@@ -25,33 +25,43 @@ def analyse_pairs(
     fewer than LEAST_SYSTEMS systems, the items' discrimination is meaningless.
     """
     sides = {
-        strand: letter
+        scored_system: letter
         for pair, pair_letters in zip(pairs, letters, strict=False)
-        for strand, letter in zip(pair, pair_letters, strict=True)
+        for scored_system, letter in zip(pair, pair_letters, strict=True)
     }
     return [
-        (strands, analysis)
-        for strands in _group_strands(pairs)
-        for analysis in _analyse(strands, sides, metrics, draws, seed)
+        (scored_systems, analysis)
+        for scored_systems in _group_scored_systems(pairs)
+        for analysis in _analyse(scored_systems, sides, metrics, draws, seed)
     ]
 
 
-def _group_strands(pairs: Iterable[tuple[Strand, Strand]]) -> list[list[Strand]]:
+def _group_scored_systems(pairs: Iterable[tuple[ScoredSystem, ScoredSystem]]) -> list[list[ScoredSystem]]:
     """Group systems that are paired directly or through other systems, in the order of sides."""
-    groups: list[list[Strand]] = []
+    groups: list[list[ScoredSystem]] = []
     for pair in pairs:
         touched = [group for group in groups if not set(group).isdisjoint(pair)]
         groups = [group for group in groups if group not in touched]
-        groups.append(list(dict.fromkeys([strand for group in touched for strand in group] + list(pair))))
+        groups.append(
+            list(dict.fromkeys([scored_system for group in touched for scored_system in group] + list(pair)))
+        )
     return groups
 
 
 def _analyse(
-    strands: Sequence[Strand], sides: Mapping[Strand, str], metrics: Sequence[str], draws: int, seed: int
+    scored_systems: Sequence[ScoredSystem],
+    sides: Mapping[ScoredSystem, str],
+    metrics: Sequence[str],
+    draws: int,
+    seed: int,
 ) -> Iterable[ItemAnalysis]:
     """Analyse the items by each metric, without cases whose question or reference differs between systems."""
-    altered = {case for strand in strands[1:] for case in find_altered(strands[0], strand)}
-    collected = [collect_cases(strand) for strand in strands]
+    altered = {
+        case
+        for scored_system in scored_systems[1:]
+        for case in find_altered(scored_systems[0], scored_system)
+    }
+    collected = [collect_cases(scored_system) for scored_system in scored_systems]
     known = {key: case for cases in reversed(collected) for key, case in cases.items() if key not in altered}
     for metric in dict.fromkeys(
         name for cases in collected for case in cases.values() for name in case.values
@@ -62,16 +72,21 @@ def _analyse(
         questions = {key: (case.group, case.answered.question) for key, case in known.items()}
         items, left_out = collect_items(questions, scores)
         if items:
-            systems = [strand.name for strand in strands]
+            systems = [scored_system.name for scored_system in scored_systems]
             if len(set(systems)) < len(systems):
-                systems = [f"{sides.get(strand, '?')}: {strand.name}" for strand in strands]
+                systems = [
+                    f"{sides.get(scored_system, '?')}: {scored_system.name}"
+                    for scored_system in scored_systems
+                ]
             yield analyse_items(
-                strands[0].section, metric, systems, items, left_out + len(altered), draws, seed
+                scored_systems[0].section, metric, systems, items, left_out + len(altered), draws, seed
             )
 
 
 def price_means(
-    strands: Sequence[Strand], analysis: ItemAnalysis, read_cost: Callable[[Strand], AnswerCost]
+    scored_systems: Sequence[ScoredSystem],
+    analysis: ItemAnalysis,
+    read_cost: Callable[[ScoredSystem], AnswerCost],
 ) -> PricedMetric:
     """Add the cost of an answer to each system's mean.
 
@@ -83,7 +98,7 @@ def price_means(
         analysis.n_items,
         analysis.left_out,
         [
-            PricedMean(found.system, found.mean, found.interval, found.why, read_cost(strand))
-            for strand, found in zip(strands, analysis.systems, strict=True)
+            PricedMean(found.system, found.mean, found.interval, found.why, read_cost(scored_system))
+            for scored_system, found in zip(scored_systems, analysis.systems, strict=True)
         ],
     )

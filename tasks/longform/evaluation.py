@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from tasks.judging.canaries import CanaryRow
-from tasks.judging.health_basis import derive_health
+from tasks.judging.health_derivation import derive_health
 from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.lineage.bases import select_ids
 from tasks.lineage.derivation import Derivation
@@ -84,15 +84,15 @@ def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, Cell]:
         "mean score": average_scores(outcomes, INTERACTIONS),
         "queries": mean_cell(
             [outcome.n_queries for outcome in asking],
-            basis=Derivation("mean", (_select_known(asking, "n_queries"),), "count(queries)"),
+            derivation=Derivation("mean", (_select_known(asking, "n_queries"),), "count(queries)"),
         ),
         "valid queries": mean_cell(
             [outcome.n_valid for outcome in asking],
-            basis=Derivation("mean of the queries with rows", (_select_known(asking, "n_valid"),)),
+            derivation=Derivation("mean of the queries with rows", (_select_known(asking, "n_valid"),)),
         ),
         "answer words": mean_cell(
             [outcome.answer_words for outcome in outcomes],
-            basis=Derivation("mean of the answers' words", (_select_known(outcomes, "answer_words"),)),
+            derivation=Derivation("mean of the answers' words", (_select_known(outcomes, "answer_words"),)),
         ),
     }
 

@@ -97,7 +97,7 @@ class Scatter:
     pearson: float | None
     spearman: float | None
     why: str
-    basis: Derivation | None = None
+    derivation: Derivation | None = None
     """The derivation of the figure from the verdicts on its interactions."""
     pearson_interval: Interval | None = None
     """The 95% interval; None if there are too few items.
@@ -120,7 +120,7 @@ class Scatter:
                 interval,
                 ROWS,
                 self.why or ("" if interval else explain_missing(self.items, ITEMS)),
-                self.basis,
+                self.derivation,
             )
             for value, interval in both
         )
@@ -212,7 +212,7 @@ def _correlate_queries(outcomes: Sequence[AnswerOutcome], kind: str) -> Scatter:
     rows = Selection(
         "reference_verdicts", {"kind": kind}, {"interaction": choose_interactions({"agent": REVIEWED})}
     )
-    basis = Derivation("correlation of valid queries and quality", (rows,))
+    derivation = Derivation("correlation of valid queries and quality", (rows,))
     asked = [outcome for outcome in select(outcomes, kind=kind) if outcome.interaction.agent in REVIEWED]
     scored = [(outcome.interaction, outcome.quality) for outcome in asked if outcome.quality is not None]
     points = tuple(
@@ -224,7 +224,7 @@ def _correlate_queries(outcomes: Sequence[AnswerOutcome], kind: str) -> Scatter:
     why = _find_obstacle(queries.tolist(), quality.tolist())
     failed = len(asked) - len(points)
     if why:
-        return Scatter(points, len(points), failed, None, None, why, basis)
+        return Scatter(points, len(points), failed, None, None, why, derivation)
     sample = PointSample(queries, quality)
     found = sample.figures(np.ones((1, len(points))))
     items = sorted({interaction.item for interaction, _ in scored})
@@ -239,7 +239,7 @@ def _correlate_queries(outcomes: Sequence[AnswerOutcome], kind: str) -> Scatter:
         float(found["pearson"][0]),
         float(found["spearman"][0]),
         "",
-        basis,
+        derivation,
         pearson,
         spearman,
         len(items),

@@ -155,14 +155,14 @@ def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
     qualities = [outcome.quality for outcome in select(outcomes, kind=CONCLUSIVE)]
     matches = [None if quality is None else quality == 1 for quality in qualities]
     judged = Selection("reference_verdicts", {"kind": CONCLUSIVE}, {"interaction": rows})
-    return rate_cell(matches, basis=Derivation("share", (judged,), "label", hit=Verdict.MATCH))
+    return rate_cell(matches, derivation=Derivation("share", (judged,), "label", hit=Verdict.MATCH))
 
 
 def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
     """Compute the mean score over interpretive items, 1 to 5. rows: the selection of their interactions."""
     scores = [outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)]
     judged = Selection("reference_verdicts", {"kind": INTERPRETIVE}, {"interaction": rows})
-    return mean_cell(scores, interval=True, basis=Derivation("mean", (judged,), "score"))
+    return mean_cell(scores, interval=True, derivation=Derivation("mean", (judged,), "score"))
 
 
 def list_fitting(outcomes: Iterable[AnswerOutcome], items: Iterable[str], models: Sequence[str]) -> set[str]:

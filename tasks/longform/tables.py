@@ -92,11 +92,11 @@ def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
         "median over the databases that the scripts create", (Selection("construct", {}, {"id": items}),)
     )
     cells = [
-        (label, count_cell(value, over, "questions", basis=Derivation(measure, (rows,))))
+        (label, count_cell(value, over, "questions", derivation=Derivation(measure, (rows,))))
         for label, value, over, measure, rows in of_questions
     ]
     cells += [
-        (label, count_cell(_make_whole(value), over, of, basis=made))
+        (label, count_cell(_make_whole(value), over, of, derivation=made))
         for label, value, over, of in of_databases
     ]
     lines = tuple(Line((label,), (cell,)) for label, cell in cells)
@@ -161,8 +161,10 @@ def _average(
             values = [read(outcome) for outcome in select(outcomes, kind=kind)]
             rows = (choose_interactions(where, kind=kind),)
             counted = column and None not in values
-            basis = Derivation("mean", rows, column) if counted else Derivation(f"mean {of or name}", rows)
-            return mean_cell(values, basis=basis)
+            derivation = (
+                Derivation("mean", rows, column) if counted else Derivation(f"mean {of or name}", rows)
+            )
+            return mean_cell(values, derivation=derivation)
 
         return Measure(f"{name} ({INITIALS[kind]})", fill, leave_empty)
 

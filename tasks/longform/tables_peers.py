@@ -93,8 +93,13 @@ def _split_step(where: Where) -> tuple[str, Selection]:
 def _rate_perfect(who: str, artifact: str, groups: Groups) -> Measure[AnswerOutcome]:
     def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
         step, rows = _split_step(where)
-        ids, basis = [outcome.interaction.id for outcome in outcomes], derive_perfect(artifact, rows, step)
-        return rate_perfect(ids, step, groups, basis) if step else rate_all_perfect(ids, groups, basis)
+        ids, derivation = (
+            [outcome.interaction.id for outcome in outcomes],
+            derive_perfect(artifact, rows, step),
+        )
+        return (
+            rate_perfect(ids, step, groups, derivation) if step else rate_all_perfect(ids, groups, derivation)
+        )
 
     return Measure(f"{who}, {PERFECT}", fill, leave_empty)
 
@@ -105,12 +110,12 @@ def derive_perfect(artifact: str, interactions: Selection, step: str = "") -> De
     return derive_peers(share, artifact, interactions, step)
 
 
-def rate_perfect(ids: Iterable[str], step: str, groups: Groups, basis: Derivation) -> Cell:
+def rate_perfect(ids: Iterable[str], step: str, groups: Groups, derivation: Derivation) -> Cell:
     """Compute the share of interactions whose step is Perfect by the majority of its peers' verdicts."""
-    return rate_cell([_is_perfect(groups, row, step) for row in ids], basis=basis)
+    return rate_cell([_is_perfect(groups, row, step) for row in ids], derivation=derivation)
 
 
-def rate_all_perfect(ids: Iterable[str], groups: Groups, basis: Derivation) -> Cell:
+def rate_all_perfect(ids: Iterable[str], groups: Groups, derivation: Derivation) -> Cell:
     """Compute the share of interactions whose steps are all Perfect.
 
     An interaction with an undecided step counts as failed.
@@ -119,7 +124,7 @@ def rate_all_perfect(ids: Iterable[str], groups: Groups, basis: Derivation) -> C
     for row in ids:
         steps = [_is_perfect(groups, row, step) for step in STEPS]
         outcomes.append(None if None in steps else all(steps))
-    return rate_cell(outcomes, basis=basis)
+    return rate_cell(outcomes, derivation=derivation)
 
 
 def _is_perfect(groups: Groups, interaction: str, step: str) -> bool | None:
@@ -143,8 +148,8 @@ def _pool_verdicts(name: str, artifact: str, groups: Groups) -> Measure[AnswerOu
             return leave_empty("defined only for single steps")
         verdicts = [_list_verdicts(groups, outcome.interaction.id, step) for outcome in outcomes]
         given = sum(verdict is not None for group in verdicts for verdict in group)
-        basis = derive_peers("share", artifact, rows, step, Verdict.PERFECT)
-        return count_cell(pool(verdicts), given, "verdicts", sum(map(len, verdicts)) - given, basis)
+        derivation = derive_peers("share", artifact, rows, step, Verdict.PERFECT)
+        return count_cell(pool(verdicts), given, "verdicts", sum(map(len, verdicts)) - given, derivation)
 
     return Measure(name, fill, leave_empty)
 
@@ -161,7 +166,7 @@ def _rate_agreement(name: str, artifact: str, groups: Groups, who: str) -> Measu
         if not several:
             return leave_empty(f"only one {who}" if any(verdicts) else "no interactions")
         return rate_cell(
-            [agree(group) for group in several], basis=derive_peers(UNANIMOUS, artifact, rows, step)
+            [agree(group) for group in several], derivation=derive_peers(UNANIMOUS, artifact, rows, step)
         )
 
     return Measure(name, fill, leave_empty)
@@ -255,8 +260,8 @@ def _rate_same(way: str) -> Callable[[Sequence[JudgeRepeat], Where], Cell]:
         if made and not asked:
             return leave_empty(made[0].problem)
         same = [None if None in (row.before, row.verdict) else row.before == row.verdict for row in asked]
-        basis = Derivation("share of verdicts that stay", (_choose_repeats(way, where),))
-        return rate_cell(same, basis=basis)
+        derivation = Derivation("share of verdicts that stay", (_choose_repeats(way, where),))
+        return rate_cell(same, derivation=derivation)
 
     return fill
 
@@ -270,8 +275,8 @@ def _measure_distance(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
         if row.way == SWAPPED:
             before, after = (verdict.score if verdict else None for verdict in (row.before, row.verdict))
             apart.append(None if before is None or after is None else abs(before - after))
-    basis = Derivation("mean difference of scores", (_choose_repeats(SWAPPED, where),))
-    return mean_cell(apart, interval=True, basis=basis)
+    derivation = Derivation("mean difference of scores", (_choose_repeats(SWAPPED, where),))
+    return mean_cell(apart, interval=True, derivation=derivation)
 
 
 def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:

@@ -146,14 +146,14 @@ def _compare(
         else Selection("revisions", {"step": part, **chosen})
     )
     scored = part == ANSWER and kind == INTERPRETIVE
-    basis = Derivation("mean over the interactions that people labelled", (judged, labelled))
+    derivation = Derivation("mean over the interactions that people labelled", (judged, labelled))
     found = measure_agreement(
         {row: _level_known(verdict) for row, verdict in given.items()},
         [HumanLabel(label.interaction, _level(label.label), label.rater) for label in own],
     )
     return (
         _average_raters(own, Derivation("mean of the raters' means", (labelled,), "label")),
-        _average_verdicts(list(given.values()), scored=scored, basis=basis),
+        _average_verdicts(list(given.values()), scored=scored, derivation=derivation),
         _show_agreement(found, Derivation("agreement of judge and people", (judged, labelled))),
         _show_undefined(
             found.kappa,
@@ -191,11 +191,11 @@ def _find_verdict(outcome: AnswerOutcome, part: str, peers: Peers) -> Verdict | 
     return verdict.verdict
 
 
-def _average_verdicts(verdicts: Sequence[Verdict | None], *, scored: bool, basis: Derivation) -> Cell:
+def _average_verdicts(verdicts: Sequence[Verdict | None], *, scored: bool, derivation: Derivation) -> Cell:
     scores = [None if verdict is None else verdict.score for verdict in verdicts]
     if scored:
-        return mean_cell(scores, interval=True, basis=basis)
-    return rate_cell([None if score is None else score == 1 for score in scores], basis=basis)
+        return mean_cell(scores, interval=True, derivation=derivation)
+    return rate_cell([None if score is None else score == 1 for score in scores], derivation=derivation)
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ class RaterSample:
         return {"mean": divide(np.where(told, own, 0.0).sum(axis=1), told.sum(axis=1).astype(np.float64))}
 
 
-def _average_raters(labels: Sequence[PersonLabel], basis: Derivation) -> Cell:
+def _average_raters(labels: Sequence[PersonLabel], derivation: Derivation) -> Cell:
     """Compute the mean of the raters' means.
 
     Labels on one interaction are not independent, so the bootstrap samples interactions with all their
@@ -235,23 +235,23 @@ def _average_raters(labels: Sequence[PersonLabel], basis: Derivation) -> Cell:
     sample = RaterSample(values)
     mean = float(sample.figures(np.ones((1, len(rows))))["mean"][0])
     drawn, why = settle_interval(bootstrap(sample, DRAWS.draws, DRAWS.seed)["mean"], len(rows), ROWS)
-    return Cell(mean, len(scored), len(labels) - len(scored), drawn, "labels", why, basis)
+    return Cell(mean, len(scored), len(labels) - len(scored), drawn, "labels", why, derivation)
 
 
-def _show_agreement(found: HumanAgreement, basis: Derivation) -> Cell:
+def _show_agreement(found: HumanAgreement, derivation: Derivation) -> Cell:
     failed = found.n_unsettled + found.n_unscored
     if found.agreement is None:
         return leave_empty("no interaction has both a verdict and a majority label", ROWS, failed)
     interval, why = find_share_interval(round(found.agreement * found.n), found.n, ROWS)
-    return Cell(found.agreement, found.n, failed, interval, ROWS, why, basis)
+    return Cell(found.agreement, found.n, failed, interval, ROWS, why, derivation)
 
 
 def _show_undefined(
-    value: float | None, n: int, interval: Interval | None, why: str, basis: Derivation
+    value: float | None, n: int, interval: Interval | None, why: str, derivation: Derivation
 ) -> Cell:
     missing = "" if interval else explain_missing(n, ROWS)
     why = f"not defined: {why}" if value is None else missing
-    return Cell(value, n, 0, interval, ROWS, why, basis)
+    return Cell(value, n, 0, interval, ROWS, why, derivation)
 
 
 def _describe_unusable(unusable: Sequence[Dropped]) -> tuple[str, ...]:

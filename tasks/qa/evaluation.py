@@ -9,8 +9,8 @@ from typing import Any
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
 from tasks.judging.canaries import measure_health
-from tasks.judging.comparison import Strand
-from tasks.judging.health_basis import derive_health
+from tasks.judging.comparison import ScoredSystem
+from tasks.judging.health_derivation import derive_health
 from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
@@ -25,7 +25,7 @@ from tasks.reports.own_evaluation import (
     Measured,
     OwnRows,
     list_unread,
-    measure_strands,
+    measure_scored_systems,
 )
 from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
@@ -79,8 +79,8 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
     """Compute the means of all metrics, over all items and by tag, and the judge's canary results."""
     scores, scored = rows[SCORES], list_scored(rows[SCORES])
     answered = list_answered(list(rows["items"]), list(rows["answers"]), list(scores))
-    strand = Strand("qa.systems", "", options.system, list(zip(scored, answered, strict=True)))
-    measured = measure_strands([strand], SCORES)
+    scored_system = ScoredSystem("qa.systems", "", options.system, list(zip(scored, answered, strict=True)))
+    measured = measure_scored_systems([scored_system], SCORES)
     failed = sum(answer.text is None for answer in rows["answers"])
     figures: dict[str, Any] = {**measured.figures}
     figures["counts"] = {

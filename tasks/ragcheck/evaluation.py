@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from tasks.artifacts.rows import make_id
 from tasks.errors import BadInput
-from tasks.judging.health_basis import derive_health
+from tasks.judging.health_derivation import derive_health
 from tasks.judging.trust import TrustThresholds
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
@@ -182,9 +182,9 @@ def nest_figures(
     return nested
 
 
-def write_estimate(estimate: Estimate, basis: Derivation) -> dict[str, object]:
+def write_estimate(estimate: Estimate, derivation: Derivation) -> dict[str, object]:
     """Convert a mean or fraction to JSON types, with its 95% interval and the rows behind it."""
-    return {**asdict(estimate), "basis": basis.to_json()}
+    return {**asdict(estimate), "basis": derivation.to_json()}
 
 
 def derive_correctness(row: MeasureCorrelation) -> Derivation:

@@ -59,8 +59,8 @@ def read_cell(artifact: str, row: Any, column: str, of: str = "", n: str = "n") 
     path = f"{column}.value" if isinstance(found, Estimate) else column
     why = estimate.why if estimate.value is not None else getattr(row, "note", "") or "not defined"
     count, failed = (getattr(row, n), getattr(row, "failed", 0)) if of else (0, 0)
-    basis = Derivation("mean", (Selection(artifact, {"id": row.id}),), path)
-    return Cell(estimate.value, count, failed, estimate.interval, of, why, basis)
+    derivation = Derivation("mean", (Selection(artifact, {"id": row.id}),), path)
+    return Cell(estimate.value, count, failed, estimate.interval, of, why, derivation)
 
 
 def show_tables(
@@ -72,13 +72,13 @@ def show_tables(
 ) -> TableBlock:
     """Show tables in which each cell links to the recorded figure with the same derivation."""
     places = {
-        repr(cell.basis): f"/tables/{place}/lines/{number}/cells/{column}"
+        repr(cell.derivation): f"/tables/{place}/lines/{number}/cells/{column}"
         for place, table in enumerate(recorded.values())
         for number, line in enumerate(table.lines)
         for column, cell in enumerate(line.cells)
     }
     pointers = {
-        key: [[places.get(repr(cell.basis), "") for cell in line.cells] for line in table.lines]
+        key: [[places.get(repr(cell.derivation), "") for cell in line.cells] for line in table.lines]
         for key, table in shown.items()
     }
     return TableBlock(shown, folded, closed, pointers)

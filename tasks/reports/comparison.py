@@ -10,7 +10,7 @@ from string import ascii_uppercase
 from types import MappingProxyType
 
 from tasks.files import write_text
-from tasks.judging.comparison import ChangedCase, Comparison, ShownAnswer, StrandComparison
+from tasks.judging.comparison import ChangedCase, Comparison, ShownAnswer, SystemComparison
 from tasks.judging.priced_means import PricedMetric
 from tasks.reports.charts import Axis, Plot, Point, Series, draw_lines, find_reach
 from tasks.reports.frame import render_alone
@@ -43,10 +43,10 @@ class ShownCase:
 
 
 @dataclass(frozen=True)
-class ShownStrand:
+class ShownScoredSystem:
     """The comparison of one pair of systems. reach: upper bound of the axis of differences."""
 
-    strand: StrandComparison
+    scored_system: SystemComparison
     name: str
     reach: float
     cases: Sequence[ShownCase]
@@ -72,7 +72,7 @@ class ComparisonPage:
 
     comparison: Comparison
     costs: Sequence[ShownCost]
-    strands: Sequence[ShownStrand]
+    scored_systems: Sequence[ShownScoredSystem]
     sides: Mapping[str, str]
     alone: Mapping[str, Sequence[str]]
 
@@ -85,8 +85,8 @@ def write_comparison(
     alone: side's letter -> names of answer sets or entries that only that side has.
     """
     sides = dict(zip(ascii_uppercase, comparison.sides, strict=False))
-    strands = [_show_strand(strand) for strand in comparison.strands]
-    content = ComparisonPage(comparison, list(map(show_cost, comparison.means)), strands, sides, alone)
+    scored_systems = [_show_scored_system(scored_system) for scored_system in comparison.strands]
+    content = ComparisonPage(comparison, list(map(show_cost, comparison.means)), scored_systems, sides, alone)
     write_text(out, render_alone("comparison.html", content, home=link_home(out), styles=STYLES))
 
 
@@ -117,14 +117,18 @@ def show_cost(metric: PricedMetric) -> ShownCost:
     )
 
 
-def _show_strand(strand: StrandComparison) -> ShownStrand:
-    left_out = max(len(strand.changed) - ITEMS, 0)
+def _show_scored_system(scored_system: SystemComparison) -> ShownScoredSystem:
+    left_out = max(len(scored_system.changed) - ITEMS, 0)
     # The items are sorted by change: the first are the largest drops, the last the largest gains.
-    kept = [*strand.changed[: ITEMS // 2], *strand.changed[-ITEMS // 2 :]] if left_out else strand.changed
-    return ShownStrand(
-        strand,
-        strand.a if strand.a == strand.b else f"{strand.a} → {strand.b}",
-        find_reach(bound for change in strand.metrics for bound in (change.low, change.high)),
+    kept = (
+        [*scored_system.changed[: ITEMS // 2], *scored_system.changed[-ITEMS // 2 :]]
+        if left_out
+        else scored_system.changed
+    )
+    return ShownScoredSystem(
+        scored_system,
+        scored_system.a if scored_system.a == scored_system.b else f"{scored_system.a} → {scored_system.b}",
+        find_reach(bound for change in scored_system.metrics for bound in (change.low, change.high)),
         [_show_case(case) for case in kept],
         left_out,
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tasks.artifacts.rows import Counts
 from tasks.judging.answered import Answered, Scored
-from tasks.judging.comparison import EvaluatedRows, compare_strands
+from tasks.judging.comparison import EvaluatedRows, compare_scored_systems
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
 from tasks.reports.blocks import BAD, GOOD, OFF, Block, Tag, dim, facts, heading, ids, text
@@ -56,9 +56,9 @@ class ScoredAnswer:
 def evaluation_page(evaluated: EvaluatedRows, key: str, out: Path, metrics: Path, bars: Path) -> Counts:
     """Write the page into the folder `out`; return the counts of scored answers."""
     outcomes = [
-        ScoredAnswer(strand.system, scored, answered)
-        for strand in evaluated.strands
-        for scored, answered in strand.answers
+        ScoredAnswer(scored_system.system, scored, answered)
+        for scored_system in evaluated.scored_systems
+        for scored, answered in scored_system.answers
     ]
     paper = out.parent.name
     means = tabulate_means(outcomes, evaluated.artifact.stem).fill(outcomes)
@@ -145,18 +145,18 @@ def tabulate_tags(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[Scor
 
 def tabulate_pairs(evaluated: EvaluatedRows) -> FigureTable | None:
     """Compare the systems in pairs; return None for a single system."""
-    strands = list(combinations(evaluated.strands, 2))
-    if not strands:
+    scored_systems = list(combinations(evaluated.scored_systems, 2))
+    if not scored_systems:
         return None
-    found = compare_strands(strands, draws=DRAWS.draws, seed=DRAWS.seed)
-    basis = Derivation("paired difference", (Selection(evaluated.artifact.stem),))
+    found = compare_scored_systems(scored_systems, draws=DRAWS.draws, seed=DRAWS.seed)
+    derivation = Derivation("paired difference", (Selection(evaluated.artifact.stem),))
     lines = []
-    for (one, other), compared in zip(strands, found.strands, strict=True):
+    for (one, other), compared in zip(scored_systems, found.strands, strict=True):
         for change in compared.metrics:
             few = f"{change.clusters} groups of items are too few"
             interval = None if change.low is None or change.high is None else (change.low, change.high)
             cells = tuple(
-                Cell(value, change.n_pairs, 0, shown, ITEMS, "" if value is not None else few, basis)
+                Cell(value, change.n_pairs, 0, shown, ITEMS, "" if value is not None else few, derivation)
                 for value, shown in ((change.difference, interval), (change.adjusted, None))
             )
             lines.append(Line((one.system, other.system, change.metric), cells))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from tasks.judging.comparison import Comparison, MetricChange, StrandComparison
+from tasks.judging.comparison import Comparison, MetricChange, SystemComparison
 from tasks.judging.priced_means import AnswerCost, PricedMean, PricedMetric
 from tasks.reports.page import count_of
 
@@ -75,16 +75,16 @@ def list_verdicts(comparison: Comparison) -> list[str]:
     If the sides have several systems, each line names the system.
     """
     changes = [
-        (change, strand)
-        for strand in comparison.strands
-        for change in strand.metrics
+        (change, compared)
+        for compared in comparison.strands
+        for change in compared.metrics
         if change.adjusted is not None and change.adjusted < comparison.alpha
     ]
     lines = [
-        f"- **{_name_change(change, strand, comparison)} {'dropped' if change.difference < 0 else 'rose'} by "
-        f"{abs(change.difference):.3f}** {_write_interval(change.low, change.high)}, "
+        f"- **{_name_change(change, compared, comparison)} "
+        f"{'dropped' if change.difference < 0 else 'rose'} by {abs(change.difference):.3f}** {_write_interval(change.low, change.high)}, "
         f"p {_show_p(change.adjusted)} after Holm"
-        for change, strand in sorted(changes, key=lambda pair: pair[0].difference or 0.0)
+        for change, compared in sorted(changes, key=lambda pair: pair[0].difference or 0.0)
         if change.difference and change.adjusted is not None
     ]
     if not list_drops(comparison):
@@ -98,8 +98,8 @@ def list_drops(comparison: Comparison) -> list[MetricChange]:
     """List the metrics that dropped significantly: difference below zero, Holm-corrected p below alpha."""
     return [
         change
-        for strand in comparison.strands
-        for change in strand.metrics
+        for compared in comparison.strands
+        for change in compared.metrics
         if change.difference is not None
         and change.difference < 0
         and change.adjusted is not None
@@ -135,7 +135,7 @@ def write_pairs(comparison: Comparison) -> str:
     head = ["Pair", "metric", "pairs", "from", "to", "change", "95% interval", "p (Holm)", "fell", "rose"]
     rows = [
         [
-            _name_pair(strand, comparison),
+            _name_pair(compared, comparison),
             quote(change.metric),
             f"{change.n_pairs:,}",
             _show(change.mean_a, ".3f"),
@@ -146,8 +146,8 @@ def write_pairs(comparison: Comparison) -> str:
             f"{change.fell:,}",
             f"{change.rose:,}",
         ]
-        for strand in comparison.strands
-        for change in strand.metrics
+        for compared in comparison.strands
+        for change in compared.metrics
     ]
     return f"#### Pairs over the same items\n\n{_write_table(head, rows)}"
 
@@ -172,14 +172,14 @@ def write_links(links: Iterable[tuple[str, str]]) -> str:
     return " · ".join(kept)
 
 
-def _name_change(change: MetricChange, strand: StrandComparison, comparison: Comparison) -> str:
+def _name_change(change: MetricChange, compared: SystemComparison, comparison: Comparison) -> str:
     only = len(comparison.strands) == 1
-    return quote(change.metric) if only else f"{quote(change.metric)} of {_name_pair(strand, comparison)}"
+    return quote(change.metric) if only else f"{quote(change.metric)} of {_name_pair(compared, comparison)}"
 
 
-def _name_pair(strand: StrandComparison, comparison: Comparison) -> str:
-    names = quote(strand.a) if strand.a == strand.b else f"{quote(strand.a)} → {quote(strand.b)}"
-    return names if len(comparison.sides) == 2 else f"{' → '.join(strand.letters)}: {names}"
+def _name_pair(compared: SystemComparison, comparison: Comparison) -> str:
+    names = quote(compared.a) if compared.a == compared.b else f"{quote(compared.a)} → {quote(compared.b)}"
+    return names if len(comparison.sides) == 2 else f"{' → '.join(compared.letters)}: {names}"
 
 
 def _show_interval(system: PricedMean) -> str:

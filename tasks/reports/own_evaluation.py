@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.judging.canaries import CanaryRow
-from tasks.judging.comparison import FEW, Strand
+from tasks.judging.comparison import FEW, ScoredSystem
 from tasks.lineage.bases import escape_pointer
 from tasks.lineage.derivation import Derivation, Number, measure_rows
 from tasks.lineage.selection import SelectedRows, Selection, select_rows
@@ -117,15 +117,15 @@ def list_unread(rows: Iterable[CanaryRow]) -> list[str]:
     return [f"canary {row.id}: unscored: {row.problem}" for row in rows if row.given is None]
 
 
-def measure_strands(strands: Iterable[Strand], artifact: str) -> Measured:
+def measure_scored_systems(scored_systems: Iterable[ScoredSystem], artifact: str) -> Measured:
     """Compute the mean of each metric, with an interval from a bootstrap over groups.
 
     artifact: the artifact with the scores.
     """
     outcomes = [
-        ScoredAnswer(strand.system, scored, answered)
-        for strand in strands
-        for scored, answered in strand.answers
+        ScoredAnswer(scored_system.system, scored, answered)
+        for scored_system in scored_systems
+        for scored, answered in scored_system.answers
     ]
     means, rows = tabulate_means(outcomes, artifact).fill(outcomes), Selection(artifact)
     tags = tabulate_tags(outcomes, artifact)

@@ -21,17 +21,17 @@ from tasks.files import write_text
 from tasks.reports.charts import Scale
 from tasks.reports.frame import render_alone
 from tasks.reports.page import FRAME_SECTIONS, SampleQuestion, Section
-from tasks.reports.record import RECORD, PageRecord, read_record
-from tasks.reports.standings import (
+from tasks.reports.rankings import (
     Card,
     FindBeaten,
     MainResult,
     SystemLine,
     choose_result,
     list_charts,
-    list_standings,
+    list_rankings,
     list_systems,
 )
+from tasks.reports.record import RECORD, PageRecord, read_record
 
 
 @dataclass(frozen=True)
@@ -223,13 +223,13 @@ def write_index(
     every = [card for section in shown for card in section.cards]
     changes = follow_site(history, {card.link: card.page for card in every}, made) if history else None
     systems = list_systems(every)
-    standings = list_standings(systems)
+    rankings = list_rankings(systems)
     counts = [card.page.questions for card in every if card.page.questions]
     content = FrontPage(
         sum(counts),
         len(counts),
-        choose_result(standings, find_beaten),
-        list_charts(standings),
+        choose_result(rankings, find_beaten),
+        list_charts(rankings),
         shown,
         choose_front_samples(every),
         systems,

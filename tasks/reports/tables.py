@@ -36,7 +36,7 @@ class Cell:
     """Noun for the items that `n` and `failed` count."""
     why: str = ""
     """The reason why there is no value or no interval."""
-    basis: Derivation | None = None
+    derivation: Derivation | None = None
     """The rows that the value was computed from; None if there is no value."""
     unjudged: int = 0
     """Number of items in n without a verdict that count as wrong, for papers that define accuracy so."""
@@ -90,13 +90,13 @@ def leave_empty(why: str, of: str = ROWS, failed: int = 0) -> Cell:
 
 
 def count_cell(
-    value: float | None, n: int, of: str, failed: int = 0, basis: Derivation | None = None
+    value: float | None, n: int, of: str, failed: int = 0, derivation: Derivation | None = None
 ) -> Cell:
     """Make a cell for a count, or for a figure that is computed elsewhere."""
-    return Cell(value, n, failed, None, of, "" if value is not None else f"no {of}", basis)
+    return Cell(value, n, failed, None, of, "" if value is not None else f"no {of}", derivation)
 
 
-def rate_cell(outcomes: Sequence[bool | None], of: str = ROWS, basis: Derivation | None = None) -> Cell:
+def rate_cell(outcomes: Sequence[bool | None], of: str = ROWS, derivation: Derivation | None = None) -> Cell:
     """Compute the share of True (0 to 1) with Wilson's interval; None counts as failed."""
     given = [outcome for outcome in outcomes if outcome is not None]
     failed = len(outcomes) - len(given)
@@ -104,7 +104,7 @@ def rate_cell(outcomes: Sequence[bool | None], of: str = ROWS, basis: Derivation
         return leave_empty(_explain(failed, of), of, failed)
     hits = sum(given)
     interval, why = find_share_interval(hits, len(given), of)
-    return Cell(hits / len(given), len(given), failed, interval, of, why, basis)
+    return Cell(hits / len(given), len(given), failed, interval, of, why, derivation)
 
 
 def mean_cell(
@@ -112,7 +112,7 @@ def mean_cell(
     of: str = ROWS,
     *,
     interval: bool = False,
-    basis: Derivation | None = None,
+    derivation: Derivation | None = None,
 ) -> Cell:
     """Compute a mean, optionally with a bootstrap interval; None counts as failed."""
     given = [value for value in values if value is not None]
@@ -122,7 +122,7 @@ def mean_cell(
     drawn, why = (
         find_mean_interval(given, of=of, draws=DRAWS.draws, seed=DRAWS.seed) if interval else (None, "")
     )
-    return Cell(fmean(given), len(given), failed, drawn, of, why, basis)
+    return Cell(fmean(given), len(given), failed, drawn, of, why, derivation)
 
 
 def _explain(failed: int, of: str) -> str:
@@ -177,7 +177,7 @@ def encode_cell(column: str, cell: Cell) -> dict[str, object]:
         return {"step": column, "why": cell.why}
     beside = {"n": cell.n, "failed": cell.failed, "interval": cell.interval, "of": cell.of}
     more = {name: value for name in ("unjudged", "kind", "why") if (value := getattr(cell, name))}
-    return {"step": column, **encode_figure(cell.value, cell.basis), **beside, **more}
+    return {"step": column, **encode_figure(cell.value, cell.derivation), **beside, **more}
 
 
 def read_systems(
@@ -208,7 +208,7 @@ def read_systems(
                 n=cell.n,
                 of=cell.of,
                 failed=cell.failed,
-                derivation=cell.basis,
+                derivation=cell.derivation,
                 bottom=bottom,
                 top=top,
             )

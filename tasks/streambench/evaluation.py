@@ -127,8 +127,10 @@ def measure_method(steps: Sequence[StreamStep], items: int, reasons: tuple[str, 
     rows = Selection("steps", where)
 
     def rate(chosen: Sequence[StreamStep], part: str = "", *, interval: bool = False) -> Cell:
-        basis = Derivation(f"mean over {part}" if part else "mean", (rows,), "bit")
-        return mean_cell([float(step.bit) for step in chosen], "steps", interval=interval, basis=basis)
+        derivation = Derivation(f"mean over {part}" if part else "mean", (rows,), "bit")
+        return mean_cell(
+            [float(step.bit) for step in chosen], "steps", interval=interval, derivation=derivation
+        )
 
     return {
         "accuracy": rate(steps, interval=True),

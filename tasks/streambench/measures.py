@@ -40,12 +40,12 @@ def count_steps(
     value: float | None,
     steps: Steps,
     interval: Interval | None = None,
-    basis: Derivation | None = None,
+    derivation: Derivation | None = None,
     why: str = "",
 ) -> Cell:
     """Return a cell for a figure over the given steps; its n includes failed and unjudged steps."""
     failed, unjudged = sum(scored.failed for scored in steps), sum(scored.unjudged for scored in steps)
-    return Cell(value, len(steps), failed, interval, STEPS, why, basis, unjudged)
+    return Cell(value, len(steps), failed, interval, STEPS, why, derivation, unjudged)
 
 
 def rate_right(steps: Steps, part: str = "") -> Cell:
@@ -82,8 +82,8 @@ def _estimate_error(steps: Steps, where: Where) -> Cell:
         fmean(scored.score.score for scored in steps if scored.step.seed == seed) for seed in sorted(seeds)
     ]
     error = measure_error(shares)
-    basis = derive("standard error over runs", list_run_names(steps), "score")
-    return count_steps(error, steps, None, basis, "" if error is not None else "one seed")
+    derivation = derive("standard error over runs", list_run_names(steps), "score")
+    return count_steps(error, steps, None, derivation, "" if error is not None else "one seed")
 
 
 RIGHT = Measure[ScoredStep]("right", _rate_part, leave_out, "share")
@@ -159,8 +159,8 @@ def average_value(name: str, values: Mapping[str, Mapping[str, float]]) -> Measu
         if not counted:
             return leave_out("of no step")
         mean = sum(values[scored.step.id][name] for scored in counted) / len(counted)
-        basis = derive(f"mean of the metric's {name}", list_run_names(counted), "score")
-        return count_steps(mean, counted, None, basis)
+        derivation = derive(f"mean of the metric's {name}", list_run_names(counted), "score")
+        return count_steps(mean, counted, None, derivation)
 
     return Measure(name, fill, leave_out, "mean")
 
@@ -177,8 +177,8 @@ def compare_gain(own: Steps, base: Steps) -> Cell:
     )
     steps = [a for a, _ in pairs]
     names = [*list_run_names(steps), *list_run_names(b for _, b in pairs)]
-    basis = derive("paired difference", names, "score")
-    return count_steps(found.difference, steps, found.interval, basis, found.why)
+    derivation = derive("paired difference", names, "score")
+    return count_steps(found.difference, steps, found.interval, derivation, found.why)
 
 
 def pair_steps(
@@ -205,8 +205,8 @@ def sum_tokens(steps: Steps, column: str) -> Cell:
     runs = list_run_names(steps)
     total = sum(read_tokens(scored, column) for scored in steps)
     single = len(runs) == 1
-    basis = derive("sum" if single else "mean of the runs' sums", runs, column)
-    return count_steps(total if single else total / len(runs), steps, None, basis)
+    derivation = derive("sum" if single else "mean of the runs' sums", runs, column)
+    return count_steps(total if single else total / len(runs), steps, None, derivation)
 
 
 def average_tokens(steps: Steps, column: str) -> Cell:

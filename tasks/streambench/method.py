@@ -64,7 +64,7 @@ class StepReply:
     """The style in which the prompt asked for the answer."""
 
 
-class StepTalk(Protocol):
+class StepCaller(Protocol):
     """Makes a method's calls within a step; the ledger records them under the step's id.
 
     A model's failure does not raise an error: the reply has no answer, and the step is wrong. BudgetSpent and
@@ -136,11 +136,11 @@ class StreamMethod(ABC):
         self.setup = setup
 
     @abstractmethod
-    async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
+    async def step(self, seen: SeenStep, caller: StepCaller) -> StepReply:
         """Answer one item. The reply is scored, and its `agent` is recorded as the agent that answered."""
 
     async def learn(
-        self, seen: SeenStep, reply: StepReply, feedback: Feedback, talk: StepTalk
+        self, seen: SeenStep, reply: StepReply, feedback: Feedback, caller: StepCaller
     ) -> MemoryEntry | None:
         """Learn from the feedback, even on a failed step; return the stored entry, for the record."""
         return None

@@ -382,15 +382,15 @@ def tabulate_readings(runs: StreamRuns) -> FigureTable:
             if any(readings[scored.step.id].get(name, 0.0) is None for scored in steps):
                 return leave_out("only a judge can decide, and no judge was called")
             share = fmean(readings[scored.step.id].get(name, scored.score.score) or 0.0 for scored in steps)
-            basis = derive(f"mean, as {name} reads the replies", list_run_names(steps), "score")
-            return count_steps(share, steps, None, basis)
+            derivation = derive(f"mean, as {name} reads the replies", list_run_names(steps), "score")
+            return count_steps(share, steps, None, derivation)
 
         return Measure(name, fill, leave_out, "share")
 
     def count(steps: Sequence[ScoredStep], where: Where) -> Cell:
         differ = sum(bool(readings[scored.step.id]) for scored in steps)
-        basis = derive("replies with another reading", list_run_names(steps), "score")
-        return count_steps(differ, steps, None, basis)
+        derivation = derive("replies with another reading", list_run_names(steps), "score")
+        return count_steps(differ, steps, None, derivation)
 
     return Table(
         "",

@@ -68,11 +68,11 @@ def show_time(curve: Points, level: float | None) -> Cell:
         return leave_out(NOT_RUN)
     point = find_time(curve, level)
     rows = (Selection("curves", {"method": curve[0].method}),)
-    basis = Derivation("steps to an accuracy", rows, "accuracy")
+    derivation = Derivation("steps to an accuracy", rows, "accuracy")
     if point is None:
         why = f"not reached: {100 * curve[-1].accuracy:.1f}% at the end"
-        return Cell(None, curve[-1].seeds, 0, None, "seeds", why, basis)
-    return Cell(point.position, point.seeds, 0, None, "seeds", "", basis)
+        return Cell(None, curve[-1].seeds, 0, None, "seeds", why, derivation)
+    return Cell(point.position, point.seeds, 0, None, "seeds", "", derivation)
 
 
 def find_time(curve: Points, level: float) -> CurvePoint | None:
@@ -106,8 +106,8 @@ def declare_regrets(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
 def _measure_point(name: str, column: str, *, at_half: bool = False) -> Measure[CurvePoint]:
     def fill(curve: Points, where: Where) -> Cell:
         point = curve[max(len(curve) // 2 - 1, 0)] if at_half else curve[-1]
-        basis = Derivation("mean", (Selection("curves", {"id": point.id}),), column)
+        derivation = Derivation("mean", (Selection("curves", {"id": point.id}),), column)
         value = point.regret if column == "regret" else point.memory_size
-        return Cell(value, point.seeds, 0, None, "seeds", basis=basis)
+        return Cell(value, point.seeds, 0, None, "seeds", derivation=derivation)
 
     return Measure(name, fill, leave_out, "mean")

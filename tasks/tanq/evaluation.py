@@ -192,7 +192,7 @@ def measure_rms(scores: Sequence[PredictionScore], failed: int, kind: str = "") 
                 [getattr(score, f"{rule}_{figure}") for score in scores] + [None] * failed,
                 "predictions",
                 interval=True,
-                basis=Derivation("mean", rows, f"{rule}_{figure}"),
+                derivation=Derivation("mean", rows, f"{rule}_{figure}"),
             )
             for figure in FIGURES
         }

@@ -74,8 +74,8 @@ def tabulate_set(statistics: SetStatistics) -> dict[str, FigureTable]:
         ),
     ]
     lines = [
-        Line((part, name), _count(counted, questions, QUESTIONS, basis))
-        for part, name, counted, basis in parts
+        Line((part, name), _count(counted, questions, QUESTIONS, derivation))
+        for part, name, counted, derivation in parts
     ]
     notes = {
         name: [statistics.definitions[key] for key in keys if key in statistics.definitions]
@@ -123,9 +123,9 @@ def _derive_skill(name: str) -> Derivation:
     return Derivation("uses of the skill", (Selection("items", {"skills.name": name}),))
 
 
-def _count(counted: CountedShare, n: int, of: str, basis: Derivation) -> tuple[Cell, Cell]:
-    count = Cell(counted.count, n, 0, None, of, basis=basis)
+def _count(counted: CountedShare, n: int, of: str, derivation: Derivation) -> tuple[Cell, Cell]:
+    count = Cell(counted.count, n, 0, None, of, derivation=derivation)
     if counted.share is None:
         return count, leave_empty(f"no {of}", of)
-    share = Derivation(f"share of {of}: {basis.measure} of all", (*basis.rows, *ALL))
-    return count, Cell(float(counted.share), n, 0, None, of, basis=share)
+    share = Derivation(f"share of {of}: {derivation.measure} of all", (*derivation.rows, *ALL))
+    return count, Cell(float(counted.share), n, 0, None, of, derivation=share)

@@ -1,11 +1,13 @@
 """Ten thousand items are compared as they are counted: what the bench times is whole."""
 
-from bench.comparing import ITEMS, make_strand
-from tasks.judging.comparison import compare_strands
+from bench.comparing import ITEMS, make_scored_system
+from tasks.judging.comparison import compare_scored_systems
 
 
 def test_ten_thousand_items_are_compared():
-    found = compare_strands([(make_strand(1, 2_500, graded=False), make_strand(2, 2_500, graded=False))])
+    found = compare_scored_systems(
+        [(make_scored_system(1, 2_500, graded=False), make_scored_system(2, 2_500, graded=False))]
+    )
     (change,) = found.strands[0].metrics
     assert (change.n_pairs, change.clusters) == (ITEMS, 2_500)
     # Both are right 60 times in 100: the interval is about 2 x 1.96 x sqrt(2 x 0.24 / 10,000) wide.

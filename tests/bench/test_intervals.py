@@ -50,7 +50,9 @@ def make_ragcheck(root: Path) -> Path:
     entry = Assessment(systems=("s",), judges=("one",), ratings="x.csv")
     talks = [make_talk(f"q{i}", system, chance.randint(1, 5)) for i in n for system in ("mqa", "qa")]
     guards = [
-        make_guard(i + shift, system, "T2", ("x",) if chance.random() < 0.4 else (), talk=f"c{i % 8}{system}")
+        make_guard(
+            i + shift, system, "T2", ("x",) if chance.random() < 0.4 else (), caller=f"c{i % 8}{system}"
+        )
         for i in n
         for shift, system in ((0, "mqa"), (100, "qa"))
     ]

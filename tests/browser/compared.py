@@ -9,7 +9,7 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from tasks.judging.answered import Answered, Scored
-from tasks.judging.comparison import Comparison, Strand, compare_strands
+from tasks.judging.comparison import Comparison, ScoredSystem, compare_scored_systems
 from tasks.judging.pair_analysis import analyse_pairs, price_means
 from tasks.judging.priced_means import AnswerCost
 from tasks.reports.comparison import write_comparison
@@ -17,7 +17,7 @@ from tasks.reports.comparison import write_comparison
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
-def make_strand(name: str, right: Sequence[bool], say: str) -> Strand:
+def make_scored_system(name: str, right: Sequence[bool], say: str) -> ScoredSystem:
     """Make what a system answered, right or wrong."""
     answers = [
         (Scored(f"q{number}", f"g{number}", float(mark)),
@@ -25,32 +25,35 @@ def make_strand(name: str, right: Sequence[bool], say: str) -> Strand:
                   f"it is {say} {HOSTILE}", "Correct"))
         for number, mark in enumerate(right)
     ]  # fmt: skip
-    return Strand("trial", "entry", name, answers)
+    return ScoredSystem("trial", "entry", name, answers)
 
 
 def write_compared(path: Path, n: int = 40) -> Comparison:
     """Write the page; n: items."""
-    a = make_strand("weak", [number % 2 == 0 for number in range(n)], "red")
-    b = make_strand("good", [number % 3 != 0 for number in range(n)], "blue")
-    comparison = compare_strands([(a, b)], names=(HOSTILE, "good"), draws=200)
+    a = make_scored_system("weak", [number % 2 == 0 for number in range(n)], "red")
+    b = make_scored_system("good", [number % 3 != 0 for number in range(n)], "blue")
+    comparison = compare_scored_systems([(a, b)], names=(HOSTILE, "good"), draws=200)
     write_comparison(comparison, path, alone={"A": ["trial.lost"], "B": []})
     return comparison
 
 
 def write_three(path: Path, n: int = 40, price: float | None = None) -> Comparison:
     """Write the page of three systems; n: items; price: of an answer of the best one, None if not known."""
-    weak = make_strand("weak", [number % 2 == 0 for number in range(n)], "red")
-    good = make_strand("good", [number % 3 != 0 for number in range(n)], "blue")
-    best = make_strand("best", [number % 7 != 0 for number in range(n)], "green")
+    weak = make_scored_system("weak", [number % 2 == 0 for number in range(n)], "red")
+    good = make_scored_system("good", [number % 3 != 0 for number in range(n)], "blue")
+    best = make_scored_system("best", [number % 7 != 0 for number in range(n)], "green")
     pairs = [(weak, good), (weak, best), (good, best)]
     letters = [("A", "B"), ("A", "C"), ("B", "C")]
-    comparison = compare_strands(pairs, names=(HOSTILE, "good", "best"), draws=200, letters=letters)
+    comparison = compare_scored_systems(pairs, names=(HOSTILE, "good", "best"), draws=200, letters=letters)
     analysed = analyse_pairs(pairs, draws=200)
     prices = {
         name: AnswerCost(tokens, usd, 0.5, "" if usd is not None else HOSTILE)
         for name, tokens, usd in (("weak", 90.0, 0.0004), ("good", 700.0, 0.003), ("best", 900.0, price))
     }
-    means = [price_means(strands, found, lambda strand: prices[strand.system]) for strands, found in analysed]
+    means = [
+        price_means(scored_systems, found, lambda scored_system: prices[scored_system.system])
+        for scored_systems, found in analysed
+    ]
     comparison = replace(comparison, items=[found for _, found in analysed], means=means)
     write_comparison(comparison, path)
     return comparison

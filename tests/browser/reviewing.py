@@ -132,7 +132,7 @@ def review(page: Page, name: str) -> None:
 def list_lost(root: Path) -> list[str]:
     """Name what stands in the file and was not decided so, and what was decided and does not stand there."""
     acts = [
-        act for by_person in load_decisions(root / DECISIONS).standing.values() for act in by_person.values()
+        act for by_person in load_decisions(root / DECISIONS).current.values() for act in by_person.values()
     ]
     found = [replace(act, at=EPOCH) for act in acts]
     wanted = [act.expect(name, number) for name, acts in ACTS.items() for number, act in enumerate(acts)]

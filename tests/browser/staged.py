@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tasks.errors import BenchloomError
 from tasks.judging.answered import Answered, Scored
-from tasks.judging.comparison import Strand, compare_strands
+from tasks.judging.comparison import ScoredSystem, compare_scored_systems
 from tasks.judging.nights import AlarmRule, Night, judge_series, list_alarms, list_series
 from tasks.reports import night
 from tests.ragcheck.scenes import RagProject, make_project
@@ -49,7 +49,7 @@ def run_ragcheck(project: RagProject) -> Path:
 def write_nights(out: Path, name: str = "films-weak", titles: str = "") -> None:
     """Write the page of five nights, of which the fourth alarms. titles: what stands behind every label."""
     history: list[Night] = []
-    earlier: list[Strand] = []
+    earlier: list[ScoredSystem] = []
     against = None
     rule = AlarmRule(draws=500)
     for label, wrong in NIGHTS.items():
@@ -58,13 +58,13 @@ def write_nights(out: Path, name: str = "films-weak", titles: str = "") -> None:
             (Scored(case, f"g{int(case[1:]) % 12}", value), Answered(case, case, "", "accuracy", "", "", ""))
             for case, value in scores.items()
         ]
-        strand = Strand("assessments", name, "weak", answers)
-        comparison = compare_strands([(before, strand) for before in earlier], draws=rule.draws)
-        series = judge_series(list_series([strand]), comparison, (), rule)
+        scored_system = ScoredSystem("assessments", name, "weak", answers)
+        comparison = compare_scored_systems([(before, scored_system) for before in earlier], draws=rule.draws)
+        series = judge_series(list_series([scored_system]), comparison, (), rule)
         alarms = tuple(list_alarms(series, (), (), rule))
         history.append(
             Night(label + titles, against, "alarm" if alarms else "accepted", alarms, tuple(series))
         )
         if not alarms:
-            earlier, against = [strand], label
+            earlier, against = [scored_system], label
     night.write_nights(out, history)

@@ -137,14 +137,14 @@ def test_a_conversation_stands_with_the_scores_of_its_turns(page, site):
     visit(page, site, "continuity")
     open_conversation(page)
     talks = read_rows(site.parents[1] / "ragcheck/trial/conversations.parquet", Conversation)
-    talk = next(talk for talk in talks if page.url.endswith(f"#row={talk.id}"))
-    scores = [str(score) for score in talk.scores]
+    caller = next(caller for caller in talks if page.url.endswith(f"#row={caller.id}"))
+    scores = [str(score) for score in caller.scores]
     assert len(scores) > 1
-    measures = page.locator("#detail .verdicts").filter(has_text=f"wscore {talk.wscore:.3f}")
+    measures = page.locator("#detail .verdicts").filter(has_text=f"wscore {caller.wscore:.3f}")
     expect(measures.locator(".tag")).to_have_text(scores)
     expect(page.locator("#detail .turn > h3 .tag")).to_have_text([f"{score} of 5" for score in scores])
     system, *marks = page.locator("#list [aria-current] .tag").all_inner_texts()
-    assert (system, marks[: len(scores)]) == (talk.system, scores)
+    assert (system, marks[: len(scores)]) == (caller.system, scores)
 
 
 def test_a_link_to_no_row_says_so(page, site):

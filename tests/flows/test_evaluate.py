@@ -267,8 +267,8 @@ def test_several_systems_and_models_are_asked_judged_and_compared(project, model
     told = json.loads(one.stdout)
     assert [figures["system"] for figures in told["systems"]] == ["weak", "good"]
     assert told["compared"]["sides"] == ["weak", "good"]
-    (strand,) = told["compared"]["strands"]
-    assert [(change["metric"], change["n_pairs"]) for change in strand["metrics"]] == [("accuracy", 6)]
+    (scored_system,) = told["compared"]["strands"]
+    assert [(change["metric"], change["n_pairs"]) for change in scored_system["metrics"]] == [("accuracy", 6)]
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"weak", "good"}
 
     table = project.benchloom(

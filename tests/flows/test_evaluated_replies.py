@@ -281,8 +281,12 @@ def test_two_folders_are_compared_where_nothing_has_run(project, endpoint, tmp_p
     finally:
         aside.rename(lock)
     assert done.returncode == 0, done.stderr
-    (strand,) = json.loads(done.stdout)["strands"]
-    assert (strand["n_cases"], strand["metrics"][0]["difference"], strand["altered"]) == (6, -1.0, [])
+    (scored_system,) = json.loads(done.stdout)["strands"]
+    assert (
+        scored_system["n_cases"],
+        scored_system["metrics"][0]["difference"],
+        scored_system["altered"],
+    ) == (6, -1.0, [])
 
 
 @pytest.mark.parametrize(

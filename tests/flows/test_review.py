@@ -130,7 +130,7 @@ def test_a_form_goes_out_and_comes_back(project, suffix):
     facts = import_(path, "--reviewer", "Ben")
     assert (facts["read"], facts["new"], facts["left_open"], facts["refused"]) == (4, 3, 1, [])
     decisions = load_decisions(project / FILE)
-    first, second, third = (decisions.standing[key] for key in IDS[:3])
+    first, second, third = (decisions.current[key] for key in IDS[:3])
     assert (first["Anna"].decision, first["Anna"].rating) == ("accept", 4)
     assert first["Anna"].at == "2024-11-23T10:00:00.000000Z"
     assert (second["Ben"].edited, second["Ben"].note) == ({"text": "What is an image?"}, "odd")
@@ -206,7 +206,7 @@ def test_a_later_decision_supersedes_and_the_earlier_one_stays_as_history(projec
     assert import_(path, "--reviewer", "Anna")["older"] == 1
     decisions = load_decisions(project / FILE)
     assert [act.decision for act in decisions.history] == ["edit", "accept", "reject"]
-    assert decisions.standing[IDS[0]]["Anna"].note == "on second thoughts"
+    assert decisions.current[IDS[0]]["Anna"].note == "on second thoughts"
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
@@ -258,8 +258,8 @@ def test_a_number_and_what_has_an_apostrophe_before_it_are_texts(project):
     edits = ["-5.5", "'=1+1"]
     fill_in(path, **{f"_{n}": {"decision": "edit", "edited": text} for n, text in enumerate(edits)})
     import_(path, "--reviewer", "Anna")
-    standing = load_decisions(project / FILE).standing
-    assert [standing[key]["Anna"].edited["text"] for key in IDS[:2]] == ["-5.5", "=1+1"]
+    current = load_decisions(project / FILE).current
+    assert [current[key]["Anna"].edited["text"] for key in IDS[:2]] == ["-5.5", "=1+1"]
 
 
 def test_who_decides_twice_in_one_form_is_refused(project):
@@ -476,8 +476,8 @@ def test_two_servers_and_many_people_at_once_lose_nothing(project):
             for url in [(one, other)[number % 2]]
         ]
         assert {job.result() for job in jobs} == {200}
-    standing = load_decisions(project / FILE).standing
-    assert {key: sorted(standing[key]) for key in IDS} == dict.fromkeys(IDS, sorted(people))
+    current = load_decisions(project / FILE).current
+    assert {key: sorted(current[key]) for key in IDS} == dict.fromkeys(IDS, sorted(people))
 
 
 NO_HTTP = [
@@ -575,8 +575,8 @@ def test_items_are_decided_by_keys_alone_and_a_reload_loses_nothing(project, pag
     expect(page.locator("#count")).to_have_text("3 of 4 decided")
     expect(page.locator("#said")).to_have_text("Saved.")
 
-    standing = load_decisions(project / FILE).standing
-    acts = [standing[key]["Anna"] for key in order]
+    current = load_decisions(project / FILE).current
+    acts = [current[key]["Anna"] for key in order]
     assert [act.decision for act in acts] == ["accept", "reject", "", "accept"]
     assert (acts[0].rating, acts[3].note) == (4, "a note with a and r in it")
     edits = [act for act in load_decisions(project / FILE).history if act.edited]

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from flows.nights.standing import make_keys
+from flows.nights.service_files import make_keys
 from flows.run.prefect_server import read_auth, server_folder, start_server
 from flows.run.servers import stop_servers
 from flows.settings import find_project

@@ -261,7 +261,7 @@ def test_a_flow_evaluates_by_its_declaration_alone(project: Path) -> None:
     assert json.loads(again[1])["counts"]["scores"] == 6, "three groups of two, from the ledger"
 
     assert compared[0] == 0, compared
-    ((metric,),) = [strand["metrics"] for strand in json.loads(compared[1])["strands"]]
+    ((metric,),) = [scored_system["metrics"] for scored_system in json.loads(compared[1])["strands"]]
     assert (metric["metric"], metric["n_pairs"], metric["difference"]) == ("right", 24, 0.5)
     for code, sources, said in walked:
         assert (code, said) == (0, "")
@@ -305,7 +305,7 @@ def test_a_flow_has_its_page_by_its_declaration_alone(project: Path) -> None:
     page = (project / "data/reports/toy/half/index.html").read_text()
     assert "1 of 25 answers could not be scored. The means leave them out." in page
     assert "toy/half/index.html" in (project / "data/reports/index.html").read_text()
-    ((metric,),) = [strand["metrics"] for strand in json.loads(compared[1])["strands"]]
+    ((metric,),) = [scored_system["metrics"] for scored_system in json.loads(compared[1])["strands"]]
     assert (metric["n_pairs"], metric["difference"]) == (24, 0.5)
 
 

@@ -100,7 +100,7 @@ def test_the_last_act_stands_and_the_earlier_ones_are_history(tmp_path):
     assert [(decision.reviewer, decision.decision) for decision in decisions.history] == [
         ("a", "accept"), ("a", "reject"), ("b", "accept"),
     ]  # fmt: skip
-    assert decisions.standing["1"]["a"].decision == "reject"
+    assert decisions.current["1"]["a"].decision == "reject"
     assert decisions.decide("1", ROW).state == "split"
 
 

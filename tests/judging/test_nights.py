@@ -5,7 +5,7 @@ import pytest
 
 from tasks.judging.answered import Answered, Scored
 from tasks.judging.canaries import CanaryRow
-from tasks.judging.comparison import Strand, compare_strands
+from tasks.judging.comparison import ScoredSystem, compare_scored_systems
 from tasks.judging.nights import (
     AlarmRule,
     compare_canaries,
@@ -18,7 +18,7 @@ from tasks.judging.nights import (
 RULE = AlarmRule(drop=0.02, alpha=0.05, draws=2000)
 
 
-def make_strand(values, size=2, entry="films-weak", system="weak"):
+def make_scored_system(values, size=2, entry="films-weak", system="weak"):
     answers = [
         (
             Scored(f"a{n}", f"g{n // size:03}", value),
@@ -26,19 +26,19 @@ def make_strand(values, size=2, entry="films-weak", system="weak"):
         )
         for n, value in enumerate(values)
     ]
-    return Strand("assessments", entry, system, answers)
+    return ScoredSystem("assessments", entry, system, answers)
 
 
 def judge(before, now, rule=RULE, judges=()):
-    """Judge a night. before, now: strands of the same systems in order; no before is the first night."""
-    comparison = compare_strands(zip(before, now, strict=True) if before else (), draws=rule.draws)
+    """Judge a night. before, now: scored systems in order; no before is the first night."""
+    comparison = compare_scored_systems(zip(before, now, strict=True) if before else (), draws=rule.draws)
     series = judge_series(list_series(now), comparison, judges, rule)
     return series, list_alarms(series, judges, (), rule)
 
 
 def judge_one(before, now, rule=RULE, size=2, judges=()):
-    strands = [make_strand(before, size)] if before else []
-    (series,), alarms = judge(strands, [make_strand(now, size)], rule, judges)
+    scored_systems = [make_scored_system(before, size)] if before else []
+    (series,), alarms = judge(scored_systems, [make_scored_system(now, size)], rule, judges)
     return series, alarms
 
 
@@ -114,8 +114,8 @@ def test_what_one_comparison_alone_would_alarm_may_be_chance_among_ten():
     alone, _ = judge_one(before, now, size=1)
     assert 0.01 < alone.p_value < 0.05
     assert alone.outcome == "fell"
-    same = [make_strand(before, 1, f"other{n}") for n in range(9)]
-    series, alarms = judge([make_strand(before, 1), *same], [make_strand(now, 1), *same])
+    same = [make_scored_system(before, 1, f"other{n}") for n in range(9)]
+    series, alarms = judge([make_scored_system(before, 1), *same], [make_scored_system(now, 1), *same])
     assert {metric.outcome for metric in series} == {"held"}
     assert not alarms
 
@@ -227,9 +227,9 @@ def test_a_drop_of_15_points_among_four_comparisons_is_found_in_nine_of_ten_nigh
     found = 0
     for _ in range(200):
         chances = [rng.uniform(0.4, 1.0, 300) for _ in range(4)]
-        before = [make_strand(draw_night(rng, chance), 1, f"e{n}") for n, chance in enumerate(chances)]
+        before = [make_scored_system(draw_night(rng, chance), 1, f"e{n}") for n, chance in enumerate(chances)]
         now = [
-            make_strand(draw_night(rng, chance, 0.15 if n == 0 else 0.0), 1, f"e{n}")
+            make_scored_system(draw_night(rng, chance, 0.15 if n == 0 else 0.0), 1, f"e{n}")
             for n, chance in enumerate(chances)
         ]
         found += judge(before, now, rule)[0][0].outcome == "fell"

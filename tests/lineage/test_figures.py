@@ -89,8 +89,8 @@ def test_a_figure_that_its_rows_do_not_come_to_is_a_gap(lineage, tmp_path):
 
 def test_a_figure_without_a_basis_or_an_artifact_is_a_gap(lineage, tmp_path):
     path = tmp_path / OUT / "report.json"
-    basis = Derivation("count", (Selection("lost"),)).to_json()
-    path.write_text(json.dumps({"n": 3, "figures": [{"label": "x", "value": 1, "basis": basis}]}))
+    derivation = Derivation("count", (Selection("lost"),)).to_json()
+    path.write_text(json.dumps({"n": 3, "figures": [{"label": "x", "value": 1, "basis": derivation}]}))
 
     assert lineage.trace_figure(f"{OUT}/report.json", "/n").summary["measure"] is None
     lineage.trace_figure(f"{OUT}/report.json", "/figures/0")
@@ -148,8 +148,10 @@ def test_sums_and_means_leave_out_what_is_missing():
 
 
 def test_a_basis_reads_back_and_nonsense_is_refused():
-    basis = Derivation("sum", (Selection("films/balanced", {"criterion": "short"}),), "tokens", once=True)
+    derivation = Derivation(
+        "sum", (Selection("films/balanced", {"criterion": "short"}),), "tokens", once=True
+    )
 
-    assert read_derivation(json.loads(json.dumps(basis.to_json()))) == basis
+    assert read_derivation(json.loads(json.dumps(derivation.to_json()))) == derivation
     with pytest.raises(ValueError, match="no basis"):
         read_derivation({"measure": "count", "rows": 3})

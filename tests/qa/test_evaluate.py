@@ -128,8 +128,8 @@ def test_two_files_of_answers_are_compared_without_a_project_or_a_model(folder):
         assert done.returncode == 0, done.stderr
     done = call(folder, "compare", "bad", "run:good", "--json")
     assert done.returncode == 0, done.stderr
-    (strand,) = json.loads(done.stdout)["strands"]
-    metrics = {metric["metric"]: metric for metric in strand["metrics"]}
+    (scored_system,) = json.loads(done.stdout)["strands"]
+    metrics = {metric["metric"]: metric for metric in scored_system["metrics"]}
     assert set(metrics) == {"em", "f1"}
     assert (metrics["em"]["n_pairs"], metrics["em"]["clusters"]) == (12, 6)
     assert metrics["em"]["difference"] == pytest.approx(8 / 12)

@@ -79,8 +79,10 @@ def test_a_set_is_run_paged_compared_and_traced(project):
     assert "Scores by tag" in page
 
     compared = succeed(project, "compare", "entry:half", "entry:whole", "--json")
-    (strand,) = json.loads(compared.stdout)["strands"]
-    assert {(metric["metric"], metric["n_pairs"], metric["difference"]) for metric in strand["metrics"]} == {
+    (scored_system,) = json.loads(compared.stdout)["strands"]
+    assert {
+        (metric["metric"], metric["n_pairs"], metric["difference"]) for metric in scored_system["metrics"]
+    } == {
         ("em", 24, 0.5),
         ("f1", 24, 0.5),
     }

@@ -19,8 +19,8 @@ def make_talk(question, system, wscore, lscore=1.0, mscore=5.0):
     )  # fmt: skip
 
 
-def make_guard(number, system, task, words=(), flagged=(), talk=""):
-    return Guard(f"g{number}", talk or f"c{number}", "q1", system, 1, task, words, flagged, ())
+def make_guard(number, system, task, words=(), flagged=(), caller=""):
+    return Guard(f"g{number}", caller or f"c{number}", "q1", system, 1, task, words, flagged, ())
 
 
 def compare(questions, conversations, guards=()):
@@ -93,13 +93,15 @@ def test_leak_rates_draw_conversations_and_not_turns():
     # Ten conversations of five turns each; one leaks in every turn, or ten leak in one turn each.
     def find(leaks):
         guards = [
-            make_guard(5 * talk + turn, "qa", "T2", ("x",) if (talk, turn) in leaks else (), talk=f"c{talk}")
-            for talk in range(10)
+            make_guard(
+                5 * caller + turn, "qa", "T2", ("x",) if (caller, turn) in leaks else (), caller=f"c{caller}"
+            )
+            for caller in range(10)
             for turn in range(5)
         ]
         return compare([make_question(1)], [make_talk("q1", "qa", 1)], guards)["rate", "", "qa", "leak_T2"]
 
-    one, all_ten = find({(0, turn) for turn in range(5)}), find({(talk, 0) for talk in range(10)})
+    one, all_ten = find({(0, turn) for turn in range(5)}), find({(caller, 0) for caller in range(10)})
     assert (one.estimate.value, one.n) == (pytest.approx(5 / 50), 50)
     assert one.estimate.interval == (0, pytest.approx(0.3))  # of ten conversations, 0 to 3 draws of the one
     assert all_ten.estimate.value == pytest.approx(10 / 50)
@@ -109,7 +111,7 @@ def test_leak_rates_draw_conversations_and_not_turns():
 
 def test_a_rate_of_nothing_has_wilsons_interval_over_conversations():
     def find(talks):
-        guards = [make_guard(n, "qa", "T2", talk=f"c{n % talks}") for n in range(30)]
+        guards = [make_guard(n, "qa", "T2", caller=f"c{n % talks}") for n in range(30)]
         return compare([make_question(1)], [make_talk("q1", "qa", 1)], guards)["rate", "", "qa", "leak"]
 
     # Wilson of 0 of 6: z2 / (6 + z2) with z2 = 3.8415.

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from tasks.judging.answered import Answered, Scored
-from tasks.judging.comparison import EvaluatedRows, Strand
+from tasks.judging.comparison import EvaluatedRows, ScoredSystem
 from tasks.reports.evaluation_page import evaluation_page
 from tests.browser.watch import Complaints, open_chromium
 
 SCORES = {"good": [1, 1, 1, 0, 1, 1, 1, None], "bad": [0, 1, 0, 0, 0, 0, 1, 0]}
 
 
-def make_strand(system: str) -> Strand:
+def make_scored_system(system: str) -> ScoredSystem:
     answers = []
     for place, value in enumerate(SCORES[system]):
         own = f"{system}-{place}"
@@ -22,13 +22,13 @@ def make_strand(system: str) -> Strand:
             own, f"item-{place}", system, "accuracy", f"Question {place}?", "Yes", "No", "", further
         )
         answers.append((Scored(own, f"group-{place // 2}", value), answered))
-    return Strand("toy.runs", "sample", system, answers)
+    return ScoredSystem("toy.runs", "sample", system, answers)
 
 
 def write_example(folder: Path, systems: tuple[str, ...] = ("bad", "good")) -> Path:
     out = folder / "data" / "reports" / "toy" / "sample"
     evaluated = EvaluatedRows(
-        folder / "data" / "toy" / "scores.parquet", [make_strand(name) for name in systems]
+        folder / "data" / "toy" / "scores.parquet", [make_scored_system(name) for name in systems]
     )
     counts = evaluation_page(evaluated, "sample", out, folder / "data" / "metrics", folder / "data" / "bars")
     assert counts.rows_in == 8 * len(systems)

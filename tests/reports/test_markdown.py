@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from tasks.judging.comparison import Comparison, compare_strands
+from tasks.judging.comparison import Comparison, compare_scored_systems
 from tasks.judging.pair_analysis import analyse_pairs, price_means
 from tasks.judging.priced_means import AnswerCost
 from tasks.reports.markdown import list_drops, quote, write_markdown
-from tests.browser.compared import make_strand
+from tests.browser.compared import make_scored_system
 
 HOSTILE = [
     "a | b", "<script>alert(1)</script>", "@everyone", "#12 and !34", "[x](javascript:alert(1))", "`code`",
@@ -46,11 +46,11 @@ def read_text(token) -> str:
 
 
 def compare(right_a, right_b, names=("before", "after"), cost=COST) -> Comparison:
-    a, b = make_strand(names[0], right_a, "red"), make_strand(names[1], right_b, "blue")
-    comparison = compare_strands([(a, b)], names=names, draws=500)
+    a, b = make_scored_system(names[0], right_a, "red"), make_scored_system(names[1], right_b, "blue")
+    comparison = compare_scored_systems([(a, b)], names=names, draws=500)
     means = [
-        price_means(strands, found, lambda strand: cost)
-        for strands, found in analyse_pairs([(a, b)], draws=500)
+        price_means(scored_systems, found, lambda scored_system: cost)
+        for scored_systems, found in analyse_pairs([(a, b)], draws=500)
     ]
     return replace(comparison, means=means)
 

@@ -49,8 +49,8 @@ OUTCOMES = [
 
 
 def rate(outcomes: Sequence[Outcome], where: Where) -> Cell:
-    basis = Derivation("share", (Selection("scores", where),), "right", hit=True)
-    return rate_cell([outcome.right for outcome in outcomes], "answers", basis)
+    derivation = Derivation("share", (Selection("scores", where),), "right", hit=True)
+    return rate_cell([outcome.right for outcome in outcomes], "answers", derivation)
 
 
 def count(outcomes: Sequence[Outcome], where: Where) -> Cell:
@@ -60,7 +60,7 @@ def count(outcomes: Sequence[Outcome], where: Where) -> Cell:
         0,
         None,
         "answers",
-        basis=Derivation("count", (Selection("scores", where),)),
+        derivation=Derivation("count", (Selection("scores", where),)),
     )
 
 
@@ -101,7 +101,7 @@ def test_a_declared_table_measures_each_cell_over_its_own_outcomes():
         "none of 1 answers could be counted",
     )
     assert {cell.why for cell in other.cells} == {"not run"}
-    assert good.cells[2].basis == Derivation(
+    assert good.cells[2].derivation == Derivation(
         "share", (Selection("scores", {"system": "good", "kind": "hard"}),), "right", hit=True
     )
 

@@ -6,7 +6,7 @@ from tasks.judging.prompt_room import estimate_tokens
 from tasks.models.ask import render_prompt
 from tasks.streambench.environment import PromptParts
 from tasks.streambench.solve.agents import PROMPTS
-from tasks.streambench.solve.talk import BETWEEN, FRAME, count_cut, list_fields, measure_room
+from tasks.streambench.solve.step_caller import BETWEEN, FRAME, count_cut, list_fields, measure_room
 from tests.streambench.scripted import StreamAsk, know_all, make_items, run_steps
 
 PARTS = PromptParts("TASK", "COMMON", "CONTEXT", "QUESTION", "INSTRUCTION")

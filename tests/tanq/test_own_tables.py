@@ -19,7 +19,7 @@ from tasks.tanq.build.tanq_item import TanqItem
 from tasks.tanq.evaluation import EVALUATION, READER
 from tasks.tanq.score.scores import PredictionScore
 from tasks.tanq.solve.prediction import Prediction
-from tasks.tanq.solve.system_predictions import OwnTables, SystemTables, system_predictions
+from tasks.tanq.solve.system_predictions import SystemTables, TanqSystem, system_predictions
 from tests.flows.evaluated import ROOT, measure_rows
 from tests.tanq.table_items import make_item
 
@@ -99,7 +99,9 @@ class Answering:
 def ask_system(items: Sequence[TanqItem], reply: Any, **params: Any) -> tuple[list[Prediction], Answering]:
     ask: Any = Answering(reply)
     made = asyncio.run(
-        system_predictions(list(items), OwnTables(set="s", system="ours"), ENTRY, SystemTables(**params), ask)
+        system_predictions(
+            list(items), TanqSystem(set="s", system="ours"), ENTRY, SystemTables(**params), ask
+        )
     )
     return sorted(made.rows, key=lambda row: row.item), ask
 

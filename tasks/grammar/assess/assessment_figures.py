@@ -31,7 +31,7 @@ class RateIntervals:
 
 
 @dataclass(frozen=True)
-class RateBasis:
+class RateCounts:
     """The denominator of a rate: `n` rows or groups (`of` says which), from `clusters` SQL templates."""
 
     n: int
@@ -43,10 +43,10 @@ class RateBasis:
 class RateBases:
     """The number of items behind each rate of a set."""
 
-    accuracy: RateBasis
-    robustness: RateBasis
-    retrieval_db_accuracy: RateBasis
-    gap_share: Annotated[RateBasis, Field(alias="lambda")]
+    accuracy: RateCounts
+    robustness: RateCounts
+    retrieval_db_accuracy: RateCounts
+    gap_share: Annotated[RateCounts, Field(alias="lambda")]
 
 
 @dataclass(frozen=True)

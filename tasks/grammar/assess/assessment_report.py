@@ -175,7 +175,7 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
             Headline(
                 words,
                 value,
-                f"{_describe_basis(cell)}{symbol}, {note}",
+                f"{_describe_rows(cell)}{symbol}, {note}",
                 derive_rate(ALL, symbol),
                 cell.interval,
                 symbol,
@@ -187,7 +187,7 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
     ]
 
 
-def _describe_basis(cell: Cell) -> str:
+def _describe_rows(cell: Cell) -> str:
     """Describe a rate's interval, or why it has none, and the rate's denominator."""
     told = cell.why if cell.interval is None else f"{cell.interval[0]:.3f} to {cell.interval[1]:.3f}"
     return f"{told}; {cell.n:,} {cell.of}; "

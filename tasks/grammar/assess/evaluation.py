@@ -22,7 +22,7 @@ from tasks.grammar.corpus.statements import AnswerFacts
 from tasks.grammar.corpus.true_documents import TrueDocument
 from tasks.judging.canaries import measure_further, measure_health
 from tasks.judging.findings import NO_ANSWER
-from tasks.judging.health_basis import derive_health
+from tasks.judging.health_derivation import derive_health
 from tasks.judging.trust import TrustThresholds, find_warnings
 from tasks.lineage.bases import escape_pointer
 from tasks.lineage.derivation import Derivation

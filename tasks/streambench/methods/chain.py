@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasks.streambench.method import SeenStep, StepReply, StepTalk
+from tasks.streambench.method import SeenStep, StepCaller, StepReply
 from tasks.streambench.methods.parts import PaperMethod
 
 
@@ -13,6 +13,6 @@ class Chain(PaperMethod):
     sequential = False
     searches = False
 
-    async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
+    async def step(self, seen: SeenStep, caller: StepCaller) -> StepReply:
         """Ask for reasoning, then the answer."""
-        return await talk.answer(seen.agents[0], style="chain")
+        return await caller.answer(seen.agents[0], style="chain")

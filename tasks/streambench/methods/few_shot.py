@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tasks.errors import BadInput
 from tasks.streambench.memory import RetrievedEntry
-from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepReply, StepTalk
+from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepCaller, StepReply
 from tasks.streambench.methods.parts import PaperMethod
 
 
@@ -28,6 +28,6 @@ class FewShot(PaperMethod):
             for shot in sorted(setup.shots, key=lambda shot: shot.place)[: setup.k]
         )
 
-    async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
+    async def step(self, seen: SeenStep, caller: StepCaller) -> StepReply:
         """Ask with the few-shot examples."""
-        return await talk.answer(seen.agents[0], examples=self._examples)
+        return await caller.answer(seen.agents[0], examples=self._examples)

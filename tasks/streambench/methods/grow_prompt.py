@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tasks.streambench.memory import FoundEntry
-from tasks.streambench.method import SeenStep, StepReply, StepTalk
+from tasks.streambench.method import SeenStep, StepCaller, StepReply
 from tasks.streambench.methods.parts import MemoryMethod, filter_entries, show_entry
 
 
@@ -14,8 +14,10 @@ class GrowPrompt(MemoryMethod):
     takes_use = True
     searches = False
 
-    async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
+    async def step(self, seen: SeenStep, caller: StepCaller) -> StepReply:
         """Ask with the window of past steps."""
         window = [FoundEntry(entry, 0.0) for entry in self._memory.latest(self.setup.k)]
         shown = filter_entries(window, self.setup.choice.use)
-        return await talk.answer(seen.agents[0], examples=[show_entry(entry, judged=True) for entry in shown])
+        return await caller.answer(
+            seen.agents[0], examples=[show_entry(entry, judged=True) for entry in shown]
+        )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tasks.streambench.environment import Feedback
 from tasks.streambench.memory import MemoryEntry
-from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepReply, StepTalk
+from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepCaller, StepReply
 from tasks.streambench.methods.parts import MemoryMethod, show_entry
 
 
@@ -26,20 +26,20 @@ class MamStreamIcl(MemoryMethod):
         super().__init__(setup)
         self._turn = 0
 
-    async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
+    async def step(self, seen: SeenStep, caller: StepCaller) -> StepReply:
         """Have the next agent answer, with the examples found in the shared memory."""
         self._turn = (self._turn + 1) % len(seen.agents)
-        return await talk.answer(seen.agents[self._turn], examples=self._find_examples(seen))
+        return await caller.answer(seen.agents[self._turn], examples=self._find_examples(seen))
 
     async def learn(
-        self, seen: SeenStep, reply: StepReply, feedback: Feedback, talk: StepTalk
+        self, seen: SeenStep, reply: StepReply, feedback: Feedback, caller: StepCaller
     ) -> MemoryEntry | None:
         """Store a right answer of the agent that answered the step, or of the agent in `memory_of`."""
         choice = self.setup.choice
         if choice.memory_of is not None and choice.memory_of != reply.agent:
             if choice.memory_rule == "store_on_turn":
                 return None
-            reply, feedback = await talk.shadow(choice.memory_of, examples=self._find_examples(seen))
+            reply, feedback = await caller.shadow(choice.memory_of, examples=self._find_examples(seen))
         return self.keep(seen, reply, feedback.bit) if feedback.bit else None
 
     def _find_examples(self, seen: SeenStep) -> Sequence[ShownExample]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasks.streambench.method import SeenStep, StepReply, StepTalk
+from tasks.streambench.method import SeenStep, StepCaller, StepReply
 from tasks.streambench.methods.parts import MemoryMethod, filter_entries, show_entry
 
 
@@ -12,8 +12,8 @@ class MemPrompt(MemoryMethod):
     name = "mem_prompt"
     takes_use = True
 
-    async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
+    async def step(self, seen: SeenStep, caller: StepCaller) -> StepReply:
         """Ask with the retrieved steps, the most similar last."""
         found = filter_entries(self._memory.nearest(seen.vector, self.setup.k), self.setup.choice.use)
         examples = [show_entry(entry, judged=True) for entry in reversed(found)]
-        return await talk.answer(seen.agents[0], examples=examples)
+        return await caller.answer(seen.agents[0], examples=examples)

@@ -9,7 +9,7 @@ from tasks.errors import BadInput
 from tasks.streambench.entries import Use
 from tasks.streambench.environment import Feedback
 from tasks.streambench.memory import FoundEntry, MemoryEntry, RetrievedEntry
-from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepReply, StepTalk, StreamMethod
+from tasks.streambench.method import MethodSetup, SeenStep, ShownExample, StepCaller, StepReply, StreamMethod
 
 
 class PaperMethod(StreamMethod):
@@ -41,7 +41,7 @@ class MemoryMethod(PaperMethod):
         self._memory = setup.make_memory()
 
     async def learn(
-        self, seen: SeenStep, reply: StepReply, feedback: Feedback, talk: StepTalk
+        self, seen: SeenStep, reply: StepReply, feedback: Feedback, caller: StepCaller
     ) -> MemoryEntry | None:
         """Store the step, whether right or wrong, unless it has no answer."""
         return self.keep(seen, reply, feedback.bit, feedback.words)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tasks.streambench.method import SeenStep, StepReply, StepTalk
+from tasks.streambench.method import SeenStep, StepCaller, StepReply
 from tasks.streambench.methods.parts import PaperMethod
 
 
@@ -13,17 +13,17 @@ class SelfRefine(PaperMethod):
     sequential = False
     searches = False
 
-    async def step(self, seen: SeenStep, talk: StepTalk) -> StepReply:
+    async def step(self, seen: SeenStep, caller: StepCaller) -> StepReply:
         """Answer, then criticise and refine. A failed call makes the step fail."""
         agent = seen.agents[0]
-        reply = await talk.answer(agent)
+        reply = await caller.answer(agent)
         history: list[tuple[str, str]] = []
         while reply.answer is not None and len(history) < self.setup.refinements:
-            critique = await talk.critique(agent, reply.answer)
+            critique = await caller.critique(agent, reply.answer)
             if critique.answer is None:
                 return critique
             if critique.stop:
                 break
             history.append((reply.answer, critique.answer))
-            reply = await talk.refine(agent, history)
+            reply = await caller.refine(agent, history)
         return reply

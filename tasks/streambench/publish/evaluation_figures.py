@@ -149,7 +149,7 @@ class ConfusionMatrix:
     counts: tuple[tuple[int, ...], ...]
     n: int
     failed: int
-    basis: Derivation
+    derivation: Derivation
 
 
 def draw_confusions(runs: StreamRuns) -> list[ConfusionMatrix]:
@@ -256,8 +256,8 @@ def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem)
             return leave_out(f"fewer than {LEAST} items: no p")
         failed = sum(first.failed or other.failed for first, other in pairs)
         unjudged = sum(first.unjudged or other.unjudged for first, other in pairs)
-        basis = derive(measure, names, "score")
-        return Cell(value, len(pairs), failed, interval, "pairs", why, basis, unjudged)
+        derivation = derive(measure, names, "score")
+        return Cell(value, len(pairs), failed, interval, "pairs", why, derivation, unjudged)
 
     cells = (
         show(found.difference, "paired difference", found.interval, found.why),

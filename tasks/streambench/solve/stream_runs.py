@@ -33,8 +33,8 @@ from tasks.streambench.method import MethodSetup, SeenStep, StepReply, StreamMet
 from tasks.streambench.solve.agents import StreamAgents
 from tasks.streambench.solve.options import StreamLimits
 from tasks.streambench.solve.runs import Places, StreamOrders, StreamRun
+from tasks.streambench.solve.step_caller import Booked, StreamTalk, TalkSetup, Unanswered
 from tasks.streambench.solve.stream_step import StreamStep
-from tasks.streambench.solve.talk import Booked, StreamTalk, TalkSetup, Unanswered
 from tasks.streambench.solve.vector_memory import VectorMemory
 
 SECTION = "streambench.streams"
@@ -249,12 +249,12 @@ async def take_step(
     step = name_step(run.name, place.position)
     vector = vectors.get(item.id, NO_VECTOR) if run.method.searches else NO_VECTOR
     seen = SeenStep(place.position, item.id, item.text, item.memory_key, vector, run.agents)
-    talk = StreamTalk(setup, item, step)
-    reply = await method.step(seen, talk)
-    feedback = await talk.judge(reply)
-    stored = await method.learn(seen, reply, feedback, talk) if run.method.sequential else None
-    feedback = replace(feedback, values={**feedback.values, **await talk.compare(reply, feedback)})
-    return make_row(step, run, place, item, reply, feedback, stored, method.measure_memory(), talk.booked)
+    caller = StreamTalk(setup, item, step)
+    reply = await method.step(seen, caller)
+    feedback = await caller.judge(reply)
+    stored = await method.learn(seen, reply, feedback, caller) if run.method.sequential else None
+    feedback = replace(feedback, values={**feedback.values, **await caller.compare(reply, feedback)})
+    return make_row(step, run, place, item, reply, feedback, stored, method.measure_memory(), caller.booked)
 
 
 def make_row(

@@ -23,7 +23,7 @@ SYSTEM = "system"
 """The value of `setting` in the rows of a user's system; its `model` is the system's name."""
 
 
-class OwnTables(Settings):
+class TanqSystem(Settings):
     """One entry of `tanq.systems`: your system on a question set."""
 
     set: str
@@ -44,7 +44,7 @@ class SystemTables(Settings):
 
 
 async def system_predictions(
-    items: list[TanqItem], entry: OwnTables, system: SystemEntry, params: SystemTables, ask: Ask
+    items: list[TanqItem], entry: TanqSystem, system: SystemEntry, params: SystemTables, ask: Ask
 ) -> Drafts[Prediction]:
     """Ask a system every question. A failed question also has a row, with the reason in `failed`."""
     built = build_system(entry.system, system, (), ask)

@@ -77,9 +77,9 @@ def test_only_what_is_not_fresh_is_listed_with_why_and_what_mends_it(fanned, cap
 
 def test_an_entry_is_a_target_and_what_is_none_is_refused(fanned, capsys):
     listed = json.loads("\n".join(read(capsys, "south", as_json=True)))
-    assert [standing["stage"] for standing in listed] == ["copy@south"]
+    assert [stage_status["stage"] for stage_status in listed] == ["copy@south"]
     listed = json.loads("\n".join(read(capsys, "copy", as_json=True)))
-    assert [standing["stage"] for standing in listed] == ["copy@north", "copy@south", "copy@west"]
+    assert [stage_status["stage"] for stage_status in listed] == ["copy@north", "copy@south", "copy@west"]
     assert listed[0]["again"] == "benchloom run copy@north"
     with pytest.raises(BadInput, match="nowhere: is not a flow, stage, entry or artifact"):
         status_command(("nowhere",), as_json=False)
@@ -124,13 +124,13 @@ def test_what_another_process_runs_is_running_and_what_stands_on_it_waits(fanned
         fanned.write(".dvc/tmp/rwlock", json.dumps(held))
         capsys.readouterr()
         status_command((), as_json=True)
-        told = {standing["stage"]: standing for standing in json.loads(capsys.readouterr().out)}
+        told = {stage_status["stage"]: stage_status for stage_status in json.loads(capsys.readouterr().out)}
         lines = read(capsys)
         other.communicate(b"\n")
-    assert {name: standing["state"] for name, standing in told.items()} == {
+    assert {name: stage_status["state"] for name, stage_status in told.items()} == {
         "raw": "running", "copy@north": "waiting", "copy@south": "waiting", "copy@west": "waiting"
     }  # fmt: skip
     assert told["copy@north"]["why"] == [f"another run holds a.txt (PID {other.pid}: benchloom run raw)"]
-    assert {standing["again"] for standing in told.values()} == {""}
+    assert {stage_status["again"] for stage_status in told.values()} == {""}
     assert lines[-1] == "4 of 4 stages are not fresh (1 running, 3 waiting); to run them: benchloom run"
     assert read(capsys)[-1] == "All stages are fresh."

@@ -53,13 +53,13 @@ def compare(project, a, b, **options):
 
 def test_two_entries_of_two_systems(project):
     found = compare(project, "films-weak", "films-good")
-    (strand,) = found.strands
-    (change,) = strand.metrics
-    assert (strand.a, strand.b) == ("films-weak/weak", "films-good/good")
+    (scored_system,) = found.strands
+    (change,) = scored_system.metrics
+    assert (scored_system.a, scored_system.b) == ("films-weak/weak", "films-good/good")
     assert (change.metric, change.n_pairs, change.clusters, change.unscored_a) == ("accuracy", 15, 8, 1)
     assert (change.fell, change.rose) == (1, 2)
     assert change.difference == pytest.approx(1 / 15)
-    shown = next(case for case in strand.changed if case.case == "q07")
+    shown = next(case for case in scored_system.changed if case.case == "q07")
     assert (shown.a.answer, shown.b.answer) == ("films-weak said q07 True", "films-good said q07 False")
     assert (shown.question, shown.reference) == ("What of q07?", "true q07")
     by_system = compare(project, "weak", "good")
@@ -85,11 +85,11 @@ def test_two_entries_of_two_systems(project):
     ],
 )
 def test_two_systems_of_every_flow(whole, a, b, metrics):
-    (strand,) = compare(whole, a, b).strands
-    assert [change.metric for change in strand.metrics] == metrics
-    assert all(change.difference > 0 and change.rose and not change.fell for change in strand.metrics)
-    assert len(strand.changed) in (2, 4), "the first and the last item, under each seed of a stream"
-    for case in strand.changed:
+    (scored_system,) = compare(whole, a, b).strands
+    assert [change.metric for change in scored_system.metrics] == metrics
+    assert all(change.difference > 0 and change.rose and not change.fell for change in scored_system.metrics)
+    assert len(scored_system.changed) in (2, 4), "the first and the last item, under each seed of a stream"
+    for case in scored_system.changed:
         assert case.question in ("What of q00?", "What of q11?")
         assert case.reference.endswith(("true q00", "true q11"))
         assert case.a.answer != case.b.answer
@@ -102,19 +102,26 @@ def test_every_scope_that_evaluates_is_read_by_its_declaration(whole):
     assert {stage.scope for stage in stages} == {
         scope for scope in list_evaluating() if scope.over not in own
     }
-    assert all(stage.read_strands("here") for stage in stages)
+    assert all(stage.read_scored_systems("here") for stage in stages)
 
 
 def test_a_system_of_two_sections_is_compared_in_both(whole):
     found = compare(whole, "plain", "dense")
-    assert [strand.section for strand in found.strands] == ["ragcheck.continuity", "ragcheck.correctness"]
+    assert [scored_system.section for scored_system in found.strands] == [
+        "ragcheck.continuity",
+        "ragcheck.correctness",
+    ]
     assert found.n_tests == 5
-    assert all(change.adjusted >= change.p_value for strand in found.strands for change in strand.metrics)
+    assert all(
+        change.adjusted >= change.p_value
+        for scored_system in found.strands
+        for change in scored_system.metrics
+    )
 
 
 def test_two_seeds_of_an_item_are_two_cases_of_one_cluster(whole):
-    (strand,) = compare(whole, "zero_shot/agent", "chain/agent").strands
-    assert (strand.metrics[0].n_pairs, strand.metrics[0].clusters) == (24, 12)
+    (scored_system,) = compare(whole, "zero_shot/agent", "chain/agent").strands
+    assert (scored_system.metrics[0].n_pairs, scored_system.metrics[0].clusters) == (24, 12)
 
 
 def test_two_revisions_and_what_lies_here(project):
@@ -122,7 +129,7 @@ def test_two_revisions_and_what_lies_here(project):
     project.commit("second")
     found = compare(project, "v1", "HEAD")
     assert found.sides[0].startswith("v1 (")
-    assert [(strand.a, strand.b) for strand in found.strands] == [
+    assert [(scored_system.a, scored_system.b) for scored_system in found.strands] == [
         ("films-good/good", "films-good/good"),
         ("films-weak/weak", "films-weak/weak"),
     ]
@@ -159,8 +166,12 @@ def test_two_nights_are_what_their_branches_record(project):
     for label, right in (("monday", WEAK), ("tuesday", GOOD)):
         project.write_night(label, make_grammar("films-weak", right, label), "weak")
     found = compare(project, "night:monday", "night:tuesday", only=("films-weak",))
-    (strand,) = found.strands
-    assert (found.sides[0], strand.a, strand.metrics[0].rose) == ("night monday", "films-weak/weak", 2)
+    (scored_system,) = found.strands
+    assert (found.sides[0], scored_system.a, scored_system.metrics[0].rose) == (
+        "night monday",
+        "films-weak/weak",
+        2,
+    )
     found = compare(project, "monday", "nightly/tuesday", only=("films-weak",))
     assert found.sides[1].startswith("nightly/tuesday (")
     assert found.strands[0].metrics[0].rose == 2
@@ -172,9 +183,9 @@ def test_two_runs_of_evaluate(project):
             f"data/evaluations/{system}-k", "grammar", system, make_grammar(system, right)
         )
     found = compare(project, "data/evaluations/mine-k", "data/evaluations/yours-k")
-    (strand,) = found.strands
-    assert (strand.a, strand.b) == ("mine.jsonl/mine", "mine.jsonl/yours")
-    assert (strand.metrics[0].fell, strand.metrics[0].rose) == (1, 2)
+    (scored_system,) = found.strands
+    assert (scored_system.a, scored_system.b) == ("mine.jsonl/mine", "mine.jsonl/yours")
+    assert (scored_system.metrics[0].fell, scored_system.metrics[0].rose) == (1, 2)
 
 
 def test_the_metrics_asked_for_are_all_that_holm_is_over(whole):
@@ -249,7 +260,7 @@ def compare_three(project, **options):
 
 def test_every_two_of_three_are_compared_with_one_correction_over_all(project):
     found, alone = compare_three(project)
-    assert [(strand.letters, strand.a, strand.b) for strand in found.strands] == [
+    assert [(scored_system.letters, scored_system.a, scored_system.b) for scored_system in found.strands] == [
         (("A", "B"), "films-weak/weak", "films-best/best"),
         (("A", "C"), "films-weak/weak", "films-good/good"),
         (("B", "C"), "films-best/best", "films-good/good"),

@@ -8,8 +8,8 @@ import pytest
 from flows.commands.lineage import lineage_command, trace_target
 from flows.discovery import list_evaluating
 from flows.night_settings import EvaluatedEntry
-from flows.nights.basis import derive_gold, find_rows
 from flows.nights.history import accept_night, write_night
+from flows.nights.night_rows import derive_gold, find_rows
 from flows.nights.outcome import compare_night, read_before
 from flows.run.record.lock_file import LockFile
 from tasks.artifacts.parquet import write_rows

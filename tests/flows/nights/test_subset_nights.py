@@ -116,9 +116,13 @@ def test_nights_ask_a_part_and_the_whole_every_third_night_and_near_an_alarm(pro
 
 def test_a_part_is_compared_with_the_whole_over_the_items_of_both(project):
     done = project.call("flows.cli", "compare", "night:w3", "night:p1", "--only", "mine", "--json")
-    (strand,) = json.loads(done.stdout)["strands"]
-    assert (strand["n_cases"], len(strand["only_a"]), strand["only_b"]) == (PART, N - PART, [])
-    assert {metric["n_pairs"] for metric in strand["metrics"]} == {PART}
+    (scored_system,) = json.loads(done.stdout)["strands"]
+    assert (scored_system["n_cases"], len(scored_system["only_a"]), scored_system["only_b"]) == (
+        PART,
+        N - PART,
+        [],
+    )
+    assert {metric["n_pairs"] for metric in scored_system["metrics"]} == {PART}
     shown = project.call("flows.cli", "compare", "night:w3", "night:p1", "--only", "mine").stdout
     assert f"items only in A: {N - PART} (" in shown
 

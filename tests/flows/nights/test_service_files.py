@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from flows.nights.standing import FOLDER, write_files
+from flows.nights.service_files import FOLDER, write_files
 from flows.run import prefect_server
 from flows.run.prefect_server import (
     AUTH_FILE,
@@ -23,8 +23,8 @@ from flows.run.prefect_server import (
     find_foreign,
     read_auth,
     read_port,
+    run_persistent_server,
     server_folder,
-    stand_server,
     start_server,
 )
 from flows.run.servers import ensure_server, find_server, require_free_port, stop_servers
@@ -195,7 +195,7 @@ def test_what_names_no_variable_never_reaches_the_file_of_keys(name, fields, roo
 
 def test_a_port_that_is_taken_is_said_in_a_line_and_nothing_stands(root, taken):
     line = rf"port {taken}: is not free: .* \(choose another port with `benchloom nightly deploy --port`\)"
-    with pytest.raises(BadInput, match=line), stand_server(root, taken, print):
+    with pytest.raises(BadInput, match=line), run_persistent_server(root, taken, print):
         pass
     assert read_port(root) is None
     with pytest.raises(BadInput, match=line):
@@ -213,23 +213,23 @@ def test_a_server_that_stays_keeps_its_port_and_takes_the_place_of_one_that_woul
     monkeypatch.setattr(prefect_server, "ensure_server", ensure_web)
     said, port = [], find_port()
     passing = start_server(root)
-    with pytest.raises(ZeroDivisionError), stand_server(root, port, said.append):
+    with pytest.raises(ZeroDivisionError), run_persistent_server(root, port, said.append):
         raise ZeroDivisionError  # what could not be deployed needs no server
     assert (read_port(root), passing.is_alive()) == (None, False)
     passing = start_server(root)
-    with stand_server(root, port, said.append):
-        standing = start_server(root)
-    assert standing.url == describe_url(port)
-    assert [passing.is_alive(), standing.is_alive()] == [False, True]
+    with run_persistent_server(root, port, said.append):
+        persistent = start_server(root)
+    assert persistent.url == describe_url(port)
+    assert [passing.is_alive(), persistent.is_alive()] == [False, True]
     assert said[1] == f"the Prefect server at {passing.url} is replaced by a permanent one on port {port}"
-    with stand_server(root, port, said.append):  # deployed again: it is left alone
-        assert standing.is_alive()
+    with run_persistent_server(root, port, said.append):  # deployed again: it is left alone
+        assert persistent.is_alive()
     stop_servers(server_folder(root))
     require_free_port(port)
-    assert start_server(root).url == standing.url
+    assert start_server(root).url == persistent.url
     assert asked == [(600.0, None), (600.0, None), (math.inf, port), (math.inf, port)]
 
-    monkeypatch.setenv("PREFECT_API_URL", f"{standing.url}/api/")
+    monkeypatch.setenv("PREFECT_API_URL", f"{persistent.url}/api/")
     assert find_foreign(root) is None
     monkeypatch.setenv("PREFECT_API_URL", "https://prefect.example/api")
     assert find_foreign(root) == "https://prefect.example"

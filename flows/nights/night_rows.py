@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from flows.night_settings import FOLDER
 from tasks.judging.canaries import CanaryRow
-from tasks.judging.comparison import Strand, find_altered
+from tasks.judging.comparison import ScoredSystem, find_altered
 from tasks.judging.nights import Night, NightSeries
 from tasks.lineage.derivation import Derivation
 from tasks.lineage.selection import Selection
@@ -66,23 +66,23 @@ def place_earlier(label: str, path: str) -> str:
 def derive_series(
     place: str,
     series: NightSeries,
-    now: tuple[Strand, ScoredArtifact],
-    before: tuple[Strand, ScoredArtifact] | None,
+    now: tuple[ScoredSystem, ScoredArtifact],
+    before: tuple[ScoredSystem, ScoredArtifact] | None,
 ) -> dict[str, Derivation]:
     """Return the derivations of a metric's figures. place: the metric's JSON pointer.
 
     `now`: the metric's answers and the artifact with their rows. `before`: the same for the accepted night,
     if it has the metric.
     """
-    strand, rows = now
-    scores = _read_scores(strand, series.metric)
+    scored_system, rows = now
+    scores = _read_scores(scored_system, series.metric)
     known = [row for row, _, value in scores if value is not None]
     derived = {
         f"{place}/n": _count([row for row, _, _ in scores], rows, series.n),
         f"{place}/n_scored": _count(known, rows, series.n_scored),
         f"{place}/mean": Derivation("mean of the cases' scores", (rows.select(known),)),
     }
-    altered = find_altered(before[0], strand) if before else frozenset()
+    altered = find_altered(before[0], scored_system) if before else frozenset()
     own, earlier = _pair(
         [score for score in scores if score[1] not in altered],
         _read_scores(before[0], series.metric) if before else [],
@@ -118,10 +118,10 @@ def derive_gold(night: Night, rows: Iterable[Selection]) -> dict[str, Derivation
 Score = tuple[str, str, float | None]
 
 
-def _read_scores(strand: Strand, metric: str) -> list[Score]:
+def _read_scores(scored_system: ScoredSystem, metric: str) -> list[Score]:
     """Return (row, case, value) for each score of a metric."""
     scores: list[Score] = []
-    for scored, answered in strand.answers:
+    for scored, answered in scored_system.answers:
         values: Mapping[str, float | None] = {answered.metric: scored.value, **answered.further}
         if metric in values:
             scores.append((scored.id, answered.case, values[metric]))

@@ -41,7 +41,7 @@ Entries that cannot be tested in pairs over the same items are left out.
 
 
 @dataclass(frozen=True)
-class DatasetStanding:
+class DatasetRanking:
     """The systems of one flow, ranked by the flow's main measure on one dataset, best first."""
 
     lines: Sequence[SystemLine]
@@ -89,7 +89,7 @@ class MainResult:
     `alike`: systems without a significant difference. `untested`: systems without a test.
     """
 
-    standing: DatasetStanding
+    ranking: DatasetRanking
     beaten: Sequence[str]
     alike: Sequence[str]
     untested: Sequence[str]
@@ -97,7 +97,7 @@ class MainResult:
     @property
     def warned(self) -> bool:
         """Whether one of the pages behind the result has warnings."""
-        return any(line.card.page.warnings for line in self.standing.lines)
+        return any(line.card.page.warnings for line in self.ranking.lines)
 
 
 def list_systems(cards: Iterable[Card]) -> list[SystemLine]:
@@ -122,7 +122,7 @@ def list_systems(cards: Iterable[Card]) -> list[SystemLine]:
     )
 
 
-def list_standings(lines: Iterable[SystemLine]) -> list[DatasetStanding]:
+def list_rankings(lines: Iterable[SystemLine]) -> list[DatasetRanking]:
     """Group figures by flow and dataset; sort by the number of assessments, then of systems.
 
     Only the main measure of each flow is used, which is the first measure that its pages name.
@@ -132,24 +132,24 @@ def list_standings(lines: Iterable[SystemLine]) -> list[DatasetStanding]:
         main = line.card.page.systems[0]
         if (line.system.measure, line.system.symbol) == (main.measure, main.symbol):
             groups.setdefault((line.card.page.flow, line.system.dataset), []).append(line)
-    standings = [
-        DatasetStanding(sorted(group, key=lambda line: (-line.system.value, line.system.system)))
+    rankings = [
+        DatasetRanking(sorted(group, key=lambda line: (-line.system.value, line.system.system)))
         for group in groups.values()
     ]
-    return sorted(standings, key=lambda standing: (-len(standing.entries), -len(standing.lines)))
+    return sorted(rankings, key=lambda ranking: (-len(ranking.entries), -len(ranking.lines)))
 
 
 def choose_result(
-    standings: Sequence[DatasetStanding], find_beaten: FindBeaten | None = None
+    rankings: Sequence[DatasetRanking], find_beaten: FindBeaten | None = None
 ) -> MainResult | None:
     """Compare the best system of the first ranking with its other systems; return None without rankings.
 
     `find_beaten`: function that tests assessments in pairs; None makes no tests. Systems within one
     assessment are never tested.
     """
-    if not standings:
+    if not rankings:
         return None
-    main = standings[0]
+    main = rankings[0]
     best, *others = main.lines
     names = {line.card.page.name: line.system.system for line in others}
     found: Mapping[str, bool] = {}
@@ -163,9 +163,9 @@ def choose_result(
     )
 
 
-def list_charts(standings: Iterable[DatasetStanding], most: int = CHARTS) -> list[Scale]:
+def list_charts(rankings: Iterable[DatasetRanking], most: int = CHARTS) -> list[Scale]:
     """Draw a chart for each ranking with several systems, in order, up to `most` charts."""
-    return [standing.draw() for standing in standings if len(standing.lines) > 1][:most]
+    return [ranking.draw() for ranking in rankings if len(ranking.lines) > 1][:most]
 
 
 def _make_cell(system: RecordedSystem) -> Cell:

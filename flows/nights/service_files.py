@@ -67,7 +67,7 @@ KEYS = """\
 
 
 @dataclass(frozen=True)
-class StandingFiles:
+class ServiceFiles:
     """The files that start a deployment's server and worker automatically."""
 
     unit: Path
@@ -93,14 +93,14 @@ class StandingFiles:
         ]
 
 
-def write_files(root: Path, pool: str, params: Mapping[str, Any]) -> StandingFiles:
+def write_files(root: Path, pool: str, params: Mapping[str, Any]) -> ServiceFiles:
     """Write the unit, the compose file and, if there is none, an empty file for keys.
 
     Raises BadInput if a path or a variable's name cannot be written to these files.
     """
     folder = root / FOLDER
     slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-") or "project"
-    files = StandingFiles(folder / f"nights-{slug}.service", folder / "compose.yaml", folder / "keys.env")
+    files = ServiceFiles(folder / f"nights-{slug}.service", folder / "compose.yaml", folder / "keys.env")
     keys = sorted(set(list_keys(params)))
     unit = UNIT.format(
         name=quote(root.name, "unit text"),

@@ -94,7 +94,7 @@ class Booked:
 
 
 class StreamTalk:
-    """Makes the calls of one step; see `StepTalk`. row: the step's id."""
+    """Makes the calls of one step; see `StepCaller`. row: the step's id."""
 
     def __init__(self, setup: TalkSetup, item: StreamItem, row: str) -> None:
         self._setup, self._item, self._row = setup, item, row
@@ -154,11 +154,11 @@ class StreamTalk:
         self, agent: str, *, examples: Sequence[ShownExample] = ()
     ) -> tuple[StepReply, Feedback]:
         """Have another agent answer, and score the answer without counting it."""
-        talk = StreamTalk(self._setup, self._item, self._row)
-        reply = await talk.answer(agent, examples=examples)
-        feedback = await talk.judge(reply)
-        self.booked.shadow_calls += talk.booked.calls
-        self.booked.judge_calls += talk.booked.judge_calls
+        caller = StreamTalk(self._setup, self._item, self._row)
+        reply = await caller.answer(agent, examples=examples)
+        feedback = await caller.judge(reply)
+        self.booked.shadow_calls += caller.booked.calls
+        self.booked.judge_calls += caller.booked.judge_calls
         return reply, feedback
 
     async def judge(self, reply: StepReply) -> Feedback:
