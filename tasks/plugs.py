@@ -58,7 +58,11 @@ def find_plug(kind: str, name: str) -> Plug | None:
     found = [read_plug(kind, point) for point in entry_points(group=GROUP + kind, name=name)]
     if len({(plug.package, plug.value) for plug in found}) > 1:
         packages = " and ".join(sorted(f"{plug.package} ({plug.value})" for plug in found))
-        raise BadInput(f"{GROUP}{kind}", f"{name} is brought by {packages}", hint="uninstall one of them")
+        raise BadInput(
+            f"{GROUP}{kind}",
+            f"{name} is provided by several packages: {packages}",
+            hint="uninstall one of them",
+        )
     return found[0] if found else None
 
 
@@ -103,7 +107,7 @@ def digest_record(package: Distribution) -> str:
     if editable:
         raise BadInput(
             where,
-            "is an editable installation, so Benchloom cannot notice changes of its code",
+            "is an editable installation, so Benchloom cannot notice changes to its code",
             hint="install it with pip, or put the file into the project",
         )
     lines = sorted(

@@ -46,7 +46,9 @@ def test_what_cannot_be_told_apart_later_is_refused(site):
 def test_two_packages_that_bring_one_name_are_refused(site):
     install(site, "acme-rag", points=POINTS)
     install(site, "acme-other", points="[benchloom.systems]\nacme = acme_other:answer\n")
-    with pytest.raises(BadInput, match=r"brought by acme-other \(.*\) and acme-rag \(acme_rag:answer\)"):
+    with pytest.raises(
+        BadInput, match=r"provided by several packages: acme-other \(.*\) and acme-rag \(acme_rag:answer\)"
+    ):
         find_plug("systems", "acme")
 
 
@@ -61,7 +63,8 @@ def test_an_entry_point_that_leads_nowhere_is_one_line(site):
 def test_one_package_may_not_name_two_things_alike(site):
     install(site, "acme-rag", points=POINTS + "acme = acme_rag:search\n")
     with pytest.raises(
-        BadInput, match=r"acme is brought by acme-rag \(acme_rag:answer\) and acme-rag \(acme_rag:s"
+        BadInput,
+        match=r"acme is provided by several packages: acme-rag \(acme_rag:answer\) and acme-rag \(acme_rag:s",
     ):
         find_plug("systems", "acme")
 

@@ -67,7 +67,8 @@ def make_card(
         DatasetCard(
             title=title,
             summary=own.summary
-            or f"{lead.rows:,} rows of `{lead.name}`: the entry `{choice.entry}` of a Benchloom project, "
+            or f"{lead.rows:,} rows of `{lead.name}`, from the entry `{choice.entry}` of a Benchloom "
+            "project, "
             "with the artifacts from which these rows were made.",
             language=own.metadata.get("language", [language])[0],
             tasks=("question-answering",),
@@ -191,7 +192,8 @@ def make_folder_card(
     lead = artifacts[0]
     card = DatasetCard(
         title=f"{title}: {Path(choice.entry).name}",
-        summary=f"{lead.rows:,} rows of `{lead.name}`: the folder `{choice.entry}` of a Benchloom project.",
+        summary=f"{lead.rows:,} rows of `{lead.name}`, from the folder `{choice.entry}` of a Benchloom "
+        "project.",
         language=language,
         tasks=("question-answering",),
         tags=(layout,),
@@ -211,7 +213,9 @@ def make_folder_card(
             f"`{artifact.name}`: {artifact.rows:,} rows, unchanged from the folder" for artifact in artifacts
         ],
         rebuild=[f"benchloom import {layout} FOLDER   # this folder"],
-        limits=("No stage of the project made the items. The items come from the sources named above.",),
+        limits=(
+            "The items were not made by a stage of the project. They come from the sources listed above.",
+        ),
     )
     head, sections = split_sections(write_card(card))
     del sections[BY_STAGE]

@@ -63,7 +63,7 @@ def choose(recorder: Recorder, name: str) -> Choice:
         if not node.artifact.endswith(ROWS):
             continue
         if recorder.explain(node.name) == [NEVER]:
-            left_out[node.artifact] = "never run"
+            left_out[node.artifact] = "its stage has not run"
             continue
         check_fresh(recorder, name, (node,))
         if node is lead or count_rows(recorder.root / node.artifact):

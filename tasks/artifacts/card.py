@@ -69,9 +69,9 @@ class CardSection:
 class DatasetCard:
     """The content of a dataset card.
 
-    `sets`: the configurations, the default first. `columns`: column of the default configuration -> its
-    meaning. `made`: the steps that made the dataset. `rebuild`: shell commands. `limits`: known limitations.
-    `dollars`: cost of the calls, None if no price is known.
+    `sets`: the configurations, starting with the default one. `columns`: column of the default configuration
+    -> its meaning. `made`: the steps that produced the dataset. `rebuild`: shell commands. `limits`: known
+    limitations. `dollars`: cost of the calls, None if no price is known.
     """
 
     title: str
@@ -92,7 +92,7 @@ class DatasetCard:
 
 
 def write_card(card: DatasetCard) -> str:
-    """Write the card as Markdown. It contains no time, so equal content gives equal text."""
+    """Write the card as Markdown. The card contains no time stamp, so equal content gives equal text."""
     parts = [
         "---\n"
         + yaml.safe_dump(_make_metadata(card), sort_keys=False, allow_unicode=True, width=1_000)
@@ -215,11 +215,11 @@ def _write_models(card: DatasetCard) -> Iterable[str]:
         ],
     )
     totals = sum_calls(call for artifact in card.artifacts for call in artifact.calls)
-    estimated = f" (tokens estimated for {totals.estimated} calls)" if totals.estimated else ""
+    estimated = f" (token counts of {totals.estimated} calls are estimates)" if totals.estimated else ""
     price = f", {card.dollars:.2f} US dollars" if card.dollars is not None else ""
     yield (
-        f"Total model use: {totals.calls:,} calls, {totals.prompt_tokens:,} tokens in, "
-        f"{totals.completion_tokens:,} tokens out{estimated}{price}."
+        f"In total: {totals.calls:,} model calls, {totals.prompt_tokens:,} input tokens, "
+        f"{totals.completion_tokens:,} output tokens{estimated}{price}."
     )
 
 

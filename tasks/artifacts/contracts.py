@@ -1,8 +1,8 @@
 """Declare contracts on artifacts, which Great Expectations checks (docs/contracts.md).
 
 A contract states what is expected of one artifact. It consists of expectations of Great Expectations and of
-row rules. A row rule is a function that returns the problem of a row; the check is that there are no
-problems.
+row rules. A row rule is a function that describes what is wrong with a row. The contract holds if no row has
+a problem.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class RowRule:
     """A rule on single rows.
 
     `check`: maps a row's `columns` to a problem, to "" if there is none, or to None if the row is not
-    checked. `nulls`: with `left`, rows with a NULL in `columns` are not checked here, but by the contract on
-    NULLs; with `only`, only such rows can have a problem.
+    checked. `nulls`: `left` skips rows with a NULL in `columns`, because the contract on NULLs checks them.
+    With `only`, only rows with a NULL can have a problem.
     """
 
     name: str
@@ -82,8 +82,8 @@ class Contract:
 class ContractFinding:
     """The result of one contract on one artifact.
 
-    `checked`, `broken`: numbers of rows (for the contract `columns`: of columns). `ids`, `details`: the ids
-    and problems of the first broken rows.
+    `checked`, `broken`: the numbers of checked rows and of rows that break the contract. The contract
+    `columns` counts columns instead of rows. `ids`, `details`: the ids and problems of the first broken rows.
     """
 
     id: str
@@ -92,8 +92,8 @@ class ContractFinding:
     contract: str
     says: str
     state: str
-    """The state of the contract: held, broken, or unchecked (if an artifact's columns are not as
-    expected)."""
+    """The state of the contract: held, broken, or unchecked if an artifact's columns differ from its row
+    type's."""
     checked: int
     broken: int
     ids: tuple[str, ...]
@@ -111,10 +111,10 @@ def expect_unique(column: str) -> Expectation:
 
 
 def expect_no_nulls(columns: Iterable[str]) -> RowRule:
-    """Expect no NULL in these columns; a single rule, because each expectation takes noticeable time."""
+    """Expect no NULL in these columns; one rule checks all, because every expectation takes time."""
     return RowRule(
         "no_nulls",
-        "Required columns contain no NULL.",
+        "Columns that are required do not contain NULL.",
         tuple(columns),
         lambda record: next((f"{name} is NULL" for name, cell in record.items() if cell is None), ""),
         nulls="only",
@@ -140,7 +140,7 @@ def expect_keyed(row: type) -> tuple[Expectation | RowRule, ...]:
 class OriginIndex:
     """The ids of the rows and calls that origins may refer to.
 
-    Rows are found by an artifact's stem, which several artifacts may share, or by `folder/stem`.
+    Rows are looked up by an artifact's stem, which several artifacts may share, or by `folder/stem`.
     """
 
     def __init__(self, artifacts: Iterable[Path], calls: Iterable[Path]) -> None:
@@ -152,10 +152,10 @@ class OriginIndex:
         self._calls = set().union(*(read_ids(path) for path in calls))
 
     def make_rule(self) -> RowRule:
-        """Make the rule that every row names at least one origin, and that all of them exist."""
+        """Make the rule that every row has at least one origin, and that all its origins exist."""
         return RowRule(
             "origins",
-            "Every row names at least one origin, such as a row or a call, and every origin exists.",
+            "Every row has at least one origin, such as another row or a model call. Every origin exists.",
             ("origin",),
             self._check,
         )
@@ -183,7 +183,7 @@ def name_artifact(path: Path) -> str:
 
 
 def read_ids(path: Path) -> set[str]:
-    """Return an artifact's ids without NULL."""
+    """Return an artifact's ids, except NULLs."""
     return {row_id for row_id in pq.read_table(path, columns=["id"])["id"].to_pylist() if row_id is not None}
 
 
@@ -204,12 +204,12 @@ def read_findings(folder: Path) -> list[ContractFinding]:
 
 
 def all_held(findings: Iterable[ContractFinding]) -> bool:
-    """Return whether every contract was checked and held."""
+    """Return whether all contracts were checked and hold."""
     return all(finding.state == "held" for finding in findings)
 
 
 def raise_if_broken(findings: Iterable[ContractFinding], folder: Path) -> None:
-    """Raise ContractBroken if a contract is broken; the message has artifact, contract, count and ids.
+    """Raise ContractBroken if a contract is broken; the message names artifact, contract, count and ids.
 
     `folder`: the validation stage's folder, next to the artifacts.
     """

@@ -1,4 +1,4 @@
-"""Write datasets for publication: JSON Lines, and folders that appear complete or not at all."""
+"""Write datasets for publication: JSON Lines, and folders that appear only once they are complete."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tasks.files import remove_leftovers
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, object]]) -> int:
-    """Write one JSON object per line in UTF-8; return the count. Raises ValueError for NaN or infinity."""
+    """Write one JSON object per line in UTF-8; return their number. Raises ValueError for NaN or infinity."""
     count = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for row in rows:
@@ -24,7 +24,7 @@ def write_jsonl(path: Path, rows: Iterable[Mapping[str, object]]) -> int:
 
 @contextmanager
 def draft_folder(out: Path) -> Iterator[Path]:
-    """Yield an empty folder next to `out`, and replace `out` by it if the block raises no exception."""
+    """Yield an empty folder next to `out`, and replace `out` with it if the block raises no exception."""
     out.parent.mkdir(parents=True, exist_ok=True)
     draft = out.with_name(f".{out.name}.{os.getpid()}")
     remove_leftovers(out.parent, f".{out.name}.")

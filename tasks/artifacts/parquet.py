@@ -88,10 +88,10 @@ def read_rows(path: Path, row: type[Row]) -> list[Row]:
 
 
 def read_valid_rows(path: Path, row: type[Row]) -> list[Row]:
-    """Read the rows whose cells all have their column's type; skip others (such as an unexpected NULL).
+    """Read the rows whose cells all have their column's type; skip the other rows.
 
-    Contracts use this function, because they must not fail on the rows that they report. Raises BadInput if
-    the file is missing or has other columns.
+    A row with an unexpected NULL is skipped, for example. Contracts use this function, because they must not
+    fail on the rows that they report. Raises BadInput if the file is missing or has other columns.
     """
     return list(StoredRows(path, row).iterate_valid())
 
@@ -131,7 +131,7 @@ class StoredRows(Generic[Row]):
         return islice(self._read(), self._count)
 
     def __getitem__(self, part: slice) -> list[Row]:
-        """Return the rows of a slice without a step. Raises BadInput, as iterating does."""
+        """Return the rows of a slice without a step. Raises BadInput, as iteration does."""
         first, last, _ = part.indices(self._count)
         records: list[dict[str, object]] = []
         with self._open() as file:

@@ -28,7 +28,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class Dropped:
-    """A row that a stage did not keep. `reason`: one of the stage's fixed words; `detail`: free text."""
+    """A row that a stage did not keep.
+
+    `reason`: one of the stage's predefined reasons; `detail`: free text.
+    """
 
     id: str
     reason: str

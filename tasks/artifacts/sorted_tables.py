@@ -73,7 +73,7 @@ class SortedWriter(Generic[Row]):
 
 
 def make_table(rows: Sequence[object], schema: pa.Schema) -> pa.Table:
-    """Make a table of dataclass rows by way of JSON; numbers must be finite.
+    """Convert dataclass rows to a table through JSON; numbers must be finite.
 
     Functions that accept Python objects (`pa.array`, `pa.scalar`) would import pandas, which takes a third of
     a second in each process.
@@ -119,7 +119,7 @@ def write_tables(path: Path, schema: pa.Schema, tables: Iterable[pa.Table], grou
 
 
 def cut_tables(tables: Iterable[pa.Table], group: int) -> Iterator[pa.Table]:
-    """Divide tables again, so that each except the last has `group` rows, and none is empty."""
+    """Regroup tables so that each table except the last has `group` rows, and none is empty."""
     held: list[pa.Table] = []
     rows = 0
     for table in tables:
@@ -134,7 +134,7 @@ def cut_tables(tables: Iterable[pa.Table], group: int) -> Iterator[pa.Table]:
 
 
 def merge_files(paths: Sequence[Path], folder: Path) -> Iterator[pa.Table]:
-    """Yield the rows of sorted files in the order of their ids, some thousands at a time.
+    """Yield the rows of sorted files in the order of their ids, a few thousand at a time.
 
     If there are more than MERGED files, groups of them are first merged into files in `folder`.
     """
@@ -159,7 +159,7 @@ def _merge(paths: Sequence[Path]) -> Iterator[pa.Table]:
 
 
 class _SortedFile:
-    """The next rows of a sorted file: `held` (None at its end); `last` is their greatest id."""
+    """The next rows of a sorted file. `held`: these rows, or None at the end; `last`: their greatest id."""
 
     def __init__(self, path: Path) -> None:
         self._tables = iterate_tables(path)
@@ -170,7 +170,7 @@ class _SortedFile:
         return self.held["id"][-1]
 
     def take(self, bound: pa.Scalar) -> pa.Table:
-        """Remove and return the rows up to an id, which is not greater than `last`."""
+        """Remove and return the rows up to the id `bound`, which must not be greater than `last`."""
         count = pc.sum(pc.less_equal(self.held["id"], bound)).as_py() or 0
         taken, left = self.held.slice(0, count), self.held.slice(count)
         self.held = left if left.num_rows else next(self._tables, None)

@@ -1,7 +1,7 @@
 """Declare that a stage can run in shards, over the rows of one of its arguments.
 
-For any part of the rows, such a stage returns the same results as for these rows among all rows. Its shards
-can therefore run anywhere and in any order, each on a block of rows, and their results together are the
+For any subset of the rows, such a stage returns what a run over all rows returns for that subset. Its shards
+can therefore run anywhere and in any order, each on a block of rows, and their combined results are the
 stage's result.
 """
 
@@ -64,7 +64,7 @@ class Splitting:
 def splits(
     over: str, rows: int, arrange: Callable[..., Sequence[Any]] | None = None
 ) -> Callable[[Function], Function]:
-    """Declare how a stage splits; it must return Drafts and ask no model. See `Splitting`."""
+    """Declare how a stage splits; the stage must return Drafts and call no model. See `Splitting`."""
 
     def mark(function: Function) -> Function:
         setattr(function, SPLITTING, Splitting(over, rows, arrange))
@@ -74,6 +74,6 @@ def splits(
 
 
 def find_splitting(function: Callable[..., Any]) -> Splitting | None:
-    """Return how a stage splits; None if it does not split."""
+    """Return the Splitting of a stage's function; None if the stage does not split."""
     found = getattr(function, SPLITTING, None)
     return found if isinstance(found, Splitting) else None

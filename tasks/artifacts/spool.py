@@ -47,7 +47,8 @@ class Spool(Sequence[Row], Generic[Row]):
         self._memory: list[Row] = []
         self._runs: list[_Run] = []
         self._held = 0
-        """Number of first runs that must not be merged now, because later runs may still be discarded."""
+        """Number of runs, counted from the first, that must not be merged while later runs may still be
+        discarded."""
         self._written = 0
         self._count = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -61,7 +62,7 @@ class Spool(Sequence[Row], Generic[Row]):
 
     @contextmanager
     def all_or_none(self) -> Iterator[None]:
-        """Keep all rows that are added in the `with` block, or none of them if it raises an exception."""
+        """Keep all rows that are added in the `with` block, or none if the block raises an exception."""
         before, held, count = self._memory, self._held, self._count
         self._memory, self._held = [], len(self._runs)
         try:
@@ -104,7 +105,7 @@ class Spool(Sequence[Row], Generic[Row]):
         self._merge()
 
     def _merge(self) -> None:
-        """Merge runs of the same level if there are too many, so that files are few and copies are rare."""
+        """Merge runs of the same level if there are too many, to limit the number of files."""
         level = 0
         while len(many := [run for run in self._runs[self._held :] if run.level == level]) >= MERGED:
             level += 1
@@ -130,7 +131,7 @@ def _read(path: Path) -> Iterator[Row]:
 
 
 def write_pages(file: IO[bytes], rows: Iterable[object]) -> None:
-    """Write rows to a file of this process, for `read_pages`."""
+    """Write rows to a temporary file that only this process reads, with `read_pages`."""
     left = iter(rows)
     while page := list(islice(left, PAGE)):
         pickle.dump(page, file, protocol=pickle.HIGHEST_PROTOCOL)

@@ -45,7 +45,7 @@ WIDEST = 500
 ONE_AT_A_TIME = threading.Lock()
 """Great Expectations stores its context in a global variable of the process, so only one check may run at a
 time."""
-UNCHECKED = "The contracts on rows are not checked until all columns are correct."
+UNCHECKED = "The contracts on rows are checked only if all columns are correct."
 PLACE = "place"
 """The column of row numbers in every frame. Ids are not sufficient, because they may be NULL or repeated."""
 PROBLEMS = "ExpectColumnValuesToBeNull"
@@ -65,7 +65,7 @@ def validate(
 
     `artifacts`: file -> row type, whose columns the file must have. `declare`: makes the contracts on rows;
     it may read the artifacts, because it is only called if all columns match. Raises BadInput if a file is
-    not Parquet, and StageFailed if Great Expectations gives no result.
+    not Parquet, and StageFailed if Great Expectations returns no result.
     """
     findings = run_checks([check_columns(artifacts)])
     if all_held(findings):
@@ -83,7 +83,7 @@ def validate(
 def run_checks(checks: Sequence[Check]) -> list[ContractFinding]:
     """Check each frame with Great Expectations; return the findings.
 
-    For a frame without rows, all expectations hold and are not run.
+    If a frame has no rows, its expectations count as fulfilled and are not run.
     """
     with ONE_AT_A_TIME:
         # Releases before 1.24 send usage statistics unless this variable is set.
@@ -193,8 +193,8 @@ def _find_message(result: Mapping[str, Any]) -> str:
 class Check:
     """A data frame and the expectations on it.
 
-    `owners`: for each row of the frame, the artifact that it is about. `checked`: contract -> number of rows
-    checked, if not all rows are.
+    `owners`: for each row of the frame, the artifact that the row describes. `checked`: contract -> number of
+    rows that it checks, if fewer than all.
     """
 
     suite: str
@@ -206,7 +206,7 @@ class Check:
 
 
 def check_columns(artifacts: Mapping[Path, type]) -> Check:
-    """Compare the columns of artifacts with those of their row types, in a frame with one row per column.
+    """Compare the columns of artifacts with their row types, in a frame with one row per column.
 
     `artifacts`: file -> row type. Raises BadInput if a file cannot be read as Parquet.
     """
@@ -238,7 +238,7 @@ def _describe_place(columns: Mapping[str, str], name: str) -> str:
 
 
 def describe_type(kind: pa.DataType) -> str:
-    """Describe an Arrow type, regardless of the name that Parquet gives to list items."""
+    """Describe an Arrow type, regardless of the name of list items in Parquet."""
     if pa.types.is_list(kind):
         return f"list of {describe_type(kind.value_type)}"
     if pa.types.is_struct(kind):

@@ -3,9 +3,9 @@
 Parsing can take any amount of time, so only the reading processes call this module. There, parsing counts
 towards the statement's time limit, and the process can be killed.
 
-A server runs a statement with its own memory and shows its catalogues to every account. On servers, the check
-therefore refuses, by the parse tree, everything that is not known to be harmless: functions, catalogues,
-variables and growing texts.
+A server runs statements in its own memory, and every account can read its catalogues. On servers, the check
+therefore refuses everything in the parse tree that is not known to be harmless: functions, catalogues,
+variables and expressions that enlarge texts.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ WRITES = (
     exp.Copy,
 )
 """Nodes of a parse tree that write or change something. No SELECT may contain them."""
-# Allowed functions, with and without a class in sqlglot. These functions are not allowed: ones that are not
-# deterministic (random, uuid), except the clock, which gold SQL must not read (clock.py); ones that wait,
-# lock, signal, read files or reveal the server; and ones that make a large value from a small one (repeat,
-# lpad).
+# Allowed functions, with and without a class in sqlglot. The lists leave out functions that are not
+# deterministic (random, uuid), except the clock, which gold SQL must not read (clock.py); functions that
+# wait, lock, signal, read files or reveal the server; and functions that make a large value from a small
+# value (repeat, lpad).
 TYPED_FUNCTIONS = """
 Abs Acos And Any Array ArrayContainsAll ArraySize Ascii Asin Atan Atan2 Avg BitwiseCount Case Cast Cbrt
 Ceil Chr Coalesce Collate Concat ConcatWs Contains ContainsAny Conv Convert Corr Cos Cot Count CountIf
@@ -111,8 +111,8 @@ MISREAD: dict[str, Mapping[str, re.Pattern[str]]] = {
     },
     "postgres": {"an escaped name": re.compile(r"[uU]&\"")},
 }
-"""Syntax that a server reads in another way than the parser, so that text or a comment for one is code for
-the other."""
+"""Syntax that a server and the parser read differently: one sees text or a comment where the other sees
+code."""
 MAX_GROWTH = 1_000
 """Maximum factor by which a text may become longer than its parts."""
 MAX_REPEATS = 20_000
@@ -120,9 +120,8 @@ MAX_REPEATS = 20_000
 MAX_QUERIES = 1_000
 """Maximum number of queries, where a named query counts at its definition and at each reference.
 
-MariaDB's optimizer visits all of them in a loop that neither `max_statement_time` nor `KILL HARD` ends. WITH
-inside a named query is refused on MariaDB, because there the loop may never end, however few queries there
-are.
+MariaDB's optimizer visits all these queries in a loop that neither `max_statement_time` nor `KILL HARD` ends.
+WITH inside a named query is refused on MariaDB, because the loop may never end there, even with few queries.
 """
 
 
@@ -219,10 +218,10 @@ def _check_table(node: exp.Table, dialect: str) -> None:
 
 
 def _check_growth(root: exp.Expr) -> None:
-    """Raise SqlRefused if nested queries can enlarge one value too much.
+    """Raise SqlRefused if nested queries can make one value too large.
 
-    PostgreSQL limits a value only to a gigabyte. MariaDB's planner inlines queries, and continues for half a
-    minute after it was killed.
+    PostgreSQL allows values of up to one gigabyte. MariaDB's planner inlines queries, and continues for half
+    a minute after it was killed.
     """
     for node in root.find_all(exp.Replace, exp.RegexpReplace):
         if not _shrinks(node):
@@ -295,7 +294,7 @@ def _count_repeated(nodes: Sequence[exp.Expr]) -> int:
 
 
 def _list_own_nodes(select: exp.Select) -> list[exp.Expr]:
-    """List the nodes of one SELECT, without those of its subqueries."""
+    """List the nodes of one SELECT, without the nodes of its subqueries."""
     return [
         inner
         for inner in select.walk(prune=lambda node: isinstance(node, exp.Select) and node is not select)

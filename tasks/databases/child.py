@@ -1,4 +1,4 @@
-"""The parent's side of a reading process: send requests, read replies, and kill the process on time."""
+"""The parent's side of a reading process: send requests, read replies, and kill late processes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ReaderProgram:
 
     `module`: the Python module whose `main` is called. `setup`: the first message; it contains the password,
     so that no process list shows it. `grace`: seconds after the time limit until the process is killed.
-    Meanwhile the process can stop the statement itself and remain usable.
+    Before that, the process can stop the statement itself and stay usable.
     """
 
     label: str
@@ -88,7 +88,7 @@ class ReaderProcess:
         """Send a request and wait for its reply, for at most `seconds` plus the grace time.
 
         Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, and DatabaseGone if the server is gone.
-        `usable` says whether the process can be used again.
+        Afterwards, `usable` is true if the process can be used again.
         """
         self._send({**request, "seconds": seconds})
         reply = self._receive(seconds + self._program.grace)
@@ -104,7 +104,7 @@ class ReaderProcess:
         raise ERROR_TYPES.get(kind, SqlFailed)(reply["text"])
 
     def kill(self) -> None:
-        """Kill the process, whatever it is doing."""
+        """Kill the process, even if it is busy."""
         self.usable = False
         self._process.kill()
         self._process.wait()
@@ -153,10 +153,12 @@ class ReaderProcess:
 
 
 def make_error(label: str, kind: str, text: str) -> BenchloomError:
-    """Make the error for a database that cannot be read at all, whatever the statement is."""
+    """Make the error for a database that cannot be read, regardless of the statement."""
     if kind == "privileged":
-        hint = "queries need one that may only read: docs/databases.md shows how to make it"
+        hint = "queries need a read-only account; see docs/databases.md"
         return BadInput(label, f"its account {text}", hint=hint)
     if kind == "gone":
-        return DatabaseGone(f"{label}: the server does not answer: {text}; run it again when it does")
+        return DatabaseGone(
+            f"{label}: the server does not answer: {text}; run it again once the server is up"
+        )
     return SqlFailed(f"the database cannot be opened: {text}")

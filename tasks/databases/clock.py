@@ -25,7 +25,7 @@ WORDS = {
         current_user current_role sysdate
     """,
 }
-"""Dialect -> words that depend on the clock or session and are used without brackets."""
+"""Dialect -> words that depend on the clock or session and are used without parentheses."""
 FUNCTIONS = {
     "sqlite": """
         random randomblob changes total_changes last_insert_rowid sqlite_version sqlite_source_id
@@ -43,7 +43,7 @@ FUNCTIONS = {
         session_user system_user nextval lastval
     """,
 }
-"""Dialect -> functions that depend on the clock, the session or chance."""
+"""Dialect -> functions that depend on the clock, the session or random numbers."""
 WITHOUT_ARGUMENTS = {
     "sqlite": "date time datetime julianday unixepoch",
     "postgres": "",
@@ -51,8 +51,10 @@ WITHOUT_ARGUMENTS = {
 }
 """Functions that read the clock if they are called without arguments."""
 DATES = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"})
-"""SQLite's date and time functions. The first argument is the time, except for strftime, where it is the
-second."""
+"""SQLite's date and time functions.
+
+The first argument is the time, except in strftime, where the time is the second argument.
+"""
 NOW = frozenset({"now", "subsec", "subsecond"})
 """Arguments with which SQLite's date functions read the clock."""
 ZONE = frozenset({"localtime", "utc"})
@@ -64,7 +66,7 @@ VARIABLES = frozenset({TokenType.PARAMETER, TokenType.SESSION_PARAMETER})
 TEXTS = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
 """Token types of a text. SQLite treats a quoted name as a text if there is no such column."""
 MAX_TOKENS = 64
-"""Maximum number of tokens that are read for the arguments of a function."""
+"""Maximum number of tokens that are searched for the arguments of a function."""
 HINT = re.compile(
     r"now|today|tomorrow|yesterday|current|local|utc|user|rand|uuid|guid|version|session|schema|database|@|"
     r"changes|rowid|_id|sysdate|curdate|curtime|timeofday|timestamp|setseed|_rows|row_count|compileoption|"
@@ -77,10 +79,10 @@ are not tokenised."""
 
 @lru_cache(maxsize=4096)
 def find_clock(sql: str, dialect: str) -> str:
-    """Return the first part of a query that depends on the clock, session or chance; "" if there is none.
+    """Return a query's first part that depends on clock, session or random numbers, or "".
 
-    `dialect`: sqlite, postgres or mysql. A query that cannot be tokenised counts as having no such part,
-    because the engine will refuse it.
+    `dialect`: sqlite, postgres or mysql. A query that cannot be tokenised returns "", because the engine will
+    refuse it.
     """
     if HINT.search(sql) is None:
         return ""
@@ -124,7 +126,7 @@ def _takes_clock(name: str, given: Sequence[Sequence[Token]], dialect: str) -> b
 
 
 def _split_arguments(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Split the tokens after an opening bracket at the commas, up to the closing bracket."""
+    """Split the tokens after an opening parenthesis at the commas, up to the closing parenthesis."""
     depth = 0
     part: list[Token] = []
     for token in tokens:

@@ -1,7 +1,7 @@
 """Detect SQLite statements that read the clock, the time zone or random numbers. Standard library only.
 
 The text of a statement is not enough: `date('no' || 'w')` reads the clock, and so does `date(note)` if a cell
-contains `now`. SQLite itself can decide, because it refuses to compute a generated column from an expression
+contains `now`. SQLite can decide this, because it refuses to compute a generated column from an expression
 that is not deterministic.
 """
 
@@ -19,7 +19,7 @@ NEVER_THE_SAME = (
     "current_date", "current_time", "current_timestamp", "random", "randomblob", "changes", "total_changes",
     "last_insert_rowid", "sqlite_version", "sqlite_source_id",
 )  # fmt: skip
-"""Functions whose result depends on the time, the session, chance or SQLite's version."""
+"""Functions whose result depends on the time, the session, random numbers or SQLite's version."""
 SUSPECT = re.compile("|".join((*DATES, *NEVER_THE_SAME)), re.IGNORECASE)
 """Matches every statement, view or column definition that can read the clock."""
 IMPURE = "non-deterministic use of"
@@ -30,7 +30,7 @@ KEPT = 65_536
 
 
 class ClockGuard:
-    """Replaces a connection's functions that may read the clock with versions that fail if they read it."""
+    """Replaces a connection's date and time functions with versions that fail if they read the clock."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.touched = ""
@@ -75,6 +75,6 @@ class ClockGuard:
 
 
 def is_suspect(connection: sqlite3.Connection) -> bool:
-    """Return whether a view or generated column may read the clock, even if a statement does not."""
+    """Return whether a view or generated column may read the clock, even if no statement does."""
     found = connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view' OR sql LIKE '% AS %(%'")
     return any(SUSPECT.search(str(sql)) for (sql,) in found)

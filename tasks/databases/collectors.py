@@ -1,4 +1,4 @@
-"""Refuse aggregates that collect many values into one, if a statement could give them too many rows.
+"""Refuse aggregates that collect many values into one, if a statement could pass them too many rows.
 
 PostgreSQL's `array_agg` and `string_agg` may grow to a gigabyte per group, and no setting limits them. Over
 the rows of a single table, they cannot become larger than the table.

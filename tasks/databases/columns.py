@@ -17,7 +17,7 @@ get lost in a text."""
 
 @dataclass(frozen=True)
 class Column:
-    """A column of one table. It never contains cell values."""
+    """A column of one table. A Column never contains cell values."""
 
     id: str
     """`table.column`, as written by `make_column_id`."""
@@ -30,14 +30,15 @@ class Column:
     references: str | None
     """The id of the column that a foreign key points to; None if the column is not a foreign key."""
     descriptive: bool
-    """Whether people would ask about the column. It is then not a surrogate key, a foreign key or a bare
-    identifier."""
+    """Whether people would ask about the column: false for surrogate keys, foreign keys and bare
+    identifiers."""
     words: str = ""
-    """The words that people use for the column, if its name does not say them: `date of birth` for `dob`."""
+    """The term that people use for the column, if it differs from the column's name: `date of birth` for
+    `dob`."""
     table_words: str = ""
-    """The words that people use for one row of the table, if the table's name does not say them."""
+    """The term that people use for one row of the table, if it differs from the table's name."""
     scope: str = ""
-    """Words that limit a question to the rows of the table in this database: `in the records of January
+    """A phrase that limits a question to the rows of the table in this database: `in the records of January
     2013`."""
     dated_scope: str = ""
     """The scope without its date, for questions that name a date themselves: `in the records`."""
@@ -45,7 +46,7 @@ class Column:
     """The conversion of cells in queries (tasks/databases/profile/readings.py); empty if queries use the
     cells unchanged."""
     form: str = ""
-    """The form of the values for `write_said`: `moment` for dates with a time, otherwise empty."""
+    """The format of the values, for `write_said`: `moment` for dates with a time, otherwise empty."""
 
 
 def make_column_id(table: str, name: str) -> str:
@@ -72,9 +73,10 @@ def name_table(column: Column) -> str:
 
 
 def find_named(key: str, columns: Sequence[Column], place: str) -> list[tuple[str, str, str]]:
-    """Find what a key names, as (table, column, id): a table, a column, or all columns of that name.
+    """Find the table or columns that a key names, as (table, column, id).
 
-    `place`: the key's place in the parameters, for error messages. Raises BadInput if the key names nothing.
+    A column name without a table means all columns of that name. `place`: the key's place in the parameters,
+    for error messages. Raises BadInput if there is no such table or column.
     """
     table = next((column for column in columns if column.table == key), None)
     if table is not None:
@@ -85,7 +87,7 @@ def find_named(key: str, columns: Sequence[Column], place: str) -> list[tuple[st
         known = [*{column.table for column in columns}, *(column.id for column in columns)]
         known += [column.name for column in columns]
         close = get_close_matches(key, known, 1)
-        hint = f"did you mean {close[0]}?" if close else "keys are columns or tables"
+        hint = f"did you mean {close[0]}?" if close else "each key must be a column or a table"
         raise BadInput(place, f"there is no column or table {key!r}", hint=hint)
     return [(column.table, column.name, column.id) for column in named]
 

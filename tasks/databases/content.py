@@ -1,7 +1,7 @@
 """The content of a database server as a small file that DVC can hash, with one record per table.
 
-Tables are streamed in one transaction. A table's hash is the sum of its rows' hashes: the rows of a table
-have no order, and so the server need not sort them.
+Tables are streamed in one transaction. A table's hash is the sum of its rows' hashes: the sum does not depend
+on the order of the rows, so the server need not sort them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class DatabaseContent(Settings):
     tables: dict[str, TableContent]
 
     def compare(self, other: DatabaseContent) -> list[str]:
-        """List the names of the tables that differ from those of another database, sorted."""
+        """List the names of the tables whose content differs from the other database, sorted."""
         names = sorted({*self.tables, *other.tables})
         return [name for name in names if self.tables.get(name) != other.tables.get(name)]
 
@@ -105,10 +105,10 @@ def load_record(entry: DatabaseEntry) -> DatabaseContent:
     try:
         return DatabaseContent.model_validate_json(path.read_bytes())
     except OSError:
-        hint = f"benchloom snapshot {entry.name} makes it"
+        hint = f"run benchloom snapshot {entry.name}"
         raise BadInput(path, f"contains no record of {entry.label}", hint=hint) from None
     except ValidationError:
-        raise BadInput(path, f"is not a record of a database, as the file of {entry.label} must be") from None
+        raise BadInput(path, f"is not a database record, but the file of {entry.label} must be one") from None
 
 
 @contextmanager
@@ -127,7 +127,7 @@ def ensure_unchanged(entry: DatabaseEntry) -> Iterator[None]:
 
 
 def check_columns(entry: DatabaseEntry, columns: Sequence[Column]) -> None:
-    """Raise BadInput if a server's columns differ from those in its record."""
+    """Raise BadInput if a server's columns differ from the columns in its record."""
     if entry.url is None or entry.file is None:
         return
     found = {
@@ -156,7 +156,7 @@ def describe_columns(columns: Iterator[Column] | Sequence[Column]) -> dict[str, 
 
 
 def _read_table(connection: Connection, name: str, columns: Sequence[Column]) -> TableContent:
-    """Read one table; if that fails, read it without the columns that cannot be read by themselves."""
+    """Read one table; if that fails, read it without the columns that cannot be read even separately."""
     unread: dict[str, str] = {}
     try:
         rows, total = _hash_rows(connection, name, columns)
@@ -175,7 +175,7 @@ def _read_table(connection: Connection, name: str, columns: Sequence[Column]) ->
 
 
 def _raise_lost(error: SQLAlchemyError) -> None:
-    """Raise an error again if it concerns the whole server, which does not answer, and not one table."""
+    """Re-raise an error if the whole server does not answer, rather than one table being unreadable."""
     if isinstance(error, (OperationalError, InterfaceError)) or getattr(
         error, "connection_invalidated", False
     ):

@@ -1,7 +1,7 @@
 """Find conversions of text to dates or times on PostgreSQL, because the text may be `now`.
 
-PostgreSQL's clock cannot be replaced. A conversion is therefore allowed only if its operand is a date or time
-already, by the types of the database's columns, or is a constant in ISO 8601 format.
+PostgreSQL's clock cannot be replaced. A conversion is therefore allowed only if the column types show that
+its operand is a date or time already, or if the operand is a constant in ISO 8601 format.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ Times = Mapping[str, frozenset[str]]
 """Column name -> the kinds of all columns with that name: `date` (or a timestamp), `time`, `other`."""
 DAYS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPNTZ", "TIMESTAMPLTZ", "DATETIME"})
 TIMED = re.compile(r"DATE|TIME|^TS|USERDEFINED|UNKNOWN|OBJECT|STRUCT|NULLABLE")
-"""Matches the names of types, also of range and array elements, to which only dates may be cast."""
+"""Matches the names of types that only dates may be cast to.
+
+The types of range and array elements count too.
+"""
 DAY = r"\d{4}-\d\d-\d\d"
 CLOCK = r"\d\d:\d\d(:\d\d(\.\d{1,6})?)?"
 ISO_DAY = re.compile(rf"{DAY}([ T]{CLOCK}(Z|[+-]\d\d(:?\d\d)?)?)?")
@@ -35,13 +38,13 @@ OF_DATES = re.compile(
     r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*|am|pm|ad|bc|at|on|t|z|"
     r"allballs|epoch|infinity|utc|gmt|h|m|s|dst"
 )
-"""Other words that may be part of a date or time."""
+"""Matches other words that may be part of a date or time."""
 SAME_KIND = (
     exp.Paren, exp.Alias, exp.Max, exp.Min, exp.Coalesce, exp.Greatest, exp.Least, exp.Nullif, exp.Lag,
     exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue, exp.Window, exp.AnyValue, exp.Filter,
     exp.WithinGroup, exp.Mode, exp.Add, exp.Sub,
 )  # fmt: skip
-"""Expressions whose result has the kind of their first operand."""
+"""Expressions whose result has the same kind (date or time) as their first operand."""
 MAKES_DAY = (exp.TimestampTrunc, exp.DateTrunc, exp.StrToDate, exp.UnixToTime, exp.AtTimeZone)
 """Functions that return a date or a timestamp."""
 FIXED_ZONE = re.compile(r"utc|gmt|z|[+-]?\d{1,2}(:\d\d)?", re.IGNORECASE)
@@ -95,8 +98,8 @@ def find_special_text(sql: str) -> str:
 def is_special(text: str) -> bool:
     """Return whether a text may be a time relative to now.
 
-    A text may be one if it contains a word such as `today`, and at most one word that does not belong to a
-    date or time.
+    This is the case if it contains a word such as `today`, and at most one word that cannot be part of a date
+    or time.
     """
     words = WORD.findall(text.lower())
     others = [word for word in words if word not in SPECIAL and not OF_DATES.fullmatch(word)]
@@ -106,8 +109,8 @@ def is_special(text: str) -> bool:
 def _is_fixed(operand: exp.Expr, kinds: set[str]) -> bool:
     """Return whether a constant always has the same value, when cast to a range or a user-defined type.
 
-    An earlier check has excluded constants that say `now`. A time of day is not fixed, because the offset of
-    its time zone may be today's.
+    An earlier check has excluded constants that contain `now`. A time of day is not fixed, because the offset
+    of its time zone may depend on today's date.
     """
     is_row = isinstance(operand, exp.Anonymous) and operand.name.lower() == "row"
     constants = operand.expressions if is_row else [operand]
@@ -120,9 +123,9 @@ def _is_fixed(operand: exp.Expr, kinds: set[str]) -> bool:
 
 
 class _Reader:
-    """Determines the kinds of expressions.
+    """Determines the kinds of expressions: date, time or other.
 
-    `aliases`: alias -> the expressions that it names in the statement.
+    `aliases`: alias -> the expressions that the alias stands for in the statement.
     """
 
     def __init__(self, times: Times, aliases: Mapping[str, list[exp.Expr]]) -> None:
@@ -159,7 +162,7 @@ class _Reader:
         )
 
     def _is_safe(self, operand: exp.Expr, *, of_day: bool) -> bool:
-        """Return whether an operand is a date or time already, a constant in ISO format, or NULL."""
+        """Return whether an operand is already a date or time, a constant in ISO format, or NULL."""
         if isinstance(operand, exp.Literal):
             form = ISO_TIME if of_day else ISO_DAY
             text = operand.name

@@ -1,6 +1,6 @@
 """Translate queries from the canonical dialect (SQLite's), so that they mean the same on every engine.
 
-Engines differ in how they compare and sort texts. By default, `ann`, `Ann` and `Ann ` are equal for MariaDB;
+Engines differ in how they compare and sort texts. By default, `ann`, `Ann` and `Ann ` are equal in MariaDB;
 PostgreSQL sorts by language and puts NULL last. Translated queries compare and sort texts by code points, as
 SQLite does.
 """
@@ -27,8 +27,8 @@ EXACT = {
 def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
     """Translate a canonical SELECT (select, project, join, DISTINCT, ORDER BY, measures) to another dialect.
 
-    `columns`: the columns of the database, which say which cells are text and how cells are converted.
-    Columns in ORDER BY must also be selected.
+    `columns`: the columns of the database, from which the function knows which cells are text and how to
+    convert cells. Columns in ORDER BY must also be selected.
     """
     if dialect == CANONICAL:
         return sql
@@ -52,7 +52,7 @@ def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
 
 
 def _tighten(equality: exp.Expr, texts: set[str], dialect: str) -> None:
-    """Add an exact comparison to an equality of texts; the original stays, so that an index can be used."""
+    """Add an exact comparison to a comparison of texts with `=`, which stays so that indexes work."""
     left, right = equality.this, equality.expression
     if not (_is_text(left, texts) or _is_text(right, texts)):
         return

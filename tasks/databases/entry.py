@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SECRET = re.compile(r"pass(?!file)|pwd|secret|token|api_?key", re.IGNORECASE)
 """Matches URL options that contain a secret: password, passwd, sslpassword, ssl_key_password and so on."""
 WORLDS = ("data", "worlds")
-"""The folder of worlds, relative to the project."""
+"""The folder of world databases (see `DatabaseEntry.world`), relative to the project."""
 EXTRAS = {"postgresql": "postgresql", "mariadb": "mariadb", "mysql": "mariadb"}
 """SQLAlchemy's name of an engine -> the extra that installs its driver."""
 DRIVERS = {"postgresql": "psycopg", "mariadb": "pymysql", "mysql": "pymysql"}
@@ -41,7 +41,7 @@ class DatabaseEntry(BaseModel):
 
     name: str = ""
     file: Path | None = None
-    """The file that DVC hashes: a SQLite file or, with a url, the record of the content."""
+    """The file that DVC hashes: a SQLite file or, if `url` is set, the record of the server's content."""
     url: str | None = None
     """A SQLAlchemy URL without a password, instead of a SQLite file: `postgresql://user@host/name`."""
     password_env: VariableName | None = None
@@ -49,7 +49,7 @@ class DatabaseEntry(BaseModel):
     title: str = ""
     """The title on pages and on the dataset's card."""
     licence: str = ""
-    """The licence of the data, as an SPDX id. Publishing needs it."""
+    """The licence of the data, as an SPDX id. Publishing requires a licence."""
     source: str = ""
     """The source of the data, for the card."""
     attribution: str = ""
@@ -60,23 +60,24 @@ class DatabaseEntry(BaseModel):
     """The SQLite file in data/worlds that contains this database. Each question must have the same answer
     there."""
     templates: Literal["beside", "instead"] | None = None
-    """Whether a person's templates (data/templates/<name>.jsonl) are added to a model's, or replace them."""
+    """Whether a person's templates (data/templates/<name>.jsonl) are added to the model-written templates, or
+    replace them."""
     templates_by: str = ""
     """The author of these templates, for the dataset's card and page: "the project's authors"."""
     strict_templates: bool = False
-    """Apply every rule for a model's templates to a person's, too."""
+    """Whether every rule for model-written templates also applies to templates that a person wrote."""
     glossary: Mapping[str, str] = {}
-    """Table or column (`table.column`, or the column's name) -> the words that people use for it."""
+    """Table or column (`table.column`, or the column's name) -> the term that people use for it."""
     leave_out: tuple[str, ...] = ()
-    """Tables and columns (`table.column`) without questions, such as telephone numbers or technical codes.
-    Keys still join tables."""
+    """Tables and columns (`table.column`) that questions must not use, such as telephone numbers or technical
+    codes. Their keys still join tables."""
     columns: Mapping[str, str] = {}
     """Column (`table.column`, or its name) -> its kind, if the profile is wrong: text, integer, real, date,
     boolean, other (no questions), or a date format such as %d/%m/%Y."""
     kinds: tuple[str, ...] | None = None
-    """Names under `grammar.sql_templates.kinds` to use; null uses all."""
+    """The names under `grammar.sql_templates.kinds` to use; null uses all names."""
     scope: Mapping[str, str | tuple[str, str]] = {}
-    """Table -> words that limit a question to this database: `in the catalogue`. Questions over all rows
+    """Table -> a phrase that limits a question to this database: `in the catalogue`. Questions over all rows
     contain them, and are not compared with `world`. A second text is for questions about the rows of one
     date."""
 
@@ -91,16 +92,19 @@ class DatabaseEntry(BaseModel):
         try:
             url = make_url(text)
         except (ArgumentError, ValueError):
-            raise PydanticCustomError("url", "is no SQLAlchemy URL (dialect://user@host/database)") from None
+            raise PydanticCustomError(
+                "url", "is not a SQLAlchemy URL (dialect://user@host/database)"
+            ) from None
         if url.password is not None:
             raise PydanticCustomError(
-                "password", "holds a password (put it into the environment and name it by password_env)"
+                "password",
+                "contains a password (put it into an environment variable, and name that in password_env)",
             )
         if any(SECRET.search(name) for name in url.query):
             raise PydanticCustomError(
                 "secret",
-                "holds a password or another secret among its options (name the password by password_env; "
-                "others belong into a file of the driver's, which `service` or `passfile` names)",
+                "contains a password or another secret among its options (name the password in password_env; "
+                "put other secrets into a driver file that `service` or `passfile` names)",
             )
         if url.get_backend_name() == "sqlite":
             raise PydanticCustomError("sqlite", "is a SQLite file (name it by file, which DVC can hash)")
@@ -124,7 +128,7 @@ class DatabaseEntry(BaseModel):
         return self.model_copy(update={name: root / file for name, file in files.items() if file is not None})
 
     def find_world(self) -> DatabaseEntry | None:
-        """Return the database that contains this one (`world`); None if there is none."""
+        """Return the larger database that contains this database (`world`); None if there is none."""
         return None if self.world is None else DatabaseEntry(name=self.name, file=self.world)
 
     def locate_file(self) -> Path:
@@ -135,7 +139,7 @@ class DatabaseEntry(BaseModel):
             raise BadInput(
                 self.file,
                 "no such database file",
-                hint=f"named by {self.label}; if a stage makes it, run that first: benchloom run sources",
+                hint=f"{self.label} names it; if a stage creates this file, first run: benchloom run sources",
             )
         return self.file
 
@@ -157,8 +161,8 @@ class DatabaseEntry(BaseModel):
             options = {"client_encoding": "utf8"} if url.drivername.endswith("+psycopg") else {}
             engine = create_engine(url, poolclass=NullPool, connect_args=options)
         except (NoSuchModuleError, ImportError) as error:
-            hint = "the extras postgresql and mariadb bring psycopg and pymysql"
-            raise BadInput(f"{self.label}.url", f"has no driver here: {error}", hint=hint) from error
+            hint = "install the extra postgresql (psycopg) or mariadb (pymysql)"
+            raise BadInput(f"{self.label}.url", f"has no installed driver: {error}", hint=hint) from error
         if engine.driver == "psycopg":
             from sqlalchemy import event
 
@@ -183,7 +187,7 @@ class DatabaseEntry(BaseModel):
             )
 
     def explain(self, error: Exception, what: str) -> BenchloomError:
-        """Convert a driver's error to one of our errors, without the URL or row that its text may contain."""
+        """Convert a driver's error to one of our errors, without its text, which may contain secrets."""
         from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
         text = name_cause(error)
@@ -194,7 +198,7 @@ class DatabaseEntry(BaseModel):
         )
         if self.url is not None and lost:
             return DatabaseGone(
-                f"{self.label}: the server does not answer: {text}; run it again when it does"
+                f"{self.label}: the server does not answer: {text}; run it again once the server is up"
             )
         return BadInput(self.label if self.url is not None else self.file or self.label, f"{what}: {text}")
 
@@ -228,12 +232,12 @@ class DatabaseEntry(BaseModel):
             return url
         password = os.environ.get(self.password_env)
         if password is None:
-            raise BadInput(self.label, f"the environment has no {self.password_env}")
+            raise BadInput(self.label, f"the environment variable {self.password_env} is not set")
         return url.set(password=password)
 
 
 def name_cause(error: Exception) -> str:
-    """Return the first line of a driver's error message."""
+    """Return the first line of a driver's error message, which names the cause."""
     cause = getattr(error, "orig", None) or error
     return next(iter(str(cause.args[-1] if cause.args else cause).strip().splitlines()), "no word")
 

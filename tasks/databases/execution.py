@@ -29,7 +29,7 @@ class QueryLimits(Settings):
     timeout_s: float = Field(default=5.0, gt=0)
     """Seconds that one query may run."""
     rows: int = Field(default=10_000, gt=0)
-    """Maximum number of rows of a result; streams have no limit."""
+    """Maximum number of rows of a result. Streamed results have no row limit."""
     bytes: int = Field(default=10_000_000, gt=0)
     """Maximum bytes of a result, of a batch of a stream, and of one intermediate value."""
     memory_mb: int = Field(default=256, ge=64)
@@ -54,7 +54,7 @@ class SafeDatabase:
 
     Statements are in the dialect of the database's engine: SQLite, PostgreSQL or MariaDB. The class is
     thread-safe: each statement uses one of `children` processes, which are started on demand, reused, and
-    replaced after a kill. `any_account`: accept an account on a server that has the right to write;
+    replaced after a kill. `any_account`: accept a server account with write access;
     statements still cannot write.
     """
 
@@ -82,9 +82,9 @@ class SafeDatabase:
         `parameters`: values for the question marks of a SQLite statement. `clock`: the time that MariaDB
         shows to the statement, in seconds since 1970; None uses the real time.
 
-        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed with a one-line message. This takes at most
-        the time limit, which includes parsing, plus one second. Raises BadInput if the file changed
-        meanwhile, and DatabaseGone if the server stops answering.
+        A call takes at most the time limit, which includes parsing, plus one second. Raises SqlRefused,
+        SqlTimeout, SqlTooLarge or SqlFailed with a one-line message. Raises BadInput if the file has changed
+        since it was opened, and DatabaseGone if the server stops answering.
         """
         rows = self.limits.rows + 1
         request: ReaderRequest = {"sql": sql, "parameters": list(parameters), "rows": rows, "whole": True}
@@ -99,7 +99,7 @@ class SafeDatabase:
     def stream(
         self, sql: str, batch: int = 4096, parameters: Sequence[Value] = ()
     ) -> Iterator[list[tuple[Value, ...]]]:
-        """Run one SELECT and yield its rows in batches; both processes keep only one batch in memory.
+        """Run one SELECT and yield its rows in batches; both processes store only one batch at a time.
 
         The time limit applies to the engine's work on all batches, not to the caller's work between batches.
         Raises the same errors as `query`. A caller that runs queries between batches needs a second child

@@ -20,14 +20,14 @@ from tasks.lines import clean
 HEADER = struct.Struct(">I")
 """The length of a message in bytes, which precedes the message."""
 CHUNK = 256
-"""Number of rows that are fetched at a time, so that a result that is too large is detected early."""
+"""Number of rows that are fetched at a time, so that too large results are detected early."""
 
 
 class Reader(Protocol):
     """Runs the statements that requests contain."""
 
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
-        """Start or continue a statement; yield the pieces of one JSON message."""
+        """Start or continue a statement; yield one JSON message in parts."""
 
     def close(self) -> None:
         """End the current statement."""
@@ -43,7 +43,7 @@ def receive() -> object:
 
 
 def send(pieces: list[bytes]) -> None:
-    """Write one message, given in pieces, to stdout."""
+    """Write one message, a list of byte strings, to stdout."""
     out = sys.stdout.buffer
     out.write(HEADER.pack(sum(map(len, pieces))))
     for piece in pieces:
@@ -85,7 +85,7 @@ def fetch(
 ) -> tuple[list[bytes], bool]:
     """Fetch up to `wanted` rows as JSON; return them and whether there may be more rows.
 
-    Raises OverflowError if the rows take more than `max_bytes` bytes.
+    Raises OverflowError if the rows need more than `max_bytes` bytes.
     """
     pieces: list[bytes] = []
     size = 0
@@ -140,6 +140,6 @@ def drop_privileges(memory: int, *, disk: int = 0) -> None:
         (resource.RLIMIT_NOFILE, 16 if disk else 8),
         (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
     ):
-        # Where a platform lacks a limit, the engine's own limits and the parent's timeout still apply.
+        # If a platform lacks a limit, the engine's own limits and the parent's timeout still apply.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(what, (limit, limit))

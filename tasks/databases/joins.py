@@ -21,10 +21,10 @@ class Join:
 
 @dataclass(frozen=True, order=True)
 class JoinTree:
-    """Connected tables, and the joins that connect the first table to all others.
+    """Connected tables, and the joins that connect the first table to all other tables.
 
-    A link table (two foreign keys, and no column that people ask about) is in `joins` but not in `tables`.
-    Each table is used once, so two foreign keys to the same table give two trees.
+    A link table has two foreign keys and no column that people ask about. It is in `joins` but not in
+    `tables`. Each table is used once, so two foreign keys to the same table result in two trees.
     """
 
     tables: tuple[str, ...]
@@ -133,7 +133,7 @@ def _grow(
 
 
 def _order_joins(members: frozenset[str], chosen: frozenset[_Hop]) -> JoinTree:
-    """Order a set of hops as joins of a FROM clause that starts at the table with the first name."""
+    """Order a set of hops as joins of a FROM clause that starts at the table whose name sorts first."""
     tables = tuple(sorted(members))
     reached, waiting, joins = {tables[0]}, sorted(chosen), []
     while waiting:

@@ -17,8 +17,8 @@ heirs (child, root) AS (
   SELECT child, above FROM up WHERE pg_table_is_visible(above) AND NOT EXISTS (
     SELECT FROM up higher WHERE higher.child = up.above AND pg_table_is_visible(higher.above)))
 """
-"""SQL for PostgreSQL's partitions and tables made with INHERITS, with the tables that are read and contain
-their rows."""
+"""SQL that lists PostgreSQL's partitions and tables made with INHERITS, each with the parent table through
+which its rows are read."""
 CHILDREN = f"""{READ_THROUGH}
 SELECT c.oid::regclass::text AS name, c.relname AS raw, pg_table_is_visible(c.oid) AS visible,
   (SELECT string_agg(root::regclass::text, ', ' ORDER BY 1) FROM heirs WHERE child = c.oid) AS roots,
@@ -51,11 +51,11 @@ WHERE table_schema = DATABASE() AND table_type LIKE '%VIEW' ORDER BY 1
 """,
 }
 KINDS["mariadb"] = KINDS["mysql"]
-"""Query of each engine for views and foreign tables, each with its kind."""
+"""Engine -> the query that lists views and foreign tables, each with its kind."""
 TABLES = "SELECT name, coalesce(sql, '') FROM sqlite_master WHERE type = 'table' ORDER BY 1"
 VIRTUAL = re.compile(r"CREATE VIRTUAL TABLE .*?\bUSING\s+[\"'`\[]?(\w+)", re.IGNORECASE | re.DOTALL)
 CONTENT = re.compile(r"\bcontent\s*=\s*[\"'`\[]?(\w+)", re.IGNORECASE)
-"""Matches the option that names the table which a full-text index covers."""
+"""Matches the option that names the table covered by a full-text index."""
 SHADOWS = {
     "fts3": ("content", "docsize", "segdir", "segments", "stat"),
     "fts4": ("content", "docsize", "segdir", "segments", "stat"),
@@ -141,7 +141,7 @@ def list_kinds(connection: Connection) -> list[UnreadPart]:
 
 
 def _explain_internal(name: str, tables: Mapping[str, str]) -> str:
-    """Explain why a SQLite table has no data of its own; "" if it has. `tables`: name -> its SQL."""
+    """Explain why a SQLite table stores no data itself; "" if it stores data. `tables`: name -> its SQL."""
     if name.startswith("sqlite_"):
         return "SQLite keeps its own records there"
     known = {table.lower() for table in tables}

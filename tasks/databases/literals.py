@@ -1,4 +1,4 @@
-"""Replace the compared values of a query by parameters, so that an engine parses each template once."""
+"""Replace the compared values of a query with parameters, so that an engine parses each template once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PIECES = re.compile(
 
 
 def bind(sql: str, dialect: str, columns: Iterable[Column]) -> tuple[str, tuple[Value, ...]]:
-    """Convert canonical SQL for an engine: return a statement and its bound values.
+    """Convert canonical SQL to an engine's dialect; return the statement and its bound values.
 
     `columns`: the columns of the database, for `translate`. Only the canonical dialect, SQLite's, gets bound
     values.

@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 
 class Limits(TypedDict):
-    """Resource limits in a process's first message: memory, written files and result, in bytes."""
+    """Resource limits in a process's first message: bytes of memory, written files and result."""
 
     memory: int
     disk: int
@@ -23,8 +23,8 @@ class SqliteSetup(Limits):
 class ServerSetup(Limits):
     """The first message to a process that reads a server.
 
-    `connect`: arguments for the driver, including the password. `any_account`: accept an account that may
-    write.
+    `connect`: arguments for the driver, including the password. `any_account`: accept an account with write
+    access.
     """
 
     dialect: str
@@ -33,7 +33,7 @@ class ServerSetup(Limits):
 
 
 class ReaderRequest(TypedDict, total=False):
-    """A request. With `sql` it starts a statement, without `sql` it continues the last one.
+    """A request. With `sql` it starts a statement, without `sql` it continues the last statement.
 
     `rows`: maximum number of rows to return. `whole`: the result is not streamed. `seconds`: the time limit.
     `clock`: the time that the statement sees, in seconds since 1970, if its engine supports that; None uses

@@ -18,7 +18,7 @@ LOADERS: dict[str, type[Loader]] = {
 
 
 def read_odd_dates(connection: Connection[object]) -> None:
-    """Make a connection return dates and times that Python cannot represent as text, not as an error."""
+    """Make a connection return dates and times as text if Python cannot represent them."""
     for name, loader in LOADERS.items():
         connection.adapters.register_loader(name, _make_lenient(loader))
 

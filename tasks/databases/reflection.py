@@ -24,7 +24,7 @@ from tasks.databases.left_out import UnreadPart, list_inner, list_kinds, list_sc
 IDENTIFIER = re.compile(r"(^|[_ ])(id|qid|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
 """Matches names of columns that contain identifiers."""
 SPOKEN = re.compile(r"[^\W\d_]+(['-][^\W\d_]+)*( [^\W\d_]+(['-][^\W\d_]+)*){0,5}")
-"""Matches up to six words as they are written in a sentence."""
+"""Matches one to six words in plain letters, as in a sentence."""
 GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
     (types.Boolean, "boolean"),
     (types.Integer, "integer"),
@@ -37,7 +37,7 @@ GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
     (types.Uuid, "text"),
     (mysql.YEAR, "integer"),
 )
-"""Type in SQLAlchemy -> generic type; the first match counts."""
+"""Type in SQLAlchemy -> generic type; the first matching entry applies."""
 DECLARED: tuple[tuple[str, str], ...] = (
     ("BOOL", "boolean"), ("DATE", "date"), ("TIME", "date"), ("STRING", "text"), ("MEMO", "text"),
     ("UNIQUEID", "text"), ("UUID", "text"), ("GUID", "text"), ("ENUM", "text"), ("XML", "text"),
@@ -77,7 +77,7 @@ def reflect_times(database: DatabaseEntry) -> dict[str, frozenset[str]]:
 
 
 def list_unread(database: DatabaseEntry | Path) -> list[UnreadPart]:
-    """List the parts that `reflect` skips: schemas, views, partitions, internal or unreadable tables, keys.
+    """List the parts that `reflect` skips: schemas, views, partitions, unreadable tables and keys.
 
     Raises the same errors as `reflect`.
     """
@@ -163,9 +163,9 @@ def _read_shapes(
 ) -> dict[str, list[ReflectedColumn]]:
     """Read the columns of all readable tables, as table -> columns, sorted by table.
 
-    A table whose catalogue entry the engine cannot read is skipped, and `lost` gets the reason. For example,
-    it is a virtual table of a missing module, or the account has no right to see it. Raises SQLAlchemyError
-    if no table can be read or if the connection is lost.
+    A table whose catalogue entry the engine cannot read is skipped, and the reason is added to `lost`. For
+    example, the table is a virtual table of a missing module, or the account may not see it. Raises
+    SQLAlchemyError if no table can be read or if the connection is lost.
     """
     inner = list_inner(connection)
     shapes: dict[str, list[ReflectedColumn]] = {}

@@ -1,6 +1,6 @@
 """Write database values as plain text for fillings and answers, and as people write them in a sentence.
 
-Each writing function has a reading function that returns the value. A kind is a column's type, or `moment`
+Each `write_` function has a `read_` function that restores the value. A kind is a column's type, or `moment`
 for a date with a time. If the kind is unknown (empty), a text in ISO date format counts as a date.
 """
 
@@ -37,7 +37,7 @@ def write_plain(value: Value) -> str:
     text = f"{value:.10g}"
     if "e" not in text or not -20 < Decimal(text).adjusted() < 20:
         return text
-    # All digits of the number: ten digits are not enough for an amount with more digits before the point.
+    # Write all digits before the point: ten significant digits would cut off larger amounts.
     plain = f"{Decimal(repr(value)):f}"
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
 

@@ -1,7 +1,8 @@
 """The process that runs model-written SQL on SQLite: it can only read, and it can be killed.
 
 tasks.databases.child starts it; it reads requests from stdin and writes replies to stdout. It opens one file
-read-only. Before the first request, it gives up writing files and starting processes, and limits its memory.
+read-only. Before the first request, the process gives up the rights to write files and start processes, and
+limits its memory.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from tasks.databases.messages import ReaderRequest, SqliteSetup
 from tasks.databases.sqlite_process import Timed, classify_error, serve_process, set_limits, set_pragmas
 from tasks.limits import limit_cpu
 
-# Functions that are not allowed: random and randomblob (not deterministic), zeroblob (large size without
+# Functions that are not allowed: random and randomblob (not deterministic), zeroblob (large values without
 # work), the current_ functions, load_extension, and functions that reveal the engine or the connection.
 HARMLESS = """
 abs acos acosh asin asinh atan atan2 atanh ceil ceiling char coalesce concat concat_ws cos cosh date
@@ -54,7 +55,7 @@ class SqliteReader:
         store = f"temp_store = {'FILE' if setup['disk'] else 'MEMORY'}"
         set_pragmas(self.connection, setup, ("query_only = ON", store, "cell_size_check = ON"))
         names = self.connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
-        # Not with SQLite's `lower`, which only converts ASCII letters.
+        # SQLite's `lower` is not used, because it only converts ASCII letters.
         self.tables = {name.lower() for (name,) in names} | VIRTUAL
         # SQLite creates a table-valued function at its first use, in steps that the authorizer would refuse.
         for name in sorted(VIRTUAL):
@@ -71,14 +72,14 @@ class SqliteReader:
         if action == sqlite3.SQLITE_READ and (first or "").lower() in self.tables:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_READ and second == "" and not (first or "").lower().startswith("sqlite_"):
-            # `SELECT count(*) FROM x`, where x is the name of a CTE or subquery.
+            # Allow `SELECT count(*) FROM x`, where x is the name of a CTE or subquery.
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in FUNCTIONS:
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
 
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
-        """Start or continue a statement; return the pieces of one JSON message."""
+        """Start or continue a statement; return one JSON message in parts."""
         self.timed.start(request["seconds"])
         limit_cpu(request["seconds"])
         if "sql" in request:
@@ -102,7 +103,10 @@ class SqliteReader:
 
 @lru_cache(maxsize=1024)
 def check_once(sql: str) -> None:
-    """Raise SqlRefused unless a text is one SELECT. The result is cached, so each text is parsed once."""
+    """Raise SqlRefused unless the text is exactly one SELECT.
+
+    The result is cached, so each text is parsed once.
+    """
     check_select(sql)
 
 

@@ -25,7 +25,7 @@ LIMITS: Mapping[int, int] = {
 
 
 def set_pragmas(connection: sqlite3.Connection, setup: Limits, pragmas: Iterable[str]) -> None:
-    """Make the connection distrust the schema, limit its heap, and set the pragmas in `pragmas`."""
+    """Make the connection distrust the schema, limit its heap, and run the given pragmas."""
     heap = f"hard_heap_limit = {setup['memory'] * 3 // 4}"
     for pragma in ("trusted_schema = OFF", heap, *pragmas):
         connection.execute(f"PRAGMA {pragma}")
@@ -38,31 +38,34 @@ def set_limits(connection: sqlite3.Connection, setup: Limits, limits: Mapping[in
 
 
 class Timed:
-    """Stops the statements of a connection when their time is over."""
+    """Stops a connection's statement when its time limit is reached."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.deadline = float("inf")
         connection.set_progress_handler(self.is_late, PROGRESS_STEPS)
 
     def start(self, seconds: float) -> None:
-        """Start the time limit."""
+        """Start the time limit of `seconds` for the next statement."""
         self.deadline = time.monotonic() + seconds
 
     def check(self) -> None:
-        """Raise SQLite's error if the time is over. Short statements never call the progress handler."""
+        """Raise SQLite's error if the time limit has passed.
+
+        Short statements never call the progress handler.
+        """
         if self.is_late():
             raise sqlite3.OperationalError(INTERRUPTED)
 
     def is_late(self) -> bool:
-        """Return whether the time is over; SQLite then stops."""
+        """Return whether the time limit has passed; if so, SQLite stops the statement."""
         return time.monotonic() > self.deadline
 
 
 def classify_error(error: Exception) -> tuple[str, str]:
     """Return an error's kind, which must be known to the parent process, and its message.
 
-    SQLite's error code decides if there is one, because the message may contain names from the database, such
-    as a column named `interrupted`.
+    SQLite's error code decides if the error has one, because the message may contain names from the database,
+    such as a column named `interrupted`.
     """
     text = str(error) or type(error).__name__
     code = getattr(error, "sqlite_errorname", "")
@@ -82,8 +85,8 @@ def classify_error(error: Exception) -> tuple[str, str]:
 def is_refusal(error: Exception, code: str, text: str) -> bool:
     """Return whether the parser, the authorizer or the driver refused a statement. `text`: its message.
 
-    SQLite reports a function that is not allowed with a general error code, so it is recognised by the
-    message.
+    SQLite reports a function that is not allowed with a general error code, so the function recognises this
+    error by its message.
     """
     return (
         isinstance(error, SqlRefused)
@@ -95,7 +98,7 @@ def is_refusal(error: Exception, code: str, text: str) -> bool:
 def serve_process(
     open_reader: Callable[[Any], Reader], classify: Callable[[Exception], tuple[str, str]]
 ) -> None:
-    """Open a reader with the first message and answer requests."""
+    """Create a reader from the first message and answer requests."""
     setup = receive()
     if setup is None:
         return

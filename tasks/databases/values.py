@@ -11,7 +11,7 @@ from typing import Any
 
 Value = str | int | float | None
 LARGEST = 2**63
-"""The smallest positive integer that SQLite cannot store as an integer."""
+"""The smallest positive integer that is too large for SQLite's integers."""
 UNDECODABLE = "\ufffd"
 """The character that replaces bytes of a text that are not valid UTF-8."""
 PLAIN = frozenset({str, int, float, type(None)})

@@ -14,11 +14,11 @@ from typing import Any
 QUESTIONS_A_TEMPLATE = 4
 """The number of questions in a preview for each SQL template."""
 LEAST_TEMPLATES = 2
-"""The least number of SQL templates, because the check of a text compares its template with another one."""
+"""The minimum number of SQL templates. The check of a text compares its template with another template."""
 REQUESTS_A_TEMPLATE = 2
 """The maximum number of requests for SQL per template."""
 SPARE = 2
-"""A preview fills in this many times as many groups as it reads: some templates yield no questions."""
+"""A preview fills in this multiple of the groups that it reads, because some templates yield no questions."""
 
 
 def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:
 
 
 def read(section: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return the mapping under a name in a section; an empty one if there is no mapping.
+    """Return the mapping under a name in a section, or an empty mapping if there is none.
 
     Invalid values are not reported here: the stage that reads them reports them with their line.
     """
@@ -79,7 +79,7 @@ def rank_kinds(kinds: Mapping[str, Any], only: list[str] | None, databases: Mapp
 
 
 def share_templates(kinds: Mapping[str, Any], ranked: list[str], templates: int) -> dict[str, Any]:
-    """Share out a number of templates among the kinds in order of rank, with requests for each kind."""
+    """Distribute a number of templates over the kinds in order of rank; set the requests of each kind."""
     counts = dict.fromkeys(kinds, 0)
     room = sum(kind["templates"] for kind in kinds.values())
     while sum(counts.values()) < min(templates, room):

@@ -66,7 +66,7 @@ class Canary(KnownCase):
     @model_validator(mode="after")
     def _check_verdicts(self) -> Canary:
         if self.kind == "score" and not set(self.accepted) <= set("012345"):
-            raise ValueError("accepted holds something else than scores 0 to 5")
+            raise ValueError("accepted contains a value that is not a score from 0 to 5")
         if self.kind == "label":
             for word in self.accepted:
                 Correctness.read(word)
@@ -168,7 +168,7 @@ def try_rules(path: Path = OF_RULES) -> None:
     Raises StageFailed if a rule gives a wrong verdict, and BadInput if the file is not valid.
     """
     if wrong := [canary.id for canary in read_cases(path, RuleCanary) if not canary.is_right()]:
-        raise StageFailed(f"the rules of tasks/judging decide these canaries wrong: {', '.join(wrong)}")
+        raise StageFailed(f"the rules of tasks/judging decide these canaries incorrectly: {', '.join(wrong)}")
 
 
 def find_no_rule(canary: Canary) -> str:

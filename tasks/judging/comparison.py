@@ -371,23 +371,24 @@ def _list_cautions(scored_systems: Iterable[SystemComparison]) -> list[str]:
         a, b = scored_system.letters
         if scored_system.altered:
             cautions.append(
-                f"{scored_system.b}: {len(scored_system.altered)} items have another question or reference "
-                f"in {b}; the pairs leave them out: {_name(scored_system.altered)}"
+                f"{scored_system.b}: {len(scored_system.altered)} items have a different question or "
+                f"reference in {b}, so the pairs leave them out: {_name(scored_system.altered)}"
             )
         for change in scored_system.metrics:
             where = f"{scored_system.b}, {change.metric}"
             if change.n_pairs == 0:
                 cautions.append(
-                    f"{where}: no item has the same question, the same reference and a score on both sides"
+                    f"{where}: there is no item with the same question, the same reference and a score on "
+                    "both sides"
                 )
             elif change.clusters < LEAST:
                 counted = "1 cluster is" if change.clusters == 1 else f"{change.clusters} clusters are"
-                cautions.append(f"{where}: {counted} too few to tell a difference from chance")
+                cautions.append(f"{where}: {counted} too few to distinguish a difference from chance")
             elif change.clusters < FEW:
                 cautions.append(f"{where}: only {change.clusters} clusters, so the interval is too narrow")
             if change.unscored_a or change.unscored_b:
                 cautions.append(
                     f"{where}: of the items in both, {change.unscored_a} have no score in {a} and "
-                    f"{change.unscored_b} have none in {b}; the pairs leave them out"
+                    f"{change.unscored_b} have no score in {b}; the pairs leave these items out"
                 )
     return cautions

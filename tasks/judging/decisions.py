@@ -58,7 +58,7 @@ class Decision:
     def __post_init__(self) -> None:
         """Raise ValueError if an edit has no new text, or if any other decision has a new text."""
         if (self.decision == EDIT) != bool(self.edited):
-            raise ValueError("`edited` goes with the decision edit, and with no other")
+            raise ValueError("`edited` is allowed only with the decision `edit`, and required there")
 
 
 State = Literal["accepted", "edited", "rejected", "split", "undecided"]

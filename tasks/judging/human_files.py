@@ -104,7 +104,7 @@ def _read_text(path: Path, hint: str) -> str:
     except UnicodeDecodeError as error:
         raise BadInput(path, "is not UTF-8", hint="save it as UTF-8") from error
     if "\0" in text:
-        raise BadInput(path, "is binary: it holds NUL bytes", hint=hint)
+        raise BadInput(path, "is binary: it contains NUL bytes", hint=hint)
     return text
 
 
@@ -123,7 +123,7 @@ def _read_csv(path: Path, text: str, columns: Sequence[str], hint: str) -> Itera
             if len(row) == len(header):
                 yield FormLine(reader.line_num, dict(zip(header, row, strict=True)))
             else:
-                what = f"has {len(row)} fields where the header has {len(header)}"
+                what = f"has {len(row)} fields, but the header has {len(header)}"
                 yield FormLine(reader.line_num, None, what)
     except csv.Error as error:
         raise BadInput(path, f"is not valid CSV: {error}", line=reader.line_num) from error

@@ -18,7 +18,7 @@ FOLDER = Path("data/labels")
 
 In dvc.yaml, stages depend on the whole folder, because the label files are optional.
 """
-HINT = "columns id, label and, where several people rated, rater; see docs/judging.md"
+HINT = "expected the columns id and label, and rater if several people rated; see docs/judging.md"
 UNREADABLE, NO_ID, NO_LABEL, TWICE = "unreadable", "no_id", "no_label", "labelled_twice"
 
 
@@ -107,7 +107,7 @@ def _read_line(line: FormLine, labels: Collection[str]) -> LabelLine | UnusableL
     if not label:
         return None
     if label not in labels:
-        detail = f"label is {label[:40]!r}, none of {', '.join(sorted(labels))}"
+        detail = f"label is {label[:40]!r}; expected one of {', '.join(sorted(labels))}"
         return UnusableLine(line.number, NO_LABEL, detail)
     shown = line.record.get("response")
     return LabelLine(line.number, HumanLabel(item, label, rater), shown if isinstance(shown, str) else "")

@@ -180,7 +180,7 @@ def find_next_step(parts: int) -> int:
 
 def describe_doubt(forecast: PartForecast) -> str:
     """Describe in one line how far a mean dropped on a part of the items."""
-    return f"{forecast.name}: on a part of the items, the mean fell by {-(forecast.change or 0):.3f}" + (
+    return f"{forecast.name}: on a subset of the items, the mean fell by {-(forecast.change or 0):.3f}" + (
         f" (p = {forecast.adjusted:.4f}, one-sided, by Holm)"
     )
 
@@ -195,8 +195,8 @@ def describe_part(part: NightPart) -> str:
 def describe_forecast(forecast: PartForecast) -> str:
     """Describe in one line the estimated mean over all items."""
     if forecast.mean is None or forecast.change is None:
-        return f"{forecast.name}: nothing scored, so no estimate"
+        return f"{forecast.name}: no item is scored, so there is no estimate"
     return (
-        f"{forecast.name}: the estimated mean over all items is {forecast.mean:.3f} within "
-        f"{forecast.error:.3f}, {forecast.change:+.3f} from past nights"
+        f"{forecast.name}: the estimated mean over all items is {forecast.mean:.3f} ± {forecast.error:.3f}, "
+        f"which is {forecast.change:+.3f} from past nights"
     )

@@ -318,14 +318,14 @@ def list_alarms(
         *(
             NightAlarm(
                 "unscored",
-                f"{metric.name}: {metric.n - metric.n_scored} of {metric.n} items could not be scored, "
-                f"more than {rule.unscored:.0%}",
+                f"{metric.name}: {metric.n - metric.n_scored} of {metric.n} items could not be scored; at "
+                f"most {rule.unscored:.0%} are allowed",
             )
             for metric in series
             if metric.outcome == "unscored"
         ),
         *(
-            NightAlarm("lost", f"{name}: the night before has scores, but this night has none")
+            NightAlarm("lost", f"{name}: the earlier night has scores, but this night does not")
             for name in lost
         ),
     ]
@@ -348,11 +348,12 @@ def describe_drift(judge: JudgeChange, series: Sequence[NightSeries]) -> str:
         metric.metric for metric in series if metric.outcome == "judge drift" and _judged_by(metric, judge)
     ]
     said = (
-        f"; these metrics fell with the judge and are no regression: {', '.join(sorted(set(moved)))}"
+        f"; these metrics fell with the judge and do not count as regressions: "
+        f"{', '.join(sorted(set(moved)))}"
         if moved
         else ""
     )
     return (
-        f"{name}: the judge drifted: right on {judge.right} of {judge.n} canaries, before on {judge.before} "
-        f"(p = {judge.p_value:.4f}){said}"
+        f"{name}: the judge drifted: right on {judge.right} of {judge.n} canaries, in the earlier night on "
+        f"{judge.before} (p = {judge.p_value:.4f}){said}"
     )

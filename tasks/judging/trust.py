@@ -146,7 +146,9 @@ def find_warnings(
     """
     warnings = [
         _warn_canaries(thresholds.canary_agreement, canaries),
-        "" if further is None else _warn_canaries(thresholds.canary_agreement, further, "further test cases"),
+        ""
+        if further is None
+        else _warn_canaries(thresholds.canary_agreement, further, "held-out test cases"),
         "" if human is None else _warn_human(thresholds.human_agreement, human),
         _warn_unscored(thresholds.unscored_share, n, n_unscored),
     ]
@@ -155,25 +157,29 @@ def find_warnings(
 
 def _warn_canaries(least: float, health: CanaryHealth | None, what: str = "test cases") -> str:
     if health is None or not health.n:
-        return "The judge was not tested on cases with known verdicts. The judge's reliability is unknown."
+        return "The judge was not tested on cases with known verdicts, so its reliability is unknown."
     if health.agreement is None:
         return f"The judge gave no readable verdict on {health.n} {what}. The figures below are unreliable."
-    unread = f", {health.n_failed} more were unreadable" if health.n_failed else ""
+    unread = f", {health.n_failed} more got no readable verdict" if health.n_failed else ""
     if health.agreement >= least and health.n_failed <= (1 - least) * health.n:
         return ""
-    ruled = f" A rule decided {health.n_ruled}; the judge alone got {health.judge_right} of {health.n} right."
+    ruled = (
+        f" A rule decided {health.n_ruled} of the cases. Without the rule, the judge got "
+        f"{health.judge_right} of {health.n} right."
+    )
     further = len(health.wrong) - NAMED
     named = ", ".join(health.wrong[:NAMED]) + (f" and {further} more" if further > 0 else "")
     return (
         f"The judge got {health.n_scored - len(health.wrong)} of {health.n_scored} {what} right{unread} "
-        f"({_percent(least)} required). The figures below are unreliable: read its verdicts first."
+        f"({_percent(least)} required). The figures below are unreliable, so read the judge's verdicts "
+        "first."
         f"{ruled if health.n_ruled else ''}{f' Wrong: {named}.' if named else ''}"
     )
 
 
 def _warn_human(least: float, human: HumanAgreement) -> str:
     if not human.n_items:
-        return "The file of people's labels has no label for an answer of this run."
+        return "The file with people's labels does not contain a label for any answer of this run."
     if human.agreement is None:
         return f"None of the {human.n_items} items that people labelled has a verdict to compare."
     if human.agreement >= least:
@@ -213,8 +219,8 @@ def _warn_unscored(most: float, n: int, n_unscored: int) -> str:
     if n_unscored / n <= most:
         return ""
     return (
-        f"{n_unscored} of {n} rows are unscored ({_percent(n_unscored / n)}, allowed {_percent(most)}). "
-        "The figures below leave them out and may be biased."
+        f"{n_unscored} of {n} rows are unscored ({_percent(n_unscored / n)}; at most {_percent(most)} are "
+        "allowed). The figures below leave out these rows and may be biased."
     )
 
 

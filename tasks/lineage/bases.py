@@ -1,7 +1,8 @@
-"""Store derivations of plain numbers in a record, by JSON pointer, under the record's key `bases`.
+"""Store how the plain numbers of a record were derived, by JSON pointer, under its key `bases`.
 
-The figures of a report are objects with their own `basis`. `figures.json` of an evaluation and the record of
-a night contain plain numbers instead, because their readers expect numbers.
+A report stores each figure as an object with a `basis`: the rows and the measure that the figure was computed
+with. The `figures.json` of an evaluation and the record of a nightly run contain plain numbers instead,
+because programs that read them expect numbers.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def encode_bases(record: Mapping[str, Any], derivations: Mapping[str, Derivation
 
 
 def list_record_figures(record: Mapping[str, Any]) -> list[Figure]:
-    """List a record's figures, with the derivation from the figure itself or from `bases`.
+    """List a record's figures, each with the derivation from its `basis` or from `bases`.
 
     Raises ValueError for a malformed basis.
     """
@@ -42,7 +43,10 @@ def list_record_figures(record: Mapping[str, Any]) -> list[Figure]:
 
 
 def find_record_figure(path: Path, pointer: str) -> Figure:
-    """Find the figure at a pointer in a report's or record's file. Raises BadInput if it does not exist."""
+    """Find the figure at a pointer in the JSON file of a report or record.
+
+    Raises BadInput if it does not exist.
+    """
     found = find_figure(path, pointer)
     if found.derivation is not None:
         return found
@@ -60,11 +64,11 @@ def _read_bases(path: Path, changed: int) -> Mapping[str, Any]:
 def derive_rest(
     figures: Mapping[str, Any], rows: Mapping[str, Iterable[Selection]], known: Mapping[str, Derivation]
 ) -> dict[str, Derivation]:
-    """Complete the derivations of a record's figures: name the rows of each figure without a derivation.
+    """Complete a record's derivations: add the rows of each figure that has no derivation.
 
-    `rows`: prefix of a pointer -> the rows from which the figures below it were computed. The first matching
-    prefix is used, and the rest of the pointer becomes the measure. `known`: existing derivations, by
-    pointer.
+    `rows`: prefix of a pointer -> the rows from which the figures below that prefix were computed. The first
+    matching prefix is used, and the rest of the pointer becomes the name of the measure. `known`: existing
+    derivations, by pointer.
     """
     derived = dict(known)
     for figure in list_figures(figures):
@@ -83,5 +87,5 @@ def escape_pointer(key: str) -> str:
 
 
 def select_ids(artifact: str, ids: Iterable[str]) -> Selection:
-    """Select rows of an artifact by their ids."""
+    """Return the selection of an artifact's rows with the given ids."""
     return Selection(artifact, {"id": tuple(sorted(ids))})

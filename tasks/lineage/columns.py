@@ -1,4 +1,4 @@
-"""Find out which columns of an artifact are copies of columns of the artifacts that its rows come from."""
+"""Find the columns of an artifact that were copied from the artifacts of its origin rows."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ import pyarrow.parquet as pq
 
 ID, ORIGIN = "id", "origin"
 MOST_ROWS = 20_000
-"""Maximum number of rows, in the artifact and in each of its sources, for which values are compared."""
+"""Maximum number of rows, in the artifact and in each of its sources, up to which values are compared."""
 
 
 @dataclass(frozen=True)
 class ColumnSource:
-    """A column, and the column of another artifact that it comes from.
+    """A column of an artifact, and the column of another artifact that it comes from.
 
-    `artifact`: path of the other artifact. `field`: its column. `how`: `names` if the column contains ids of
-    the other artifact's rows, `copied` if its value equals that of the origin row in all rows.
+    `artifact`: path of the other artifact. `field`: the column in the other artifact. `how`: `names` if the
+    column contains ids of the other artifact's rows. It is `copied` if in all rows, the column has the same
+    value as `field` in the origin row.
     """
 
     column: str
@@ -31,7 +32,7 @@ class ColumnSource:
 def find_columns(
     root: Path, path: str, find_artifact: Callable[[str, str], str | None]
 ) -> list[ColumnSource]:
-    """Find the sources of an artifact's columns by the origins of its rows, sorted; empty without origins.
+    """Find the sources of an artifact's columns from its rows' origins, sorted; empty without origins.
 
     `find_artifact`: returns the path of an artifact that a row of `path` names, or None. Columns that are
     computed in any other way are not found. In an artifact with more than 20,000 rows, only the column

@@ -18,11 +18,11 @@ Number = int | float
 class Derivation:
     """The computation of a figure from rows; stored in a report's record under the key `basis`.
 
-    `measure`: one of these words; any other word names a computation that is not repeated here:
+    `measure`: one of these words; a figure with any other measure cannot be recomputed:
     - `count`: number of rows.
     - `distinct`: number of distinct values of the column.
-    - `sum`, `mean`: of the column's values, without nulls.
-    - `share`: share of the values that equal `hit`, or for list values contain it.
+    - `sum`, `mean`: sum or mean of the column's values, without nulls.
+    - `share`: share of the values that equal `hit`; a list counts if it contains `hit`.
 
     `column`: an expression as in Selection. `once`: rows with the same id in several artifacts count once.
     """
@@ -34,7 +34,7 @@ class Derivation:
     hit: CellValue = None
 
     def to_json(self) -> dict[str, object]:
-        """Encode the derivation in JSON types, as `read_derivation` reads it."""
+        """Encode the derivation in JSON types; `read_derivation` decodes it."""
         rows = [selection.to_json() for selection in self.rows]
         basis = {"measure": self.measure, "column": self.column, "once": self.once, "rows": rows}
         return basis | ({} if self.hit is None else {"hit": self.hit})
@@ -68,7 +68,7 @@ def measure_rows(derivation: Derivation, parts: Iterable[SelectedRows]) -> Numbe
 
 
 def is_same_figure(recorded: Number | None, recomputed: Number | None) -> bool:
-    """Return whether two figures agree to ten significant digits."""
+    """Return whether two figures are equal to ten significant digits."""
     if recorded is None or recomputed is None:
         return recorded is recomputed
     return math.isclose(recorded, recomputed, rel_tol=5e-10, abs_tol=0)

@@ -29,7 +29,7 @@ class Figure:
 
 
 def encode_figure(value: Number | None, derivation: Derivation | None) -> dict[str, object]:
-    """Encode a figure so that `list_figures` finds it. derivation: None if its rows are unknown."""
+    """Encode a figure so that `list_figures` finds it. `derivation`: None if its rows are unknown."""
     return {"value": value, "basis": derivation.to_json() if derivation else None}
 
 
@@ -39,7 +39,7 @@ def list_figures(report: object, pointer: str = "", names: tuple[str, ...] = ())
         for index, item in enumerate(report):
             yield from list_figures(item, f"{pointer}/{index}", names)
     elif isinstance(report, dict):
-        # Labels omit the report's own title, since the file's name says it already.
+        # Labels omit the report's own title, because the file's name already identifies the report.
         own_names = [report[key] for key in NAMING if isinstance(report.get(key), str)] if pointer else []
         path = (*names, *own_names)
         value, basis = report.get("value"), report.get("basis")

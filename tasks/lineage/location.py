@@ -11,13 +11,13 @@ from tasks.lineage.lookup import RowLookup
 from tasks.lineage.records import Graph
 
 CALLS = "calls.parquet"
-"""End of the name of a calls artifact, of a stage or of an evaluation's folder."""
+"""Name ending of the calls artifacts of stages and of evaluation folders."""
 LINE = re.compile(r", (?:line|row) \d+$")
 
 
 @dataclass
 class ArtifactLocator:
-    """Finds artifacts below `root`. graph: the stages whose dependencies are searched."""
+    """Finds artifacts below `root`. `graph`: the stages whose dependencies are searched."""
 
     root: Path
     graph: Graph | None
@@ -27,8 +27,9 @@ class ArtifactLocator:
     def find_artifact(self, stem: str, path: str) -> str | None:
         """Find the artifact that a row or figure of `path` names; None if it is missing or ambiguous.
 
-        `stem`: a name in the folder of `path`, a path, or the end of a path. An end is searched among the
-        dependencies of the stage that wrote `path`, then among the dependencies of those stages, and so on.
+        `stem`: a name in the folder of `path`, a path, or the end of a path. The end of a path is looked up
+        among the dependencies of the stage that wrote `path`, then among the dependencies of those stages,
+        and so on.
         """
         if leads_outside(stem):
             return None
@@ -37,7 +38,8 @@ class ArtifactLocator:
             if place.suffix == ".parquet" and (self.root / place).is_file():
                 return place.as_posix()
         stage = self.graph.find_writer(path) if self.graph else None
-        # A page may show figures that another stage computed, so their rows are among that stage's inputs.
+        # A page may show figures that another stage computed. The rows of these figures are inputs of that
+        # stage.
         seen: set[str] = set()
         stages = [stage] if stage else []
         while stages:
@@ -60,9 +62,10 @@ class ArtifactLocator:
         return [dep] if f"/{dep}".endswith(f"/{stem}.parquet") and (self.root / dep).is_file() else []
 
     def find_file(self, name: str, path: str) -> str:
-        """Find the file that a row of `path` names, by path or by the end of a path that its stage read.
+        """Find the file that a row of `path` names, by its path or the end of its path.
 
-        The name may include the row's place in the file: `questions.jsonl, line 4`.
+        The file is one that the stage of `path` read. The name may include the row's place in the file:
+        `questions.jsonl, line 4`.
         """
         stage = self.graph.find_writer(path) if self.graph else None
         name = LINE.sub("", name)
@@ -74,7 +77,7 @@ class ArtifactLocator:
         return fits[0] if len(fits) == 1 else name
 
     def find_calls(self, call_key: str, path: str) -> str | None:
-        """Find the calls artifact that contains a call: in the folder of `path`, else among all outputs."""
+        """Find the calls artifact that contains a call: in the folder of `path`, or in all outputs."""
         folder = (self.root / path).parent
         artifacts = self._index_calls(folder, sorted(folder.glob(f"*{CALLS}")))
         if call_key not in artifacts and self.graph is not None:

@@ -15,9 +15,10 @@ from tasks.errors import BadInput
 from tasks.lineage.nodes import Record
 
 SHORTEST_PREFIX = 6
-"""Minimum number of characters of an id prefix; shorter prefixes are refused as too ambiguous."""
+"""Minimum number of characters of an id prefix; shorter prefixes are errors, because they are too
+ambiguous."""
 GROUPS_KEPT = 8
-"""Row groups of one artifact that are kept in memory."""
+"""Maximum number of row groups of one artifact in the cache."""
 
 
 @dataclass
@@ -48,14 +49,15 @@ class RowLookup:
             return False
 
     def complete_id(self, path: Path, prefix: str) -> str:
-        """Complete the id of a row from its prefix. Raises BadInput unless it matches exactly one row."""
+        """Complete the id of a row from its prefix. Raises BadInput unless exactly one row matches."""
         ids = self.index(path)
         if prefix in ids:
             return prefix
         fits = [row_id for row_id in ids if row_id.startswith(prefix)]
         if fits and len(prefix) < SHORTEST_PREFIX:
             raise BadInput(
-                path, f"{prefix!r} is too short for an id's beginning (at least {SHORTEST_PREFIX})"
+                path,
+                f"{prefix!r} is too short for the beginning of an id (at least {SHORTEST_PREFIX} characters)",
             )
         if len(fits) == 1:
             return fits[0]
@@ -90,7 +92,7 @@ class RowLookup:
                     path, f"cannot be read as Parquet: {first}", hint=f"known: {beside}"
                 ) from error
             if ids is None:
-                raise BadInput(path, "has no column 'id', so no row of it can be named")
+                raise BadInput(path, "has no column 'id', so its rows cannot be looked up")
             numbers = {row_id: number for number, row_id in enumerate(pc.cast(ids, pa.string()).to_pylist())}
             self._artifacts[path] = _OpenArtifact(file, numbers, list(_list_group_starts(file)))
         return self._artifacts[path]

@@ -11,7 +11,7 @@ Record = dict[str, object]
 
 
 class FigureRows(TypedDict):
-    """An entry of `rows` in a figure's summary: the rows of one artifact behind the figure."""
+    """An entry of `rows` in a figure's summary: the rows of one artifact that it was computed from."""
 
     artifact: str
     where: dict[str, object]
@@ -37,7 +37,7 @@ class LineageNode:
 
     `kind`: `figure`, `row`, `call`, `prompt`, `source`, `raw`, `evidence`, `stage`, `file` or `gap`. A
     `source` is a row of a database; `raw` is a row of the file that the database was made from. `reference`:
-    identifies the node among those of its kind, with paths relative to the project (docs/lineage.md).
+    identifies the node among the nodes of its kind, with paths relative to the project (docs/lineage.md).
     `summary`: details of the node, in JSON types. `parents`: the nodes that it was made from; empty for a
     source.
     """
@@ -49,13 +49,16 @@ class LineageNode:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Kind and reference, which together identify the node."""
+        """Return the kind and the reference, which together identify the node."""
         return (self.kind, self.reference)
 
 
 @dataclass(frozen=True)
 class Gap:
-    """A reference that cannot be resolved, or whose target has changed. at: key of the node that has it."""
+    """A reference that cannot be resolved, or whose target has changed.
+
+    `at`: key of the node that has the reference.
+    """
 
     at: str
     what: str
@@ -94,7 +97,7 @@ def walk_nodes(*nodes: LineageNode) -> Iterator[LineageNode]:
 
 
 def count_kinds(nodes: Iterable[LineageNode]) -> dict[str, int]:
-    """Count nodes by kind, in the order of each kind's first node."""
+    """Count nodes by kind; kinds are in the order in which they first occur."""
     counts: dict[str, int] = {}
     for node in nodes:
         counts[node.kind] = counts.get(node.kind, 0) + 1

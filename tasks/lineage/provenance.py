@@ -20,7 +20,7 @@ SYSTEM = "system"
 
 @dataclass
 class Provenance:
-    """Builds the nodes of files, stages, prompts and calls, each of them once.
+    """Builds the nodes of files, stages, prompts and calls; each node is built once.
 
     `graph`: if None, nodes of files have no parents. `history`: if None, files are `unchecked`. `report`:
     called for each gap with the node, the problem and, optionally, a hint. `describe`: returns further
@@ -53,7 +53,9 @@ class Provenance:
             now = self.history.check(record) if self.history else "unchecked"
             if now == "changed":
                 self.report(
-                    record.path, f"is no longer what dvc.lock records (md5 {record.md5})", "benchloom run"
+                    record.path,
+                    f"is different from the version in dvc.lock (md5 {record.md5})",
+                    "benchloom run",
                 )
             summary = {"md5": record.md5, "size": record.size, "now": now, **self.describe(record.path)}
             self._nodes[key] = LineageNode(*key, summary, (self.trace_stage(stage),) if stage else ())
@@ -75,7 +77,7 @@ class Provenance:
         return self._nodes[key]
 
     def make_call(self, call_key: str, path: str, record: Mapping[str, object]) -> LineageNode:
-        """Build the node of a call. path: the calls artifact. record: the call's row in that artifact."""
+        """Build the node of a call. `path`: the calls artifact. `record`: the call's row in it."""
         summary = {
             name: _decode_json(value) if name in JSON_COLUMNS else value for name, value in record.items()
         }
@@ -88,7 +90,8 @@ class Provenance:
             summary["params"] = params
             if not params:
                 self.report(
-                    f"call {call_key}", f"its stage {stage.name} has no parameters {entry} in dvc.lock"
+                    f"call {call_key}",
+                    f"its stage {stage.name} has no recorded parameters {entry} in dvc.lock",
                 )
         if record.get("prompt"):
             parents.append(self._trace_prompt(call_key, stage, record))
@@ -107,12 +110,15 @@ class Provenance:
             return self._nodes[key]
         found = self._find_prompt(stage, name, digest)
         if found is None:
-            self.report(f"call {call_key}", f"its prompt {name}.md is none of what {stage.name} depends on")
+            self.report(f"call {call_key}", f"its prompt {name}.md is not a dependency of {stage.name}")
             return LineageNode("prompt", f"{name}@{digest}", {"digest": digest})
         path, file = found
         commit = self.history.find_commit(file) if self.history else None
         if _digest_prompt(self._code / path) != digest and commit is None:
-            self.report(f"call {call_key}", f"its prompt had the digest {digest[:12]}, and {path} has not")
+            self.report(
+                f"call {call_key}",
+                f"its prompt had the digest {digest[:12]}, but {path} has a different digest",
+            )
         summary = {"digest": digest, "recorded": {"path": file.path, "md5": file.md5}, "commit": commit}
         self._nodes[key] = LineageNode("prompt", f"{path}@{digest}", summary)
         return self._nodes[key]
@@ -138,24 +144,26 @@ class Provenance:
         if now in ("changed", "missing") and commit is None:
             self.report(
                 f"stage {stage.name}",
-                f"it ran with {file.path} of md5 {file.md5}, which is neither here nor in any commit",
+                f"it ran with {file.path} (md5 {file.md5}), and this version is neither in the project nor "
+                "in a commit",
                 "benchloom run",
             )
         return {"path": file.path, "md5": file.md5, "now": now, "commit": commit}
 
     def _check_version(self, stage: StageRecord, read: FileRecord) -> None:
-        """Report a gap if a file was written again after the stage read it."""
+        """Report a gap if a file was rewritten after the stage read it."""
         written = self.graph.find_file(read.path) if self.graph else None
         if written and written.path == read.path and written.md5 != read.md5:
             self.report(
                 f"stage {stage.name}",
-                f"it read {read.path} of md5 {read.md5}, which was written anew since (md5 {written.md5})",
+                f"it read {read.path} (md5 {read.md5}), which has been written again since then (md5 "
+                f"{written.md5})",
                 "benchloom run",
             )
 
 
 def find_params(params: Mapping[str, object], name: str) -> dict[str, object]:
-    """Find recorded parameters by dotted name, either under that name or nested in their section."""
+    """Find recorded parameters by dotted name, stored either under that name or nested in sections."""
     if name in params:
         return {name: params[name]}
     section_name, _, own = name.partition(".")
@@ -171,7 +179,7 @@ def _decode_json(text: object) -> object:
 
 
 def _digest_prompt(path: Path) -> str | None:
-    """Hash a prompt file in the way that calls record it (its text in UTF-8); None if it cannot be read."""
+    """Return the SHA-256 of a prompt file's text in UTF-8, as in calls; None if it cannot be read."""
     try:
         return hashlib.sha256(path.read_text(encoding="utf-8").encode()).hexdigest()
     except (OSError, ValueError):

@@ -9,12 +9,13 @@ from pathlib import PurePosixPath
 from typing import Protocol
 
 CODE = ("tasks/", "flows/", "pyproject.toml")
-"""Path prefixes of dependencies that are code, prompts or pinned versions; all others are data."""
+"""Path prefixes of dependencies that are code, prompts or pinned versions; all other dependencies are
+data."""
 
 
 @dataclass(frozen=True)
 class FileRecord:
-    """A file or folder, by its path in the project. md5: DVC's hash. size: in bytes."""
+    """A file or folder, by its path in the project. `md5`: DVC's hash. `size`: in bytes."""
 
     path: str
     md5: str | None = None
@@ -23,7 +24,7 @@ class FileRecord:
 
 @dataclass(frozen=True)
 class StageRecord:
-    """The recorded run of a stage. params: dotted name -> value."""
+    """The recorded run of a stage. `params`: dotted name -> value."""
 
     name: str
     command: str
@@ -33,23 +34,23 @@ class StageRecord:
 
     @property
     def data(self) -> tuple[FileRecord, ...]:
-        """The dependencies that are data."""
+        """Return the dependencies that are data."""
         return tuple(file for file in self.deps if not file.path.startswith(CODE))
 
     @property
     def code(self) -> tuple[FileRecord, ...]:
-        """The dependencies that are code, prompts or pinned versions."""
+        """Return the dependencies that are code, prompts or pinned versions."""
         return tuple(file for file in self.deps if file.path.startswith(CODE))
 
     @property
     def function(self) -> str:
-        """NAME of the stage's command `benchloom stage NAME [KEY]`; empty for any other command."""
+        """Return NAME of the stage's command `benchloom stage NAME [KEY]`; empty for any other command."""
         words = self.command.split()
         return words[2] if words[:2] == ["benchloom", "stage"] and len(words) > 2 else ""
 
     @property
     def key(self) -> str:
-        """KEY of the stage's command, such as the name of a database; empty if the stage has none."""
+        """Return KEY of the stage's command, such as a database's name; empty if the stage has none."""
         words = self.command.split()
         return words[3] if self.function and len(words) > 3 else ""
 
@@ -83,7 +84,7 @@ class Graph:
         return found[0] if found else None
 
     def find_file(self, path: str) -> FileRecord | None:
-        """Find the record of a path: as an output, as a dependency, or of the output that contains it."""
+        """Find the record of a path: an output, a dependency, or the output folder that contains it."""
         found = self._find_out(path)
         written = found[1] if found else None
         return written if written and written.path == path else self._deps.get(path, written)
@@ -104,7 +105,7 @@ class Graph:
 
 
 class FileHistory(Protocol):
-    """The current state of recorded files: whether they have changed, and the commits with them."""
+    """The current state of recorded files: whether they have changed, and which commits contain them."""
 
     def check(self, record: FileRecord) -> str:
         """Compare a file with its record: `same`, `changed` or `missing`.

@@ -19,7 +19,7 @@ PARENTS_DRAWN = 20
 IDS_SHOWN = 3
 """Maximum number of row ids that one line shows."""
 COMMITS_SHOWN = 4
-"""Maximum commits of a stage's code, and uncommitted files, that one line shows."""
+"""Maximum numbers of commits of a stage's code, and of uncommitted files, that one line shows."""
 LISTED_KINDS = ("file", "stage")
 """Kinds listed once below the tree of a row, instead of under every node."""
 SHOWN_FIELDS = {
@@ -35,7 +35,7 @@ SHOWN_FIELDS = {
 
 
 def render_text(lineage: LineageResult) -> str:
-    """Draw the tree of the roots and their ancestors; repeated nodes are named without their ancestors."""
+    """Draw the tree of the roots and their ancestors; repeated nodes appear without their ancestors."""
     drawn: set[tuple[str, str]] = set()
     files_only = all(root.kind == "file" for root in lineage.roots)
     lines: list[str] = []
@@ -60,7 +60,7 @@ def render_json(lineage: LineageResult) -> str:
 
 
 def make_document(lineage: LineageResult) -> dict[str, object]:
-    """Build the JSON document: nodes refer to their parents, gaps to their node, by key."""
+    """Build the JSON document: nodes refer to their parents by key, and gaps to their node."""
     graph = lineage.graph
     return {
         "version": VERSION,
@@ -104,7 +104,7 @@ def _refer_to(node: LineageNode) -> dict[str, str]:
 def _draw_tree(
     node: LineageNode, lead: str, indent: str, drawn: set[tuple[str, str]], left_out: Iterable[str]
 ) -> Iterator[str]:
-    """Draw a node and its ancestors. lead: prefix of the node's line. indent: prefix for its parents."""
+    """Draw a node and its ancestors. `lead`: prefix of its line. `indent`: prefix for its parents."""
     parents = [parent for parent in node.parents if parent.kind not in left_out]
     if node.key in drawn and parents:
         yield f"{lead}{name_node(node)} (as above)"
@@ -132,15 +132,18 @@ def _list_figure_rows(node: LineageNode) -> Iterator[str]:
             f"from {part['count']:,} rows of {part['artifact']}" + (f" where {where}" if where else "")
         ) + (f": {some}" if some else "")
     if node.summary["again"] is not None:
-        yield f"computed again from them: {node.summary['again']}"
+        yield f"recomputed from these rows: {node.summary['again']}"
     if sum(part["count"] for part in parts) > 1:
-        yield "walked on from the first of them; --row ID takes another, --all takes all"
+        yield (
+            "only the first of these rows is traced further; --row ID traces another row, --all "
+            "traces all rows"
+        )
 
 
 def _list_stages(lineage: LineageResult) -> Iterator[str]:
     stages = list(lineage.list_kind("stage"))
     if stages:
-        yield "stages, by dvc.lock:"
+        yield "stages in dvc.lock:"
     for stage in stages:
         code = cast("list[CodeFile]", stage.summary["code"])
         commits = sorted({file["commit"][:12] for file in code if file["commit"]})
@@ -163,7 +166,7 @@ def _list_stages(lineage: LineageResult) -> Iterator[str]:
 def _list_files(lineage: LineageResult) -> Iterator[str]:
     files = list(lineage.list_kind("file"))
     if files:
-        yield "files, by dvc.lock:"
+        yield "files in dvc.lock:"
     for file in files:
         writers = "".join(f"  by {stage.reference}" for stage in file.parents)
         yield f"  {clean(file.reference)}{_show_summary(file)}{clean(writers) and '  ' + clean(writers)}"

@@ -12,7 +12,7 @@ from tasks.lineage.records import Graph
 
 @dataclass(frozen=True)
 class LineageResult:
-    """Nodes traced back to their sources. target: one reference for all roots together."""
+    """Nodes traced back to their sources. `target`: one reference for all roots together."""
 
     target: str
     roots: tuple[LineageNode, ...]
@@ -21,7 +21,7 @@ class LineageResult:
 
     @cached_property
     def nodes(self) -> tuple[LineageNode, ...]:
-        """The roots and all their ancestors, each once, roots first."""
+        """Return the roots and all their ancestors, roots first, without duplicates."""
         return tuple(walk_nodes(*self.roots))
 
     def list_kind(self, kind: str) -> Iterator[LineageNode]:
@@ -34,7 +34,7 @@ class LineageResult:
         if graph is None:
             return []
         if graph.commit is None:
-            return ["no commit: this project is in no git repository, or nothing is committed yet"]
+            return ["no commit: this project is not in a git repository, or the repository has no commits"]
         lines = [f"commit {graph.commit}"]
         lines.append(
             f"dvc.lock was last committed in {graph.recorded_in}"
@@ -43,7 +43,7 @@ class LineageResult:
         )
         if graph.dirty:
             some = ", ".join(graph.uncommitted[:4]) + (", ..." if len(graph.uncommitted) > 4 else "")
-            lines.append(f"with changes that are not committed: {some}")
+            lines.append(f"uncommitted changes: {some}")
         else:
             lines.append("no uncommitted changes")
         return lines

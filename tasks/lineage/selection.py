@@ -22,21 +22,23 @@ FUNCTIONS: Mapping[str, Callable[[Values], CellValue]] = {
     "distinct": lambda values: len(set(values)),
     "sum": lambda values: sum(value for value in values if isinstance(value, (int, float))),
 }
-"""The functions that an expression may apply to the values of a nested column."""
+"""The functions that an expression may apply to the elements of a list column."""
 
 
 @dataclass(frozen=True)
 class Selection:
     """Rows of one artifact that meet every condition; all rows if there are no conditions.
 
-    `artifact`: its path without `.parquet`, or an end of the path that is unambiguous among the dependencies
-    of the report's stage: `balanced`, `films/balanced`. `where`: expression -> its value, or a tuple of
-    allowed values. An expression is one of these:
+    `artifact`: its path without `.parquet`, or the end of that path if it is unambiguous among the
+    dependencies of the report's stage: `balanced`, `films/balanced`. `where`: expression -> its value, or a
+    tuple of allowed values. An expression is one of these:
     - a column.
-    - a part of a column, such as `mean.value`; for a list, the part of every element, of which one must match
+    - a part of a column, such as `mean.value`; if the column is a list, at least one element's part must
+      match
     - a function of such values: `count(turns)`, `distinct(skills.name)`, `sum(rows.filter_pass)`.
 
-    `through`: column -> rows of another artifact; the column's value must be the id of one of them.
+    `through`: column -> a selection of another artifact's rows. The column's value must be the id of one of
+    these rows.
     """
 
     artifact: str
@@ -56,8 +58,8 @@ class Selection:
 class SelectedRows:
     """The rows that a selection matches.
 
-    `values`: the values of the derivation's expression, empty without an expression; for a list column, each
-    value is a tuple of the elements' values.
+    `values`: the values of the derivation's expression, empty if the derivation has no expression. For a list
+    column, each value is a tuple of the elements' values.
     """
 
     path: Path
@@ -143,5 +145,5 @@ def _match_column(column: pa.ChunkedArray, value: CellValue | tuple[CellValue, .
 
 
 def _name_column(expression: str) -> str:
-    """Return the column that an expression reads."""
+    """Return the name of the column that an expression reads."""
     return expression.rpartition("(")[2].rstrip(")").partition(".")[0]

@@ -62,12 +62,12 @@ class Lineage:
     def trace_figure(
         self, path: str, pointer: str, *, row: str | None = None, first: int | None = 1
     ) -> LineageNode:
-        """Trace a figure of a report to the rows it was computed from, and some of these rows further.
+        """Trace a figure to the rows it was computed from, and trace some of these rows to their sources.
 
         `pointer`: the figure's JSON pointer. `row`: id of the only row to trace further; if None, the first
         `first` rows are traced, or all rows if `first` is None. The figure is recomputed from its rows if its
-        measure is known; a different value is a gap. Raises BadInput if there is no such figure, or if `row`
-        is not one of its rows.
+        measure is known; a different value is reported as a gap. Raises BadInput if there is no such figure,
+        or if `row` is not one of its rows.
         """
         figure = find_record_figure(self.root / path, pointer)
         derivation = figure.derivation
@@ -75,9 +75,13 @@ class Lineage:
         parts = self._select_rows(figure, path, name)
         again = measure_rows(derivation, parts) if derivation and parts else None
         if derivation is None:
-            self._report(name, "does not say which rows it was computed from")
+            self._report(name, "does not record the rows from which it was computed")
         elif again is not None and not is_same_figure(figure.value, again):
-            self._report(name, f"is {figure.value}, but its rows come to {again}", "run the report's stage")
+            self._report(
+                name,
+                f"is {figure.value}, but recomputing it from its rows gives {again}",
+                "run the report's stage",
+            )
         chosen = _choose_rows(parts, row, first, name)
         summary = {
             "label": figure.label,
@@ -111,7 +115,7 @@ class Lineage:
         """Select rows of an artifact through its joined artifacts; report a gap if one is missing."""
         artifact = self._locator.find_artifact(selection.artifact, path)
         if artifact is None:
-            what = f"comes from {selection.artifact}.parquet, which is not there"
+            what = f"comes from {selection.artifact}.parquet, which does not exist"
             self._report(name, what, "run the flow")
             return None
         joined = {}
@@ -127,7 +131,7 @@ class Lineage:
             return None
 
     def _trace_row(self, path: str, row_id: str, descendants: tuple[str, ...]) -> LineageNode:
-        """Trace a row. descendants: the rows traced on the way; a row that is its own origin is an error."""
+        """Trace a row. `descendants`: rows between the target and this row; a cycle is an error."""
         if path.endswith(CALLS):
             return self._read_call(row_id, path)
         reference = f"{path}#{row_id}"
@@ -148,7 +152,7 @@ class Lineage:
         ]
         stage = self.graph.find_writer(path) if self.graph else None
         if self.graph and stage is None:
-            self._report(reference, f"stands in {path}, which is not in dvc.lock", "run its stage")
+            self._report(reference, f"is in {path}, which is not listed in dvc.lock", "run its stage")
         if stage is not None and stage.function in self.tracers:
             parents += self._trace_sources(self.tracers[stage.function], stage, record, reference)
         if stage is not None:
@@ -158,7 +162,7 @@ class Lineage:
     def _follow_origin(
         self, kind: str, reference: str, path: str, descendants: tuple[str, ...]
     ) -> LineageNode:
-        """Follow one origin of a row of `path`; the row is the last of `descendants`."""
+        """Trace one origin of a row of `path`; the row is the last of `descendants`."""
         at = descendants[-1]
         if kind == "call":
             return self._trace_call(reference, path, at)
@@ -170,14 +174,14 @@ class Lineage:
             files = (self._provenance.trace_file(artifact),) if artifact else ()
             return LineageNode(kind, reference, {}, files)
         if kind not in ("row", "evidence"):
-            return self._make_gap(at, f"comes from an origin of the unknown kind {kind!r}: {reference}")
+            return self._make_gap(at, f"has an origin of the unknown kind {kind!r}: {reference}")
         if artifact is None:
             return self._make_gap(
-                at, f"comes from the artifact {stem}.parquet, which is not there", "run the flow"
+                at, f"comes from the artifact {stem}.parquet, which does not exist", "run the flow"
             )
         if row_id not in self.lookup.index(self.root / artifact):
             return self._make_gap(
-                at, f"comes from {reference}, which is no row of {artifact}", "run the flow"
+                at, f"comes from {reference}, which is not a row of {artifact}", "run the flow"
             )
         return self._trace_row(artifact, row_id, descendants)
 
@@ -185,7 +189,7 @@ class Lineage:
         artifact = self._locator.find_calls(call_key, path)
         if artifact is None:
             return self._make_gap(
-                at, f"comes from the call {call_key}, which is in no *{CALLS}", "run the flow"
+                at, f"comes from the call {call_key}, which is not in any file *{CALLS}", "run the flow"
             )
         return self._read_call(call_key, artifact)
 
@@ -200,7 +204,7 @@ class Lineage:
         recorded = self.graph.find_file(path) if self.graph else None
         if recorded is None and (leads_outside(path) or not (self.root / path).exists()):
             return self._make_gap(
-                at, f"comes from the file {path}, which neither exists nor stands in dvc.lock"
+                at, f"comes from the file {path}, which does not exist and is not listed in dvc.lock"
             )
         return self._provenance.trace_file(path)
 

@@ -1,1 +1,1 @@
-"""Long-form questions over databases: built, solved by agents with SQL, and judged (paper 000)."""
+"""Build long-form questions over databases, have agents answer them, and judge the answers (paper 000)."""

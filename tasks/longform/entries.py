@@ -1,4 +1,4 @@
-"""Entries of `longform.databases`, `longform.sets` and `longform.evaluations` in params.yaml."""
+"""Define the entries of `longform.databases`, `longform.sets` and `longform.evaluations` in params.yaml."""
 
 from __future__ import annotations
 
@@ -35,18 +35,17 @@ class SourceDatabase(Settings):
     questions: Path
     """A JSON list of the database's questions, as examples for the model."""
     columns: Mapping[str, str] = {}
-    """Column -> its kind, for columns that the profile classifies wrongly, as in
-    `databases.<name>.columns`."""
+    """Map columns that the profile classifies wrongly to their kind, as in `databases.<name>.columns`."""
     words: Mapping[str, str] = {}
-    """Table -> the word for its rows, if the table's name is unclear."""
+    """Map tables with unclear names to the word for their rows."""
     groups: Mapping[str, str] = {}
-    """`table.group` -> words for membership, with `{}` for the value: `directed by {}`. An empty text
-    excludes the group. The default is `whose director is {}`."""
+    """Map `table.group` to the phrase for membership, with `{}` for the value: `directed by {}`. An empty
+    text excludes the group. The default is `whose director is {}`."""
     measures: Mapping[str, MeasureWords | None] = {}
-    """`table.column` -> the words for the column; null excludes the column."""
+    """Map `table.column` to the words for the column; null excludes the column."""
     qualities: Mapping[str, Annotated[tuple[str, ...], Field(min_length=1)]] = {}
-    """Abstract words (`have been more successful`) -> columns that measure them, with a minus if lower is
-    better. Open questions use these words."""
+    """Map abstract words (`have been more successful`) to the columns that measure them, with a minus if a
+    lower value is better. Open questions use these words."""
 
     @field_validator("groups")
     @classmethod
@@ -63,7 +62,7 @@ class LongformSet(Settings):
     databases: Names
     """Names under `longform.databases`."""
     questions: int = Field(default=6, gt=0)
-    """Number of questions to request per database. Later stages may drop some of them."""
+    """Number of questions to request per database. Later stages may drop some questions."""
     seed: int = 0
     """The seed that chooses and orders the questions."""
 
@@ -80,7 +79,7 @@ class MorePeers(Settings):
 
 
 class AgentEvaluation(Settings):
-    """An entry of `longform.evaluations`: agents and models on a question set, and their judges."""
+    """An entry of `longform.evaluations`: a question set, agents and models that answer it, and judges."""
 
     set: str
     """The question set: a name under `longform.sets`."""

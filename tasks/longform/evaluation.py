@@ -1,4 +1,4 @@
-"""Figures of `benchloom evaluate longform`: a user's system on a dataset folder, judged like the agents."""
+"""Compute the figures of `benchloom evaluate longform`: a user's system is judged like the agents."""
 
 from __future__ import annotations
 
@@ -68,15 +68,15 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 
 
 def is_reviewed(interaction: Interaction) -> bool:
-    """Return whether peers reviewed an interaction: they review those with both a plan and an answer."""
+    """Return whether peers reviewed an interaction, which must have both a plan and an answer."""
     return not find_gap(interaction)
 
 
 def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, Cell]:
-    """Compute the quality of the answers by kind of item, and the means of queries and words (Table 2).
+    """Compute answer quality by kind of item, and the mean numbers of queries and words (Table 2).
 
     An interaction without queries counts as 0 queries. If no interaction has a query, the system does not
-    report its queries, and the two means of queries are left empty.
+    report its queries, and the two means of query counts are left empty.
     """
     asking = outcomes if any(outcome.interaction.queries for outcome in outcomes) else []
     return {

@@ -1,4 +1,4 @@
-"""Figures 2 to 4: agents and models compared with a guess, and valid queries against answer quality."""
+"""Compute Figures 2 to 4: agents and models compared with a guess, and answer quality by valid queries."""
 
 from __future__ import annotations
 
@@ -58,15 +58,18 @@ class ModelPanel:
     guess: FigureBar | None
     """The reference line; None if the agent `guess` was not run."""
     never_queried: tuple[FigureBar, ...]
-    """The second reference (section 4.3): for each agent, its interactions without a query. Empty if every
-    interaction has a query."""
+    """The second reference line (section 4.3): the interactions of each agent without a query.
+
+    It is empty if every interaction has a query.
+    """
 
 
 @dataclass(frozen=True)
 class ModelBars:
     """The bars of one model in Figure 4, for the agent `sequential`.
 
-    steps: step -> share of Perfect after revision; the key `all` is the share with only Perfect steps.
+    steps: maps each step to the share of Perfect after revision; the key `all` is the share of interactions
+    with only Perfect steps.
     """
 
     model: str
@@ -77,7 +80,7 @@ class ModelBars:
 
 @dataclass(frozen=True)
 class QueryPoint:
-    """One interaction in Figure 3. quality: 1 for a match and 0 for no match, or the score from 1 to 5."""
+    """One interaction in Figure 3. quality: 1 for a match, 0 for no match, or a score from 1 to 5."""
 
     interaction: str
     model: str
@@ -88,7 +91,10 @@ class QueryPoint:
 
 @dataclass(frozen=True)
 class Scatter:
-    """Figure 3 for one kind of item. pearson, spearman: None if not defined; `why` has the reason."""
+    """Figure 3 for one kind of item.
+
+    pearson, spearman: the coefficients. If a coefficient is None, `why` is the reason.
+    """
 
     points: tuple[QueryPoint, ...]
     n: int
@@ -247,7 +253,7 @@ def _correlate_queries(outcomes: Sequence[AnswerOutcome], kind: str) -> Scatter:
 
 
 def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:
-    """Return the reason why no correlation is defined; empty if one is."""
+    """Return the reason why the correlation is not defined; empty if it is defined."""
     if len(queries) < LEAST_POINTS:
         return f"{len(queries)} points, but a correlation needs at least {LEAST_POINTS}"
     if len(set(queries)) == 1:
@@ -256,7 +262,7 @@ def _find_obstacle(queries: Sequence[float], quality: Sequence[float]) -> str:
 
 
 def draw_agents(models: Iterable[ModelPanel]) -> list[Scale]:
-    """Draw Figure 2: for each model a chart of match rates and one of scores, with the references last.
+    """Draw Figure 2: per model, a chart of match rates and a chart of scores, with the references last.
 
     The references are the agent `guess` and (section 4.3) the interactions of querying agents without a
     query.
@@ -264,8 +270,8 @@ def draw_agents(models: Iterable[ModelPanel]) -> list[Scale]:
     scales = []
     for model in models:
         bars = [(bar.agent, bar) for bar in model.bars]
-        bars += [("reference: guess", model.guess)] if model.guess else []
-        bars += [(f"reference: {bar.agent} without a query", bar) for bar in model.never_queried]
+        bars += [("reference: agent “guess”", model.guess)] if model.guess else []
+        bars += [(f"reference: agent “{bar.agent}” without a query", bar) for bar in model.never_queried]
         scales += [
             Scale(f"{model.model}: {title}", [(label, getattr(bar, measure)) for label, bar in bars], *scale)
             for title, scale, measure in QUALITY
@@ -299,7 +305,7 @@ def draw_models(models: Sequence[ModelBars]) -> list[Scale]:
 
 
 def draw_queries(scatters: Mapping[str, Scatter]) -> list[Chart]:
-    """Draw Figure 3: for each kind of item its interactions as points, and both correlations."""
+    """Draw Figure 3: per kind of item, the interactions as points, and both correlations."""
     charts: list[Chart] = []
     for kind, scatter in scatters.items():
         bottom, top = SCORE if kind == INTERPRETIVE else SHARE
@@ -324,7 +330,7 @@ def draw_queries(scatters: Mapping[str, Scatter]) -> list[Chart]:
 
 
 def tabulate_figures(series: FigureSeries) -> dict[str, FigureTable]:
-    """Make a table of each figure, for the page's record; Figures 2 and 4 have one line per bar."""
+    """Make a table of each figure, for the page's record; Figures 2 and 4 have one row per bar."""
     scales = {"figure 2": draw_agents(series.agents), "figure 4": draw_models(series.models)}
     tables = {
         name: FigureTable(

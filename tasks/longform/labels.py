@@ -1,4 +1,4 @@
-"""Labels: the kind of a question, who confirmed it, verdicts on answers and steps, types of errors."""
+"""Define labels: kinds of questions, values of `confirmed_by`, verdicts on answers and steps, error types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNREAD = (BY_MODEL, BY_NOBODY)
 STEPS = ("IP", "TE", "IS")
 """The steps of an interaction (section 3): interaction planning, tool employment, information synthesis."""
 ANSWER = "match"
-"""The part of an interaction that is judged besides its steps: the answer, compared with the reference."""
+"""The name of the judged part that is not a step: the answer, compared with the reference."""
 
 
 class Verdict(Label):
@@ -40,14 +40,14 @@ CHOICES: Mapping[str, tuple[Verdict, ...]] = {
     INTERPRETIVE: SCORES,
     **dict.fromkeys(STEPS, PEER_VERDICTS),
 }
-"""Kind of an answer's item, or step -> the possible verdicts."""
+"""Map the kind of an answer's item, or a step, to the possible verdicts."""
 
 
 class ErrorType(Label):
     """A type of error in an imperfect step (section 4.5); prompts/error_type.md defines each type.
 
     `wrong_query`, `wrong_synthesis` and `other` are not in the paper. Without these types, a judge would have
-    to choose a wrong one.
+    to choose a wrong type for some errors.
     """
 
     MISREAD_COLUMN = "misread_column", "misread column"
@@ -72,4 +72,4 @@ ERRORS: Mapping[str, tuple[ErrorType, ...]] = {
     "TE": (ErrorType.STATISTICS_NOT_COMPUTED, ErrorType.WRONG_QUERY, ErrorType.OTHER),
     "IS": (ErrorType.INHERITED, ErrorType.WRONG_SYNTHESIS, ErrorType.OTHER),
 }
-"""Step -> the types of errors that it may have."""
+"""Map each step to the types of errors that it may have."""

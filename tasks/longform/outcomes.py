@@ -1,4 +1,4 @@
-"""Interactions joined with their items and verdicts, and the counts and means that tables and figures use."""
+"""Join interactions with items and verdicts, and compute the counts and means for tables and figures."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def derive_peers(
 
 
 def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
-    """Count interactions by outcome, and their queries: interactions = scored + unscored + failed.
+    """Count interactions by outcome (interactions = scored + unscored + failed), and their queries.
 
     Failed interactions have no answer. Unscored interactions have an answer without a verdict.
     """
@@ -166,7 +166,7 @@ def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
 
 
 def list_fitting(outcomes: Iterable[AnswerOutcome], items: Iterable[str], models: Sequence[str]) -> set[str]:
-    """List the items whose records fit into every model's prompt.
+    """List the ids of the items whose records fit into every model's prompt.
 
     Records fit if the agent `none` answered, or failed for a reason other than the prompt's length. An item
     on which `none` did not run with every model is not in the result.
@@ -183,7 +183,7 @@ def count_tokens(outcomes: Iterable[AnswerOutcome], calls: Path) -> Mapping[str,
     """Sum prompt and completion tokens by interaction, over all attempts; None if the file does not exist.
 
     calls: the Parquet file of model calls. An interaction without calls is not in the result. A call that
-    several interactions share counts in full for each of them.
+    several interactions share counts in full for each interaction.
     """
     if not calls.is_file():
         return None

@@ -1,4 +1,4 @@
-"""Entries of `longform.systems`, and the limits and judges of a user's system."""
+"""Define the entries of `longform.systems`, and the limits and judges of a user's system."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ class OwnAgent(Settings):
 
 
 class SystemLimits(Settings):
-    """`longform.system_interactions` in params.yaml: limits for your system, and judges of its answers."""
+    """The settings in params.yaml under `longform.system_interactions`.
+
+    They contain limits for your system, and the judges of its answers.
+    """
 
     queries: int = Field(default=16, gt=0)
     """Maximum number of queries that are run per answer of the system."""

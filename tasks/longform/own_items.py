@@ -24,7 +24,7 @@ from tasks.scoring.items import BadItem, Record
 from tasks.systems.own_items import LINES, ItemReader, ItemSource, check_choice, take_text
 
 LIMITS = ScratchLimits(timeout_s=30.0, memory_mb=512, rows=50_000, characters=5_000_000, bytes=100_000)
-"""Limits for building the database of a user's script, which may contain anything."""
+"""Limits for building a database from a user's script, which may contain any statement."""
 CREATE = re.compile(
     r"""CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(?:\w+|"[^"]+"|`[^`]+`|\[[^\]]+\])\s*\(""", re.IGNORECASE
 )
@@ -34,10 +34,10 @@ TOKEN = re.compile(
     r"""'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)|;""",
     re.DOTALL,
 )
-"""Matches a text, a quoted name or a comment, or else a semicolon that ends a statement.
+"""Matches a text, a quoted name, a comment, or a semicolon that ends a statement.
 
-A semicolon inside the first three does not end a statement. An unclosed text, name or comment extends to the
-end of the script, so that matching takes linear time.
+A semicolon inside a text, name or comment does not end a statement. An unclosed text, name or comment extends
+to the end of the script, so that matching takes linear time.
 """
 
 
@@ -71,7 +71,7 @@ def _dump(record: Record, folder: Path) -> str:
     name = take_text(record, "database")
     file = _find_file(folder, name)
     if file is None:
-        raise BadItem(f"database {name[:60]!r} is not a file of the folder")
+        raise BadItem(f"database {name[:60]!r} is not a file in the folder")
     try:
         tables = read_database(file).tables
     except sqlite3.Error as error:
@@ -107,7 +107,7 @@ def _check(item: LongformItem) -> LongformItem:
         script = build_scratch(create, inserts, LIMITS).script
     except BadInput as error:
         said = str(error).rpartition(" (")[0].split(": ", 2)[-1]
-        raise BadItem(f"a CREATE TABLE of its script does not run: {said}") from error
+        raise BadItem(f"a CREATE TABLE statement of its script fails: {said}") from error
     return replace(item, script=script, claims=_run_claims(item.claims, script))
 
 
@@ -123,7 +123,7 @@ def _split(script: str) -> tuple[list[str], str]:
         if CREATE.match(text):
             create.append(text)
         elif text.upper().startswith("CREATE"):
-            raise BadItem(f"its script may hold CREATE TABLE and INSERT alone, and not {text[:60]!r}")
+            raise BadItem(f"its script may contain only CREATE TABLE and INSERT, not {text[:60]!r}")
         elif text:
             inserts.append(text)
     return create, "\n".join(inserts)

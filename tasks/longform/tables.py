@@ -1,4 +1,4 @@
-"""Tables 1 to 3: the question set, the agents' answers, and answers with and without queries (section 4)."""
+"""Make Tables 1 to 3: the question set, agents' answers, and answers with and without queries (section 4)."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def choose_agents(
 ) -> tuple[Slice[AnswerOutcome], ...]:
     """Slice outcomes by model and agent.
 
-    explain: returns the reason why an agent has no figure, or an empty text if it has one. items: ids of the
-    items to count; None counts all.
+    explain: a function that returns the reason why an agent has no figure, or an empty text if the agent has
+    a figure. items: ids of the items to count; None counts all items.
     """
 
     def choose(model: str, agent: str) -> Slice[AnswerOutcome]:
@@ -71,10 +71,10 @@ def describe_set(statistics: Mapping[str, Any]) -> FigureTable:
     of_questions = [
         ("questions", n, n, count, items),
         *((f"questions, {kind}", kinds[kind]["items"], n, count, of_kind[kind]) for kind in KINDS),
-        ("reference answer, mean words", statistics["answer_words"], n, words, items),
+        ("words in the reference answer, mean", statistics["answer_words"], n, words, items),
         *(
             (
-                f"reference answer, mean words, {kind}",
+                f"words in the reference answer, mean, {kind}",
                 kinds[kind]["answer_words"],
                 kinds[kind]["items"],
                 words,
@@ -109,9 +109,9 @@ def _make_whole(median: float | None) -> float | None:
 
 
 def declare_answers(entry: AgentEvaluation, tokens: Mapping[str, int] | None) -> Table[AnswerOutcome]:
-    """Declare Table 2: answer quality, and means over interactions, by kind of item (C and I).
+    """Declare Table 2: answer quality and means, by kind of item: conclusive (C) or interpretive (I).
 
-    tokens: interaction id -> number of tokens of its calls; None omits the columns.
+    tokens: maps the interaction id to the number of tokens of its calls; None omits the columns.
     """
     measures = [
         *_average("plan, words", lambda outcome: outcome.plan_words, lacks="no plan"),
@@ -130,9 +130,9 @@ def declare_answers(entry: AgentEvaluation, tokens: Mapping[str, int] | None) ->
         choose_agents(entry.models, entry.agents),
         (*QUALITY, *measures),
         notes=(
-            "C: conclusive items. I: interpretive items. All columns except the match rate are means "
-            "per item.",
-            "A query is valid if it ran and its result has rows.",
+            "(C): conclusive items. (I): interpretive items. The match rate is a share of the items, and "
+            "all other columns are means over items.",
+            "A query is valid if it runs without an error and its result has rows.",
             "The means leave out interactions without an answer or a verdict, and replies that could "
             "not be parsed.",
         ),
@@ -181,12 +181,12 @@ def declare_queries(entry: AgentEvaluation, fitting: Collection[str], n_items: i
         if agent not in entry.agents:
             return f"the agent `{agent}` did not run"
         if "none" not in entry.agents:
-            return "the agent `none` did not run, so it is not known which records fit into the prompts"
-        return "" if fitting else "the records of no item fit into the prompt of every model"
+            return "the agent `none` did not run, so it is not known whether the records fit into the prompts"
+        return "" if fitting else "there is no item whose records fit into the prompt of every model"
 
     size = (
-        f"The table covers {len(fitting)} of {n_items} items: those whose records fit into the prompt of "
-        "every model."
+        f"The table covers {len(fitting)} of {n_items} items. The records of these items fit into the "
+        "prompt of every model."
     )
     return Table(
         "3",
@@ -197,6 +197,6 @@ def declare_queries(entry: AgentEvaluation, fitting: Collection[str], n_items: i
         notes=(
             size
             if "none" in entry.agents
-            else "The agent `none` did not run, so it is not known which records fit into the prompts.",
+            else "The agent `none` did not run, so it is not known whether the records fit into the prompts.",
         ),
     )

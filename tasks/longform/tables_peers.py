@@ -1,4 +1,4 @@
-"""Table 5 (peer review of the steps, section 4.2.2), errors of steps (4.5), and repeated judgements."""
+"""Make Table 5 (peer review of steps, section 4.2.2), and the tables of errors and repeated judgements."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from tasks.reports.declared import Measure, Slice, Table, Where
 from tasks.reports.tables import ROWS, Cell, FigureTable, count_cell, leave_empty, mean_cell, rate_cell
 
 Groups = Mapping[tuple[str, str], tuple[Review, ...]]
-"""(interaction id, step) -> the reviews of that step."""
+"""Map (interaction id, step) to the reviews of that step."""
 PERFECT = Verdict.PERFECT.shown
 ALL_STEPS = "all steps"
 ALL = "all"
 UNANIMOUS = "share of unanimous steps"
 WAYS: Mapping[str, str] = {AGAIN: "request repeated", SWAPPED: "order swapped"}
 STEP_NAMES: Mapping[str, str] = {"IP": "planning", "TE": "queries", "IS": "synthesis"}
-NOBODY = "Not shown: no judgement was repeated (`longform.judge_repeats.items`)."
+NOBODY = "Not shown: no judgement was repeated. To repeat judgements, set `longform.judge_repeats.items`."
 
 
 @dataclass(frozen=True)
@@ -75,16 +75,16 @@ def declare_peers(peers: Peers, entry: AgentEvaluation) -> Table[AnswerOutcome]:
             _rate_perfect("revised", "revisions", peers.revisions),
         ),
         notes=(
-            f"{PERFECT}: the verdict of the majority; a tie is {Verdict.IMPERFECT.shown}. Agreement: the "
-            "share of unanimous steps.",
+            f"{PERFECT}: the share of steps with this verdict by majority; a tie counts as "
+            f"{Verdict.IMPERFECT.shown}. Agreement: the share of steps on which all peers agree.",
             "IP: interaction planning, TE: tool employment, IS: information synthesis.",
-            "The rates leave out a step if fewer than half of its peers gave a verdict.",
+            "The table leaves out a step if fewer than half of its peers gave a verdict.",
         ),
     )
 
 
 def _split_step(where: Where) -> tuple[str, Selection]:
-    """Return the step of a line (empty for the line of all steps) and the selection of its interactions."""
+    """Return a table row's step (empty for the row over all steps) and the selection of its interactions."""
     return str(where["step"]), choose_interactions(
         {name: value for name, value in where.items() if name != "step"}
     )
@@ -105,7 +105,10 @@ def _rate_perfect(who: str, artifact: str, groups: Groups) -> Measure[AnswerOutc
 
 
 def derive_perfect(artifact: str, interactions: Selection, step: str = "") -> Derivation:
-    """Return the derivation of the share Perfect from an artifact's verdicts. step: empty for all steps."""
+    """Return the derivation of the share of Perfect from an artifact's verdicts.
+
+    step: empty for all steps.
+    """
     share = "share Perfect by the majority" if step else "share whose steps are all Perfect"
     return derive_peers(share, artifact, interactions, step)
 
@@ -173,7 +176,7 @@ def _rate_agreement(name: str, artifact: str, groups: Groups, who: str) -> Measu
 
 
 def declare_errors(labels: Iterable[ErrorLabel], entry: AgentEvaluation) -> Table[AnswerOutcome]:
-    """Declare the table of errors: labels of imperfect steps by step and error, per model and agent."""
+    """Declare the table of errors: counts of imperfect steps by step and error, per model and agent."""
     given = {(label.interaction, label.step): label.label for label in labels}
 
     def fill(outcomes: Sequence[AnswerOutcome], where: Where) -> Cell:
@@ -203,8 +206,8 @@ def declare_errors(labels: Iterable[ErrorLabel], entry: AgentEvaluation) -> Tabl
         (Measure("labels", fill, leave_empty),),
         [Slice(", ".join(column.label), column.has, column.where) for column in agents],
         (
-            f"The reviewers' model gives one label to each step that is {Verdict.IMPERFECT.shown} by the "
-            "revised verdict.",
+            f"If the revised verdict on a step is {Verdict.IMPERFECT.shown}, the reviewers' model gives one "
+            "error label to the step.",
         ),
     )
 
@@ -233,12 +236,13 @@ def tabulate_repeats(items: Iterable[LongformItem], repeats: Sequence[JudgeRepea
             Measure("order swapped, mean difference of scores", _measure_distance, leave_empty),
         ),
         notes=(
-            "Unchanged: the share of verdicts that stay the same, on the first items by id, over all "
-            "agents and models. Request repeated: the request has the same texts and another seed. Order "
+            "Unchanged: the share of verdicts that stay the same. The table covers the first items in the "
+            "order of their ids, with all agents and "
+            "models. Request repeated: the request has the same texts and another seed. Order "
             "swapped, for answers: the answer comes before the reference. Order swapped, for steps: the "
             "first meta-reviewer gets the reviews in reverse order.",
             "Failed: at least one of the two requests has no verdict. Such a pair counts neither as "
-            "unchanged nor as changed. Above temperature 0, some verdicts change by chance, whatever the "
+            "unchanged nor as changed. Above temperature 0, some verdicts change by chance in either "
             "order.",
         ),
     )
@@ -254,7 +258,7 @@ def _choose_repeats(way: str, where: Where) -> Selection:
 def _rate_same(way: str) -> Callable[[Sequence[JudgeRepeat], Where], Cell]:
     def fill(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
         if way == AGAIN and where["part"] != ANSWER:
-            return leave_empty("steps are repeated only in the swapped order")
+            return leave_empty("judgements of steps are repeated only in the swapped order")
         made = [row for row in repeats if row.way == way]
         asked = [row for row in made if was_asked(row)]
         if made and not asked:
@@ -280,7 +284,7 @@ def _measure_distance(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
 
 
 def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
-    """Write a warning that names the shares of a table below `least`; empty if there are none.
+    """Write a warning that names the shares of a table below `least`; empty if all shares are higher.
 
     steps: whether to check the reviewer's lines (steps) instead of the judge's (answers).
     """
@@ -295,8 +299,8 @@ def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
         return ""
     return (
         f"The judge changes too many verdicts when a judgement is repeated ({100 * least:.1f}% must stay the "
-        f"same). Below the threshold: {'; '.join(low)}. The changed verdicts depend on the order or the "
-        "seed, not on the answer."
+        f"same). Below the threshold: {'; '.join(low)}. A changed verdict depends on the order or the seed, "
+        "not on the answer or step."
     )
 
 

@@ -1,4 +1,4 @@
-"""Table 4: people's labels of answers and steps, and the judges' agreement with them (section 4.4)."""
+"""Make Table 4: people's labels of answers and steps, and the judges' agreement with people (section 4.4)."""
 
 from __future__ import annotations
 
@@ -47,16 +47,17 @@ LEVELS: Mapping[Verdict, str] = {
     Verdict.FOUR: "medium",
     Verdict.FIVE: "high",
 }
-"""Raters hardly distinguish scores 1 to 3 (footnote 3), so agreement is computed on these levels."""
+"""Map verdicts to levels on which agreement is computed, because raters hardly distinguish scores 1 to 3
+(footnote 3)."""
 NOBODY = (
-    "Not shown: no person has labelled these answers. The evaluation names no file of people's labels "
-    "(`labels`, a file in data/labels)."
+    "Not shown: no person has labelled these answers. To compare with people, set `labels` of the "
+    "evaluation to the path of a file in data/labels."
 )
 
 
 @dataclass(frozen=True)
 class PeopleAgreement:
-    """The agreement of each judge with people on labelled items; None without labels."""
+    """The agreement of each judge with people on labelled items; None if there are no labels."""
 
     judge: HumanAgreement | None
     reviewer: HumanAgreement | None
@@ -71,14 +72,19 @@ def compare_with_people(
 ) -> FigureTable:
     """Make Table 4, for each model and agent with at least one labelled interaction.
 
-    The judge's verdict on a step is the revised one. unusable: lines of the label file that were dropped.
+    The judge's verdict on a step is the revised verdict. unusable: lines of the label file that were dropped.
     """
     if entry.labels is None:
         return FigureTable("4", TITLE, (), (), (), (NOBODY,))
     lost = _describe_unusable(unusable)
     if not labels:
         return FigureTable(
-            "4", TITLE, (), (), (), ("Not shown: the label file has no label of this run.", *lost)
+            "4",
+            TITLE,
+            (),
+            (),
+            (),
+            ("Not shown: the label file has no label for an answer or a step of this run.", *lost),
         )
     lines = []
     for model in entry.models:
@@ -94,14 +100,15 @@ def compare_with_people(
                     lines.append(Line((model, agent, part, kind), cells))
     raters = len({label.rater for label in labels})
     notes = (
-        f"Labels are from {raters} {'rater' if raters == 1 else 'raters'}. People's mean is the mean of "
-        f"the raters' own means: a share of {Verdict.MATCH.shown} or of {Verdict.PERFECT.shown}, or a "
+        f"Labels are from {raters} {'rater' if raters == 1 else 'raters'}. The mean of people is the mean "
+        "over raters of each rater's "
+        f"mean: a share of {Verdict.MATCH.shown} or of {Verdict.PERFECT.shown}, or a "
         "score from 1 to 5. The judge's mean is over the same interactions. Intervals are bootstrapped "
         "over interactions with all their labels. Intervals of shares are Wilson's.",
-        "Agreement and kappa compare the judge's verdict with the label that most people gave. For "
-        "steps, the judge's verdict is the revised one. Scores are grouped into low (1 to 3), medium "
-        "(4) and high (5). Agreement and kappa leave out interactions without a verdict, and those on "
-        "which people are split evenly. Alpha is Krippendorff's, nominal.",
+        "Agreement and kappa compare the judge's verdict with the label that most people gave. For steps, "
+        "the judge's verdict is the revised verdict. Scores are grouped into low (1 to 3), medium "
+        "(4) and high (5). Agreement and kappa leave out interactions without a verdict, and interactions "
+        "on which people are evenly split. Alpha is Krippendorff's nominal alpha.",
         *lost,
     )
     return FigureTable("4", TITLE, ("model", "agent", "judged", "items"), COLUMNS, tuple(lines), notes)
@@ -159,7 +166,7 @@ def _compare(
             found.kappa,
             found.n,
             found.kappa_interval,
-            "all labels are the same, so agreement by chance is already 1",
+            "all labels are equal, so the agreement by chance is 1",
             Derivation("Cohen's kappa of judge and people", (judged, labelled)),
         ),
         _show_undefined(
@@ -181,7 +188,7 @@ def _level_known(verdict: Verdict | None) -> str | None:
 
 
 def _find_verdict(outcome: AnswerOutcome, part: str, peers: Peers) -> Verdict | None:
-    """Find the judge's verdict on the answer or on a step; None if there is none."""
+    """Find the judge's verdict on the answer or on a step; None if there is no verdict."""
     if part != ANSWER:
         given = list_verdicts(peers.revisions.get((outcome.interaction.id, part), ()))
         return given[0] if given else None
@@ -200,7 +207,7 @@ def _average_verdicts(verdicts: Sequence[Verdict | None], *, scored: bool, deriv
 
 @dataclass(frozen=True)
 class RaterSample:
-    """Labels as numbers, shape (interactions, raters), NaN if a rater gave no label.
+    """Labels as numbers of shape (interactions, raters); NaN if a rater gave no label.
 
     The bootstrap weights each interaction.
     """

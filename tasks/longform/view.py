@@ -1,4 +1,4 @@
-"""Data of the item viewer for a question: its reference answer, the evidence and the whole database."""
+"""Build the item viewer's data for a question: reference answer, evidence and the whole database."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _show_item(
     n_rows = sum(len(table.rows) for table in tables)
     size = f"{count_things(len(tables), 'table')}, {count_things(n_rows, 'row')}"
     if made is not None:
-        size += f"; the rows took {count_things(made.rounds, 'model request')}"
+        size += f"; generating the rows took {count_things(made.rounds, 'model request')}"
     yield blocks.dim(f"{size}.")
     if made is None or question is None:
         yield blocks.dim("The conjecture of this database is not known.")
@@ -91,7 +91,8 @@ def view_questions(
 ) -> Viewer:
     """Show every question of a set.
 
-    shown: item id -> the blocks that show it. used: item id -> the ids of the calls that made it.
+    shown: maps the item id to the blocks that show the item. used: maps the item id to the ids of the calls
+    that made the item.
     """
     by = {answer.id: answer.by for answer in conclude}
     rows = [
@@ -114,7 +115,7 @@ def view_questions(
     return Viewer(
         "question",
         "questions",
-        "words of a question, its answer or its SQL",
+        "words in a question, its answer or its SQL",
         "Choose a question to see its reference answer, the query that supports each claim, the "
         "database and the model calls.",
         (Filter("database", "Database"), Filter("kind", "Kind"), Filter("confirmed", "Confirmed by")),
@@ -129,7 +130,7 @@ def list_origins(origins: Iterable[Origin]) -> str:
 
 
 def count_things(number: int, noun: str) -> str:
-    """Write a number with its noun in the right number: `1 row`, `1,200 rows`."""
+    """Write a number with its noun in the singular or plural: `1 row`, `1,200 rows`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 

@@ -1,4 +1,4 @@
-"""Data of the item viewer for an interaction: the agent's steps, and the verdicts on its answer and steps."""
+"""Build the item viewer's data for an interaction: the agent's steps, and verdicts on steps and answer."""
 
 from __future__ import annotations
 
@@ -33,12 +33,15 @@ SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)")
 NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])")
 """Matches a number, which may have a minus sign, commas and decimal places."""
 LEAST_NAME = 3
-"""Minimum characters of a text cell that is searched for in a sentence.
+"""Minimum number of characters of a text cell that is searched for in a sentence.
 
 Shorter texts occur in many sentences by chance.
 """
 LEAST_NUMBER = 2
-"""Minimum characters of a number that links a sentence to a query; many rows contain a single digit."""
+"""Minimum number of characters of a number that links a sentence to a query.
+
+Many rows contain a given single digit by chance.
+"""
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,7 @@ def view_interactions(
 ) -> Viewer:
     """Show every interaction, in the given order, with all verdicts on it.
 
-    shown: item id -> the blocks that show the item. artifact: the file of the interactions.
+    shown: maps the item id to the blocks that show the item. artifact: the file of the interactions.
     """
     by_id = {item.id: item for item in items}
     verdicts = {verdict.interaction: verdict for verdict in judged.verdicts}
@@ -116,7 +119,7 @@ def view_interactions(
     return Viewer(
         "interaction",
         "interactions",
-        "words of a question, plan, query, answer or review",
+        "words in a question, plan, query, answer or review",
         "Choose an interaction to see its question, database, plan, queries with their results, answer, "
         "verdict and reviews.",
         (
@@ -153,10 +156,10 @@ def _show_work(made: Interaction, verdict: Tag) -> Iterator[Block]:
     yield blocks.text(made.plan) if made.plan else blocks.dim("This agent does not plan.")
     steps = list(_show_steps(made))
     yield blocks.heading(f"Steps ({len(steps):,})")
-    yield from steps or [blocks.dim("No steps except the answer.")]
+    yield from steps or [blocks.dim("The agent took no steps except the answer.")]
     if made.left_out:
         yield blocks.dim(
-            f"The context window was too small for these parts of the prompts: {'; '.join(made.left_out)}."
+            f"Some parts of the prompts did not fit into the context window: {'; '.join(made.left_out)}."
         )
     yield blocks.heading("Answer", verdict)
     if made.answer is None:
@@ -218,7 +221,7 @@ def _show_judgement(verdict: ReferenceVerdict | None) -> Iterator[Block]:
 
 
 def _show_step(step: str, said: Mapping[str, Sequence[Review]], error: ErrorLabel | None) -> Iterator[Block]:
-    """Show the verdicts of reviewers, meta-reviewers and revision on a step; nothing if there are none."""
+    """Show the verdicts of reviewers, meta-reviewers and revision on a step; nothing without verdicts."""
     if not any(said.values()) and error is None:
         return
     yield blocks.heading(f"{step}: {STEP_NAMES[step]}")
@@ -274,9 +277,9 @@ def _show_sources(made: Interaction, item: LongformItem, said: Iterable[Origin])
 def link_sentences(answer: str, queries: Sequence[AgentQuery]) -> list[tuple[str, list[int]]]:
     """Split an answer into sentences, each with the numbers (from 1) of the queries that may support it.
 
-    A query is linked if a row of its result, as shown to the agent, or one of its statistics has a name or a
-    number of the sentence. The links show where to look and are not a verdict: a sentence may misread its
-    row.
+    A query is linked if a name or a number of the sentence occurs in one of the query's statistics, or in a
+    result row that the agent saw. The links show where to look. The links are not a verdict, because a
+    sentence may misread its row.
     """
     sentences = [part for part in SENTENCE.split(answer.strip()) if part]
     return [

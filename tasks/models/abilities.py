@@ -21,15 +21,15 @@ from tasks.models.sending.failures import SENDING_ERRORS
 from tasks.models.settings import Endpoint
 
 RETRIES, DEADLINE_S = 1, 120.0
-"""A probe's calls retry less and have a shorter deadline than a run's calls, because a person waits for the
-result."""
+"""A probe's calls have fewer retries and have a shorter deadline than a run's calls, because a person waits
+for the result."""
 SHORT, LONG = 64, 2048
 """Maximum tokens of a reply: SHORT for an ordinary model, LONG for a model that reasons before it answers."""
 OMITTED = ("temperature", "top_p", "seed")
-"""Decoding parameters that some models refuse; the refusal then contains the parameter's name."""
+"""Decoding parameters that some models refuse; the error message then contains the parameter's name."""
 QUESTION = "What colour is a ripe tomato? Answer in one plain sentence."
-"""A question whose natural answer has none of the forms below. A reply in such a form shows that the endpoint
-enforced the constraint."""
+"""A question whose natural answer is not in one of the tested forms. A reply in such a form shows that the
+endpoint enforced the constraint."""
 WOODS = ("walnut", "cedar")
 """The only answers that the test grammar and the test schema allow."""
 GRAMMAR = "root ::= " + " | ".join(f'"{wood}"' for wood in WOODS)
@@ -62,12 +62,15 @@ class Abilities:
     tools: bool = False
     logprobs: bool = False
     reasons: bool = False
-    """Whether the model reasons before it answers. Its roles then need room for reasoning in `max_tokens`."""
+    """Whether the model reasons before it answers.
+
+    The `max_tokens` of its roles must then also cover the reasoning.
+    """
     embeds: int = 0
     """Length of an embedding vector; 0 for a model that generates text."""
     context: int | None = None
     unanswered: tuple[str, ...] = ()
-    """Names of the probes (fields above) that got no reply, so that support for the feature is unknown."""
+    """Names of the fields above whose probe got no reply. Support for these features is unknown."""
 
     def choose_constrain(self, *, embedded: bool, writes: bool = False) -> str:
         """Choose the value of `constrain` for a role that uses this model.
@@ -110,18 +113,23 @@ class EndpointTrial:
         )
 
     async def embed(self) -> Abilities:
-        """Embed one text and return the vector's length and the context. Raises ModelFailed or BadInput."""
+        """Embed one text and return the abilities: vector length and context length.
+
+        Raises ModelFailed or BadInput.
+        """
         entry = await self._send(make_embedding("A ripe tomato is red.", Role(model=self.name)))
         return Abilities(embeds=len(read_vector(entry.extra)), context=await self._read_context())
 
     async def _ask_one_token(self) -> bool:
-        """Ask for one token, then for a long reply if that has no text; return whether the model reasons."""
+        """Ask for one token, then for a long reply if there was no text; return whether the model reasons."""
         with suppress(ModelRefused):  # a reasoning model may refuse a limit of one token
             if (await self._send(self._make(1))).text.strip():
                 return False
         entry = await self._send(self._make(LONG))
         if not entry.text.strip():
-            raise ModelFailed(f"{self.name}: the endpoint sent an empty reply, up to {LONG} tokens long")
+            raise ModelFailed(
+                f"{self.name}: the endpoint sent an empty reply, even with a limit of {LONG} tokens"
+            )
         reasons = bool(entry.reasoning) or entry.completion_tokens > SHORT
         self._tokens = LONG if reasons else SHORT
         return reasons
@@ -171,7 +179,7 @@ class EndpointTrial:
             self._learn(failed)
 
     def _learn(self, failed: ModelRefused) -> None:
-        """Omit the parameter that a refusal names from now on. Raises the refusal if it names none."""
+        """Omit a refused parameter from further requests. Raises the refusal if it names no parameter."""
         named = [word for word in OMITTED if word in str(failed) and word not in self.endpoint.omit]
         if not named:
             raise failed
@@ -202,7 +210,7 @@ def is_held(text: str) -> bool:
 
 
 def find_context(listed: Any, served: str) -> int | None:
-    """Find a model's context length, under any of its usual names, in an endpoint's list of models."""
+    """Find a model's context length, under any of the names in WINDOWS, in an endpoint's list of models."""
     models = listed.get("data") if isinstance(listed, dict) else None
     for model in models if isinstance(models, list) else ():
         if isinstance(model, dict) and model.get("id") == served:

@@ -2,7 +2,7 @@
 
 Everything in this module affects the bytes of artifacts (what is sent, and under which ledger key), so every
 stage that asks a model depends on this module. How a request is sent (rate limits, retries, ledger file) does
-not affect those bytes, and is in other modules.
+not affect those bytes. The code for that is in other modules.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ never less than MIN_TEXT characters."""
 
 
 class Role(Settings):
-    """A model and its decoding parameters: `roles.<name>` in params.yaml. A change makes stages stale."""
+    """A model and its decoding parameters: `roles.<name>` in params.yaml.
+
+    A change to a role makes the stages that use it stale.
+    """
 
     model: str
     """A name under `models` or `run.endpoints`."""
@@ -44,19 +47,20 @@ class Role(Settings):
     seed: int | None = 0
     """The sampling seed that the endpoint is sent; null sends none."""
     attempts: int = Field(default=3, ge=1)
-    """Maximum number of calls until an answer parses."""
+    """Maximum number of calls per question; a question is repeated until an answer parses."""
     constrain: Literal["grammar", "json_schema", "tools", "none"] = "none"
     """The constraint that the endpoint supports: a GBNF grammar, a JSON schema or tool calls. With `none`,
     only the parser checks replies."""
     logprobs: bool = False
     """Whether the endpoint returns log probabilities."""
     cut: Literal["judge", "fail"] = "judge"
-    """Whether a reply that `max_tokens` cut counts as an answer."""
+    """Whether a reply that `max_tokens` cut off counts as an answer (`judge`) or as a failure (`fail`)."""
     filtered: Literal["judge", "fail"] = "fail"
-    """Whether a reply that the provider's content filter ended counts as an answer."""
+    """Whether a reply that the provider's content filter cut off counts as an answer (`judge`) or as a
+    failure (`fail`)."""
 
     def refuse(self, finish_reason: str) -> str:
-        """Return why a cut or filtered reply does not count as an answer, or "" if the reply counts."""
+        """Return why a cut-off or filtered reply does not count as an answer, or "" if the reply counts."""
         if finish_reason == "length" and self.cut == "fail":
             return f"the reply was cut at max_tokens {self.max_tokens}"
         if finish_reason == "content_filter" and self.filtered == "fail":
@@ -121,7 +125,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer(Generic[Value]):
-    """A parsed answer. If no attempt parsed, `value` is None and `text` is the last attempt's."""
+    """A parsed answer. If no attempt parsed, `value` is None and `text` is the reply of the last attempt."""
 
     value: Value | None
     text: str
@@ -133,11 +137,11 @@ class Answer(Generic[Value]):
     logprobs: Sequence[Mapping[str, float]] = ()
     """For each token of `text`, the most likely tokens with their log probabilities, if requested."""
     unanswered: bool = False
-    """Whether no reply came: the endpoint refused the request, or sent nothing usable."""
+    """Whether there was no reply, because the endpoint refused the request or sent nothing usable."""
 
 
 class Unparsed(ValueError):
-    """Raised by a parser if a text is not a valid answer; the message says why."""
+    """Raised by a parser if a text is not a valid answer; the message gives the reason."""
 
 
 def try_parse(
@@ -214,10 +218,11 @@ class Ask(Embed, Protocol):
         conversation, inserted before the prompt's last message.
 
         `parse`: converts the text to a value, and raises Unparsed if it cannot. After Unparsed, the question
-        is asked again with the next attempt number, up to the role's attempts. `parse` gets a tool call as
-        text (tasks/models/tools.py). `grammar`, `schema`, `tools`: sent if the role's endpoint supports them.
+        is asked again with the next attempt number, up to the role's attempts. `parse` receives a tool call
+        as text (tasks/models/tools.py). `grammar`, `schema`, `tools`: sent if the role's endpoint supports
+        them.
 
-        `sample`: another number asks the same question again. `top_logprobs`: how many of the most likely
+        `sample`: a different number asks the same question again. `top_logprobs`: how many of the most likely
         tokens to return per position (see `compare_choices`). `Answer.logprobs` is empty if the role's
         endpoint does not support log probabilities. `row`: the id of the row, for errors and the calls
         artifact.
@@ -236,11 +241,11 @@ class Ask(Embed, Protocol):
         row: str,
         parse: Callable[[str], Value],
     ) -> Answer[Value]:
-        """Send a request to a system under test; the ledger key is made of name, version, request and epoch.
+        """Send a request to a system under test; its ledger key covers name, version, request and epoch.
 
         `request`: JSON values that include everything that the answer depends on. `send`: called only if no
-        ledger contains the call. `parse`: as in `__call__`, but a text that does not parse is not asked for
-        again.
+        ledger contains the call. `parse`: as in `__call__`, but the request is not repeated if the text does
+        not parse.
 
         A failure of the system is recorded: the answer's value is then None and `problem` says why. Such
         failures are an error status, a redirect to another host, and a response that is too large or too

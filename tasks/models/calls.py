@@ -12,7 +12,10 @@ from tasks.models.recording.entries import LedgerEntry
 
 @dataclass(frozen=True)
 class Call:
-    """A model call. `id` is its ledger key; `row` is the smallest id among the rows that use the call."""
+    """A model call.
+
+    `id` is its ledger key. If several rows use the call, `row` is the smallest of their ids.
+    """
 
     id: str
     stage: str
@@ -28,7 +31,7 @@ class Call:
     attempt: int
     epoch: str
     messages: str
-    """The messages as JSON; `decoding` and `constraint` are JSON, too."""
+    """The messages as JSON; `decoding` and `constraint` are also JSON."""
     decoding: str
     constraint: str
     text: str
@@ -40,7 +43,7 @@ class Call:
     problem: str
     """Why the text did not parse; empty if it parsed."""
     answered_by: str = ""
-    """The model that the reply named; empty if it named none or was recorded by an earlier version."""
+    """The model that the reply named; empty if the reply named none or an earlier version recorded it."""
     reasoning: str = ""
     """The reasoning before the model's answer, if it was separated from the answer."""
 

@@ -1,4 +1,4 @@
-"""Text frames for constrained decoding: parts in order, each with alternative wordings to choose from."""
+"""Text frames for constrained decoding: a sequence of parts, each with alternative wordings."""
 
 from __future__ import annotations
 

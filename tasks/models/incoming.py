@@ -22,10 +22,9 @@ Requests ask for no compression."""
 
 
 class RefusedReply(Exception):
-    """A reply that is rejected because of its host, its size or its compression; the message says which.
+    """A reply that is rejected because of its host, size or compression; the message has the reason.
 
-    `too_large`: the reply exceeds the size limit, which fails this request only. `broken`: another try may
-    succeed.
+    `too_large`: the reply exceeds the size limit, so only this request fails. `broken`: a retry may succeed.
     """
 
     def __init__(self, problem: str, *, too_large: bool = False, broken: bool = False) -> None:
@@ -34,12 +33,12 @@ class RefusedReply(Exception):
 
 
 class Secret:
-    """An API key that no record may contain, in whatever way JSON or a URL may have escaped it."""
+    """An API key that no record may contain, whichever way JSON or a URL escapes it."""
 
     def __init__(self, value: str, *others: str) -> None:
-        """Store the key and further secrets, which `remove` replaces.
+        """Store the key and further secrets, both of which `remove` replaces.
 
-        `value`: the key, or "" for none. `others`: further secrets; those shorter than SECRET_LENGTH are
+        `value`: the key, or "" for none. `others`: further secrets; secrets shorter than SECRET_LENGTH are
         ignored.
         """
         self.value = value
@@ -50,11 +49,11 @@ class Secret:
         self._pattern = re.compile("|".join(patterns)) if patterns else None
 
     def remove(self, text: str) -> str:
-        """Replace the key and the other secrets in a text by REMOVED."""
+        """Replace the key and the other secrets in a text with REMOVED."""
         return text if self._pattern is None else self._pattern.sub(REMOVED, text)
 
     def remove_from_body(self, body: bytes) -> bytes:
-        """Remove the key from a JSON body in any encoding; a body that contains the key becomes UTF-8."""
+        """Remove the key from a JSON body in any encoding; if it had the key, return it in UTF-8."""
         if self._pattern is None:
             return body
         text = body.decode(json.detect_encoding(body), "replace")
@@ -69,7 +68,7 @@ def _spell(character: str) -> str:
 
 
 async def read_bounded(blocks: AsyncIterable[bytes], status: int, encoding: str, max_bytes: int) -> bytes:
-    """Read and decompress a body of at most `max_bytes`; of an error's body, read only the beginning.
+    """Read and decompress a body of at most `max_bytes`; read only the start of an error's body.
 
     `status`: the HTTP status; 300 or more is an error. `encoding`: the header Content-Encoding. Raises
     RefusedReply if the body is too large, cannot be decompressed, or has an unexpected encoding.
@@ -77,7 +76,7 @@ async def read_bounded(blocks: AsyncIterable[bytes], status: int, encoding: str,
     limit = max_bytes if status < 300 else min(max_bytes, MAX_ERROR_BYTES)
     bits = UNPACKED.get(encoding.strip().lower(), 0)
     if bits == 0:
-        raise RefusedReply(f"packed its reply as {encoding[:20]!r}, which it was not asked to")
+        raise RefusedReply(f"packed its reply as {encoding[:20]!r}, which the request did not accept")
     unpacker = zlib.decompressobj(bits) if bits is not None else None
     body = bytearray()
     async for block in blocks:

@@ -13,7 +13,7 @@ MAX_LOGPROB = 0.01
 def read_logprobs(extra: Mapping[str, Any]) -> tuple[Mapping[str, float], ...]:
     """Read log probabilities: for each token, the most likely tokens at its position, including itself.
 
-    Returns an empty tuple if any value has another shape or is more than MAX_LOGPROB.
+    Returns an empty tuple if any value has the wrong type or is greater than MAX_LOGPROB.
     """
     try:
         tokens = (extra.get("logprobs") or {}).get("content") or ()
@@ -37,7 +37,7 @@ def compare_choices(
 ) -> dict[str, float] | None:
     """Compute each choice's share of the probability that the first token assigns to all choices.
 
-    A token counts for a choice if that is the only choice that starts with the token, ignoring case and
+    A token counts for a choice if no other choice starts with the token, ignoring case and
     surrounding blanks. Returns None if no choice is among the most likely tokens or if there are no log
     probabilities, because equal shares would be read as a verdict.
     """

@@ -43,7 +43,7 @@ class EmbeddedModels:
 def open_dispatcher(
     run: ModelRun, models: Mapping[str, EmbeddedModel], shipped: Iterable[Path] = (), *, replay: bool = False
 ) -> Dispatcher:
-    """Open the ledger, budget and clients of a run; the caller closes the dispatcher, then its `ledger`.
+    """Open the ledger, budget and clients of a run; the caller must close the dispatcher, then its `ledger`.
 
     `shipped`: files in `data/ledger/`; missing files are skipped. `replay`: open no clients. Raises BadInput.
     """
@@ -66,7 +66,7 @@ def list_prices(run: ModelRun, models: Mapping[str, EmbeddedModel]) -> dict[str,
 def open_client(
     run: ModelRun, models: Mapping[str, EmbeddedModel], budget: Budget, ledger: Ledger | None = None
 ) -> ModelClient:
-    """Open a client for all endpoints of a run; with a ledger, it records possibly paid calls there."""
+    """Open a client for all endpoints of a run; it records possibly billed calls in the ledger, if given."""
     from tasks.models.sending.client import ModelClient
 
     locate: LocateServer = EmbeddedModels(models, run.idle_s).locate

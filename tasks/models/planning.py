@@ -49,15 +49,18 @@ class PlannedCall:
 
 @dataclass(frozen=True)
 class CallPlan:
-    """The calls that a stage would make: new ones, and those with a recorded reply in a ledger."""
+    """The calls that a stage would make: new calls, and calls with a recorded reply in a ledger."""
 
     new: tuple[PlannedCall, ...]
     known: tuple[PlannedCall, ...]
     unanswered: int
-    """Number of requests without a recorded reply. Requests that differ only in earlier replies are equal
-    while those replies are missing, and count as one new call."""
+    """Number of requests without a recorded reply.
+
+    While earlier replies are missing, requests that differ only in these replies are equal and count as one
+    new call.
+    """
     sure_calls: int
-    """Minimum number of new calls, whatever the models answer."""
+    """Minimum number of new calls, regardless of the models' answers."""
     is_exact: bool
     """Whether the number of first attempts is known exactly. The number of repeated attempts, after answers
     that do not parse, is never known."""
@@ -78,7 +81,7 @@ class PlanningModel:
     row_type = Call
 
     def __init__(self, builder: RequestBuilder, dispatcher: Dispatcher, *, blind: bool = False) -> None:
-        """Start with no counted calls.
+        """Store the settings; no calls are counted yet.
 
         `blind`: ignore the ledger, so that every call counts as new.
         """
@@ -105,7 +108,7 @@ class PlanningModel:
         turns: Sequence[tuple[str, str]] = (),
         tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
-        """Count one question, including its repeated attempts as far as replies are recorded."""
+        """Count one question, including its repeated attempts if their replies are recorded."""
         self.is_exact = self.is_exact and not self._has_missing
         found_role, rendered = self._builder.role(role), self._builder.render(prompt, fields, turns)
         attempt = 0
@@ -163,7 +166,7 @@ class PlanningModel:
         return Answer(value, entry.text, key, 1, problem or "")
 
     def call_rows(self) -> list[Call]:
-        """Return no rows, because nothing was asked."""
+        """Return no rows, because no model was called."""
         return []
 
     def count(self) -> CallPlan:

@@ -27,10 +27,10 @@ NO_PROMPT = Prompt("", "", ())
 
 @dataclass(frozen=True)
 class Usage:
-    """The number and cost of a stage's calls: `paid` is for this run, tokens and `usd` for all calls.
+    """The number and cost of a stage's calls: `paid` covers this run, tokens and `usd` cover all calls.
 
     `usd`: calls through the Batch API count at that API's lower price. Only entries of the live ledger record
-    whether a call used the Batch API; calls of shipped ledgers count at list price.
+    whether a call used the Batch API; calls in shipped ledgers count at the normal price.
     """
 
     live_calls: int = 0
@@ -43,7 +43,7 @@ class Usage:
 
 
 class RecordedModel:
-    """A stage's `ask` (`tasks.models.ask.Ask`) that returns recorded answers and asks for missing ones."""
+    """A stage's `ask` (`tasks.models.ask.Ask`) that returns recorded answers and requests missing ones."""
 
     row_type = Call
 
@@ -71,7 +71,7 @@ class RecordedModel:
         turns: Sequence[tuple[str, str]] = (),
         tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
-        """Ask until an answer parses or the role's attempts are used up."""
+        """Ask a question until an answer parses or the role's attempts are used up."""
         found_role, rendered = self._builder.role(role), self._builder.render(prompt, fields, turns)
         attempt, problem, entry = 0, None, None
         while True:
@@ -136,7 +136,7 @@ class RecordedModel:
             self._unfinished = Unfinished(self._dispatcher.ledger, project, self._builder.stage)
 
     def finish(self) -> None:
-        """Delete the notes on the stage's calls, because its artifacts are now written and name the calls."""
+        """Delete the notes on the stage's calls, because its artifacts are now written and list the calls."""
         if self._unfinished is not None:
             self._unfinished.forget()
         if self._asks_again and self._dispatcher.again is not None:
@@ -153,7 +153,7 @@ class RecordedModel:
 
     @property
     def answered(self) -> int:
-        """Return the number of answered calls, including those found in the ledger."""
+        """Return the number of answered calls, including recorded calls."""
         return len(self._calls)
 
     def usage(self) -> Usage:

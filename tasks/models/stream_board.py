@@ -1,7 +1,7 @@
 """Progress lines, with the time left, for streams of dependent calls.
 
-Stages update the board, and progress reports read it. The number of waiting calls says nothing about a
-stream, because its next call starts only when the last one is answered.
+Stages update the board, and progress reports read it. The number of waiting calls does not show a stream's
+progress, because its next call starts only after the previous call is answered.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 RECENT = 20
-"""Number of last steps that the rate is computed from. Steps at the beginning may be faster because the
-ledger answered them."""
+"""Number of most recent steps that the rate is computed from.
+
+Early steps may be faster, because the ledger answered them.
+"""
 
 
 @dataclass
@@ -29,7 +31,7 @@ class StreamProgress:
     ends: deque[float] = field(default_factory=lambda: deque([time.monotonic()], maxlen=RECENT + 1))
 
     def tell(self, bit: bool) -> None:
-        """Count a step that has ended; `bit`: whether it was correct."""
+        """Count a finished step; `bit`: whether it was correct."""
         self.done += 1
         self.right += bit
         self.ends.append(time.monotonic())
@@ -40,7 +42,7 @@ class StreamProgress:
             return 0.0
         if not self.done:
             return None
-        # A step that takes longer than the last ones lowers the rate while it is running.
+        # A step that takes longer than the previous steps lowers the rate while it is running.
         pace = max(
             (self.ends[-1] - self.ends[0]) / (len(self.ends) - 1), (now - self.ends[0]) / len(self.ends)
         )

@@ -17,7 +17,7 @@ from tasks.models.recording.entries import LedgerEntry
 Value = TypeVar("Value")
 
 BAD_CALL = "bad_tool_call"
-"""The finish reason of a reply whose tool calls cannot be read; its text says why."""
+"""The finish reason of a reply whose tool calls cannot be read; its text gives the reason."""
 MOST_CALLS = 32
 """Maximum number of tool calls that are read per reply."""
 SHOWN = 200
@@ -25,7 +25,7 @@ SHOWN = 200
 
 
 class BadCall(ValueError):
-    """Raised if a tool call cannot be read; the message says why."""
+    """Raised if a tool call cannot be read; the message gives the reason."""
 
 
 def describe_tools(request: Request) -> dict[str, object]:
@@ -55,7 +55,7 @@ def parse_entry(
     """Parse a model's recorded reply; return (value, None, True), or (None, reason, whether it is final).
 
     If a text does not parse, the question is asked again up to the role's attempts. A call without an answer,
-    or one whose finish reason the role refuses, is final.
+    or with a finish reason that the role refuses, is final.
     """
     if reason := entry.text if entry.is_unanswered else role.refuse(entry.finish_reason):
         return None, reason, True
@@ -72,7 +72,7 @@ def _parse_text(
 
 
 def write_calls(calls: object, tools: Sequence[Tool]) -> str:
-    """Write the tool calls of a reply as text. Raises BadCall if one of them cannot be read."""
+    """Write the tool calls of a reply as text. Raises BadCall if a call cannot be read."""
     if not isinstance(calls, list):
         raise BadCall("the tool calls are no list")
     if len(calls) > MOST_CALLS:
@@ -95,7 +95,7 @@ def _write_call(call: object, tools: Sequence[Tool]) -> Iterator[str]:
 
 
 def _read_arguments(arguments: object) -> object:
-    """Read a call's arguments: JSON text, or an object from some endpoints; missing arguments become {}."""
+    """Read a call's arguments, which are JSON text or (from some endpoints) an object; {} if missing."""
     if not isinstance(arguments, str):
         return arguments if arguments is not None else {}
     try:

@@ -30,7 +30,7 @@ class RepeatedCall:
 
 
 def find_calls(folder: Path, flow: str = "") -> list[Call]:
-    """Read the calls of a flow's stages, or of all flows, from the artifacts in a folder; sorted by key."""
+    """Read the calls of a flow's stages, or of all flows, from a folder's artifacts, sorted by key."""
     paths = sorted(path for path in folder.rglob("*.calls.parquet") if ".preview" not in path.parts)
     calls = {
         call.id: call
@@ -51,7 +51,7 @@ def find_model_calls(folder: Path, flow: str = "") -> list[Call]:
 
 
 def draw_sample(calls: Sequence[Call], size: int | None, seed: int) -> list[Call]:
-    """Draw a sample of calls by seed, sorted by key; return all calls if there are not more than `size`."""
+    """Sample up to `size` calls with a seed; return them sorted by key."""
     if size is None or size >= len(calls):
         return list(calls)
     dice = random.Random(seed)  # noqa: S311 - the same sample for the same seed

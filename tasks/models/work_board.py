@@ -1,4 +1,4 @@
-"""Progress lines for work that asks no model: each with its rate and the time left.
+"""Progress lines for work without model calls, each with its rate and the time left.
 
 Code that processes many items updates the board, and progress reports read it.
 """
@@ -21,10 +21,10 @@ SLOW = 0.1
 
 @dataclass
 class WorkProgress:
-    """The progress of one piece of work.
+    """The progress of one task.
 
-    `total`: number of items, 0 if items are not counted. `expected_s`: duration in seconds the last time.
-    `quiet`: whether it is shown only if nothing else is shown.
+    `total`: number of items, 0 if items are not counted. `expected_s`: duration in seconds of the previous
+    run. `quiet`: show the task only if there are no other progress lines.
     """
 
     name: str
@@ -40,7 +40,7 @@ class WorkProgress:
         self.done += count
 
     def estimate_left(self, now: float) -> float | None:
-        """Estimate the seconds until the work ends, by its rate or its last duration; None if unknown."""
+        """Estimate a task's remaining seconds from its rate or previous duration; None if unknown."""
         seconds = now - self.begun_at
         if self.total and self.done:
             return seconds / self.done * (self.total - self.done)
@@ -62,7 +62,7 @@ class WorkProgress:
 
 
 class WorkBoard:
-    """The pieces of work that are running in this process."""
+    """The tasks that are running in this process."""
 
     def __init__(self) -> None:
         self._works: list[WorkProgress] = []
@@ -70,7 +70,7 @@ class WorkBoard:
 
     @contextmanager
     def follow(self, work: WorkProgress) -> Iterator[WorkProgress]:
-        """Show a piece of work on the board during the `with` block."""
+        """Show a task on the board during the `with` block."""
         with self._mutex:
             self._works.append(work)
         try:
@@ -87,9 +87,10 @@ class WorkBoard:
                 work.tell()
 
     def describe(self, most: int, *, alone: bool, least_s: float = 0.0) -> list[str]:
-        """Format at most `most` lines, for the work that started first.
+        """Format at most `most` lines, for the tasks that started first.
 
-        `alone`: whether nothing else is shown. `least_s`: work that started fewer seconds ago is not shown.
+        `alone`: whether there are no other progress lines. `least_s`: tasks that started fewer seconds ago
+        are not shown.
         """
         with self._mutex:
             works = list(self._works)

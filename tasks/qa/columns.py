@@ -98,7 +98,7 @@ def choose_columns(place: Path, there: Sequence[str], given: QaColumns) -> Chose
             raise BadInput(
                 place,
                 f"has no column that could be the {part}; it has {_list_names(there)}",
-                hint=f"--{part} COLUMN names it",
+                hint=f"name it with --{part} COLUMN",
             )
     return ChosenColumns(names, guessed)
 

@@ -71,7 +71,7 @@ def choose_score(options: EvaluationOptions) -> Scoring:
     if given not in SCORINGS:
         raise BadInput(f"--score {given}", f"is not one of {', '.join(SCORINGS)}")
     if options.judge and given == "rules":
-        raise BadInput(f"--judge {options.judge}", "judges nothing with --score rules")
+        raise BadInput(f"--judge {options.judge}", "cannot be combined with --score rules")
     return SCORINGS[given]
 
 

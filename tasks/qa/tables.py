@@ -19,7 +19,7 @@ SPLITS = "dataset_dict.json"
 """The file in which `datasets` lists a folder's splits; each split is a subfolder."""
 STATE = "state.json"
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet", ".csv.gz", ".tsv.gz", ".jsonl.gz")
-HINT = "a .csv, .tsv, .jsonl or .parquet file, or a folder that `save_to_disk` of `datasets` wrote"
+HINT = "give a .csv, .tsv, .jsonl or .parquet file, or a folder that `save_to_disk` of `datasets` wrote"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,9 @@ def find_table(folder: Path) -> Path:
     if not found:
         raise BadInput(folder, "contains no table of questions", hint=HINT)
     names = ", ".join(path.name for path in found[:6])
-    raise BadInput(folder, f"contains several: {names}", hint=f"name one, such as {folder / found[0].name}")
+    raise BadInput(
+        folder, f"contains several tables: {names}", hint=f"name one file, such as {folder / found[0].name}"
+    )
 
 
 def read_folder(folder: Path) -> Iterator[NumberedRecord]:

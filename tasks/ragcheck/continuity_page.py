@@ -47,23 +47,24 @@ from tasks.settings import read_section
 CONVERSATIONS = Selection("conversations")
 ENDED = Selection("conversations", {"ended": tuple(end.value for end in End if end is not End.FAILED)})
 SUBTITLE = (
-    "This page shows how far, and how soon, a system leads a user to the reference answer. wscore (0 to "
-    "5) gives early turns more weight. lscore counts turns (lower is better). mscore is the best score "
-    "of a conversation."
+    "This page shows how close to the reference answer a system leads a user, and after how many turns. "
+    "wscore (0 to 5) is a mean grade in which early turns have more weight. lscore is the number of turns "
+    "needed (lower is better). mscore is the best grade of a conversation."
 )
 MEANS = (
-    "Means are over the conversations that have scores, with the number of failed conversations beside "
-    'them. A 0 ("not sure") counts as 0 here.'
+    "Means are over the conversations that have scores. The number of failed conversations is beside each "
+    'mean. A grade of 0 ("not sure") counts as 0 here.'
 )
 PAIRS = (
     "Each difference is a mean over the questions on which both systems have scores, with a 95% "
-    "interval from a paired bootstrap. p is adjusted by Holm. Failed counts the questions on which a "
-    "conversation failed."
+    "interval from a paired bootstrap. The p value is adjusted by Holm. “Failed” is the number of questions "
+    "on which at least one of the two conversations failed."
 )
 GUARDS = (
     "A content word of the reference is unknown to an agent until the target question or the system "
-    "states it. An unknown word in a composed answer is a leak. An unknown word in a question only "
-    "probes; the question is flagged if the review did not name the word either. The 95% intervals are "
+    "states it. An unknown word in a composed answer is a leak. An unknown word in a question is not a "
+    "leak, and the question counts as probing. The question is flagged if the review also does not contain "
+    "the word. The 95% intervals are "
     "bootstrapped over whole conversations, not turns. A rate of 0 or 1 has a Wilson interval over the "
     "conversations."
 )

@@ -50,26 +50,29 @@ FORM = "to_rate.csv"
 """File name of the form in which people rate answers; the page links to it."""
 SUBTITLE = (
     "This page shows how correct a system's answers are. Judges grade each answer against the reference "
-    "answer, with two sets of passages (E2 and E3). E2 has the passages behind the answer; for "
-    "published answers, those that the question alone retrieves. E3 has the passages that question and "
-    "reference retrieve together. E1 is people's ratings."
+    "answer, with two sets of passages (E2 and E3). E2 uses the passages behind the answer. For published "
+    "answers, E2 uses the passages that are retrieved with only the question. E3 uses the passages that "
+    "are retrieved with the question and the reference answer together. E1 is the ratings by people."
 )
 MEASURED = (
-    'Means and correlations leave out a 0 ("not sure") and answers or grades that failed; the numbers '
-    "of these are beside each figure. The 95% intervals are bootstrapped over conversations; a single "
-    "answer counts as a conversation. Intervals of the raters' alpha are over answers. pearson and "
-    "spearman are correlations with people (for E1, with itself). alpha is Krippendorff's ordinal "
+    'Means and correlations leave out grades of 0 ("not sure"), failed answers and failed grades. The '
+    "number of left-out values is beside each "
+    "figure. The 95% intervals are bootstrapped over conversations. An answer "
+    "outside of a conversation counts as a conversation. The intervals of the raters' alpha are "
+    "bootstrapped over answers. pearson and spearman "
+    "are correlations with the ratings by people (in the row of E1, of the ratings with "
+    "themselves). alpha is Krippendorff's ordinal "
     "alpha, among the raters (E1) or between a judge and people."
 )
 RULES = (
     "Each difference is a mean grade, or a correlation with people, under E3 minus the same figure "
-    "under E2. Both figures are over the same answers, and the bootstrap draws whole conversations. p "
-    "is from a two-sided paired bootstrap. p (Holm) is adjusted over the judges and figures of one "
-    "system and dataset."
+    "under E2. Both figures are computed over the same answers. The p value is from a two-sided paired "
+    "bootstrap over whole conversations. p (Holm) is the p value corrected by Holm over the judges and "
+    "figures of one system and dataset."
 )
 RATING = (
-    "Write 0 to 5 in the column rating, by the judge's rubric, and your name in the column rater. Then "
-    "set the file's path in params.yaml."
+    "Write a rating from 0 to 5 in the column rating, following the judge's rubric, and your name in the "
+    "column rater. Then set `ratings` of the assessment in params.yaml to the path of the file."
 )
 
 

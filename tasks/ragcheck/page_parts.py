@@ -24,11 +24,12 @@ from tasks.scoring.statistics import explain_missing
 
 STYLES = Path(__file__).with_name("pages") / "ragcheck.css"
 CANARIES = (
-    "Canaries are answers with a known grade. The judge grades them with the same prompt, in the same run."
+    "Canaries are answers with a known grade. The judge grades the canaries with the same prompt and in the "
+    "same run as all other answers."
 )
 AGREEMENT = (
     " Agreement with people is Krippendorff's ordinal alpha between the grades under E3 and the mean of "
-    "people's ratings, over answers where neither is a 0."
+    "people's ratings, over answers whose grade and mean rating are not 0."
 )
 
 
@@ -117,7 +118,7 @@ def tabulate_judges(judges: Sequence[JudgeReport], *, rated: bool) -> FigureTabl
         ("replies", "no grade", "canaries right", *columns),
         tuple(lines),
         tuple(
-            f"{judge.name} got wrong: {', '.join(judge.canaries.wrong)}"
+            f"Canaries that {judge.name} graded wrongly: {', '.join(judge.canaries.wrong)}"
             for judge in judges
             if judge.canaries.wrong
         ),
@@ -134,7 +135,7 @@ def make_drops_part(paths: Iterable[Path]) -> PagePart:
     )
     table = FigureTable("", "", ("artifact", "reason"), ("rows",), lines)
     shown = [TableBlock({"drops": table}, folded=False)] if lines else []
-    return PagePart("drops", "Left-out rows, by reason", "Left out", shown)
+    return PagePart("drops", "Excluded rows, by reason", "Left out", shown)
 
 
 def _count(number: int) -> Cell:

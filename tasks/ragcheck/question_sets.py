@@ -58,14 +58,15 @@ def recognise_set(path: Path, language: str = "", take: int | None = None) -> Qu
         raise BadInput(
             path,
             "is not a set of questions",
-            hint=f"a folder with {QUESTIONS}, MT-RAG's tasks, or a SQuAD file",
+            hint=f"give a folder with {QUESTIONS}, MT-RAG's tasks, or a SQuAD file",
         )
     code = language or ("ja" if kind == "jsquad" else "en")
     try:
         return QuestionSet(kind=kind, path=path, language=code, take=take)
     except ValidationError as error:
         raise BadInput(
-            f"--language {language}", "is not a language: two or three letters, as in en or ja"
+            f"--language {language}",
+            "is not a language code; expected two or three letters, such as en or ja",
         ) from error
 
 
@@ -78,7 +79,7 @@ def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, object]
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput(path, f"cannot be read: {error}", hint="docs/ragcheck.md") from error
+        raise BadInput(path, f"cannot be read: {error}", hint="see docs/ragcheck.md") from error
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
@@ -98,5 +99,5 @@ def read_text(record: dict[str, object], key: str, path: Path, line: int, defaul
     """
     value = record.get(key, default)
     if not isinstance(value, str) or not (value.strip() or default is not None):
-        raise BadInput(path, f"{key!r} is {value!r:.40}, not a text", line=line)
+        raise BadInput(path, f"{key!r} is {value!r:.40}; expected text", line=line)
     return value.strip()

@@ -53,7 +53,9 @@ def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
     """
     drafts = {"mtrag": _read_mtrag, "jsquad": _read_jsquad, "lines": _read_lines}[entry.kind](entry)
     if not drafts.rows:
-        raise BadInput(entry.path, "contains no question with a reference answer", hint="docs/ragcheck.md")
+        raise BadInput(
+            entry.path, "contains no question with a reference answer", hint="see docs/ragcheck.md"
+        )
     ids = [question.id for question in drafts.rows]
     if len(set(ids)) < len(ids):
         raise BadInput(entry.path, "contains two questions with the same name")

@@ -21,7 +21,7 @@ DIGITS = 9
 """Number of decimal places of a mapped rating."""
 LONGEST = 200
 """Maximum number of characters of an item's or rater's name."""
-HINT = "columns item, rater and rating; see docs/ragcheck.md"
+HINT = "expected the columns item, rater and rating; see docs/ragcheck.md"
 FORM = ("item", "system", "question", "reference", "response", "rating", "rater")
 
 

@@ -41,7 +41,7 @@ RATES = {
     LEAK: "answers that leak a word",
     f"{LEAK}_{COMPOSED}": f"tentative answers ({COMPOSED})",
     f"{LEAK}_{FINISHED}": f"final answers ({FINISHED})",
-    PROBING: "questions that probe with an unknown word",
+    PROBING: "probing questions, with an unknown word",
     FLAGGED: "questions flagged",
 }
 """Rate -> its name on the page."""

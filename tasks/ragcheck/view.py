@@ -23,8 +23,8 @@ from tasks.reports.viewer import Filter, ViewedRow, Viewer
 from tasks.systems.contract import Passage
 
 CONTEXTS = {
-    BY_QUESTION: f"Contexts {BY_QUESTION}, by the question",
-    BY_REFERENCE: f"Contexts {BY_REFERENCE}, by question and reference",
+    BY_QUESTION: f"Contexts {BY_QUESTION}, from the question",
+    BY_REFERENCE: f"Contexts {BY_REFERENCE}, from the question and the reference",
 }
 JUDGED_BY = f"Contexts that the judge saw ({BY_REFERENCE})"
 STORED = "details"
@@ -71,7 +71,7 @@ def view_answers(
     return Viewer(
         "row",
         "answers",
-        "words of a question, its reference or the response",
+        "words in a question, its reference or the response",
         "Choose an answer to see its grades, the contexts that the judges were shown, and the calls.",
         (SYSTEM, DATASET, Filter("score", f"Grade ({BY_REFERENCE}, {judges[0]})")),
         rows,
@@ -113,7 +113,7 @@ def view_conversations(
     return Viewer(
         "row",
         "conversations",
-        "words of a question, an answer or a review",
+        "words in a question, an answer or a review",
         "Choose a conversation to read it turn by turn, with its scores and reviews.",
         (SYSTEM, DATASET, Filter("ended", "Ended by", [(end.value, end.shown) for end in End])),
         rows,
@@ -198,7 +198,7 @@ def _view_similarities(baselines: Sequence[BaselineSimilarity]) -> list[Block]:
         f"{row.measure.replace('_', ' ')}: {row.problem if row.value is None else f'{row.value:.3f}'}"
         for row in baselines
     ]
-    return [blocks.heading("No contexts"), blocks.items(similarities)]
+    return [blocks.heading("Measures without contexts"), blocks.items(similarities)]
 
 
 def _name_score(answer: SystemAnswer, scores: Sequence[JudgeScore], judge: str) -> str:
@@ -220,7 +220,11 @@ def _view_scores(
     return [
         blocks.heading("Scores of", (conversation.system, "")),
         blocks.tags(*scores, beside=beside),
-        *([blocks.heading("The same question, answered by"), blocks.items(links)] if links else []),
+        *(
+            [blocks.heading("Conversations of other systems on the same question"), blocks.items(links)]
+            if links
+            else []
+        ),
     ]
 
 
@@ -237,7 +241,7 @@ def _view_turn(number: int, turn: ConversationTurn, system: str, guards: Mapping
     ]
     if probing and probing.words:
         flagged = f" · flagged: {', '.join(probing.flagged)}" if probing.flagged else ""
-        shown.append(blocks.dim(f"probes: {', '.join(probing.words)}{flagged}"))
+        shown.append(blocks.dim(f"unknown words: {', '.join(probing.words)}{flagged}"))
     shown.append(
         blocks.group("say answered", [blocks.text(turn.said or "(no answer)")], f"Composed by {system}")
     )
@@ -253,7 +257,7 @@ def _view_turn(number: int, turn: ConversationTurn, system: str, guards: Mapping
 
 def _view_composed(who: str, text: str, guard: Guard | None) -> list[Block]:
     leaked = guard.words if guard else ()
-    remark = [blocks.dim(f"Only in the reference: {', '.join(leaked)}")] if leaked else []
+    remark = [blocks.dim(f"Words that only the reference has: {', '.join(leaked)}")] if leaked else []
     return [blocks.group("note", [_mark_words(text, guard), *remark], who)]
 
 

@@ -102,9 +102,7 @@ def marked(value: str, words: Iterable[str], style: str = "said", *, whole: bool
     return ("marked", value, [word for word in words if word], style, int(whole))
 
 
-def passages(
-    title: str, shown: Iterable[tuple[str, str, Sequence[Tag], str]], none: str = "Nothing."
-) -> Block:
+def passages(title: str, shown: Iterable[tuple[str, str, Sequence[Tag], str]], none: str = "None.") -> Block:
     """Show passages under a title: (name, remark, tags, text).
 
     none: the text shown if there are no passages.

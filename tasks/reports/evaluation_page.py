@@ -28,14 +28,14 @@ from tasks.reports.viewer import Filter, ViewedRow, Viewer
 from tasks.scoring.statistics import find_mean_interval
 
 ITEMS = "items"
-SUBTITLE = "This page shows how well systems answer the items of a dataset."
-MEANS = "Means are over items, with 95% intervals over groups of items."
-TAGS = "The table shows the same means over the items with each tag."
+SUBTITLE = "This page compares how well systems answer the items of a dataset."
+MEANS = "Means are over items. Their 95% intervals are bootstrapped over groups of items."
+TAGS = "The table shows the same means for each tag, over the items with the tag."
 MOST_TAGS = 50
 """Maximum number of tags in the table. The tags with the most items are shown, and the rest are counted."""
 PAIRS = (
-    "Each pair is compared over the items with a score from both systems. p is from a paired bootstrap "
-    "over groups of items, corrected by Holm."
+    "Each pair of systems is compared over the items with a score from both systems. The p value is from a "
+    "paired bootstrap over groups of items, corrected by Holm."
 )
 
 
@@ -65,7 +65,9 @@ def evaluation_page(evaluated: EvaluatedRows, key: str, out: Path, metrics: Path
     tags = tabulate_tags(outcomes, evaluated.artifact.stem)
     pairs = tabulate_pairs(evaluated)
     unscored = sum(outcome.scored.value is None for outcome in outcomes)
-    warnings = [f"{unscored} of {len(outcomes)} answers could not be scored. The means leave them out."]
+    warnings = [
+        f"{unscored} of {len(outcomes)} answers could not be scored. The means leave out these answers."
+    ]
     rows = Selection(evaluated.artifact.stem)
     write_page(
         out,
@@ -138,7 +140,7 @@ def tabulate_tags(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[Scor
         for system in systems
     ]
     left_out = len(counted) - len(shown)
-    notes = (f"{left_out} tags with fewer items are not shown.",) if left_out else ()
+    notes = (f"{left_out} more tags, which have fewer items, are not shown.",) if left_out else ()
     measures = [_average(name, artifact) for name in names]
     return Table("", "Means by tag", ("tag", "system"), rows, measures, notes=notes)
 
@@ -153,7 +155,7 @@ def tabulate_pairs(evaluated: EvaluatedRows) -> FigureTable | None:
     lines = []
     for (one, other), compared in zip(scored_systems, found.strands, strict=True):
         for change in compared.metrics:
-            few = f"{change.clusters} groups of items are too few"
+            few = f"not tested: {change.clusters} groups of items are too few"
             interval = None if change.low is None or change.high is None else (change.low, change.high)
             cells = tuple(
                 Cell(value, change.n_pairs, 0, shown, ITEMS, "" if value is not None else few, derivation)
@@ -184,7 +186,7 @@ def view_answers(outcomes: Sequence[ScoredAnswer], artifact: Path) -> Viewer:
     ]
     filters = (Filter("system", "System"), Filter("outcome", "Outcome"))
     empty = "Choose an answer to see its question, its reference and its scores."
-    return Viewer("answer", "answers", "words of a question or an answer", empty, filters, rows, artifact)
+    return Viewer("answer", "answers", "words in a question or an answer", empty, filters, rows, artifact)
 
 
 def _show_answer(outcome: ScoredAnswer) -> Iterator[Block]:
@@ -208,7 +210,7 @@ def _tell_outcome(outcome: ScoredAnswer) -> Tag:
     value = outcome.scored.value
     if value is None:
         return ("not scored", OFF)
-    return ("right", GOOD) if value == 1 else ("wrong", BAD) if value == 0 else ("in part", OFF)
+    return ("right", GOOD) if value == 1 else ("wrong", BAD) if value == 0 else ("partly right", OFF)
 
 
 def _is_of(system: str) -> Callable[[ScoredAnswer], bool]:

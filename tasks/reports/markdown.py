@@ -64,7 +64,7 @@ def write_markdown(
         write_cautions(comparison, alone),
         write_links(links),
         f"{count_of(comparison.n_tests, 'test')}, corrected by Holm at {comparison.alpha:g}. Intervals: 95%, "
-        f"{comparison.draws:,} bootstrap draws of whole clusters.",
+        f"{comparison.draws:,} bootstrap resamples of whole clusters.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -82,7 +82,8 @@ def list_verdicts(comparison: Comparison) -> list[str]:
     ]
     lines = [
         f"- **{_name_change(change, compared, comparison)} "
-        f"{'dropped' if change.difference < 0 else 'rose'} by {abs(change.difference):.3f}** {_write_interval(change.low, change.high)}, "
+        f"{'dropped' if change.difference < 0 else 'rose'} by "
+        f"{abs(change.difference):.3f}** {_write_interval(change.low, change.high)}, "
         f"p {_show_p(change.adjusted)} after Holm"
         for change, compared in sorted(changes, key=lambda pair: pair[0].difference or 0.0)
         if change.difference and change.adjusted is not None
@@ -90,7 +91,7 @@ def list_verdicts(comparison: Comparison) -> list[str]:
     if not list_drops(comparison):
         lines.insert(0, f"**No metric dropped significantly** ({count_of(comparison.n_tests, 'test')}).")
         if comparison.n_tests == 0:
-            lines[0] = "**Nothing could be tested**: see the cautions."
+            lines[0] = "**No metric could be tested**: see the cautions."
     return lines
 
 

@@ -112,7 +112,7 @@ def plot_nights(rows: Sequence[NightRow], top: float = 1) -> Plot:
         ],
         Axis(categories=labels),
         Axis(bottom=0, top=top),
-        note="over what the night scored; the same figures are in the table",
+        note="over the items that the night scored; the table has the same figures",
         marks=True,
         size=SIZE,
     )

@@ -11,7 +11,7 @@ SHOWN = 20
 
 def describe_series(series: NightSeries, against: str | None) -> str:
     """Describe the outcome of a metric on one line. against: label of the earlier night in the comparison."""
-    mean = "nothing scored" if series.mean is None else f"mean {series.mean:.3f}"
+    mean = "no item scored" if series.mean is None else f"mean {series.mean:.3f}"
     head = f"{series.name}: {mean}, {series.n_scored} of {series.n} scored"
     if series.outcome == "first" or series.difference is None:
         return f"{head}; no earlier night to compare with"
@@ -19,8 +19,8 @@ def describe_series(series: NightSeries, against: str | None) -> str:
     told = {
         "held": "held",
         "fell": "FELL",
-        "judge drift": "fell with its judge, which drifted",
-        "too few": f"{series.clusters} clusters are too few to tell a change from chance",
+        "judge drift": "fell, but the verdicts of its judge drifted",
+        "too few": f"{series.clusters} clusters are too few to distinguish a change from chance",
         "unscored": "too many items could not be scored",
         "first": "",
     }
@@ -32,7 +32,7 @@ def describe_night(night: Night) -> list[str]:
     lines = _describe_asked(night)
     lines += [describe_series(series, night.against) for series in night.series]
     if night.gold:
-        lines.append(f"{night.gold} gold queries run again: {len(night.differences)} give another answer")
+        lines.append(f"{night.gold} gold queries run again: {len(night.differences)} give a different answer")
         lines += [f"{found.entry} {found.item}: {found.what}" for found in night.differences[:SHOWN]]
     lines += [f"ALARM ({alarm.kind}): {alarm.what}" for alarm in night.alarms]
     first = "the first night, accepted" if night.against is None else f"accepted, against {night.against}"
@@ -68,7 +68,9 @@ def summarise_night(night: Night) -> str:
     if night.judges:
         parts.append("\n".join(f"- {_describe_judge(judge)}" for judge in night.judges) + "\n")
     if night.gold:
-        parts.append(f"{night.gold} gold queries run again, {len(night.differences)} with another answer.\n")
+        parts.append(
+            f"{night.gold} gold queries run again, {len(night.differences)} with a different answer.\n"
+        )
         shown = [f"- `{found.item}`: {escape(found.what)}\n" for found in night.differences[:SHOWN]]
         parts += ["".join(shown)] if shown else []
     return "\n".join(parts)

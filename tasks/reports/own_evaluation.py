@@ -109,7 +109,7 @@ def _select(folder: Path, selection: Selection, expression: str = "") -> Selecte
 
 def warn_few(n: int, what: str = "items") -> list[str]:
     """Return a warning line if `n` is small, else an empty list. what: noun for the counted items."""
-    return [f"{n} {what} are few: read the intervals."] if n < FEW else []
+    return [f"With only {n} {what}, the means are uncertain: read the intervals."] if n < FEW else []
 
 
 def list_unread(rows: Iterable[CanaryRow]) -> list[str]:

@@ -188,7 +188,7 @@ def _collect(blocks: Sequence[PartBlock], found: dict[str, FigureTable]) -> None
 def make_contracts_part(contracts: ContractResults) -> PagePart:
     """Make the part of a page that shows a dataset's contracts."""
     held, findings = contracts.count("held"), len(contracts.findings)
-    said = f"{held:,} of {findings:,} contracts hold. Great Expectations checked them."
+    said = f"{held:,} of {findings:,} contracts hold. The library Great Expectations checked the contracts."
     return PagePart(
         "contracts", "Contracts", "Contracts", [TextBlock(said), ContractList(contracts)] if findings else []
     )

@@ -121,7 +121,7 @@ def read_record(path: Path) -> PageRecord:
             path, f"is the record of an older report ({key}: {first['msg']})", hint=hint
         ) from error
     except (OSError, ValueError) as error:
-        raise BadInput(path, "is no report's record", hint=hint) from error
+        raise BadInput(path, "is not the record of a report", hint=hint) from error
 
 
 def _encode_headline(headline: Headline, value: int | float) -> dict[str, object]:

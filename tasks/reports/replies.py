@@ -17,7 +17,7 @@ KINDS = {"unanswered": UNANSWERED, "cut": "length", "filtered": "content_filter"
 SAID = {
     "length": "cut off at the token limit",
     "content_filter": "ended by a content filter",
-    UNANSWERED: "not given: the endpoint refused the request, or sent nothing usable",
+    UNANSWERED: "missing, because the endpoint refused the request or sent nothing usable",
 }
 NOT_NAMED = "not named"
 CallT = TypeVar("CallT", Call, ShownCall)

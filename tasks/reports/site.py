@@ -122,7 +122,7 @@ def _compare(before: SiteState, now: SiteState) -> Iterator[Change]:
     for link, page in now.pages.items():
         old = before.pages.get(link)
         if old is None:
-            yield Change(page.title, link, "is new")
+            yield Change(page.title, link, "new page")
             continue
         for name, value in page.figures.items():
             if old.figures.get(name) != value:
@@ -134,10 +134,10 @@ def _compare(before: SiteState, now: SiteState) -> Iterator[Change]:
                 yield Change(page.title, link, f"new warning: {warning}")
         for warning in old.warnings:
             if warning not in page.warnings:
-                yield Change(page.title, link, f"warning gone: {warning}")
+                yield Change(page.title, link, f"warning removed: {warning}")
     for link, page in before.pages.items():
         if link not in now.pages:
-            yield Change(page.title, "", "is gone")
+            yield Change(page.title, "", "page removed")
 
 
 _HISTORY = TypeAdapter(SiteHistory)
@@ -265,11 +265,14 @@ def _find_section(page: PageRecord, others: Iterable[Section], path: Path) -> Se
         known = ", ".join(own.part for own in FRAME_SECTIONS)
         raise BadInput(
             path,
-            f"cannot be placed on the front page: its part {page.part!r} is none of {known}, "
-            "and it names no section",
-            hint="docs/reports.md",
+            f"cannot be placed on the front page: its part {page.part!r} is not one of {known}, "
+            "and it has no section",
+            hint="see docs/reports.md",
         )
     for other in (*FRAME_SECTIONS, *others):
         if other.part == section.part and other != section:
-            raise BadInput(path, f"places its part {page.part!r} in {section}, and another page in {other}")
+            raise BadInput(
+                path,
+                f"places its part {page.part!r} in {section}, but another page places that part in {other}",
+            )
     return section

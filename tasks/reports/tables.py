@@ -126,7 +126,7 @@ def mean_cell(
 
 
 def _explain(failed: int, of: str) -> str:
-    return f"none of {failed} {of} could be counted" if failed else f"no {of}"
+    return f"no value: {failed} {of} failed" if failed else f"no {of}"
 
 
 def round_figures(value: object) -> object:

@@ -14,7 +14,7 @@ from tasks.scoring.items import BadItem, Record, describe_type
 from tasks.scoring.metric import SKIPPED, Accumulator, FloatArray, IntArray, ItemValues, Metric, Score, divide
 
 LEVELS = ("nominal", "ordinal", "interval")
-"""Levels of measurement, which determine the distance of two ratings."""
+"""Levels of measurement, which determine the distance between two ratings."""
 SCORED = Score({})
 
 Rating = str | float
@@ -22,16 +22,16 @@ Rating = str | float
 
 @dataclass(frozen=True)
 class Agreement(Metric[tuple[Rating | None, ...]]):
-    """Agreement of raters. A null rating is missing; items with fewer than two ratings are skipped.
+    """Agreement of raters. A rating of null is missing; items with fewer than two ratings are skipped.
 
     - unanimous: share of items whose ratings are all equal.
     - krippendorff: alpha = 1 - D_o / D_e (Krippendorff, Content Analysis), over the pairable ratings. `level`
-      sets the distance of two ratings: nominal (0 or 1), ordinal (squared distance of ranks) or interval
+      sets the distance between two ratings: nominal (0 or 1), ordinal (squared distance of ranks) or interval
       (squared difference).
     - kappa: Cohen's kappa, unweighted, over the items that both of two raters rated. It is null if an item
-      does not have exactly two ratings, including missing ones.
+      does not have exactly two ratings, including missing ratings.
 
-    A figure is null if its expected disagreement is zero, for example because all ratings are equal.
+    A coefficient is null if its expected disagreement is zero, for example because all ratings are equal.
     """
 
     name: ClassVar[str] = "agreement"
@@ -47,7 +47,7 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
             raise BadInput(f"--level {self.level}", "is not a level", hint=f"known: {', '.join(LEVELS)}")
 
     def read(self, record: Record) -> tuple[Rating | None, ...]:
-        """Read a list of ratings: numbers; at level nominal also texts and booleans."""
+        """Read a list of ratings: numbers, and also texts and booleans if the level is nominal."""
         ratings = record.get("ratings")
         if not isinstance(ratings, list) or not ratings:
             raise BadItem(
@@ -67,7 +67,7 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
                 if self.level == "nominal"
                 else f"numbers (--level {self.level}) or null"
             )
-            raise BadItem(f"ratings holds {describe_type(rating)}; expected {wanted}")
+            raise BadItem(f"ratings contains {describe_type(rating)}; expected {wanted}")
         return f"text {rating}" if isinstance(rating, str) else f"bool {rating}"
 
     def make_accumulator(self, rule: str) -> RatingAccumulator:
@@ -75,13 +75,13 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
         return RatingAccumulator(self.level)
 
     def score_item(self, item: tuple[Rating | None, ...], rule: str) -> Score:
-        """Return a score that says whether an item has at least two ratings."""
+        """Return a score that shows whether an item has at least two ratings."""
         return SKIPPED if len(item) - item.count(None) < 2 else SCORED
 
 
 @dataclass
 class RatingAccumulator(Accumulator[tuple[Rating | None, ...]]):
-    """Collects the ratings of items in order; None for an item that is not scored."""
+    """Collects the ratings of items in order; items that are not scored are stored as None."""
 
     level: str
     items: list[tuple[Rating | None, ...] | None] = field(default_factory=list)
@@ -127,8 +127,9 @@ def make_sort_key(rating: Rating) -> tuple[bool, Rating]:
 class RatingSample:
     """Distinct items and how often each occurs (`counts`).
 
-    `ratings`: how often each value was given, shape (kinds, values). `values`: the numeric values, sorted.
-    `pairs`: indexes of the two raters' values, shape (kinds, 2), or None if there are not two raters.
+    `ratings`: how often each distinct item has each value, shape (kinds, values). `values`: the numeric
+    values, sorted. `pairs`: indexes of the two raters' values, shape (kinds, 2); None unless there are two
+    raters.
     """
 
     level: str
@@ -138,7 +139,7 @@ class RatingSample:
     pairs: IntArray | None
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute the figures for each draw; `weights` has shape (draws, kinds)."""
+        """Compute the figures for each bootstrap draw; `weights` has shape (draws, kinds)."""
         unanimous = (self.ratings > 0).sum(axis=1) == 1
         return {
             "unanimous": divide(weights @ unanimous, weights.sum(axis=1)),
@@ -170,7 +171,7 @@ class RatingSample:
         return 1 - divide(observed, np.where(several, expected, 0.0))
 
     def compute_grades(self, totals: FloatArray) -> FloatArray:
-        """Compute each value's position on the scale, shape (draws, values), centred to limit rounding."""
+        """Compute each value's position on the scale, shape (draws, values), centred to reduce rounding."""
         if self.level == "interval":
             grades = np.broadcast_to(self.values, totals.shape)
         else:

@@ -1,4 +1,4 @@
-"""Labels for the correctness of a response, as assigned by judges, rules and people."""
+"""Labels for the correctness of a response, which judges, rules and people assign."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ CELLS_AT_ONCE = 4_000_000
 class ScorePair:
     """The scores of one item.
 
-    `human`: the scores of one or several raters. `judge`: None if there is none.
+    `human`: the scores of one or several raters. `judge`: None if the judge gave no score.
     """
 
     human: tuple[float, ...]
@@ -68,7 +68,9 @@ class Correlation(Metric[ScorePair]):
         ratings: list[Any] = human if isinstance(human, list) else [human]
         for rating in ratings:
             if not is_number(rating):
-                raise BadItem(f"human holds {describe_type(rating)}; expected a number or a list of numbers")
+                raise BadItem(
+                    f"human contains {describe_type(rating)}; expected a number or a list of numbers"
+                )
         if not ratings:
             raise BadItem("human is an empty list")
         if judge is not None and not is_number(judge):
@@ -80,14 +82,14 @@ class Correlation(Metric[ScorePair]):
         return PairAccumulator()
 
     def score_item(self, item: ScorePair, rule: str) -> Score:
-        """Return a score that says whether a pair is scored, skipped or failed."""
+        """Return a score that shows whether a pair is scored, skipped or failed."""
         if item.judge is None:
             return FAILED
         return SKIPPED if self.drop_zero and 0 in (*item.human, item.judge) else SCORED
 
 
 class PairAccumulator(Accumulator[ScorePair]):
-    """Collects human and judge scores as columns; NaN for an item that is not scored."""
+    """Collects human and judge scores as columns; items that are not scored are stored as NaN."""
 
     def __init__(self) -> None:
         self.human = array("d")
@@ -124,7 +126,7 @@ class PairSample:
     counts: IntArray
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute the coefficients for each draw; `weights` has shape (draws, kinds)."""
+        """Compute the coefficients for each bootstrap draw; `weights` has shape (draws, kinds)."""
         sizes = weights.sum(axis=1)
         human_ranks, judge_ranks = rank(self.human, weights), rank(self.judge, weights)
         return {
@@ -172,7 +174,7 @@ def rank(x: FloatArray, weights: FloatArray) -> FloatArray:
 def compute_tau_b(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
     """Compute Kendall's tau-b, shape (draws,).
 
-    The formula is sum s t / sqrt(sum s^2 sum t^2) over pairs of units. Here s(a, b) = sign(x_a - x_b), and t
+    The formula is sum s t / sqrt(sum s^2 sum t^2) over pairs of items. Here s(a, b) = sign(x_a - x_b), and t
     is the same for y.
     """
     concordant, x_untied, y_untied = (np.zeros(len(weights)) for _ in range(3))

@@ -1,4 +1,4 @@
-"""DDXPlus: accuracy of diagnoses that a model gives as numbers (StreamBench, section 4.1)."""
+"""DDXPlus: accuracy of diagnoses that a model states as numbers (StreamBench, section 4.1)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_DIGITS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class LabelPrediction:
-    """The number of the gold label, and the model's text."""
+    """The gold label's number, and the text that the model predicted."""
 
     gold: int
     prediction: str | None
@@ -28,8 +28,8 @@ class LabelPrediction:
 class DDXPlus(Metric[LabelPrediction]):
     """Accuracy of the first number that is directly followed by a full stop, as in `34. Pneumonia`.
 
-    A prediction is wrong if it has no such number or if the number is not a label (0 to 48), even if it names
-    the diagnosis in words. It is then also counted as `not_in_label_set`.
+    A prediction is wrong if it has no such number or if the number is not a label (0 to 48), even if it
+    contains the name of the diagnosis. Such a prediction is also counted as `not_in_label_set`.
     """
 
     name: ClassVar[str] = "ddxplus"
@@ -55,7 +55,7 @@ class DDXPlus(Metric[LabelPrediction]):
 
 
 def find_label(text: str) -> int | None:
-    """Return the label's number in a model's text; None if the text contains no valid label."""
+    """Find the number of the diagnosis in a model's text; None if the text contains no valid label."""
     found = NUMBER.search(text)
     if found is None or len(found[1]) > MOST_DIGITS:
         return None

@@ -45,12 +45,12 @@ class DS1000(Metric[CodeProblem]):
     `test_string(code)`. The code passes if no exception is raised within `timeout` seconds, counted from the
     time when the context's libraries are loaded.
 
-    `reading` says how to extract the code from a prediction. With `lenient`, the code is the first fenced
-    Python block, or the whole text if there is none. `released` uses read_released_code. `none` takes the
-    whole prediction.
+    `reading` determines how to extract the code from a prediction. With `lenient`, the code is the first
+    fenced Python block, or the whole text if there is none. `released` uses read_released_code. `none` uses
+    the whole prediction.
 
-    An item is failed, not scored 0, if the environment lacks its libraries (outcome `not-run`) or if its
-    result cannot leave the process that ran the code (outcome `not-shown`).
+    An item is failed, not scored 0, if the environment lacks its libraries (outcome `not-run`) or if the
+    process that ran the code cannot pass on the result (outcome `not-shown`).
     """
 
     name: ClassVar[str] = "ds1000"
@@ -86,7 +86,7 @@ class DS1000(Metric[CodeProblem]):
         return score_ending(self.sandbox.run(item.code_context, code, list_libraries(item.code_context)))
 
     def read_code(self, prediction: str) -> str:
-        """Extract the code from a prediction, as `reading` says."""
+        """Extract the code from a prediction, according to `reading`."""
         if self.reading == LENIENT:
             return extract_code(prediction)
         return read_released_code(prediction) if self.reading == RELEASED else prediction
@@ -94,7 +94,7 @@ class DS1000(Metric[CodeProblem]):
     def score(
         self, items: Iterable[CodeProblem], rules: Sequence[str]
     ) -> Iterator[tuple[CodeProblem, tuple[Score, ...]]]:
-        """Score a stream of problems; as many programs run at a time as the machine has processors."""
+        """Score a stream of problems; run one program per processor at a time."""
         workers = os.cpu_count() or 1
         source = iter(items)
         under_way: deque[tuple[CodeProblem, Future[Score]]] = deque()
@@ -112,7 +112,7 @@ class DS1000(Metric[CodeProblem]):
 
 
 def score_ending(ending: ProgramOutcome) -> Score:
-    """Convert a program's outcome to a score; an outcome without a score makes the item failed."""
+    """Convert a program's outcome to a score; the item counts as failed if the outcome has no score."""
     if ending.kind.score is None:
         return Score({}, "failed", ending.kind)
     return Score({"accuracy": ending.kind.score}, outcome=ending.kind)

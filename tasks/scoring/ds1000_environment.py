@@ -1,7 +1,7 @@
 """The virtual environment for DS-1000's test programs: Python 3.11 with pandas 1.5.3 and numpy below 2.
 
-`python -m tasks.scoring.ds1000_environment [PACKAGE ...]` creates the environment and installs the named
-packages in addition. (torch and tensorflow are large, so they are not included by default.)
+`python -m tasks.scoring.ds1000_environment [PACKAGE ...]` creates the environment and also installs the named
+packages. torch and tensorflow are large, so they are not installed by default.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def find_interpreter() -> Path:
     python = locate_environment() / "bin" / "python"
     if not python.is_file():
         raise BadInput(
-            "score ds1000", "has no environment to run programs in", hint=f"make it once: {COMMAND}"
+            "score ds1000", "has no environment to run programs in", hint=f"create it once: {COMMAND}"
         )
     return python
 
@@ -53,8 +53,8 @@ def find_interpreter() -> Path:
 def make_environment(packages: tuple[str, ...] = (), python: str | None = None) -> Path:
     """Create the environment, or add packages to an existing one; return its folder.
 
-    `python`: a Python 3.11 interpreter; by default the running one, or python3.11 on the PATH. Raises
-    BadInput if there is none, and BenchloomError if a package cannot be installed.
+    `python`: a Python 3.11 interpreter; by default the running interpreter, or python3.11 on the PATH. Raises
+    BadInput if neither is Python 3.11, and BenchloomError if a package cannot be installed.
     """
     folder = locate_environment()
     if not (folder / DONE).is_file():

@@ -46,9 +46,9 @@ class QueryItem:
 class Execution(Metric[QueryItem]):
     """Execution accuracy: the share of predictions whose result equals the gold query's result.
 
-    - streambench: equal sets of rows, with columns in order; an empty result on either side is wrong
+    - streambench: equal sets of rows, with columns in the same order; an empty result on either side is wrong
       (STREAMBENCH, appendix F.2.1).
-    - bird: the same, but two empty results are equal (BIRD's evaluation).
+    - bird: as streambench, but two empty results are equal (BIRD's evaluation).
     - test-suite: equal bags of rows under some order of the columns, on every `*.sqlite` file in the folder
       (Zhong et al. 2020). The order of rows matters if and only if the gold query has ORDER BY. In both
       queries, `> =`, `< =` and `! =` are read as operators. Unless `keep_distinct` is set, DISTINCT is
@@ -56,10 +56,10 @@ class Execution(Metric[QueryItem]):
 
     Under every rule, NULL equals NULL, 1 equals 1.0, and text never equals a number. A query with an error,
     or one that does not end within `timeout` seconds, is wrong. If the gold query does not run, the item is
-    failed. For `url` see SqlServers; databases on servers have no test suite.
+    failed. `url` is described in SqlServers; databases on servers have no test suite.
 
-    `reading` says how to extract the query from a prediction: `lenient` (prepare_prediction), `released`
-    (read_released_sql), or `none` for text that contains only SQL.
+    `reading` determines how to extract the query from a prediction: `lenient` (prepare_prediction),
+    `released` (read_released_sql), or `none` for text that contains only SQL.
     """
 
     name: ClassVar[str] = "execution"
@@ -99,8 +99,8 @@ class Execution(Metric[QueryItem]):
     def read(self, record: Record) -> QueryItem:
         """Read the queries and the database of an item. Raises BadItem if the gold answer may change.
 
-        On a server, the text of the gold query is checked for this. On a SQLite file, it is detected while
-        the query runs.
+        On a server, the text of the gold query is checked for functions such as the clock. On a SQLite file,
+        they are detected while the query runs.
         """
         gold, prediction = get_text(record, "gold"), get_optional_text(record, "prediction")
         if self.url is not None and (clock := find_clock(gold, self.dialect)):
@@ -115,7 +115,7 @@ class Execution(Metric[QueryItem]):
     def score(
         self, items: Iterable[QueryItem], rules: Sequence[str]
     ) -> Iterator[tuple[QueryItem, tuple[Score, ...]]]:
-        """Score a stream of items, several in parallel."""
+        """Score a stream of items; the queries of several items run in parallel."""
         waiting: deque[QueryItem] = deque()
         with self.open_pool() as pool:
             verdicts = pool.judge(self.make_pairs(items, rules, waiting))
@@ -137,7 +137,7 @@ class Execution(Metric[QueryItem]):
     def make_pairs(
         self, items: Iterable[QueryItem], rules: Sequence[str], waiting: deque[QueryItem]
     ) -> Iterator[QueryPair]:
-        """Yield the pair of queries for each item and rule; append the items to `waiting`."""
+        """Yield the pair of queries for each item and rule; append each item to `waiting`."""
         for item in items:
             waiting.append(item)
             if item.prediction is not None:
@@ -146,7 +146,7 @@ class Execution(Metric[QueryItem]):
                     yield self.make_pair(rule, item, prediction)
 
     def read_query(self, prediction: str) -> str:
-        """Extract the query from a prediction, as `reading` says."""
+        """Extract the query from a prediction, according to `reading`."""
         if self.reading == LENIENT:
             return prepare_prediction(prediction)
         return read_released_sql(prediction) if self.reading == RELEASED else prediction
@@ -168,7 +168,7 @@ class Execution(Metric[QueryItem]):
 
 @cache
 def score_outcome(outcome: Outcome) -> Score:
-    """Convert a pair's outcome to a score; an outcome without a score makes the item failed."""
+    """Convert a pair's outcome to a score; the item counts as failed if the outcome has no score."""
     if outcome.score is None:
         return Score({}, "failed", outcome)
     return Score({"accuracy": outcome.score}, outcome=outcome)
@@ -190,7 +190,10 @@ class TestSuites:
         self._addresses: dict[str, tuple[str, ...]] = {}
 
     def locate(self, name: str) -> tuple[str, ...]:
-        """Return the URIs of a database's files, its own file first. Raises BadItem if it is missing."""
+        """Return the URIs of a database's files, the published file first.
+
+        Raises BadItem if that is missing.
+        """
         if name not in self._addresses:
             snapshots = self._open(name)
             self._snapshots += snapshots
@@ -198,7 +201,7 @@ class TestSuites:
         return self._addresses[name]
 
     def close(self) -> None:
-        """Remove temporary copies. Raises BadInput if a file has changed meanwhile."""
+        """Remove temporary copies. Raises BadInput if a file has changed since it was located."""
         for snapshot in self._snapshots:
             snapshot.check()
             snapshot.close()

@@ -35,7 +35,7 @@ Ids = frozenset[str | int]
 
 
 class JudgedQuery(NamedTuple):
-    """The judgement on a text query, and how its retrieved documents compare with the true ones.
+    """The judgement on a text query, and how its retrieved documents compare with the true documents.
 
     `correct`: None if the query was not judged. `retrieved`: a digest of the set of retrieved ids. `matches`:
     whether the retrieved and true ids are the same set; None if the true ids are unknown.
@@ -49,9 +49,10 @@ class JudgedQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class Grammar(Metric[JudgedQuery]):
-    """Rates over semantic groups. A group is a gap (no row correct), robust (all) or non-robust (some).
+    """Rates over semantic groups. A group is a gap, robust or non-robust.
 
-    All figures cover scored rows only, and a group without scored rows is ignored.
+    A gap group has no correct row, a robust group has only correct rows, and a non-robust group has both. All
+    figures cover scored rows only, and a group without scored rows is ignored.
 
     - accuracy = correct / rows.
     - robustness R = correct / (rows - rows in gap groups) (Eq. 2).
@@ -66,12 +67,11 @@ class Grammar(Metric[JudgedQuery]):
     - gold: the retrieved ids equal the true ids, as sets. The figures are null if a scored row has null true
       ids.
     - siblings: a correct row is sufficient. A wrong row in a gap group is not sufficient. A wrong row in a
-      non-robust group is sufficient if its retrieved ids equal, as a set, those of a correct row in its
-      group.
+      non-robust group is sufficient if its set of retrieved ids equals that of a correct row in its group.
 
     `closed`: before groups are classified, a row becomes incorrect if its retrieval missed a true document,
-    because the model must have known the missing facts by itself. Rows with null true ids keep their
-    judgement.
+    because the model must have known the missing facts without the documents. Rows with null true ids keep
+    their judgement.
     """
 
     name: ClassVar[str] = "grammar"
@@ -87,7 +87,7 @@ class Grammar(Metric[JudgedQuery]):
     closed: bool = False
 
     def read(self, record: Record) -> JudgedQuery:
-        """Read group, judgement and both lists of ids. Raises BadItem if one of them is not valid."""
+        """Read group, judgement and both lists of ids. Raises BadItem if a value is not valid."""
         group = record.get("group")
         if group is None or type(group) not in ID_TYPES:
             raise BadItem(f"group is {describe_type(group)}; expected text or a whole number")
@@ -104,21 +104,19 @@ class Grammar(Metric[JudgedQuery]):
         return GroupAccumulator()
 
     def score_item(self, item: JudgedQuery, rule: str) -> Score:
-        """Return a score that says whether a row is scored; the rates depend on the row's whole group."""
+        """Return a score that shows whether a row is scored; the rates depend on the row's whole group."""
         return SKIPPED if item.correct is None else SCORED
 
 
 def read_judgement(record: Record) -> Correctness | None:
-    """Read the judgement; None if there is none. Raises BadItem if the word is unknown."""
+    """Read the judgement; None if it is missing. Raises BadItem if the value is unknown."""
     judgement = record.get("judgement")
     if judgement is None:
         return None
     try:
         return Correctness(judgement)
     except UnknownLabel as error:
-        raise BadItem(
-            f"judgement is {judgement!r:.40}; {', '.join(Correctness)} or null is wanted"
-        ) from error
+        raise BadItem(f"judgement is {judgement!r:.40}; expected {', '.join(Correctness)} or null") from error
 
 
 def read_ids(record: Record, field: str) -> Ids:
@@ -128,7 +126,7 @@ def read_ids(record: Record, field: str) -> Ids:
         raise BadItem(f"{field} is {describe_type(ids)}; expected a list of document ids")
     if not ID_TYPES.issuperset(map(type, ids)):
         wrong = next(given for given in ids if type(given) not in ID_TYPES)
-        raise BadItem(f"{field} holds {describe_type(wrong)}; ids are text or whole numbers")
+        raise BadItem(f"{field} contains {describe_type(wrong)}; expected text or a whole number")
     return frozenset(ids)
 
 
@@ -185,7 +183,7 @@ class GroupAccumulator(Accumulator[JudgedQuery]):
         return self.rows.gather()
 
     def item_values(self) -> Iterator[RowValues]:
-        """Yield each row's correctness, and whether its retrieval is sufficient under either rule."""
+        """Yield each row's correctness, and whether its retrieval is sufficient by gold and siblings."""
         rows = self.rows
         scored = zip(rows.correct, rows.matches, rows.siblings, strict=True)
         for is_scored in rows.scored:
@@ -199,7 +197,7 @@ class GroupAccumulator(Accumulator[JudgedQuery]):
 
 @dataclass(frozen=True)
 class TaggedQueries:
-    """Scored rows as columns of equal length; only `scored` has an entry for every row.
+    """Scored rows as columns of equal length; only `scored` has an entry for every row, scored or not.
 
     `group`: index of the row's group. `matches`: 1, 0, or -1 if unknown. `retrieved`: index of the row's set
     of ids.
@@ -231,7 +229,7 @@ class TaggedQueries:
 
 @dataclass(frozen=True)
 class GroupSample:
-    """Distinct groups: counts of rows, correct rows, rows matching gold ids, rows sufficient by siblings."""
+    """Distinct groups: rows, correct rows, and sufficient rows by the rules gold and siblings."""
 
     kinds: FloatArray
     counts: IntArray

@@ -14,7 +14,7 @@ from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 DROP_PUNCTUATION = str.maketrans("", "", string.punctuation)
 CLOSED = frozenset({"yes", "no", "noanswer"})
-"""Answers that only match themselves."""
+"""Answers that get no partial F1: they match only if both sides are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class HotpotQA(Metric[ShortAnswer]):
     + r), where p and r are the overlap divided by the number of predicted and of gold tokens. The rules
     differ in the overlap:
 
-    - official: the overlap of the bags of tokens. f1 is 0 without overlap, also if both answers are empty. If
-      either side is yes, no or noanswer, f1 is 0 unless they are equal.
+    - official: the overlap of the bags of tokens. f1 is 0 without overlap, even if both answers are empty. If
+      either side is yes, no or noanswer, f1 is 0 unless both answers are equal.
     - streambench: the overlap of the sets of tokens, divided by the lengths of the lists, so that a repeated
-      token lowers f1 even of a perfect answer. Two empty answers give 1, one empty answer gives 0.
+      token lowers f1 even of a perfect answer. f1 is 1 if both answers are empty, and 0 if one is.
     """
 
     name: ClassVar[str] = "hotpotqa"
@@ -66,7 +66,7 @@ def normalise(text: str) -> str:
 
 
 def compute_official_f1(gold: str, prediction: str) -> float:
-    """Compute F1 over bags of tokens; yes, no and noanswer only match if the answers are equal."""
+    """Compute F1 over bags of tokens; yes, no and noanswer only match themselves."""
     if gold != prediction and (gold in CLOSED or prediction in CLOSED):
         return 0.0
     overlap = (Counter(gold.split()) & Counter(prediction.split())).total()

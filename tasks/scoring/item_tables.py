@@ -54,7 +54,7 @@ def read_records(
 def read_table(
     path: str, columns: Sequence[str] = (), texts: Collection[str] | None = None
 ) -> Iterator[NumberedRecord]:
-    """Yield the rows of a table; the number of a CSV row is that of its first line.
+    """Yield the rows of a table; a CSV row's number is the number of its first line.
 
     `columns`: names that the header must contain. `texts`: columns of a CSV file whose cells are plain text;
     None means all columns. A cell of another column is read as JSON if it is valid JSON. An empty cell is
@@ -86,7 +86,7 @@ def _read_csv(
     path: str, delimiter: str, columns: Sequence[str], texts: Collection[str] | None
 ) -> Iterator[NumberedRecord]:
     with open_items(path) as stream, _long_cells():
-        # Bytes that are not UTF-8 become lone surrogates, by which the row is recognised below.
+        # Bytes that are not UTF-8 become lone surrogates, by which the code below recognises the row.
         lines = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
         header = [name.strip() for name in next(rows, [])]
@@ -106,7 +106,7 @@ def _read_csv(
 
 @contextmanager
 def _long_cells() -> Iterator[None]:
-    """Allow cells as long as a line in the `with` block; the limit is global to the process."""
+    """Allow cells up to the length of a line in the `with` block; the limit is global to the process."""
     before = csv.field_size_limit(MAX_LINE_BYTES)
     try:
         yield
@@ -118,7 +118,7 @@ def _make_record(
     header: Sequence[str], cells: Sequence[str], texts: Collection[str] | None
 ) -> Record | BadItem:
     if len(cells) != len(header):
-        return BadItem(f"has {len(cells)} cells, and the header has {len(header)}")
+        return BadItem(f"has {len(cells)} cells, but the header has {len(header)}")
     try:
         "".join(cells).encode()
     except UnicodeEncodeError:
@@ -139,7 +139,7 @@ def _read_cell(cell: str, is_text: bool) -> Any:
 
 
 def _read_parquet(path: str, columns: Sequence[str]) -> Iterator[NumberedRecord]:
-    # Imported only for a Parquet file, so that `score` starts faster without one.
+    # pyarrow is imported only for a Parquet file, so that `score` starts faster for other files.
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -168,11 +168,11 @@ def _to_json(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(name): _to_json(member) for name, member in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
-        raise BadItem("holds NaN or Infinity, which JSON does not have")
+        raise BadItem("contains NaN or Infinity, which JSON does not have")
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     if value is None or isinstance(value, str | int | float):
         return value
-    raise BadItem(f"holds {type(value).__name__}, which JSON does not have")
+    raise BadItem(f"contains {type(value).__name__}, which JSON does not have")

@@ -41,7 +41,7 @@ LONG_NUMBER = b"0" * 19
 
 
 class BadItem(BenchloomError):
-    """A record that the metric cannot read; the message is one clause that says what is wrong."""
+    """A record that the metric cannot read; the message states what is wrong in one clause."""
 
 
 NumberedRecord = tuple[int, Record | BadItem]
@@ -67,8 +67,7 @@ class UnreadableLine:
 def open_items(path: str) -> Iterator[BinaryIO]:
     """Open a file of items for reading bytes; `-` is stdin, and gzip is detected by its first bytes.
 
-    Raises BadInput if the file is missing, is a folder, is not readable, is binary, or is in another
-    encoding.
+    Raises BadInput if the file is missing, is a folder, is not readable, is binary, or is not in UTF-8.
     """
     with open_bytes(path) as raw:
         head = raw.peek(2)[:2]
@@ -80,7 +79,7 @@ def open_items(path: str) -> Iterator[BinaryIO]:
         if start.startswith(UTF16_BOMS):
             raise BadInput(describe_source(path), "is UTF-16", hint="save it as UTF-8")
         if b"\0" in start:
-            raise BadInput(describe_source(path), "is binary", hint="JSON Lines need one object a line")
+            raise BadInput(describe_source(path), "is binary", hint="JSON Lines have one object per line")
         yield stream
 
 
@@ -95,7 +94,7 @@ def open_bytes(path: str) -> Iterator[io.BufferedReader]:
     except OSError as error:
         what = "is a folder" if Path(path).is_dir() else (error.strerror or "cannot be opened").lower()
         raise BadInput(
-            path, what, hint="a .jsonl, .csv, .tsv or .parquet file, or - for JSON Lines on stdin"
+            path, what, hint="give a .jsonl, .csv, .tsv or .parquet file, or - for JSON Lines on stdin"
         ) from error
     with stream:
         yield stream
@@ -158,7 +157,7 @@ def split_lines(stream: BinaryIO) -> Iterator[bytes | str]:
 
 
 def parse_record(raw: bytes) -> Record:
-    """Parse a line as one JSON object. Raises BadItem if it is not one."""
+    """Parse a line as one JSON object. Raises BadItem if the line is anything else."""
     try:
         record = load_json(raw)
     except orjson.JSONDecodeError as error:
@@ -168,7 +167,7 @@ def parse_record(raw: bytes) -> Record:
     if not isinstance(record, dict):
         raise BadItem(f"is not a JSON object but {describe_type(record)}")
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and is_deeper(record, MAX_DEPTH):
-        raise BadItem(f"is nested deeper than {MAX_DEPTH}")
+        raise BadItem(f"is nested deeper than {MAX_DEPTH} levels")
     return record
 
 
@@ -181,7 +180,7 @@ def load_json(raw: bytes) -> object:
 def explain(raw: bytes, error: orjson.JSONDecodeError) -> str:
     """Explain in one clause why a line is not valid JSON."""
     if NOT_JSON.search(raw):
-        return "holds NaN or Infinity, which are not valid JSON"
+        return "contains NaN or Infinity, which are not valid JSON"
     if "depth" in error.msg:
         return "is nested too deep"
     if "UTF-8" in error.msg:
@@ -200,7 +199,7 @@ def is_deeper(value: object, depth: int) -> bool:
 
 
 def get_children(value: object) -> Iterable[object]:
-    """Return the elements of a list or the values of an object; nothing for other values."""
+    """Return the elements of a list or the values of an object; other values have none."""
     if isinstance(value, dict):
         return value.values()
     return value if isinstance(value, list) else ()

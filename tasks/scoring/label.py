@@ -10,14 +10,14 @@ from typing import Self
 
 
 class UnknownLabel(ValueError):
-    """Raised for a word that is not a label of the given kind."""
+    """Raised if a word is not one of the known labels."""
 
 
 class Label(StrEnum):
     """A kind of label. Subclass it, and define each member as (wire, shown, score).
 
-    A member equals its wire word, which judges write and artifacts store. `shown`: the word on pages, by
-    default the wire word. `score`: the label's value in a mean; None leaves the item unscored.
+    A member is equal to its wire word, the text that judges write and artifacts store. `shown`: the word that
+    pages show, by default the wire word. `score`: the label's value in a mean; None leaves the item unscored.
     """
 
     shown: str
@@ -33,7 +33,10 @@ class Label(StrEnum):
 
     @classmethod
     def read(cls, word: str) -> Self:
-        """Return the label with a wire word. Raises UnknownLabel with all known words if there is none."""
+        """Return the label with a wire word.
+
+        Raises UnknownLabel, with all known words, for any other word.
+        """
         return cls(word)
 
     @classmethod

@@ -19,15 +19,15 @@ State = Literal["scored", "failed", "skipped"]
 ItemT = TypeVar("ItemT")
 NAN = float("nan")
 ItemValues = Mapping[str, object]
-"""An item's own scores, as `--items` writes them: figure -> score, or nested figures."""
+"""The scores of one item, as `--items` writes them: figure -> score, or nested figures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
     """An item's score under one rule.
 
-    `values`: name of a figure -> the item's score; None if the figure excludes this item. `outcome`: a word
-    for `--items`, if the metric defines outcomes.
+    `values`: name of a figure -> the item's score; None if the figure excludes this item. `outcome`: the
+    outcome that `--items` writes, if the metric defines outcomes.
     """
 
     values: Mapping[str, float | None]
@@ -47,7 +47,7 @@ class Sample(Protocol):
         """Return the number of items of each kind; shape (kinds,)."""
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
-        """Compute the figures for weights of shape (draws, kinds).
+        """Compute the figures for each bootstrap draw; `weights` has shape (draws, kinds).
 
         Each figure has shape (draws,), with NaN for a zero denominator. A dot in a figure's name nests it in
         the report. The names and their order are the same for all weights.
@@ -67,16 +67,16 @@ class Accumulator(ABC, Generic[ItemT]):
 
     @abstractmethod
     def item_values(self) -> Iterator[ItemValues]:
-        """Yield each item's scores by figure name, in order; None for a score that it does not have."""
+        """Yield each item's scores by figure name, in order; None for a missing score."""
 
 
 class Metric(ABC, Generic[ItemT]):
     """A metric; subclasses are frozen dataclasses whose fields are the metric's options.
 
     `rules`: the names of its rules, the default first; empty if there is only one rule. `own_scale`: figures
-    that are not fractions; the table prints them unchanged. `columns`: the fields of an item that must be
-    columns of a CSV or Parquet file. `texts`: the fields whose CSV cells are plain text; other cells are read
-    as JSON if they are valid JSON.
+    that are not fractions, which the table prints unchanged instead of as percentages. `columns`: the fields
+    of an item that must be columns of a CSV or Parquet file. `texts`: the fields whose CSV cells are plain
+    text; other cells are read as JSON if they are valid JSON.
     """
 
     name: ClassVar[str]

@@ -24,7 +24,7 @@ class MultiTurn(Metric[Scores]):
     0.
 
     - wscore = (sum_{i=0..k} (n - i) s_i + sum_{i=1..n-k-1} (n - k - i) s_k) / (n(n + 1) / 2). The last score
-      is repeated for the turns that were not needed.
+      counts for the remaining turns, which were not needed.
     - lscore = k + 1; lower is better.
     - mscore is the maximum score.
     """
@@ -39,7 +39,7 @@ class MultiTurn(Metric[Scores]):
     def __post_init__(self) -> None:
         """Raise BadInput if the number of turns is less than 1."""
         if self.turns < 1:
-            raise BadInput("--turns", f"is {self.turns}", hint="at least 1")
+            raise BadInput("--turns", f"is {self.turns}", hint="expected at least 1")
 
     def read(self, record: Record) -> Scores:
         """Read a list of 1 to `turns` scores. Raises BadItem if the list is not valid."""
@@ -50,7 +50,7 @@ class MultiTurn(Metric[Scores]):
             raise BadItem(f"scores has {len(scores)} turns; expected 1 to {self.turns} (--turns)")
         for score in scores:
             if not is_number(score) or not 0 <= score <= TOP_SCORE:
-                raise BadItem(f"scores holds {score!r:.40}; expected numbers from 0 to {TOP_SCORE}")
+                raise BadItem(f"scores contains {score!r:.40}; expected numbers from 0 to {TOP_SCORE}")
         return tuple(scores)
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:
@@ -64,6 +64,6 @@ class MultiTurn(Metric[Scores]):
 
 
 def compute_wscore(scores: Sequence[float], turns: int) -> float:
-    """Compute wscore, a number from 0 to 5, of 1 to `turns` scores."""
+    """Compute wscore, a number from 0 to 5, from 1 to `turns` scores."""
     filled = [*scores, *[scores[-1]] * (turns - len(scores))]
     return sum((turns - i) * score for i, score in enumerate(filled)) / (turns * (turns + 1) / 2)

@@ -28,7 +28,7 @@ def make_metric(name: str, options: Mapping[str, object]) -> Metric[Any]:
     for option in options:
         if option not in known:
             hint = (
-                f"it takes {', '.join(format_option(field_name) for field_name in known)}"
+                f"it accepts {', '.join(format_option(field_name) for field_name in known)}"
                 if known
                 else "it takes none"
             )
@@ -52,7 +52,7 @@ def find_installed(name: str) -> Plug | None:
 
 
 def list_metrics() -> Iterator[str]:
-    """List the names of all metrics: those in files, then installed plug-ins. No module is imported."""
+    """List the names of all metrics: first the project's, then installed plug-ins; import no module."""
     yield from CLASSES.list_all(FOLDER)
 
 

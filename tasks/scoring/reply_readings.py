@@ -1,6 +1,6 @@
-"""Extract code and SQL from model replies, by `lenient` rules or those of StreamBench's released code.
+"""Extract code and SQL from model replies, by `lenient` rules or by the rules of StreamBench's released code.
 
-If the released code would stop with an error, the reading `released` returns a wrong answer instead.
+If the released code would crash, the reading `released` returns a text that counts as a wrong answer.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def read_released_sql(reply: str) -> str:
     """Return the query of a reply, by the rules of the released code.
 
     - If the reply begins with a fence, `sql` and a line break, and ends with a fence, the query is the text
-      between.
-    - In any other reply with a fence, the query is the first block that opens in that way and whose closing
-      fence begins a line. Without such a block, the query is all text after the first fence, with all fences
-      removed, and without `sql` or `SQL` and its line break after a fence.
+      between the fences.
+    - In any other reply with a fence, the query is the first block that opens with a fence, `sql` and a line
+      break, and whose closing fence begins a line. Without such a block, the query is all text after the
+      first fence. All fences are removed from it, each with a following `sql` or `SQL` and line break.
     - In any other reply, the query is the whole text.
 
     Outer white space is removed. `SELECT ` is added in front unless the text begins with upper-case `SELECT`.
@@ -70,7 +70,7 @@ def read_released_code(reply: str) -> str:
 def cut_object(reply: str) -> str | None:
     """Return the text from the first opening brace to its closing brace; "" without such a pair.
 
-    Braces within strings count, too. Returns None if a closing brace comes before any opening one.
+    Braces within strings also count. Returns None if a closing brace comes before any opening brace.
     """
     depth, begin = 0, 0
     for place, sign in enumerate(reply):
@@ -99,9 +99,9 @@ def load_object(reply: str) -> Mapping[str, object] | None:
 def read_released_answer(reply: str) -> str:
     """Return the short answer of a reply (HotpotQA): the value of `answer` in its JSON object.
 
-    If the object has no `answer`, its text is the answer. Without a valid object, the whole reply is the
-    answer. Returns "", which counts as wrong, if the released code would stop: a closing brace comes first,
-    or the answer is not a text.
+    If the object has no `answer`, the object's JSON text is the answer. Without a valid object, the whole
+    reply is the answer. Returns "", which counts as wrong, if the released code would crash, because a
+    closing brace comes first or the answer is not a text.
     """
     text = cut_object(reply)
     if text is None:
@@ -129,7 +129,8 @@ class ReadCall:
 def read_released_call(reply: str) -> ReadCall | None:
     """Return the call in a reply (ToolBench); None if it is not well-formed.
 
-    A call is well-formed if its JSON object has both parts, under the published names or under ours.
+    A call is well-formed if its JSON object has both parts, under the published names or under the names in
+    our prompts.
     """
     found = load_object(reply) or {}
     for api, arguments in (RELEASED_NAMES, OWN_NAMES):
@@ -155,7 +156,7 @@ def write_call(call: ReadCall) -> str:
 
 
 def read_released_diagnosis(reply: str) -> str:
-    """Return the diagnosis in a reply (DDXPlus): `answer` of its JSON object, or the whole reply."""
+    """Return the diagnosis in a reply (DDXPlus): the `answer` in its JSON object, or the whole reply."""
     found = load_object(reply) or {}
     answer = found.get("answer")
     return answer if isinstance(answer, str) else reply

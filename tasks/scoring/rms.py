@@ -24,8 +24,9 @@ class TablePair:
 class Rms(Metric[TablePair]):
     """Precision, recall and F1 of a predicted table; the corpus figures are unweighted means.
 
-    - released: `rms_released.compute_released`, one-to-one by the optimal assignment of keys;
-    - paper: `rms_paper.compute_paper`, greedy over triplets, with the prediction as it is or transposed.
+    - released: `rms_released.compute_released`; keys are matched one-to-one by the optimal assignment.
+    - paper: `rms_paper.compute_paper`; triplets are matched greedily, and the prediction is used as it is or
+      transposed, whichever scores better.
     """
 
     name: ClassVar[str] = "rms"

@@ -43,13 +43,13 @@ def compute_paper(gold: CellTable, prediction: CellTable) -> RmsScores:
 
 
 def score_triplets(targets: Sequence[Triplet], prediction: CellTable) -> RmsScores:
-    """Match triplets (entity, relation, value) in descending similarity, each once.
+    """Match triplets (entity, relation, value) in descending order of similarity, each triplet once.
 
     The similarity of two triplets is the product of their fields' similarities. If a cell is a list, its
-    members are the values. If it is a text, it is split at commas; in the prediction, a text that is a gold
-    value as a whole is not split. An empty cell has no triplet. The paper only says "greedily", so the order
-    of matching is our choice. Ties are broken by the triplets' texts, because breaking them by position would
-    make the score depend on the order of rows.
+    members are the values. If it is a text, it is split at commas; in the prediction, a text that is equal to
+    a gold value is not split. An empty cell has no triplet. The paper only says "greedily", so this project
+    chose the order of matching. Ties are broken by the triplets' texts, because breaking them by position
+    would make the score depend on the order of rows.
     """
     values = {triplet.value for triplet in targets}
     predictions = sorted(find_triplets(prediction, values))
@@ -72,7 +72,7 @@ def find_triplets(table: CellTable, whole: Iterable[str] = ()) -> Iterator[Tripl
 
 
 def split_cell(cell: Cell, whole: frozenset[str]) -> list[str]:
-    """Return the values of a cell without empty ones; a text equal to one of `whole` is not split."""
+    """Return the non-empty values of a cell; a text equal to one of `whole` is not split."""
     if isinstance(cell, str):
         cell = (cell,) if cell in whole else tuple(part.strip() for part in cell.split(","))
     return [value for value in cell if value]
@@ -83,8 +83,8 @@ def compare_triplets(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Find all pairs with positive similarity; return target indexes, prediction indexes and similarities.
 
-    There are few entities and relations, so all of them are compared. Values are compared only if entity and
-    relation are similar.
+    There are few entities and relations, so every pair of them is compared. Values are compared only if
+    entity and relation are similar.
     """
     golds = [encode(column) for column in zip(*targets, strict=True)]
     guesses = [encode(column) for column in zip(*predictions, strict=True)]

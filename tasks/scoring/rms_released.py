@@ -12,7 +12,8 @@ from tasks.scoring.similarity import compare_all_texts, compare_texts, compare_v
 from tasks.scoring.tables import CellTable, join_values
 
 KEYS_AT_ONCE = 256
-"""Number of keys that are compared at a time, so that a hopeless comparison can end early."""
+"""Number of keys that are compared at a time, so that the comparison can end early if the score cannot reach
+the required minimum."""
 ROUNDING = 1e-9
 """Tolerance per key for rounding errors."""
 
@@ -33,8 +34,8 @@ ZERO = RmsScores(0.0, 0.0, 0.0)
 def compute_released(gold: CellTable, prediction: CellTable) -> RmsScores:
     """Score the prediction as it is and transposed; return the score with the better F1.
 
-    If both F1 are equal, the score of the transposed prediction is returned. The orientation that shares more
-    keys with gold is scored first, so that scoring the other one can often end early.
+    If both F1 values are equal, the score of the transposed prediction is returned. The orientation that
+    shares more keys with gold is scored first, so that scoring the other orientation can often end early.
     """
     target = find_datapoints(gold)
     turned, straight = find_datapoints(prediction, transposed=True), find_datapoints(prediction)
@@ -48,10 +49,11 @@ def compute_released(gold: CellTable, prediction: CellTable) -> RmsScores:
 
 
 def find_datapoints(table: CellTable, *, transposed: bool = False) -> dict[str, str]:
-    """Return {row name + " " + header: cell}; a repeated key keeps its first position and its last cell.
+    """Return {row name + " " + header: cell}; a repeated key has its last cell.
 
-    A title is a datapoint in both orientations. Cells beyond the shorter of header and row are dropped. A
-    table with only a header, or with only one column, has no datapoints.
+    A repeated key stays at its first position. A title is a datapoint in both orientations. If header and row
+    differ in length, the extra cells are dropped. A table with only a header, or with only one column, has no
+    datapoints.
     """
     title, table = table.take_title()
     points = {} if title is None else {"title": title}
@@ -103,8 +105,8 @@ def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tu
 def compute_costs(keys: Sequence[str], predicted: Sequence[str], wanted: float) -> FloatArray | None:
     """Compute 1 - key similarity, shape (keys, predicted).
 
-    Returns None if the similarities cannot sum up to `wanted`. An upper bound of the sum is the best
-    similarity of every key, with 1 for each key that is not compared yet.
+    Returns None if the similarities cannot sum up to `wanted`. The upper bound of the sum adds up the best
+    similarity of every key, and 1 for each key that is not compared yet.
     """
     costs = np.empty((len(keys), len(predicted)))
     reachable = float(len(keys))
@@ -118,7 +120,7 @@ def compute_costs(keys: Sequence[str], predicted: Sequence[str], wanted: float) 
 
 
 def score_empty(gold: int, predicted: int) -> RmsScores:
-    """Return precision, recall and F1 of a pair with an empty side.
+    """Return precision, recall and F1 if gold or the prediction has no datapoints.
 
     The scores are (1, 1, 1) if both sides are empty, (0, 1, 0) if gold is empty, and (1, 0, 0) if the
     prediction is empty.

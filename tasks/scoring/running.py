@@ -98,7 +98,10 @@ class LineReader:
 
 
 def choose_rules(metric: Metric[Any], rule: str | None) -> tuple[str, ...]:
-    """Return the rules to score by: the default, the named one, or all. Raises BadInput if unknown."""
+    """Return the rules to score by: the default, the rule named `rule`, or all.
+
+    Raises BadInput if unknown.
+    """
     if rule is None or (rule == ALL and not metric.rules):
         return metric.rules[:1] or ("",)
     if rule == ALL:
@@ -121,9 +124,9 @@ def score_file(
     """Score a file of items; `report` is called with every unreadable line.
 
     Returns the object that `--json` prints: metric, rule, n, n_scored, n_failed, n_skipped, n_unreadable and
-    the figures. If `rule` is `all`, the figures are grouped by rule, and a rule whose counts differ from the
-    first rule's has its own counts. `items`: a file to which every item's own scores are written. Raises
-    BadInput if no line is readable.
+    the figures. If `rule` is `all`, the figures are grouped by rule, and a rule is reported with its own
+    counts if they differ from the first rule's counts. `items`: a file to which the scores of every item are
+    written. Raises BadInput if no line is readable.
     """
     rules = choose_rules(metric, rule)
     reader = LineReader(path, metric, report, keep_ids=items is not None)
@@ -212,7 +215,7 @@ def settle_ends(
     units: Mapping[str, int],
     shares: Collection[str],
 ) -> dict[str, Interval | None]:
-    """Remove the intervals that a bootstrap cannot estimate; see `settle_interval`.
+    """Remove or replace the intervals that a bootstrap cannot estimate; see `settle_interval`.
 
     `units`: figure -> the number of units in its denominator.
     """
@@ -235,7 +238,7 @@ def nest_names(flat: Mapping[str, object]) -> Report:
 
 
 def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[RuleScores], *, nested: bool) -> None:
-    """Write a line per item: its id, its own scores, and its outcome if the metric defines outcomes."""
+    """Write a line per item: its id, its scores, and its outcome if the metric defines outcomes."""
     lines = [describe_items(column) for column in columns]
     try:
         with open_output(path) as stream:
@@ -251,7 +254,7 @@ def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[RuleScor
 
 @contextmanager
 def open_output(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that is renamed into place when complete; write links, pipes and devices directly."""
+    """Open a temporary file that replaces `path` when complete; write links and devices directly."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         with path.open("wb") as stream:
             yield stream
@@ -261,6 +264,6 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
 
 
 def describe_items(column: RuleScores) -> Iterator[ItemValues]:
-    """Yield each item's line under one rule, without its id."""
+    """Yield the content of each item's line under one rule, without its id."""
     for values, outcome in zip(column.accumulator.item_values(), column.outcomes, strict=True):
         yield values if outcome is None else {**values, "outcome": outcome}

@@ -1,4 +1,4 @@
-"""Run model-written Python in bubblewrap's namespaces, within the kernel's limits, or not at all."""
+"""Run model-written Python in bubblewrap's namespaces, within the kernel's limits; never unsandboxed."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tasks.scoring.syscalls import make_filter
 
 PACKAGE = "tasks.scoring.sandboxed"
 SHELF = "/benchloom"
-"""Folder in the sandbox with the sandboxed modules, under their own names and without the rest of the
+"""Folder in the sandbox with the sandboxed modules, under their usual names and without the rest of the
 project."""
 SCRATCH = "/scratch"
 """The only folder that a program can write to."""
@@ -38,10 +38,11 @@ MAX_REPLY_BYTES = 10_000
 KINDS = {Outcome.CORRECT, Outcome.WRONG, Outcome.ERROR, Outcome.NOT_RUN, Outcome.NOT_SHOWN}
 """Outcomes that the verdict's process may report. This module detects `timeout` and `memory` itself."""
 USERS = range(61184, 65520)
-"""User ids that systemd also assigns to services without a user of their own."""
+"""User ids that systemd also assigns to services that have no dedicated user."""
 HINT = "install it: apt install bubblewrap, or dnf install bubblewrap; see docs/execution-scoring.md"
 RESIDENT = re.compile(r"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
-"""Matches the sizes of memory without mapped files in /proc/<pid>/status."""
+"""Matches the sizes, in kB, of anonymous and shared memory in /proc/<pid>/status; mapped files are not
+included."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
 """Devices that a program can use."""
 ENVIRONMENT = {
@@ -82,7 +83,7 @@ class ProgramOutcome:
     """The result of a program.
 
     `kind`: correct, wrong (AssertionError), error, timeout, memory, not-run (its libraries did not load), or
-    not-shown (its result cannot leave the program's process, so there is no verdict). `text`: a message.
+    not-shown (the program's process cannot pass on its result, so there is no verdict). `text`: a message.
     """
 
     kind: Outcome
@@ -105,11 +106,11 @@ class Sandbox:
         self._bwrap = bwrap
 
     def run(self, test: str, code: str, libraries: Sequence[str] = ()) -> ProgramOutcome:
-        """Run a test program on model-written code, after their libraries are loaded; return the outcome.
+        """Run a test program on model-written code, after `libraries` are loaded; return the outcome.
 
         The test program runs in one process. The code that it passes to `exec` runs in another process with
-        its own sandbox, and only plain data returns from there. Both leave no trace. Raises BadInput if the
-        sandbox does not start.
+        its own sandbox, which returns only plain data. Neither process leaves files behind. Raises
+        BadInput if the sandbox does not start.
         """
         with contextlib.ExitStack() as stack:
             request, complaints = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(2))
@@ -194,7 +195,7 @@ class Sandbox:
             "--unshare-cgroup-try",
         ]
         if os.geteuid() == 0:
-            # Needed until the sandboxed module changes its user, which drops these capabilities.
+            # The sandboxed module needs these capabilities until it changes its user, which drops them.
             command += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
         else:
             command += ["--unshare-user"]
@@ -215,7 +216,7 @@ class Sandbox:
         command += ["--ro-bind-try", "/etc/ld.so.cache", "/etc/ld.so.cache"]
         sandboxed = Path(__file__).with_name("sandboxed")
         command += ["--ro-bind", str(sandboxed), str(Path(SHELF, *PACKAGE.split("."))), "--proc", "/proc"]
-        # Not bubblewrap's own /dev, because its /dev/shm has no size limit.
+        # bubblewrap's own /dev is not used, because its /dev/shm has no size limit.
         command += ["--size", "65536", "--tmpfs", "/dev"]
         for name in DEVICES:
             command += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
@@ -251,7 +252,7 @@ class _Seccomp:
 
 
 class _Pipe:
-    """A pipe between the two processes; this process closes its ends with the exit stack or earlier."""
+    """A pipe between the two processes; its ends close with the exit stack or earlier."""
 
     def __init__(self, stack: contextlib.ExitStack) -> None:
         self.reading, self.writing = os.pipe()
@@ -273,7 +274,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class _Watcher:
-    """Waits for a verdict, or until the time or memory is used up.
+    """Waits until there is a verdict, or until the time or memory limit is reached.
 
     `pids`: the ids of both sandboxes' processes.
     """
@@ -326,7 +327,10 @@ class _Watcher:
             self.deadline = time.monotonic() + self.limits.seconds
 
     def end(self, kind: Outcome, text: str) -> ProgramOutcome | None:
-        """Make the outcome. Before the program runs, it is `not-run`, or None if nothing started."""
+        """Make the outcome.
+
+        Before the program runs, it is `not-run`, or None if the sandbox did not start.
+        """
         if self.stage == "began":
             return ProgramOutcome(Outcome.NOT_RUN, "its libraries do not load")
         return ProgramOutcome(kind, text) if self.stage else None

@@ -17,15 +17,15 @@ from rapidfuzz.process import cdist, cpdist
 from tasks.scoring.metric import FloatArray
 
 TEXT_CUT = 0.5
-"""Texts at this distance or more have similarity 0 (Biten et al.)."""
+"""Minimum distance at which two texts have similarity 0 (Biten et al.)."""
 NUMBER_CUT = 0.1
-"""Numbers at this relative distance or more have similarity 0 (Liu et al.)."""
+"""Minimum relative distance at which two numbers have similarity 0 (Liu et al.)."""
 CELLS_FOR_ONE_THREAD = 200_000
 """Maximum number of comparisons that run in a single thread."""
 
 
 def parse_number(text: str) -> float | None:
-    """Parse a cell as a finite number, or return None; percent signs at the end divide by 100."""
+    """Parse a cell as a finite number, or return None; a percent sign at the end divides by 100."""
     try:
         number = float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
@@ -34,7 +34,7 @@ def parse_number(text: str) -> float | None:
 
 
 def compare_texts(gold: str, prediction: str) -> float:
-    """Return the similarity of two texts, from 0 to 1; two empty texts are equal."""
+    """Return the similarity of two texts, from 0 to 1; the similarity of two empty texts is 1."""
     distance = Levenshtein.normalized_distance(gold, prediction)
     return 1 - distance if distance < TEXT_CUT else 0.0
 
@@ -75,7 +75,7 @@ def compare_all_texts(golds: Sequence[str], predictions: Sequence[str]) -> Float
 
 
 def compare_all(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
-    """Compare every gold cell with every predicted cell, as `compare_values` does.
+    """Compare every gold cell with every predicted cell, with `compare_values`.
 
     Returns the similarities, shape (golds, predictions).
     """
@@ -89,7 +89,7 @@ def compare_all(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
 
 
 def compare_pairs(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
-    """Compare cells pair by pair, as `compare_values` does; shape (pairs,)."""
+    """Compare cells pair by pair with `compare_values`; shape (pairs,)."""
     distances: FloatArray = cpdist(
         golds, predictions, scorer=Levenshtein.normalized_distance, dtype=np.float64
     )

@@ -19,7 +19,7 @@ class SoftF1(Execution):
 
     Input lines, options and outcomes are the same as for `execution` under the rule `bird`. A query with an
     error, or one that does not end within `timeout` seconds, scores 0. If the gold query does not run, the
-    item is failed. Only the published database of a test suite is queried.
+    item is failed. If there is a test suite, only its published database is queried.
     """
 
     name: ClassVar[str] = "soft-f1"
@@ -42,5 +42,5 @@ class SoftF1(Execution):
 
 
 def read_soft_f1(verdict: SqlVerdict) -> float | None:
-    """Return the soft F1 of a pair; 0 without a predicted result, None without a gold result."""
+    """Return the soft F1 of a pair; 0 if the prediction has no result, None if gold has no result."""
     return None if verdict.outcome.score is None else verdict.soft_f1 or 0.0

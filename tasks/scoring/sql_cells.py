@@ -1,7 +1,7 @@
-"""Normalise the cells of two query results, so that they compare equal exactly if they do on the engine.
+"""Normalise the cells of two query results, so that they are equal exactly if they are on the engine.
 
-A server has several texts for the same value: `1 day` and `24:00:00`, `2020-01-31` and `2020-01-31 00:00:00`,
-`{"a": 1}` and `{"a": 1.0}`. The types of the columns decide which of them are equal.
+A server can return the same value as different texts: `1 day` and `24:00:00`, `2020-01-31` and `2020-01-31
+00:00:00`, `{"a": 1}` and `{"a": 1.0}`. The types of the columns decide which texts are equal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ MIDNIGHT = "00:00:00"
 UNITS = re.compile(r"([+-]?\d+) (year|mon|day)s?")
 CLOCK = re.compile(r"([+-]?)(\d+):(\d\d):(\d\d(?:\.\d+)?)\Z")
 DAYS = {"year": 360, "mon": 30, "day": 1}
-"""Days per unit: PostgreSQL compares intervals with months of 30 days and years of twelve months."""
+"""Unit of an interval -> its number of days.
+
+PostgreSQL compares intervals with months of 30 days and years of twelve months.
+"""
 BOUNDS = re.compile(r"([\[(])(.*), (.*)([\])])", re.DOTALL)
 FAMILIES = {
     "date": "moment",
@@ -37,14 +40,15 @@ FAMILIES = {
     "numrange": "numrange",
     "nummultirange": "numrange[]",
 }
-"""Type -> its family; cells within a family may be equal although their texts differ."""
+"""Type -> its family; cells of types in the same family may be equal even if their texts differ."""
 
 
 def make_comparable(gold: Result, predicted: Result) -> tuple[Rows, Rows]:
-    """Convert the cells of two results; a family of types is only converted if both results have it.
+    """Convert the cells of two results; convert a family of types only if both results have it.
 
-    A date therefore equals a text that shows it, as on SQLite. If both results have dates, a date also equals
-    a timestamp at midnight. Bytes and numbers that are not finite never equal a text.
+    If only one result has dates, a date therefore equals a text with the same characters, as on SQLite. If
+    both results have dates, a date also equals a timestamp at midnight. Bytes and numbers that are not finite
+    never equal a text.
     """
     families = [{_find_family(name) for name in types} for _, types in (gold, predicted)]
     shared = families[0] & families[1]
@@ -75,7 +79,7 @@ def _convert_row(row: Row, converters: dict[int, Callable[[Hashable], Hashable]]
 
 
 def _find_converter(name: str, shared: set[str]) -> Callable[[Hashable], Hashable] | None:
-    """Return the function that converts a type's cells that are not NULL; None if they are unchanged."""
+    """Return the function that converts a type's non-NULL cells; None if they stay unchanged."""
     family = _find_family(name)
     if family in ALWAYS:
         return ALWAYS[family]
@@ -160,7 +164,7 @@ def _convert_interval(cell: Hashable) -> Hashable:
 
 
 def _convert_json(cell: Hashable) -> Hashable:
-    """Convert JSON to a value for which the order of keys does not matter, and 1 equals 1.0."""
+    """Convert JSON to a value that ignores the order of keys, and in which 1 equals 1.0."""
     try:
         return ("json", _freeze(json.loads(str(cell), parse_float=Decimal)))
     except (ValueError, RecursionError, InvalidOperation):

@@ -1,4 +1,4 @@
-"""Compare pairs of queries on SQLite files in worker processes; an endless query delays only itself."""
+"""Compare pairs of queries on SQLite files in worker processes, which are killed if a query never ends."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ START = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tasks.scoring.sql_
 START_SECONDS = 60.0
 """Maximum time in seconds for a worker to start."""
 GRACE_SECONDS = 0.3
-"""Seconds after its own time limit at which a query's process is killed. If SQLite stops the query before, no
-new process is needed."""
+"""Seconds between a query's time limit and the kill of its process.
+
+If SQLite stops the query before the kill, no new process is needed.
+"""
 POLL_SECONDS = 0.05
 """Seconds to wait for verdicts before the workers are checked."""
 BATCH = 64
@@ -44,7 +46,7 @@ class QueryPair(NamedTuple):
     predicted: str
     ordered: bool = False
     soft: bool = False
-    """Whether to compute the soft F1, too."""
+    """Whether to compute soft F1 in addition to the outcome."""
 
 
 class NumberedPair(NamedTuple):
@@ -55,7 +57,7 @@ class NumberedPair(NamedTuple):
 
 
 class SqlPool:
-    """Worker processes that can only read and keep their connections open; use it as a context manager.
+    """Worker processes that can only read, and that keep their connections open; use it as a context manager.
 
     `seconds`: the time limit of one query. `memory_mb`: the memory limit of one worker, in MiB.
     """
@@ -69,8 +71,8 @@ class SqlPool:
     def judge(self, pairs: Iterable[QueryPair]) -> Iterator[SqlVerdict]:
         """Yield a verdict for each pair, in the order of the pairs.
 
-        The outcome is the rule's (correct, wrong, empty), or error, timeout or gold-error. Raises
-        BenchloomError if no worker starts, but never because of a query.
+        The outcome is correct, wrong or empty, as the rule decides, or it is error, timeout or gold-error.
+        Raises BenchloomError if no worker starts, but never because of a query.
         """
         source = map(NumberedPair, count(), pairs)
         waiting: dict[int, SqlVerdict] = {}
@@ -89,7 +91,7 @@ class SqlPool:
             following += 1
 
     def close(self) -> None:
-        """Kill the workers, whatever they are doing."""
+        """Kill the workers, even if they are busy."""
         while self._workers:
             self._workers.pop().kill()
 
@@ -153,7 +155,7 @@ class SqlPool:
             )
 
     def _end_worker(self, worker: _Worker, outcome: Outcome, reason: str) -> Iterator[tuple[int, SqlVerdict]]:
-        """Kill a worker; its current pair gets a verdict, and other workers get the rest of its batch."""
+        """Kill a worker; its current pair gets `outcome`, and other workers get the rest."""
         self._remove(worker)
         culprit, step = worker.locate()
         if step == GOLD:
@@ -210,13 +212,13 @@ class _Worker:
         self._steps_before = self._steps_seen = self._read_position()[0]
         self._since = time.monotonic()
         body = marshal.dumps([tuple(numbered.pair) for numbered in batch])
-        # If the process has just ended, this is noticed when its reply is read.
+        # If the process has just ended, reading its reply detects this.
         with contextlib.suppress(OSError):
             self._requests.write(LENGTH.pack(len(body)) + body)
             self._requests.flush()
 
     def receive(self) -> list[tuple[int, SqlVerdict]]:
-        """Read the verdicts on the batch; pairs without one become leftovers.
+        """Read the verdicts on the batch; pairs without a verdict become leftovers.
 
         If the process has ended, `alive` becomes False and no verdicts are returned.
         """
@@ -231,21 +233,24 @@ class _Worker:
         return [(numbered.number, verdict) for numbered, verdict in zip(batch, verdicts, strict=False)]
 
     def measure_silence(self) -> float:
-        """Return for how many seconds the process has been at the same step."""
+        """Return how many seconds the process has been at its current step."""
         steps = self._read_position()[0]
         if steps != self._steps_seen:
             self._steps_seen, self._since = steps, time.monotonic()
         return time.monotonic() - self._since
 
     def release_rest(self) -> None:
-        """Give the pairs after the current one to other workers; the process stops after the current pair."""
+        """Release the pairs after the current pair to other workers; the process stops before them."""
         if self.started:
             place = self._read_position()[1]
             self.leftovers += self.batch[place + 1 :]
             del self.batch[place + 1 :]
 
     def locate(self) -> tuple[NumberedPair | None, int]:
-        """Return the current pair and the step in it. Raises BenchloomError if the process never started."""
+        """Return the current pair and its current step.
+
+        Raises BenchloomError if the process never started.
+        """
         steps, place, step = self._read_position()
         if not steps:
             raise BenchloomError("a worker process for SQL does not start")

@@ -1,4 +1,7 @@
-"""Rules for when two query results are equal. Standard library only: a worker process imports this."""
+"""Rules that decide whether two query results are equal.
+
+Standard library only: a worker process imports this.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ Rows = Sequence[Row]
 def judge_streambench(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
     """Compare sets of rows; an empty result on either side is wrong (STREAMBENCH, appendix F.2.1).
 
-    The order of the rows and the number of equal rows do not matter, but the order of the columns does.
-    `ordered`: not used.
+    The order of the rows and the number of duplicate rows do not matter, but the order of the columns does.
+    `ordered` has no effect.
     """
     if not gold or not predicted:
         return Outcome.EMPTY
@@ -24,15 +27,15 @@ def judge_streambench(gold: Rows, predicted: Rows, ordered: bool = False) -> Out
 
 def judge_bird(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
     """Compare sets of rows as in BIRD's evaluation: like `streambench`, but two empty results are equal."""
-    # Most correct results have the same order, and comparing equal lists needs no hashing.
+    # Most correct results have the same order. Comparing them as lists first avoids hashing the rows.
     return Outcome.CORRECT if gold == predicted or set(gold) == set(predicted) else Outcome.WRONG
 
 
 def judge_test_suite(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
     """Compare bags of rows under some order of the columns (Zhong et al. 2020, test suite accuracy).
 
-    `ordered`: whether the order of the rows must be the same, too. Two empty results are equal, whatever
-    their columns.
+    `ordered`: whether the order of the rows must also be the same. Two empty results are equal, even if their
+    columns differ.
     """
     if not gold and not predicted:
         return Outcome.CORRECT
@@ -83,7 +86,7 @@ JUDGES: dict[str, Callable[[Rows, Rows, bool], Outcome]] = {
 def match_lists(gold: Rows, predicted: Rows) -> bool:
     """Return whether two lists of rows are equal under some order of the columns.
 
-    This is the case if their bags of columns are equal.
+    They are equal if the bags of their columns are equal.
     """
     return Counter(zip(*gold, strict=True)) == Counter(zip(*predicted, strict=True))
 

@@ -30,15 +30,17 @@ OTHER_CLOCKS = (100_161_840, 2_147_483_000)
 """Other times to run gold queries at, in seconds since 1970: 5 March 1973, and 19 January 2038, shortly
 before 32-bit seconds overflow."""
 KEPT_DATABASES = 8
-"""Maximum number of open databases. Each has up to as many processes as there are threads, and a dataset
-queries one database after the other."""
+"""Maximum number of open databases.
+
+Each database has up to one process per thread, and a dataset queries one database after another.
+"""
 
 
 class SqlServers:
     """The databases of a server, with their reading processes; use it as a context manager.
 
-    `url`: a SQLAlchemy URL of PostgreSQL, MariaDB or MySQL without a password; `{db_id}` in it is replaced by
-    each item's db_id. `seconds`: the time limit of one query. Raises BadInput if the URL cannot be used.
+    `url`: a SQLAlchemy URL of PostgreSQL, MariaDB or MySQL without a password; `{db_id}` in it is replaced
+    with each item's db_id. `seconds`: the time limit of one query. Raises BadInput if the URL cannot be used.
     """
 
     def __init__(self, url: str, *, seconds: float = 30.0, threads: int = 4) -> None:
@@ -88,7 +90,7 @@ class SqlServers:
     def _run_gold(self, name: str, sql: str) -> QueryOutcome:
         """Run a gold query; report an error if its answer depends on the clock.
 
-        On MariaDB, this is tested by running the statement at other times, too. PostgreSQL's clock cannot be
+        On MariaDB, this is tested by also running the statement at other times. PostgreSQL's clock cannot be
         set, so statements that may convert text to a time are errors there.
         """
         right = self._run(name, sql)
@@ -105,7 +107,7 @@ class SqlServers:
         return right
 
     def _find_times(self, name: str) -> Times:
-        """Return the kinds of the columns of a database (see `Times`), which are read only once."""
+        """Return the kinds of the columns of a database (see `Times`), which are read once and cached."""
         if name not in self._times:
             self._times[name] = reflect_times(self._read_entry(name))
         return self._times[name]
@@ -128,7 +130,7 @@ class SqlServers:
         return QueryOutcome((), Outcome.ERROR, reason)
 
     def _open(self, name: str) -> SafeDatabase:
-        """Return an open database, or open it; if too many are open, close the least recently used one."""
+        """Return an open database, or open it; if too many are open, close the least recently used."""
         with self._lock:
             if name not in self._databases:
                 self._databases[name] = SafeDatabase(

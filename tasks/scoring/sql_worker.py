@@ -1,9 +1,9 @@
 """The process that runs pairs of queries on SQLite files and compares their results.
 
-tasks.scoring.sql_pool starts it with the standard library only. The process can only read database files: it
-reads a batch of pairs from stdin and writes their verdicts to stdout. It writes its current step to shared
-memory, so that the parent detects a query that never ends. Connections and slow results are kept, because a
-dataset uses the same databases many times.
+tasks.scoring.sql_pool starts the process, which uses only the standard library. The process can only read
+database files: it reads a batch of pairs from stdin and writes their verdicts to stdout. It writes its
+current step to shared memory, so that the parent detects a query that never ends. Connections and slow
+results are cached, because a dataset uses the same databases many times.
 """
 
 from __future__ import annotations
@@ -33,13 +33,14 @@ from tasks.scoring.sql_rules import JUDGES, Rows, measure_soft_f1
 LENGTH = struct.Struct(">I")
 """The length of a message in bytes, which precedes the message."""
 POSITION = struct.Struct("=QII")
-"""The number of steps started in total; the index of the pair in its batch; the step within the pair."""
+"""Layout of the position: number of steps started in total, index of the pair in its batch, and step within
+the pair."""
 GOLD, PREDICTED, COMPARED = range(3)
-"""The steps within a pair."""
+"""The steps within a pair: the gold query, the predicted query, the comparison."""
 CLOCK = "hangs on the clock, the time zone or chance"
 CLOCK_CHECK = "clock-check"
-"""Used instead of a rule: only check whether the gold query reads the clock, and run the query only if it
-may."""
+"""A value used instead of a rule's name: only check whether the gold query reads the clock, and run the query
+only if it might."""
 PROGRESS_STEPS = 20_000
 """Number of SQLite instructions between two checks of the time limit."""
 KEPT_CONNECTIONS = 24
@@ -47,19 +48,19 @@ KEPT_CONNECTIONS = 24
 KEPT_CELLS = 1_000_000
 """Maximum number of cells in the cache of results."""
 KEPT_SECONDS = 0.001
-"""Results that took less time are not cached, because running the query again is cheaper than the memory."""
+"""Results that took less time are not cached, because rerunning the query costs less than the memory."""
 SLOW_SECONDS = 0.1
-"""A pair that took longer ends its batch, so that other workers can take the remaining pairs."""
+"""A pair that took longer ends its batch, so that other workers can process the remaining pairs."""
 UNDECODABLE = "Could not decode to UTF-8"
 DENIED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "writefile", "readfile", "edit"})
 """Functions that access files or load code."""
 NONDETERMINISTIC = re.compile(r"random|now|current_|strftime|\(\s*\)", re.IGNORECASE)
-"""Matches SQL that may depend on chance or the clock. Functions without arguments may, too."""
+"""Matches SQL that may depend on random numbers or the clock, including functions without arguments."""
 ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE, sqlite3.SQLITE_READ})
 
 
 class QueryOutcome(NamedTuple):
-    """The rows of a query, or why there are none: `timeout` or `error`, and a reason in one line."""
+    """The rows of a query, or, if there are none, `timeout` or `error` with a reason in one line."""
 
     rows: Rows
     failure: Outcome | None = None
@@ -77,7 +78,7 @@ class SqlVerdict(NamedTuple):
     reason: str = ""
     lost: bool = False
     soft_f1: float | None = None
-    """Soft F1 on the first database, if the pair asks for it; None if a query gave no result."""
+    """Soft F1 on the first database, if the pair requests it; None if a query returned no result."""
 
 
 class Worker:
@@ -110,7 +111,7 @@ class Worker:
     ) -> SqlVerdict:
         """Compare on each database; the first outcome that is not correct decides.
 
-        `soft`: whether to compute the soft F1 on the first database, too.
+        `soft`: whether to also compute soft F1, on the first database.
         """
         verdict = SqlVerdict(Outcome.ERROR, "there is no database")
         soft_f1 = None
@@ -158,7 +159,8 @@ class Worker:
             if len(self.guards) == KEPT_CONNECTIONS:
                 self.guards.popitem(last=False)[1][0].close()
             try:
-                # Trusted, because otherwise views must not use the functions that the guard defines.
+                # The schema is trusted, because otherwise views could not use the functions that the guard
+                # defines.
                 connection = self.open(uri, trusted="ON")
             except sqlite3.Error as error:
                 return QueryOutcome((), Outcome.ERROR, str(error)[:300])
@@ -171,7 +173,7 @@ class Worker:
         return outcome
 
     def is_watched(self, uri: str, sql: str) -> bool:
-        """Return whether a query may read the clock, by its own text or through views and columns."""
+        """Return whether a query may read the clock, directly or through views and generated columns."""
         try:
             return SUSPECT.search(sql) is not None or self.may_read_clock(uri)
         except sqlite3.Error:
@@ -212,7 +214,8 @@ class Worker:
     def fetch(self, connection: sqlite3.Connection, sql: str) -> Rows:
         """Fetch all rows of a query. Text that is not UTF-8 becomes surrogates.
 
-        The slower decoder for such text is used from then on, because most databases do not need it.
+        The slower decoder for such text is used only after the first such text, because most databases do not
+        need it.
         """
         try:
             return connection.execute(sql).fetchall()
@@ -265,7 +268,7 @@ class Worker:
         return connection
 
     def is_late(self) -> bool:
-        """Return whether the query's time is over; SQLite then stops."""
+        """Return whether the query's time limit has passed; if so, SQLite stops the query."""
         return time.monotonic() > self.deadline
 
 
@@ -279,7 +282,7 @@ def _count_cells(outcome: QueryOutcome) -> int:
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-    """Allow reading, and every function except those that access anything outside the database."""
+    """Allow reading, and every function except functions that access files or load code."""
     if action in ALLOWED:
         return sqlite3.SQLITE_OK
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in DENIED_FUNCTIONS:
@@ -295,7 +298,7 @@ def _drop_privileges(memory: int) -> None:
         (resource.RLIMIT_NOFILE, KEPT_CONNECTIONS + 8),
         (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
     ):
-        # Where a platform lacks a limit, SQLite's own heap limit and the parent's timeout still apply.
+        # If a platform lacks a limit, SQLite's own heap limit and the parent's timeout still apply.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(what, (limit, limit))
 

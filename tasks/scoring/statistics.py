@@ -1,7 +1,8 @@
 """All statistics: bootstrap and Wilson intervals, paired differences, McNemar, Holm, power.
 
-The unit that is drawn is a cluster: an item, or several items that depend on each other. There is no interval
-and no p value for fewer than LEAST clusters, and no interval of width zero; a text gives the reason.
+The bootstrap resamples clusters. A cluster is one item, or several items that depend on each other.
+Fewer than LEAST clusters give no interval and no p value, and an interval never has width zero. In these
+cases, a text gives the reason.
 """
 
 from __future__ import annotations
@@ -19,14 +20,17 @@ from tasks.scoring.metric import FloatArray, IntArray, Sample, count_kinds, divi
 Interval = tuple[float, float]
 
 LEAST = 6
-"""Minimum number of clusters for an interval or a p value. With five, not even a difference that is the same
-in all of them is significant at 5%, because chance gives it in 2 of 2^5 cases. A bootstrap would call it
-significant."""
+"""Minimum number of clusters for an interval or a p value.
+
+With five clusters, even a difference with the same sign in all clusters is not significant at 5%, because it
+occurs by chance in 2 of 2^5 cases. A bootstrap would report it as significant.
+"""
 NO_WIDTH = 1e-9
-"""Intervals narrower than this have no width: rounding errors may leave a tiny one."""
+"""Intervals narrower than this count as having zero width, because rounding errors can produce such a
+width."""
 CELLS_AT_ONCE = 2_000_000
 INDICES_AT_ONCE = 100_000
-"""Maximum numbers of weights and of indices that are drawn at a time, which bound memory."""
+"""Maximum numbers of weights and of indices that are drawn at a time, to limit memory."""
 UNITS_PER_KIND = 10
 """Number of units per kind above which a multinomial draw is used."""
 LEVEL = 0.95
@@ -34,15 +38,15 @@ LEVEL = 0.95
 NORMAL_QUANTILE = 1.9599639845400545
 """The two-sided LEVEL quantile of the standard normal distribution."""
 POWER = 0.8
-"""The probability with which a planned test must find a true difference."""
+"""The statistical power for which tests are planned: the probability of detecting a true difference."""
 
 
 @dataclass(frozen=True)
 class Difference:
     """A paired difference, a - b, with its percentile interval and two-sided p value.
 
-    `interval`: None if there is none; `why` is then the reason. `clusters`: the number of clusters drawn.
-    `p_value`: None for fewer than LEAST clusters.
+    `interval`: None if it cannot be estimated; `why` then gives the reason. `clusters`: the number of
+    clusters drawn. `p_value`: None for fewer than LEAST clusters.
     """
 
     difference: float
@@ -70,9 +74,9 @@ def bootstrap(
 ) -> dict[str, Interval | None]:
     """Compute each figure's 95% percentile interval over resampled units (items, or groups of items).
 
-    Units are drawn with replacement, as many as there are. Draws in which a figure is undefined are ignored
-    for its interval, and a figure that is never defined gets None. The same seed gives the same intervals,
-    whatever the order of the lines.
+    Each draw samples as many units as there are, with replacement. Draws in which a figure is undefined are
+    ignored for its interval, and a figure that is never defined gets None. The same seed gives the same
+    intervals, regardless of the order of the lines.
 
     `clusters`: the cluster of each unit, numbered from 0. With clusters, whole clusters are drawn, and each
     unit must be a separate kind of the sample.
@@ -131,7 +135,7 @@ def draw_by_index(counts: IntArray, draws: int, rng: np.random.Generator) -> Flo
 
 
 def find_interval(values: FloatArray) -> Interval | None:
-    """Compute the 95% percentile interval of the draws that are defined; None if no draw is."""
+    """Compute the 95% percentile interval of the draws that are defined; None if no draw is defined."""
     defined = values[~np.isnan(values)]
     if not len(defined):
         return None
@@ -144,11 +148,13 @@ def settle_interval(
 ) -> tuple[Interval | None, str]:
     """Check an interval; return the interval or its replacement, or None and the reason.
 
-    An interval is removed if there are fewer than LEAST clusters or if it has no width. A bootstrap of a
-    share of 0 or 1 always has no width, so such a share gets Wilson's interval over the clusters instead.
+    An interval is removed if there are fewer than LEAST clusters or if it has zero width. A bootstrap
+    interval of a share of 0 or 1 always has zero width, so such a share gets Wilson's interval over the
+    clusters instead.
 
-    `interval`: from a bootstrap, or Wilson's. `clusters`: how many clusters are drawn (those in the figure's
-    denominator). `of`: the plural noun for the clusters. `share`: the figure, if it is a share.
+    `interval`: from a bootstrap, or Wilson's. `clusters`: the number of drawn clusters, counting only
+    clusters in the figure's denominator. `of`: the plural noun for the clusters. `share`: the figure itself
+    if it is a share, otherwise None.
     """
     if clusters >= LEAST and interval is not None:
         if interval[1] - interval[0] >= NO_WIDTH:
@@ -164,7 +170,7 @@ def find_share_interval(hits: int, trials: int, of: str) -> tuple[Interval | Non
 
 
 def explain_missing(clusters: int, of: str) -> str:
-    """Return why a figure that is defined has no interval. `of`: the plural noun for its clusters."""
+    """Return why a defined figure has no interval. `of`: the plural noun for its clusters."""
     return f"fewer than {LEAST} {of}: no interval" if clusters < LEAST else "all the same: no interval"
 
 
@@ -187,7 +193,7 @@ def describe_difference(
 ) -> Difference:
     """Make a difference from its draws.
 
-    `clusters`: the number of clusters with an item in it. `of`: the plural noun for them.
+    `clusters`: the number of clusters that the difference covers. `of`: the plural noun for the clusters.
     """
     interval, why = settle_interval(find_interval(drawn), clusters, of)
     return Difference(difference, interval, find_p_value(drawn, clusters), clusters, why)
@@ -201,10 +207,10 @@ def compare_paired(
     seed: int = 0,
     of: str = "items",
 ) -> Difference:
-    """Compare two systems on the same items by a paired bootstrap; groups, if given, are drawn whole.
+    """Compare two systems on the same items by a paired bootstrap, over groups if `groups` is given.
 
     `a`: one score per item. `b`: the other system's scores for the same items, in the same order. `groups`:
-    the group of each item, if items in a group are not independent. `draws`: how often to resample. `seed`:
+    the group of each item, if items in a group are not independent. `draws`: the number of resamples. `seed`:
     the seed of the random draws. `of`: the plural noun for the drawn units, for the reason why there is no
     interval.
 
@@ -227,7 +233,7 @@ def find_mean_interval(
     draws: int = 10_000,
     seed: int = 0,
 ) -> tuple[Interval | None, str]:
-    """Compute a mean's interval by a bootstrap that draws whole groups; or None and the reason.
+    """Compute a mean's interval by a bootstrap over groups; or return None and the reason.
 
     `values`: at least one. `groups`: the group of each value; None draws each value separately. `of`: the
     plural noun for the drawn units. `share`: whether the mean is a share, as for `settle_interval`.
@@ -240,7 +246,7 @@ def find_mean_interval(
 
 
 def draw_means(values: FloatArray, labels: Iterable[Hashable], draws: int, seed: int) -> FloatArray:
-    """Draw means of values over whole clusters; shape (draws,). `labels`: the cluster of each value."""
+    """Compute a mean for each resample of whole clusters; shape (draws,). `labels`: each value's cluster."""
     index = number_clusters(labels)
     sums, sizes = np.bincount(index, weights=values), np.bincount(index).astype(np.float64)
     kinds, counts = count_kinds(np.column_stack([sums, sizes]))
@@ -269,7 +275,7 @@ def compare_outcomes(a: Sequence[bool], b: Sequence[bool]) -> McNemar:
 def correct_holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Correct p values for multiple comparisons by Holm's step-down method; keep their order.
 
-    None stays None, and does not count as a test.
+    A p value of None stays None, and does not count as a test.
     """
     places = [place for place, p_value in enumerate(p_values) if p_value is not None]
     tested = np.array([p_values[place] for place in places], dtype=np.float64)
@@ -291,7 +297,7 @@ def number_clusters(labels: Iterable[Hashable]) -> IntArray:
 def find_wilson_interval(successes: int, trials: int) -> Interval:
     """Compute Wilson's 95% score interval of a proportion (Wilson 1927). `trials`: at least 1.
 
-    scipy's result differs only at an end of 0 or 1, where this one may have a rounding error (5.55e-17).
+    scipy's result differs only at an end of 0 or 1, where this result may have a rounding error (5.55e-17).
     Published figures contain that digit, so the order of the operations must not change.
     """
     z = NORMAL_QUANTILE
@@ -306,8 +312,8 @@ def find_clustered_error(delta: Sequence[float], clusters: Sequence[Hashable]) -
     """Compute the standard error of a mean of paired differences, robust to dependence in clusters.
 
     The formula is sqrt(G / (G - 1) * sum_g (S_g - n_g m)^2) / N for N items in G clusters. S_g is the sum and
-    n_g the number of a cluster's differences, and m is the mean of all differences. Returns None for fewer
-    than two clusters.
+    n_g the number of the differences in cluster g, and m is the mean of all differences. Returns None for
+    fewer than two clusters.
     """
     index = number_clusters(clusters)
     number = len(set(clusters))
@@ -320,11 +326,11 @@ def find_clustered_error(delta: Sequence[float], clusters: Sequence[Hashable]) -
 
 
 def find_detectable(error: float | None, clusters: int, alpha: float, power: float = POWER) -> float | None:
-    """Compute the smallest true difference that a two-sided test at `alpha` finds with this power.
+    """Compute the smallest true difference that a two-sided test at `alpha` detects with this power.
 
     The formula is (t(1 - alpha / 2) + t(power)) * error, with quantiles of Student's t with clusters - 1
-    degrees of freedom (Bloom 1995). Returns None if `error` is None or 0: items whose differences are all
-    equal say nothing about chance.
+    degrees of freedom (Bloom 1995). Returns None if `error` is None or 0: if the differences of all items are
+    equal, their variance cannot be estimated.
     """
     from scipy.stats import t
 
@@ -335,11 +341,11 @@ def find_detectable(error: float | None, clusters: int, alpha: float, power: flo
 
 
 def find_needed(error: float | None, pairs: int, clusters: int, alpha: float, distance: float) -> int | None:
-    """Compute how many pairs are needed to find a true difference of `distance` with the power `POWER`.
+    """Compute how many pairs are needed to detect a true difference of `distance` with the power `POWER`.
 
-    The result is for clusters of the same size whose differences vary as the observed ones, with standard
-    error `error`. It is the smallest number for which `find_detectable` returns `distance` or less. Returns
-    None if `find_detectable` returns None.
+    The result assumes clusters of the same size whose differences vary as much as the observed differences,
+    whose standard error is `error`. It is the smallest number for which `find_detectable` returns `distance`
+    or less. Returns None if `find_detectable` returns None.
     """
     if find_detectable(error, clusters, alpha) is None:
         return None

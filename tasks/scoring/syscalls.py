@@ -1,6 +1,6 @@
 """A seccomp filter for model-written code: it refuses what bubblewrap's namespaces leave open.
 
-The filter refuses shared memory that is not part of any process's size, access to other processes' memory,
+The filter refuses shared memory that counts towards no process's memory, access to other processes' memory,
 new namespaces, mounts, keys, and the kernel's programmable interfaces (BPF, io_uring). Refused calls fail
 with "operation not permitted".
 """
@@ -47,7 +47,10 @@ REFUSED: dict[str, tuple[int, int]] = {
 """Name of a refused call -> its number on x86-64 and on 64-bit ARM."""
 CLONE3 = 435
 CLONE_NEWUSER = 0x10000000
-"""The number of the call `clone3`, and the flag with which `clone` creates a user namespace."""
+"""`CLONE3`: the number of the call `clone3`.
+
+`CLONE_NEWUSER`: the flag with which `clone` creates a user namespace.
+"""
 
 
 PROCESSORS = {"x86_64": (0xC000003E, 56), "aarch64": (0xC00000B7, 220)}
@@ -58,7 +61,7 @@ NUMBER, AUDIT, FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
 ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 """Results of a seccomp filter."""
 X32 = 0x40000000
-"""The bit of x86-64's second set of call numbers, to which the refusals would not apply."""
+"""The bit that marks call numbers of x86-64's x32 interface, to which the refusals would not apply."""
 
 
 def make_filter() -> bytes | None:

@@ -36,7 +36,7 @@ class CellTable:
 
 
 def get_table(record: Record, field: str) -> CellTable:
-    """Read a field that must be a table. Raises BadItem if it is not."""
+    """Read a field that must be a table. Raises BadItem if the field is not a table."""
     value = record.get(field)
     if isinstance(value, str):
         return parse_table(value)
@@ -48,8 +48,8 @@ def get_table(record: Record, field: str) -> CellTable:
 def parse_table(text: str) -> CellTable:
     """Parse a text table. A first line `title|x` is marked as a possible title; `title | x` is a header.
 
-    As in TANQ's released code, a newline ends a line: one newline at the end of the text adds no row, a
-    second one adds a row.
+    As in TANQ's released code, a newline ends a line: one newline at the end of the text adds no row, but a
+    second newline adds a row.
     """
     lines = text.lower().splitlines()
     rows = tuple(tuple(cell.strip() for cell in line.split("|")) for line in lines)
@@ -64,16 +64,16 @@ def read_cell(cell: object, field: str) -> Cell:
 
 
 def read_value(value: object, field: str) -> str:
-    """Read one value of a cell as stripped lower-case text. Raises BadItem if it has another type."""
+    """Read one value of a cell as stripped lower-case text. Raises BadItem for other types."""
     if value is None:
         return ""
     if isinstance(value, str) or is_number(value):
         return str(value).strip().lower()
     raise BadItem(
-        f"{field} holds {describe_type(value)} as a cell; expected text, a number, null or a list of them"
+        f"{field} contains {describe_type(value)} as a cell; expected text, a number, null or a list of them"
     )
 
 
 def join_values(cell: Cell) -> str:
-    """Join a cell's values to one text."""
+    """Join a cell's values into one text."""
     return cell if isinstance(cell, str) else ", ".join(cell)

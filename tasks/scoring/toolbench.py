@@ -53,14 +53,14 @@ WITHOUT_JUDGE = frozenset(
         "thailand%%thai4",
     }
 )
-"""The 31 APIs whose arguments are compared; for other APIs a judge decides."""
+"""The 31 APIs whose arguments are compared; the arguments of other APIs are judged by a model."""
 
 Arguments = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A gold call and the predicted call, whose arguments are None if missing or not valid JSON."""
+    """A gold call and the predicted call, whose arguments are None if they are missing or not valid JSON."""
 
     api: str
     arguments: Arguments
@@ -73,13 +73,13 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ToolBench(Metric[ToolCall]):
-    """The figures well_formed and accuracy over all scored items, and api_match over well-formed ones.
+    """The figures well_formed and accuracy over all scored items, and api_match over well-formed items.
 
     A call is correct if its API is the gold API and its arguments are correct. For 31 APIs, every gold
     argument must be present and equal as stripped lower-case text. Further arguments are allowed, and values
-    that are not text are compared by Python's text for them. For other APIs, the judge's verdict decides. A
-    call that is not well-formed, or whose arguments cannot be parsed, is wrong. If the call is missing, or a
-    verdict that would decide is missing, the item is failed.
+    that are not text are compared as their Python `str`. For other APIs, the judge's verdict decides. A call
+    that is not well-formed, or whose arguments cannot be parsed, is wrong. If the call or a required verdict
+    is missing, the item is failed.
     """
 
     name: ClassVar[str] = "toolbench"
@@ -104,7 +104,7 @@ class ToolBench(Metric[ToolCall]):
             raise BadItem(f"judged is {describe_type(judged)}; expected true, false or null")
         arguments = read_arguments(record, "arguments")
         if arguments is None:
-            raise BadItem("arguments is not an object, nor the JSON text of one")
+            raise BadItem("arguments is neither an object nor the JSON text of an object")
         return ToolCall(
             api=get_text(record, "api"),
             arguments=arguments,

@@ -12,7 +12,7 @@ import orjson
 from tasks.errors import BadInput, DatabaseGone
 from tasks.files import write_beside
 
-ASKED_AGAIN = "delete it, and it is asked for again"
+ASKED_AGAIN = "delete it, and the next run requests it again"
 
 
 class KeptAnswers:
@@ -40,10 +40,11 @@ class KeptAnswers:
     def ask_once(self, fields: Mapping[str, str], ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """Return the cached reply to a request; on a cache miss, call `ask` and cache its reply.
 
-        fields: the parameters of the request. Raises BadInput if the file is not a cached reply, and whatever
-        `ask` and `keep` raise.
+        `fields`: the parameters of the request. Raises BadInput if the file is not a cached reply, and the
+        errors of `ask` and `keep`.
         """
-        # Keys are sorted, so that the same fields in another order have the same hash, and so the same file.
+        # Keys are sorted, so that the same fields in a different order have the same hash, and therefore the
+        # same file.
         key = orjson.dumps([self._url, fields], option=orjson.OPT_SORT_KEYS)
         name = hashlib.sha256(key).hexdigest()[:32]
         if self.has(name):
@@ -57,11 +58,14 @@ class KeptAnswers:
         return answer
 
     def keep(self, name: str, record: object) -> None:
-        """Cache a record; equal records give equal bytes. Raises DatabaseGone if it is nested too deeply."""
+        """Cache a record; equal records give equal bytes.
+
+        Raises DatabaseGone if the record is nested too deeply.
+        """
         path = self.find(name)
         try:
             content = orjson.dumps(record, option=orjson.OPT_SORT_KEYS | orjson.OPT_APPEND_NEWLINE)
         except orjson.JSONEncodeError as error:
-            raise DatabaseGone(f"{self._url}: {path.stem}: answered too deeply nested") from error
+            raise DatabaseGone(f"{self._url}: {path.stem}: the answer is nested too deeply") from error
         with write_beside(path) as draft:
             draft.write_bytes(content)

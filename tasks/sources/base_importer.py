@@ -1,4 +1,4 @@
-"""The base class of importers: its fields are the command's options, and `bring_in` imports a source.
+"""The base class of importers: fields declare the command's options, `bring_in` imports a source.
 
 `benchloom import NAME` finds the class in the file with that name and calls `bring_in` (flows/importing.py).
 """
@@ -27,9 +27,8 @@ Held = TypeVar("Held")
 class Option:
     """A field of an importer that the command line sets; a field without a default is a required argument.
 
-    - words: the names on the command line, if they differ from the field's name.
-    - least: the minimum.
-    - variable: the environment variable that also sets the field.
+    - `words`: the option's names on the command line, if they differ from the field's name.
+    - `least`: the minimum value. - `variable`: the environment variable that also sets the field.
     """
 
     help: str
@@ -61,10 +60,9 @@ def option(
 class Imported:
     """The result of an import.
 
-    - said: the lines to print.
-    - files: path in the project -> text.
-    - settings: keys of params.yaml -> value.
-    - ended: the positions at which damaged or truncated files ended early; the command then exits with 1.
+    - `said`: the lines to print. - `files`: path in the project -> text. - `settings`: keys of params.yaml ->
+      value. - `ended`: the positions at which damaged or truncated files ended early; the command then exits
+      with 1.
     """
 
     said: Sequence[str]
@@ -75,7 +73,10 @@ class Imported:
 
 @dataclass(frozen=True)
 class ImportStep:
-    """A unit of work that any process can run. part: the file or folder that exists once the work is done."""
+    """A unit of work that any process can run.
+
+    `part`: the file or folder that exists once the work is done.
+    """
 
     name: str
     work: Callable[..., object]
@@ -85,22 +86,26 @@ class ImportStep:
 
 @dataclass(frozen=True)
 class Project:
-    """The project into which a source is imported. stack: contexts that close after the import is written."""
+    """The project into which a source is imported.
+
+    `stack`: contexts that close after the import is written.
+    """
 
     root: Path
     stack: ExitStack
     find: Callable[[str], Any]
-    """Return the value of `a.b.c` in params.yaml; {} if a part is missing."""
+    """Return the value of `a.b.c` in params.yaml; {} if a key is missing."""
     parse: Callable[[str, type[Any]], Any]
     """Validate a section of params.yaml with a pydantic model."""
     parse_database: Callable[[str], Any]
     """Validate an entry of `databases` and make its file's path absolute."""
     look_at: Callable[[Path | None], tuple[str, str]]
-    """Return what is wrong with a SQLite file (empty if it is usable), and the size of its tables."""
+    """Return the problem of a SQLite file (empty if it is usable) and a description of its tables' sizes."""
     keep: Callable[[Path], None]
-    """Move a file that the user wrote out of the way, and print its new path."""
+    """Rename a file that the user wrote, so that it is not overwritten, and print its new path."""
     work: Callable[[Sequence[ImportStep], str, int | None], None]
-    """Run steps on an engine; the arguments are the steps, the engine's name and the number of workers."""
+    """Run steps on an engine; the arguments are the steps, the engine's name and the number of workers (None:
+    the default)."""
     say: Callable[[str], None]
     """Print a progress line."""
     tell: Callable[[str, Sequence[str]], None]
@@ -117,7 +122,7 @@ class Project:
 
 
 class BaseImporter(ABC):
-    """Imports one source. Fields declared by `argument` and `option` become those of the command.
+    """Imports one source. Fields declared with `argument` and `option` become the command's options.
 
     The class's docstring becomes the command's help.
     """
@@ -160,8 +165,8 @@ def check_name(name: str) -> None:
 def count_reasons(skipped: Mapping[str, int], place: str, listed: int | None = None) -> list[str]:
     """Return lines with the number of skipped records per reason, and the file that lists them.
 
-    - place: the folder of skipped.jsonl.
-    - listed: the number of records in that file; None means all of them.
+    - `place`: the folder of skipped.jsonl. - `listed`: the number of records in that file; None means all
+      skipped records.
     """
     lines = [f"skipped: {reason}: {count:,}" for reason, count in sorted(skipped.items())]
     which = "all of them" if listed in (None, sum(skipped.values())) else f"the first {listed:,} of them"

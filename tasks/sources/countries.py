@@ -33,7 +33,7 @@ REGION_NAMES = {
     "Western Asia": ("West Asia",),
     "Northern Africa": ("North Africa",),
 }
-"""Region names of the United Nations -> other English names of the same region."""
+"""Region name of the United Nations -> other English names of the region."""
 TOO_WIDE = frozenset({"Latin America and the Caribbean", "Sub-Saharan Africa", "Australia and New Zealand"})
 """Regions that span several other regions, or whose names list countries; they are left out."""
 LANGUAGE_ALIASES = {
@@ -41,7 +41,7 @@ LANGUAGE_ALIASES = {
     "Persian": ("Farsi", "Dari"), "Rundi": ("Kirundi",), "Slovenian": ("Slovene",),
     "Southern Sotho": ("Sesotho",), "Tswana": ("Setswana",),
 }  # fmt: skip
-"""Language names in Babel -> other English names of the same language."""
+"""Language name in Babel -> other English names of the language."""
 MENDED_REGIONS = {"MNE": "Southern Europe", "SRB": "Southern Europe", "TWN": ""}
 """Country code -> the region that the United Nations use, if countryinfo differs; empty for no region.
 
@@ -50,11 +50,13 @@ The United Nations do not list Taiwan.
 MENDED_CONTINENTS = {"TLS": "AS"}
 """Country code -> continent, if GeoNames contradicts the Wikipedia articles."""
 NO_CONTINENT = frozenset({"ARM", "AZE", "CYP", "EGY", "GEO", "IDN", "KAZ", "RUS", "TUR"})
-"""Countries that lie on two continents, or that many sources assign to another continent than GeoNames."""
+"""Countries that lie on two continents, or that many sources assign to a different continent than GeoNames
+does."""
 NO_CAPITAL = frozenset({"BDI", "ISR", "LKA", "PSE", "SWZ", "ZAF"})
-"""Countries whose capital in the packages has moved, is contested, or is one of several capitals."""
+"""Countries whose capital in the packages is outdated, contested, or one of several capitals."""
 NOT_LARGEST = frozenset({"SYR", "ZAF"})
-"""Countries whose largest city according to the Wikipedia articles is not the one in GeoNames."""
+"""Countries whose largest city according to the Wikipedia articles differs from the largest city in
+GeoNames."""
 PROPERTIES = {
     "P17": "country",
     "P30": "continent",

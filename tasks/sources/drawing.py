@@ -1,4 +1,4 @@
-"""Sample items by a seed, balanced over strata, independent of input order, machine and Python version."""
+"""Sample items with a seed, balanced over strata; the sample is the same on every machine."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def draw_evenly(
     name_entry: Callable[[Drawn], str],
     name_stratum: Callable[[Drawn], str] = lambda entry: "",
 ) -> list[Drawn]:
-    """Sample `take` entries (None: all) by a seed, from each stratum the same number or one more.
+    """Sample `take` entries (None: all) with a seed; the numbers per stratum differ by at most one.
 
-    If a stratum has too few entries, the remaining ones come from the other strata. The result is shorter
-    than `take` if there are not enough entries.
+    If a stratum has too few entries, the missing entries are sampled from the other strata. The result is
+    shorter than `take` if there are not enough entries.
     """
     strata: defaultdict[str, list[Drawn]] = defaultdict(list)
     for entry in entries:

@@ -1,6 +1,6 @@
 """Import films, people, genres, countries, languages and companies from the packaged Wikidata snapshot.
 
-The numbers of awards in the snapshot are not imported: they are too low for many films.
+The numbers of awards in the snapshot are not imported, because they are too low for many films.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Films(Settings):
 
 @dataclass(frozen=True)
 class _Film:
-    """A film of the source. linked: column of the source -> the names in that column."""
+    """A film of the source. `linked`: column of the source -> the names in that column."""
 
     cells: tuple[Cell, ...]
     linked: Mapping[str, list[str]]
@@ -94,7 +94,7 @@ INDEXES = (
     "CREATE INDEX films_release_year ON films (release_year)",
     *(f"CREATE INDEX {link.table}_{link.key} ON {link.table} ({link.key})" for link in LINKS),
 )
-# In some of the source's statements, the value is a page, an occupation or a rank instead of a person, or a
+# In some statements of the source, the value is a page, an occupation or a rank instead of a person, or a
 # kind of language instead of a language.
 NO_NAME = re.compile(r"list of |(art director|dialogue writer|multiple languages|geshe|artistic language)$")
 # Wikipedia disambiguates page titles with a suffix in parentheses, which is not part of the name.
@@ -109,7 +109,7 @@ ONE_LANGUAGE = {
     "Standard Chinese": "Mandarin",
     "Yue Chinese": "Cantonese",
 }
-"""Other names of a language -> the name to use; otherwise a count by one name would miss films."""
+"""Other names of a language -> the name to use; otherwise a count by a single name would miss films."""
 # Smaller runtimes and grosses in the source are implausible.
 SHORTEST_MINUTES = 5
 LEAST_DOLLARS = 1_000
@@ -118,8 +118,9 @@ LEAST_DOLLARS = 1_000
 def films(movies: Path, params: Films, out: Path) -> Counts:
     """Write the films database: films, the entities they are linked to, and the link tables.
 
-    movies: the package's SQLite file, with the tables omdb and tomatoes. The counts say how many films and
-    values were left out or set to NULL, by reason. Raises BadInput if `movies` is not that file.
+    `movies`: the package's SQLite file, with the tables omdb and tomatoes. The counts contain the numbers of
+    films and values that were left out or set to NULL, by reason. Raises BadInput if `movies` is not that
+    file.
     """
     left_out: Counter[str] = Counter()
     rows_in, taken = 0, list[_Film]()
@@ -197,7 +198,7 @@ def _split(link: _Link, text: str | None, left_out: Counter[str]) -> list[str]:
 
 
 def _number(taken: list[_Film], entity: str) -> dict[str, int]:
-    """Assign numbers to the names of an entity in sorted order, since the source has no ids."""
+    """Assign numbers to an entity's names in sorted order, because the source has no ids."""
     sources = [link.source for link in LINKS if link.entity == entity]
     names = {name for film in taken for source in sources for name in film.linked[source]}
     return {name: number for number, name in enumerate(sorted(names), start=1)}
@@ -220,8 +221,8 @@ def _write_schema() -> list[str]:
 def split_names(text: str | None) -> list[str]:
     """Split `A, B, C, Jr.` into A, B and `C, Jr.`, without duplicates.
 
-    Suffixes and titles stay with the name before them. Other commas inside names are found by the order: the
-    source lists names alphabetically, so a part that breaks the order belongs to the same name as its
+    Suffixes and titles stay with the name before them. Other commas inside names are detected by the order.
+    The source lists names alphabetically, so a part that breaks the order belongs to the same name as its
     neighbour. If the part before the break contains `&` (`Crosby, Stills & Nash`), it belongs to the name
     before it; otherwise the part after the break does.
     """

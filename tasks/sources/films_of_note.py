@@ -1,4 +1,4 @@
-"""Add well-known films to the graph of countries: those with an article, or named in a person's article."""
+"""Add films that have an article, or are named in a person's article, to the graph of countries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ LINKS = {
 }
 SELECT = "SELECT film_id, qid, title, release_year, release_date, runtime_minutes FROM films ORDER BY film_id"
 SHORTEST_TITLE = 8
-"""Minimum characters of a title that is searched for in articles; a shorter one is often a plain word."""
+"""Minimum characters of a title that is searched for in articles; a shorter title is often an ordinary
+word."""
 OTHER_LANDS = {"USA": "United States", "UK": "United Kingdom", "United States of America": "United States"}
 
 
@@ -47,7 +48,7 @@ def add_films(
 ) -> None:
     """Add films that have an article, or that are mentioned in the article of a director or actor.
 
-    lands: label -> id of the countries in the graph. Raises BadInput if `films` is not the films database.
+    `lands`: label -> id of the countries in the graph. Raises BadInput if `films` is not the films database.
     """
     for name, label in (("film", "film"), ("human", "human"), ("genre", "film genre")):
         draft.add_thing(f"class/{name}", label)

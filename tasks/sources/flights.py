@@ -74,19 +74,19 @@ ONE_MANUFACTURER = {
     "MCDONNELL DOUGLAS AIRCRAFT CO": "MCDONNELL DOUGLAS",
     "MCDONNELL DOUGLAS CORPORATION": "MCDONNELL DOUGLAS",
 }
-"""Other names of a manufacturer -> the name to use; otherwise a count by one name would miss planes."""
+"""Other names of a manufacturer -> the name to use; otherwise a count by a single name would miss planes."""
 FEWEST_SEATS = 50
-"""Minimum number of seats of an airline's plane.
+"""Minimum number of seats that a registered plane must have to count as an airline's plane.
 
-The register describes the plane that has a tail number today. A smaller plane is not the one that the
-airline flew in 2013.
+The register describes the plane that has a tail number today. If that plane is smaller, the airline flew a
+different plane with this tail number in 2013.
 """
 # The weather file contains a wind of 1,048 miles an hour, which is an error.
 FASTEST_WIND_MPH = 200
 
 
 def _read_clock(text: str) -> str:
-    """Convert 517 to 05:17, and 2400 to 00:00."""
+    """Convert a time of day to HH:MM: 517 to 05:17, and 2400 to 00:00."""
     return f"{int(text) // 100 % 24:02d}:{int(text) % 100:02d}"
 
 
@@ -146,9 +146,9 @@ def flights(
     """Write the flights database: all flights and weather of a month, and the rows that they refer to.
 
     Inputs are the package's CSV files. `NA` becomes NULL. A plane or an airport that the package does not
-    describe gets a row with only its key, so that no flight is missing from a count. The counts say how many
-    rows and values were left out or set to NULL, by reason. Raises BadInput if a file is not the expected
-    one.
+    describe gets a row with only its key, so that no flight is missing from a count. The counts contain the
+    numbers of rows and values that were left out or set to NULL, by reason. Raises BadInput if a file is not
+    the expected file.
     """
     known = {
         "airlines": {row["carrier"]: row for row in _read(airlines, AIRLINES)},
@@ -179,7 +179,7 @@ def flights(
         felt.append(convert_hour(row))
         times[felt[-1][:2]] += 1
         left_out["NULL: wind over 200 miles an hour"] += _is_gale(row)
-    # When clocks go back, one hour of the day occurs twice, and a question cannot say which one it means.
+    # When clocks go back, one hour of the day occurs twice, so a question about that hour is ambiguous.
     once = [hour for hour in felt if times[hour[:2]] == 1]
     left_out["weather of an hour that came twice"] = len(felt) - len(once)
     left_out["NULL: small plane under an airliner's tail number"] = sum(
@@ -233,7 +233,7 @@ def _is_gale(row: Record) -> bool:
 
 
 def _order(cells: tuple[Cell, ...]) -> tuple[str, ...]:
-    """Return the sort key of a row: its first six cells, of which the first is the date or the airport."""
+    """Return the sort key of a row: its first six cells, which start with the date or the airport."""
     return tuple(map(str, cells[:6]))
 
 

@@ -1,4 +1,4 @@
-"""Import all flights from New York in 2013: the complete data, of which the sample database is a part."""
+"""Import all flights from New York in 2013: the complete data that contains the sample database."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ from tasks.sources.flights import flights as write_flights
 def flights_world(
     flights: Path, airlines: Path, airports: Path, planes: Path, weather: Path, out: Path
 ) -> Counts:
-    """Write the database of the whole year, in the same way that `sources.flights` writes one month."""
+    """Write the database of the whole year, in the same way as `sources.flights` writes one month."""
     return write_flights(flights, airlines, airports, planes, weather, Flights(), out)

@@ -36,7 +36,7 @@ class GraphDraft:
     def add_thing(
         self, name: str, label: str, aliases: Iterable[str] = (), article: str = "", kind: str = "item"
     ) -> str:
-        """Add an entity, and return its id. article: the title of its Wikipedia article, if it has one."""
+        """Add an entity, and return its id. `article`: title of its Wikipedia article, if any."""
         others = tuple(Text(alias, ENGLISH) for alias in sorted({*aliases} - {label, ""}))
         links = (Sitelink("enwiki", article),) if article else ()
         row = EntityRow(name, kind, None, (Text(label, ENGLISH),), others, links, ())
@@ -44,19 +44,19 @@ class GraphDraft:
         return name
 
     def add_claim(self, entity: str, prop: str, value: Value) -> None:
-        """Add a claim, unless the graph already has an equal one."""
+        """Add a claim, unless the graph already has an equal claim."""
         values = self._values.setdefault((entity, prop), [])
         row = make_value_row(value)
         if row not in values:
             values.append(row)
 
     def link(self, entity: str, prop: str, *others: str) -> None:
-        """Add one claim for each other entity; its value is that entity."""
+        """Add a claim for each entity in `others`; the claim's value is that entity."""
         for other in others:
             self.add_claim(entity, prop, ItemValue(other))
 
     def measure(self, entity: str, prop: str, amount: Decimal | None, unit: str | None = None) -> None:
-        """Add an amount; None and 0 are left out, since the packages write them for unknown amounts."""
+        """Add an amount; None and 0 are left out, because the packages use them for unknown amounts."""
         if amount is not None and amount > 0:
             self.add_claim(entity, prop, Quantity(amount, unit))
 

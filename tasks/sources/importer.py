@@ -1,7 +1,7 @@
 """The base class of importers for streambench: it reads a published file and writes a dataset's folder.
 
-A new importer is one subclass, named like its file in tasks/sources/importers/, or an entry point of the
-group `benchloom.importers`. This module does for all importers what they share: sampling, counting and
+A new importer is a subclass with the name of its file in tasks/sources/importers/, or an entry point in the
+group `benchloom.importers`. This module does the work that all importers share: sampling, counting and
 listing skipped records, and writing.
 """
 
@@ -50,10 +50,11 @@ from tasks.sources.stream_dataset import (
 FOLDER = Path("data/raw/streambench")
 DATA = re.compile(r"\.(json|jsonl|csv)(\.gz|\.bz2)?$", re.IGNORECASE)
 MOST_SHOTS = 64
-"""Maximum number of few-shot examples in a dataset; a stream selects its own examples from these."""
+"""Maximum number of few-shot examples in a dataset; each stream selects examples from these."""
 MOST_LISTED = 100_000
-"""Maximum number of skipped records that are listed one by one, since they are in memory until written."""
-# Characters of a skipped record's description that skipped.jsonl contains.
+"""Maximum number of skipped records that are listed one by one, because they are in memory until they are
+written."""
+# Maximum number of characters of a skipped record's description in skipped.jsonl.
 SHOWN = 300
 NO_SHOTS = f"no shots: few_shot has no examples ({SHOTS} is empty); --shots FILE brings some"
 PAGE = "see docs/plugs.md"
@@ -68,14 +69,15 @@ class Importer(BaseImporter):
     """
 
     kind: ClassVar[str]
-    """The environment in which a system answers its items: `hotpotqa`, `sql`, or one of your own."""
+    """The environment in which a system answers its items: `hotpotqa`, `sql`, or an environment that you
+    define."""
     title: ClassVar[str]
     licence: ClassVar[str]
-    """The dataset's licence, as an SPDX identifier or in words."""
+    """The dataset's licence, as an SPDX identifier or as text."""
     source: ClassVar[str]
-    """Origin of the dataset: a URL, or words."""
+    """Origin of the dataset: a URL or a text."""
     files: ClassVar[tuple[str, ...]]
-    """File names of the items; the first one that is in the folder or archive is read."""
+    """File names of the items; the first file that is in the folder or archive is read."""
     train: ClassVar[tuple[str, ...]] = ()
     """File names of a training split for few-shot examples; `split` is the first file that exists."""
     stratum: ClassVar[str] = ""
@@ -98,10 +100,10 @@ class Importer(BaseImporter):
 
     @abstractmethod
     def read_items(self) -> Iterable[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Yield all records, each with its place in the file (`line 3`); one that is not an item says why.
+        """Yield all records, each with its position (`line 3`); a record that is not an item has a reason.
 
-        This method may be called twice, and must yield the same records each time: a sample needs two passes,
-        since the first one keeps only keys in memory.
+        This method may be called twice, and must yield the same records each time: sampling needs two passes,
+        because the first pass stores only keys in memory.
         """
 
     def read_shots(self) -> Iterable[tuple[str, DatasetShot | LeftOutRecord]]:
@@ -118,7 +120,7 @@ class Importer(BaseImporter):
 
     @cached_property
     def split(self) -> Path | None:
-        """The file of the training split; None if there is none."""
+        """Return the file of the training split; None if there is none."""
         return next((self.folder / name for name in self.train if (self.folder / name).is_file()), None)
 
     def find_take(self) -> int | None:
@@ -207,17 +209,17 @@ class Importer(BaseImporter):
 
 
 class Sieve:
-    """Separates valid records from skipped ones, removes duplicate keys, and records what was skipped."""
+    """Separates valid records from skipped ones, removes duplicate keys, and counts skipped records."""
 
     def __init__(self, where: str) -> None:
-        """where: the importer's name, for error messages."""
+        """Start without records. `where`: the importer's name, for error messages."""
         self._where = where
         self._seen: set[str] = set()
         self.read = 0
         self.skipped: Counter[str] = Counter()
         self.lost: list[dict[str, str]] = []
         self.ended = ""
-        """The place at which a damaged source ended early; empty if it was complete."""
+        """The position at which a damaged source ended early; empty if it was complete."""
         self.first = ""
         """The description of the first skipped record."""
 
@@ -226,7 +228,7 @@ class Sieve:
     ) -> Iterator[Taken]:
         """Yield the valid records. Raises BadInput if the importer fails or yields invalid values.
 
-        what: "item" or "shot", for the list of skipped records.
+        `what`: "item" or "shot", for the list of skipped records.
         """
         for place, record in watch(read, kind, self._where):
             if isinstance(record, LeftOutRecord):
@@ -249,7 +251,7 @@ class Sieve:
 def watch(
     read: Callable[[], Iterable[tuple[str, Taken | LeftOutRecord]]], kind: type[Taken], where: str
 ) -> Iterator[tuple[str, Taken | LeftOutRecord]]:
-    """Yield what an importer reads. Raises BadInput if it raises an error, or yields anything but records."""
+    """Yield what an importer reads. Raises BadInput if the importer fails or yields other values."""
     records = iter(call(where, read))
     number = 0
     while (pair := call(where, lambda: next(records, None), f"after {number:,} records")) is not None:
@@ -261,7 +263,7 @@ def watch(
         if isinstance(record, kind) and (lack := find_lack(record)):
             raise BadInput(
                 where,
-                f"{place}: the field {lack!r} of the {kind.__name__} is not a text",
+                f"{place}: the field {lack!r} of the {kind.__name__} is not text",
                 hint="yield a LeftOutRecord instead",
             )
         yield place, record
@@ -275,7 +277,7 @@ def find_lack(record: DatasetItem | DatasetShot) -> str:
 
 
 def call(where: str, work: Callable[[], Found], when: str = "") -> Found:
-    """Call an importer's code. Errors other than Benchloom's own are raised as BadInput."""
+    """Call an importer's code. Errors that are not a BenchloomError are re-raised as BadInput."""
     try:
         return work()
     except (BenchloomError, MemoryError):
@@ -286,7 +288,7 @@ def call(where: str, work: Callable[[], Found], when: str = "") -> Found:
 
 
 def read_own_shots(path: Path) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
-    """Yield your own few-shot examples: JSON Lines with `text`, `answer` and optionally `memory_key`."""
+    """Yield examples from JSON Lines with `text`, `answer` and optionally `memory_key`."""
     for number, (place, record) in enumerate(read_records(path)):
         if isinstance(record, BrokenRecord):
             yield place, LeftOutRecord("broken", record.why)
@@ -304,7 +306,7 @@ def read_own_shots(path: Path) -> Iterator[tuple[str, DatasetShot | LeftOutRecor
 def open_published(path: Path, names: Sequence[str]) -> Iterator[tuple[Path, Path]]:
     """Yield a dataset's folder and the first of the files `names` in it, or the data file `path`.
 
-    Raises BadInput if a path is not a data file, and not a folder or archive that contains one of the files.
+    Raises BadInput if a path is neither a data file, nor a folder or archive that contains one of the files.
     """
     if path.is_file() and DATA.search(path.name):
         yield path.parent, path

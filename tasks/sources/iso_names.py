@@ -1,4 +1,4 @@
-"""English names of languages and currencies by ISO code, and which of them a country uses, from Babel.
+"""English names of languages and currencies by ISO code, and those of each country, from Babel.
 
 Babel takes the names from Unicode's Common Locale Data Repository, which is updated regularly.
 """
@@ -14,7 +14,7 @@ from babel.languages import get_official_languages
 from babel.numbers import get_currency_name, get_territory_currencies
 
 FORMS = frozenset({"gsw", "nb", "nn"})
-"""Codes of dialects and written forms that Babel lists beside their language."""
+"""Codes of dialects and written forms that Babel lists in addition to their language."""
 LATER_LANGUAGES: Mapping[str, tuple[str, ...]] = {
     "BF": (), "ML": (), "NE": (), "DZ": ("ar",), "TN": ("ar",), "IL": ("he",), "MG": ("fr", "mg"),
     "ME": (), "NG": ("en",), "IQ": ("ar", "ku"), "RW": ("en", "fr", "rw", "sw"),
@@ -23,17 +23,22 @@ LATER_LANGUAGES: Mapping[str, tuple[str, ...]] = {
     "ZW": ("en", "nd", "sn", "st", "tn", "ts", "ve", "xh"),
     "ZA": ("af", "en", "nr", "nso", "ss", "st", "tn", "ts", "ve", "xh", "zu"),
 }  # fmt: skip
-"""Countries whose official languages differ between Babel's data and today's law.
+"""Country code -> its current official languages, if Babel's data differs from current law.
 
-French is not official any more in Burkina Faso, Mali and Niger. The list is also empty if one of the
-languages has no English name, and for Eritrea and Ethiopia, which have working languages.
+French is no longer official in Burkina Faso, Mali and Niger. The list is empty if one of the languages has no
+English name. It is also empty for Eritrea and Ethiopia, which have working languages instead of official
+languages.
 """
 DISPUTED = frozenset({"ny", "sr"})
-"""Languages that, in some country, are official under another name, or used beside the official one."""
+"""Languages that, in some country, are official under a different name or used alongside the official
+language."""
 OWN_NAMES = {"zdj": "Comorian"}
-"""Names of codes that Babel does not name."""
+"""Language code -> its name, for codes that Babel does not contain."""
 LATER_MONEY = {"BG": ("EUR",), "HT": ("HTG",)}
-"""Countries whose currencies Babel has wrong: the US dollar is not legal tender in Haiti."""
+"""Country code -> its currencies, if Babel's list is wrong.
+
+For example, the US dollar is not legal tender in Haiti.
+"""
 
 
 def name_language(code: str) -> str | None:
@@ -44,8 +49,8 @@ def name_language(code: str) -> str | None:
 def name_currency(code: str) -> str | None:
     """Return the singular name of an ISO 4217 code, such as `Norwegian krone`; None if the code is unknown.
 
-    For a code that another one has replaced, Babel appends its years; they are removed, since the name of the
-    currency is the same.
+    If another code has replaced the code, Babel appends years to the name. These are removed, because the
+    currency's name is the same.
     """
     if code not in _load().currencies:
         return None
@@ -56,8 +61,8 @@ def name_currency(code: str) -> str | None:
 def list_official_languages(country: str, known: Collection[str]) -> list[str]:
     """List the codes of the official languages of a country, given by its two-letter code.
 
-    known: the official languages according to another source. A language that is only de facto official must
-    be among them.
+    `known`: the official languages according to another source. A language that is only de facto official is
+    listed only if `known` contains it.
     """
     if country in LATER_LANGUAGES:
         return sorted({*LATER_LANGUAGES[country]} - DISPUTED)
@@ -67,7 +72,7 @@ def list_official_languages(country: str, known: Collection[str]) -> list[str]:
 
 
 def list_currencies(country: str) -> list[str]:
-    """List the codes of a country's current legal tender, by the country's two-letter code."""
+    """List the codes of a country's current legal tender, given by its two-letter code."""
     return sorted(LATER_MONEY.get(country, get_territory_currencies(country, tender=True)))
 
 

@@ -14,16 +14,19 @@ from tasks.errors import BadInput
 from tasks.sources.streams import BROKEN, Metered, TooLong, open_packed, read_line, say
 
 MOST_BYTES = 64 * 2**20
-"""Maximum size of one record, or of a document that is not an array."""
+"""Maximum size in bytes of one record, or of a document that is not an array."""
 LISTS = ("data", "questions", "examples", "records", "items", "dataset")
 """Names of the field with the list of records, if the document is an object."""
 BOM = b"\xef\xbb\xbf"
-HINT = "a .json or .jsonl file as it is published, or the same gzipped"
+HINT = "give a .json or .jsonl file as published, plain or gzipped"
 
 
 @dataclass(frozen=True)
 class BrokenRecord:
-    """A record that cannot be read. why: the reason, on one line. ended: whether reading stops here."""
+    """A record that cannot be read.
+
+    `why`: the reason, on one line. `ended`: whether reading stops at this record.
+    """
 
     why: str
     ended: bool = False
@@ -47,7 +50,7 @@ def read_records(path: Path) -> Iterator[tuple[str, object]]:
 
 
 def _peek_sign(stream: io.BufferedReader) -> bytes:
-    """Return the first byte that is not white space without reading it; `?` if the file is damaged."""
+    """Return the first non-blank byte without consuming it; `?` if the file is damaged."""
     try:
         while (block := stream.peek(1)).isspace():
             stream.read(len(block))
@@ -96,7 +99,7 @@ def _read_lines(path: Path, stream: io.BufferedReader) -> Iterator[tuple[str, ob
 
 
 def _read_document(path: Path) -> object:
-    """Read a file that is one object over several lines; return None if it is not, or if it is too large."""
+    """Read a file that is one object over several lines; return None for other or too large files."""
     pieces: list[bytes] = []
     size = 0
     with open_packed(path) as stream:

@@ -43,7 +43,7 @@ class _Article(TypedDict):
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph. id: `<article>.<paragraph>`, both as indexes, since the layout has no other id."""
+    """A paragraph. `id`: `<article>.<paragraph>`, both are indexes, because the layout has no ids."""
 
     id: str
     title: str
@@ -52,7 +52,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Item:
-    """A question. reference: its answer, empty if nobody found one. paragraph: the id of its paragraph."""
+    """A question. `reference`: its answer, empty if there is none. `paragraph`: the id of its paragraph."""
 
     id: str
     title: str

@@ -20,11 +20,14 @@ SCALARS = (str, int, float)
 
 
 class BadRecord(ValueError):
-    """Raised for a record that cannot be used. The message is a fixed word, then what is wrong."""
+    """Raised for a record that cannot be used.
+
+    The message is one of a few fixed reasons, followed by details.
+    """
 
 
 def find_field(record: Mapping[str, object], names: Sequence[str]) -> object:
-    """Return the first value of these fields that is not missing, null or empty; None if there is none."""
+    """Return the first of these fields' values that is not null or empty; None if there is none."""
     for name in names:
         value = record.get(name)
         if value is not None and value != "" and value != []:
@@ -33,7 +36,7 @@ def find_field(record: Mapping[str, object], names: Sequence[str]) -> object:
 
 
 def find_line(record: Mapping[str, object], names: Sequence[str]) -> str:
-    """Return the first of these fields that is a text or a number, on one line; empty if there is none."""
+    """Return the first text or number in these fields, on one line; empty if there is none."""
     for name in names:
         if line := make_line(record.get(name)):
             return line
@@ -50,19 +53,19 @@ def make_line(value: object) -> str:
 
 
 def list_values(value: object) -> list[object]:
-    """Return a list unchanged, any other value as a list of one; null and empty texts as an empty list."""
+    """Return a list unchanged, null or "" as an empty list, and any other value as a list of one."""
     if isinstance(value, list):
         return value
     return [] if value is None or value == "" else [value]
 
 
 def find_item(record: Mapping[str, object], names: Sequence[str]) -> str:
-    """Return the first of these fields with a Wikidata item's id or URL, as `Q42`; empty if none."""
+    """Return the first Wikidata item in these fields (an id or URL), as `Q42`; empty if none."""
     return next(_find_ids(record, names, ITEM), "")
 
 
 def find_property(record: Mapping[str, object], names: Sequence[str]) -> str:
-    """Return the first of these fields with a Wikidata property's id or URL, as `P36`; empty if none."""
+    """Return the first Wikidata property in these fields (an id or URL), as `P36`; empty if none."""
     return next(_find_ids(record, names, PROPERTY), "")
 
 
@@ -72,7 +75,7 @@ def find_article(record: Mapping[str, object], names: Sequence[str]) -> str:
 
 
 def read_title(value: object) -> str:
-    """Return a title, given as text or as a URL of the English Wikipedia; empty for anything else.
+    """Return a title, given as text or as a URL of the English Wikipedia; empty for other values.
 
     A URL of another wiki also gives an empty title.
     """

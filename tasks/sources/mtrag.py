@@ -2,7 +2,8 @@
 
 The published layout is `*reference*.jsonl` with one task per line: `input` is the conversation so far,
 `targets` the reference answer, and `contexts` the passages that an annotator found. A folder's other files
-(relevance judgements, questions without answers) have no reference answers and are not read.
+contain relevance judgements or questions without answers. They have no reference answers, so they are not
+read.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class SourcePassage:
 
 @dataclass(frozen=True)
 class Task:
-    """A question of a conversation. history: the previous (question, answer) pairs."""
+    """A question in a conversation. `history`: the previous (question, answer) pairs."""
 
     id: str
     collection: str
@@ -84,7 +85,7 @@ def read_tasks(path: Path) -> list[Task]:
 def list_sources(tasks: list[Task]) -> list[SourcePassage]:
     """Return the distinct passages of all tasks, sorted by id.
 
-    Raises BadInput if one id has two different texts.
+    Raises BadInput if the same id has two different texts.
     """
     known: dict[str, SourcePassage] = {}
     for task in tasks:

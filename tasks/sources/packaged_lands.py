@@ -17,17 +17,19 @@ from tasks.sources.titles_met import Summary, find_land, list_cities, make_slug
 
 Record = TypeVar("Record")
 FORMER = frozenset({"ANT", "SCG", "ATA"})
-"""Codes of countries that do not exist any more, and of Antarctica, which is not a country."""
+"""Codes of countries that no longer exist, and of Antarctica, which is not a country."""
 # countryinfo and GeoNames use different codes for Kosovo.
 OTHER_CODES = {"KOS": "XKX"}
-# Number of lists that must contain a border.
+# Minimum number of lists that must contain a border.
 ENOUGH = 2
 NO_BORDERS = frozenset({frozenset({"CUB", "USA"}), frozenset({"IND", "LKA"})})
-"""A naval base and a strait; both lists of one package call them borders."""
+"""Pairs of countries without a border, although both lists of one package contain one: a naval base and a
+strait."""
 MORE_BORDERS = frozenset({frozenset({"EGY", "PSE"}), frozenset({"CAN", "DNK"})})
-"""Borders that the packages lack: that of the Gaza Strip, and the one on Hans Island, divided since 2022."""
+"""Borders that the packages lack: the border of the Gaza Strip, and the border on Hans Island, which has been
+divided since 2022."""
 PLAIN_NAMES = {"Republic of Ireland": "Ireland"}
-"""Titles of articles -> the shorter usual name of the country, which no other country shares."""
+"""Title of an article -> the shorter usual name of the country, which no other country has."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class GeoCity:
 
 @dataclass(frozen=True)
 class Land:
-    """A country or territory with its article. info: None if countryinfo does not have the country."""
+    """A country or territory with its article. `info`: None if countryinfo does not have the country."""
 
     id: str
     label: str
@@ -98,7 +100,7 @@ class PackagedLands:
     cities: dict[str, tuple[GeoCity, Summary]] = field(default_factory=dict)
     """The city's id in the graph -> the city and its article."""
     largest: dict[str, int] = field(default_factory=dict)
-    """The country's two-letter code -> GeoNames' number of its largest city."""
+    """The country's two-letter code -> the GeoNames id of its largest city."""
     borders: dict[str, list[str]] = field(default_factory=dict)
     """The country's three-letter code -> the codes of its neighbours, sorted."""
 
@@ -112,7 +114,8 @@ def join_packages(
 ) -> PackagedLands:
     """Return the countries and cities that have an article, from the files of countryinfo and GeoNames.
 
-    left_out: counts, by reason, what was left out. Raises BadInput if a file is not the expected one.
+    `left_out`: reason -> number of entries that were left out; updated in place. Raises BadInput if a file is
+    not the expected file.
     """
     facts, geos = _read_lines(infos), _read_countries(countries)
     lands = _join(facts, geos, articles, left_out)
@@ -181,7 +184,7 @@ def _find_borders(
 ) -> dict[str, list[str]]:
     """Return the borders that at least two of four lists contain; a single list is often wrong.
 
-    The four lists are those of both packages for each of the two countries.
+    The four lists are the two packages' lists for each of the two countries.
     """
     codes = {geo.iso: geo.iso3 for geo in countries}
     said: Counter[frozenset[str]] = Counter()
@@ -212,7 +215,7 @@ def _name_land(title: str) -> str:
 def _find_cities(
     cities: Sequence[GeoCity], lands: Mapping[str, Land], articles: Mapping[str, Summary]
 ) -> dict[str, tuple[GeoCity, Summary]]:
-    """Return the city of each article: the largest of that name in a country that the article mentions."""
+    """Find each article's city: the largest of that name in a country that the article mentions."""
     names = {land.geo.iso: land for land in lands.values()}
     by_name: dict[str, list[GeoCity]] = {}
     known = list_cities(articles)

@@ -20,9 +20,10 @@ TARGET = Path("data/raw/packages")
 class PackagedFile:
     """A file of a data package, with the hash of the content that the sample was built from.
 
-    - path: if it contains `*`, the JSON files that match become one file of JSON lines, sorted by name.
-    - left_out: keys that are removed from these JSON files.
-    - name: the name of the copy; empty keeps the original file name.
+    - `path`: path in the package. If it contains `*`, the matching JSON files become one file of JSON lines,
+      sorted by name.
+    - `left_out`: keys that are removed from these JSON files.
+    - `name`: the name of the copy; empty keeps the original file name.
     """
 
     package: str
@@ -34,7 +35,7 @@ class PackagedFile:
 
     @property
     def target(self) -> str:
-        """The name of the copy."""
+        """Return the name of the copy."""
         return self.name or Path(self.path).name
 
 
@@ -121,8 +122,8 @@ def packages(out: Path) -> None:
 def copy_packaged(target: Path, files: tuple[PackagedFile, ...] = FILES) -> None:
     """Copy packaged files into `target`.
 
-    Raises BadInput and writes nothing if a package is missing, or if its content is not what the sample was
-    built from: the shipped artifacts could then not be reproduced.
+    Raises BadInput and writes nothing if a package is missing, or if its content differs from the content
+    that the sample was built from. In that case, the shipped artifacts could not be reproduced.
     """
     contents = {file: _read_checked(file) for file in files}
     target.mkdir(parents=True, exist_ok=True)

@@ -32,7 +32,8 @@ ARTICLES = ("answer_url", "wikipedia_url", "wikipedia_title", "entity_url", "url
 PROOFS = ("proof", "proofs", "evidence")
 PROOF_TEXTS = ("proof_text", "text", "sentence", "passage")
 PROOF_ARTICLES = ("found_in_url", "url", "wikipedia_title", "title", "page", "article")
-# Limits of untrusted input: characters of a question, a name and a proof, and the number of answers.
+# Limits of untrusted input: maximum characters of a question, a name and a proof, and maximum number of
+# answers.
 MOST_QUESTION, MOST_NAME, MOST_PROOF, MOST_ANSWERS = 1_000, 300, 10_000, 10_000
 
 
@@ -46,7 +47,10 @@ class QampariProof:
 
 @dataclass(frozen=True)
 class QampariAnswer:
-    """An answer. names: the published one first. item: Wikidata id. article: title. Empty if unknown."""
+    """An answer.
+
+    `names`: the published name first. `item`: Wikidata id. `article`: title; both empty if unknown.
+    """
 
     names: tuple[str, ...]
     item: str
@@ -58,8 +62,8 @@ class QampariAnswer:
 class QampariQuestion:
     """A list question.
 
-    - unread: the number of its answers without a name.
-    - unread_proofs: the number of proofs that cannot be read.
+    - `unread`: the number of its answers without a name.
+    - `unread_proofs`: the number of proofs that cannot be read.
     """
 
     id: str
@@ -94,9 +98,9 @@ def read_question(record: object) -> QampariQuestion:
 
 
 def read_kind(name: str) -> str:
-    """Return the kind that a name or a question's id contains (`12__wikidata_comp__dev`); empty if none.
+    """Return the kind of question that a name or id contains, as in `12__wikidata_comp__dev`, or "".
 
-    If an id contains the names of several kinds, the last one counts: `winter-7__simple` is simple.
+    If an id contains the names of several kinds, the last kind counts: `winter-7__simple` is simple.
     """
     found = max(KINDS, key=name.lower().rfind)
     return KINDS[found] if found in name.lower() else ""
@@ -140,7 +144,7 @@ def _read_answer(answer: object) -> tuple[QampariAnswer | None, int]:
 
 
 def _read_names(given: list[object]) -> tuple[tuple[str, ...], str]:
-    """Return an answer's names and the title that the first links to; empty if the first is invalid."""
+    """Return an answer's names, and the title that the first name links to (empty if none)."""
     read = [read_name(make_line(name)) for name in given]
     if not read or not read[0][0] or len(read[0][0]) > MOST_NAME:
         return (), ""

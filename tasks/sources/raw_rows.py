@@ -1,7 +1,7 @@
 """Find the rows of the packages' files from which a row of the sample databases was imported.
 
-This inverts the importers: films are found by their number, names by the films they are linked to, and rows
-of CSV files by the cells that were imported. The raw row is returned unchanged.
+The module inverts the importers. Films are looked up by their number, names by the films they are linked to,
+and rows of CSV files by their imported cells. The raw row is returned unchanged.
 """
 
 from __future__ import annotations
@@ -27,21 +27,22 @@ FILM_TABLES = ("omdb", "tomatoes")
 
 @dataclass(frozen=True)
 class RawRow:
-    """A row of a raw file. file: the file's path. place: the row's reference within the file."""
+    """A row of a raw file. `file`: the file's path. `place`: the row's reference within the file."""
 
     file: Path
     place: str
     cells: Cells
     more: int = 0
-    """Number of further raw rows from which the same row would result."""
+    """Number of further raw rows that would give the same row."""
 
 
 @dataclass(frozen=True)
 class Lines:
     """Rules for finding the rows of one table in a CSV file.
 
-    - leading: names of the first columns of the CSV file.
-    - begin: returns the values of these columns for a row of the table, by which its lines are looked up.
+    - `leading`: names of the first columns of the CSV file.
+    - `begin`: returns the values of these columns for a row of the table. The row's lines are looked up by
+      these values.
     """
 
     file: str
@@ -50,7 +51,8 @@ class Lines:
     convert: ConvertRow
     """Converts a CSV row to the cells that the importer made from it, in the table's column order."""
     telling: tuple[str, ...] = ()
-    """Columns whose cells occur verbatim in the CSV line; only lines that contain all of them are parsed."""
+    """Columns whose cells occur verbatim in the CSV line; only lines that contain all these cells are
+    parsed."""
     numbered: bool = False
     """Whether the table's first column is a number that the importer assigned."""
 
@@ -59,12 +61,12 @@ def find_film_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells
     """Find the rows of movies.db from which a row of the films database was imported.
 
     For a film or a link, these are the film's rows in omdb and tomatoes. For a name, these are the rows of
-    the first film that it is linked to, since any linked film would do.
+    the first film that it is linked to, because any linked film is sufficient.
     """
     numbers = [cells["film_id"]] if "film_id" in cells else _list_films(database, table, cells)
     found = []
     for source in FILM_TABLES if numbers else ():
-        # The table's name is a constant, so the query cannot be an injection.
+        # The table's name is a constant, so SQL injection is not possible.
         rows = _ask(raw[0], f"SELECT * FROM {source} WHERE ID = ?", numbers[0])  # noqa: S608
         place = f"{source}?ID={numbers[0]}"
         found += [RawRow(raw[0], place, dict(row), len(numbers) - 1) for row in rows]
@@ -96,7 +98,7 @@ def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cel
 
 
 def _find_only_flown(raw: Sequence[Path], table: str, cells: Cells) -> list[RawRow]:
-    """Return the first flight of a plane or airport that no file describes: only its key is known."""
+    """Return the first flight of a plane or airport that no file describes."""
     path = next((file for file in raw if file.name == CSV_TABLES["flights"].file), None)
     if path is None or table not in KEY_ALONE:
         return []
@@ -118,7 +120,7 @@ def _list_columns(database: Path, table: str) -> list[str]:
 def _list_films(database: Path, table: str, cells: Cells) -> list[int]:
     key, _ = film_rules.ENTITIES[table]
     links = [link.table for link in film_rules.LINKS if link.entity == table]
-    # The names of tables and columns are constants, so the query cannot be an injection.
+    # The names of tables and columns are constants, so SQL injection is not possible.
     union = " UNION ".join(f"SELECT film_id FROM {link} WHERE {key} = ?1" for link in links)  # noqa: S608
     return [row["film_id"] for row in _ask(database, f"{union} ORDER BY 1", cells[key])]
 
@@ -134,7 +136,7 @@ def _ask(path: Path, sql: str, value: object) -> list[sqlite3.Row]:
 
 
 class CsvLines:
-    """Looks up lines of a CSV file by their first cells: scans the file first, builds an index later."""
+    """Looks up lines of a CSV file by their first cells, at first by scanning, later with an index."""
 
     WORTH = 4
     """Number of look-ups after which the index is built; building it takes as long as ten look-ups."""
@@ -158,7 +160,7 @@ class CsvLines:
         return self._known.get(key, [])
 
     def find_cell(self, cell: str) -> tuple[int, bytes] | None:
-        """Return (line number, line) of the first line with this cell; first and last cells do not count."""
+        """Find the first line with this cell, not as first or last cell: (line number, line)."""
         place = self._content.find(f",{cell},".encode())
         if place < 0:
             return None
@@ -236,7 +238,7 @@ CSV_TABLES = {
     ),
 }
 FINDERS = {"sources.films": find_film_rows, "sources.flights": find_flight_rows}
-"""Name of the import stage -> the function that finds the raw rows of a row.
+"""Name of the import stage -> the function that finds the raw rows of an imported row.
 
 The function takes the raw files, the database file, the table's name and the row's cells.
 """

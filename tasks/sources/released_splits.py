@@ -24,10 +24,10 @@ BATCH = 64
 
 @contextmanager
 def open_released(path: Path, configurations: Sequence[str]) -> Iterator[Path]:
-    """Yield the folder of the released dataset: `path`, or a download of these configurations from the hub.
+    """Yield the folder of the released dataset: `path`, or a download from the hub.
 
-    Raises BadInput if the path is neither a folder nor a dataset's name on the hub, or the hub is
-    unreachable.
+    Only `configurations` are downloaded. Raises BadInput if the path is neither a folder nor a dataset's name
+    on the hub, or the hub is unreachable.
     """
     if path.is_dir():
         yield path
@@ -40,7 +40,9 @@ def open_released(path: Path, configurations: Sequence[str]) -> Iterator[Path]:
         from huggingface_hub import snapshot_download
     except ImportError as error:
         hint = "pip install 'benchloom[publish]', or name a folder"
-        raise BadInput(path, "is on the hub, but huggingface_hub is not installed", hint=hint) from error
+        raise BadInput(
+            path, "is a name on the hub, but huggingface_hub is not installed", hint=hint
+        ) from error
     with TemporaryDirectory(prefix="benchloom-hub-") as name:
         patterns = [f"{configuration}/*" for configuration in configurations]
         try:

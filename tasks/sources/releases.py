@@ -20,7 +20,7 @@ from tasks.sources.streams import check_ratio, say
 
 MOST_FILES = 100_000
 MOST_BYTES = 16 * 2**30
-"""Maximum total size of an archive's files, unpacked."""
+"""Maximum total size in bytes of an archive's unpacked files."""
 BROKEN = (
     zipfile.BadZipFile, tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError,
     # zipfile and tarfile raise these errors if the headers of an archive contradict each other.
@@ -28,23 +28,23 @@ BROKEN = (
 )  # fmt: skip
 CHUNK = 2**20
 MOST_READ = 2 * CHUNK
-"""Maximum number of bytes per read: tarfile would read a file name of any length."""
+"""Maximum number of bytes per read: without a limit, tarfile would read a file name of any length."""
 PACKED: Mapping[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open,
 }  # fmt: skip
 """First bytes of the compressed files that may contain a tar file -> the function that opens them."""
 DEPTH = 3
-"""How many levels below the folder or archive the dataset's own folder may be."""
+"""Maximum number of levels between the given folder or archive and the dataset's folder."""
 
 
 @contextmanager
 def open_release(path: Path, *markers: str) -> Iterator[Path]:
     """Yield the folder of a published dataset: the folder that contains one of the files `markers`.
 
-    path: a folder, or a zip or tar file with any compression, which is unpacked. markers: file names by
-    priority; the first that exists anywhere determines the folder. Raises BadInput if `path` is none of
-    these, contains none of the files, or is an archive with links, devices or paths outside of the archive's
-    folder.
+    `path`: a folder, or a zip or tar file with any compression, which is unpacked. markers: file names by
+    priority; the first name that exists anywhere determines the folder. Raises BadInput if `path` is neither
+    folder nor archive, contains none of the files, or is an archive with links, devices or paths outside of
+    the archive's folder.
     """
     if path.is_dir():
         yield _find_folder(path, path, markers)

@@ -22,7 +22,7 @@ from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord
 
 
 class SqlImporter(Importer):
-    """Reads questions about databases: `<folder>/<id>/<id>.sqlite`, next to their test suites."""
+    """Reads questions about the databases `<folder>/<id>/<id>.sqlite`, each next to its test suite."""
 
     kind = "sql"
     database_folders: ClassVar[tuple[str, ...]]
@@ -31,7 +31,7 @@ class SqlImporter(Importer):
         "The folder with the databases, DIR/<id>/<id>.sqlite. Default: next to PATH.", "DIR"
     )
     keep: bool = False
-    """Whether questions whose database is missing become items, too."""
+    """Whether questions become items even if their database is missing."""
 
     @abstractmethod
     def read_questions(self, path: Path) -> Placed:
@@ -56,7 +56,7 @@ class SqlImporter(Importer):
 
     @cached_property
     def places(self) -> list[Path]:
-        """The folders that may contain databases. Raises BadInput if `--databases` is not a folder."""
+        """Return the folders that may contain databases. Raises BadInput if `--databases` is not a folder."""
         if self.databases is None:
             return [self.folder / name for name in self.database_folders]
         if not self.databases.is_dir():
@@ -67,16 +67,16 @@ class SqlImporter(Importer):
 
     @cached_property
     def known(self) -> dict[str, PromptDatabase]:
-        """The databases that were already inspected, by name."""
+        """Return the databases that were already inspected, by name."""
         return {}
 
     @cached_property
     def schemas(self) -> Mapping[str, str]:
-        """CREATE statements by database."""
+        """Return CREATE statements by database."""
         return self.read_schemas()
 
     def look_up(self, name: str) -> PromptDatabase:
-        """Return a database; its field `problem` says why it cannot be used."""
+        """Return a database; its field `problem` explains why it cannot be used."""
         if name not in self.known:
             self.known[name] = self._look_at(name)
         return self.known[name]

@@ -22,7 +22,7 @@ Placed = Iterator[tuple[str, "SqlQuestion | LeftOutRecord"]]
 
 @dataclass(frozen=True)
 class SqlQuestion:
-    """A question with its gold SQL. key: the dataset's own key, or file and number, such as `dev-12`."""
+    """A question with its gold SQL. `key`: the dataset's own key, or file and number, such as `dev-12`."""
 
     key: str
     database: str
@@ -32,11 +32,11 @@ class SqlQuestion:
 
 @dataclass(frozen=True)
 class PromptDatabase:
-    """A database of the questions.
+    """A database that questions refer to.
 
-    - schema: its CREATE statements.
-    - files: its SQLite file, then the databases of its test suite.
-    - problem: why it cannot be used; empty if it can.
+    - `schema`: its CREATE statements.
+    - `files`: its SQLite file, then the databases of its test suite.
+    - `problem`: why it cannot be used; empty if it can.
     """
 
     schema: str = ""
@@ -45,10 +45,10 @@ class PromptDatabase:
 
 
 def read_pairs(path: Path, query: str = "query", number: str = "") -> Placed:
-    """Yield the questions of a JSON list in Spider's layout, or in BIRD's, which has other field names.
+    """Yield the questions of a JSON list in Spider's layout, or in BIRD's, which has different field names.
 
-    - query: the field with the gold SQL.
-    - number: the field with the question's key; if it is missing, the key is the position, starting at 0.
+    - `query`: the field with the gold SQL.
+    - `number`: the field with the question's key; if it is missing, the key is the position, starting at 0.
     """
     for count, (where, record) in enumerate(read_records(path)):
         if isinstance(record, BrokenRecord):
@@ -63,7 +63,7 @@ def read_pairs(path: Path, query: str = "query", number: str = "") -> Placed:
 
 
 def make_question(key: str, database: object, question: object, query: object) -> SqlQuestion | LeftOutRecord:
-    """Return a question made from published fields, or a LeftOutRecord that says which fields are invalid."""
+    """Return a question made from published fields, or a LeftOutRecord that lists the invalid fields."""
     name, text, sql = tidy(database), tidy_line(question), tidy(query).rstrip("; \n")
     if not (name and text and sql):
         lost = [
@@ -83,7 +83,7 @@ def make_sql_items(
     *,
     keep: bool = False,
 ) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Yield an item for each question. keep: include questions without a database, which are never scored."""
+    """Yield an item for each question. `keep`: include unscored questions without a database."""
     for where, question in questions:
         if isinstance(question, LeftOutRecord):
             yield where, question

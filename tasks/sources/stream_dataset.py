@@ -16,10 +16,10 @@ ABOUT, ITEMS, SHOTS, FILES, SKIPPED = "dataset.json", "items.jsonl", "shots.json
 ROWS = "rows"
 """The field of dataset.json that contains `SplitRows`."""
 PUBLISHED = "published/"
-"""Prefix of the names of published files in `sha256`, since those files are not in the folder."""
+"""Prefix of the names of published files in `sha256`, because those files are not in the dataset's folder."""
 CHUNK = 2**20
 OF_THE_DATABASE = "that of the database"
-"""The licence of a dataset that a stage made from a database; the database's own licence applies."""
+"""Licence text of a dataset that a stage made from a database; the database's licence then applies."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class DatasetShot:
 class SplitRows:
     """Numbers of rows in the published splits, which `order: released` permutes.
 
-    - items: number of rows of the streamed split.
-    - shots: number of rows of the split of examples.
-    - shuffled: whether examples are taken from their split after shuffling it by the stream's seed; otherwise
-      the first rows are taken.
+    - `items`: number of rows of the streamed split.
+    - `shots`: number of rows of the split of examples.
+    - `shuffled`: whether examples are taken from their split after shuffling it by the stream's seed;
+      otherwise the first rows are taken.
     """
 
     items: int
@@ -67,7 +67,7 @@ class SplitRows:
 
 @dataclass(frozen=True)
 class LeftOutRecord:
-    """A published record that is skipped. reason: one of a few fixed words. what: details."""
+    """A published record that is skipped. `reason`: one of a few fixed texts. `what`: details."""
 
     reason: str
     what: str = ""
@@ -99,12 +99,12 @@ def write_dataset(
 ) -> None:
     """Write a dataset's folder atomically; an existing folder is replaced.
 
-    - files: name below `files/` -> a file to copy, or its content.
-    - published: name -> SHA-256 of the files that were read.
-    - skipped: one line per skipped record.
-    - draw: the seed of the sample of items and shots, and the number of items (None: all); None if nothing
+    - `files`: name below `files/` -> a file to copy, or its content.
+    - `published`: name -> SHA-256 of the files that were read.
+    - `skipped`: one line per skipped record.
+    - `draw`: the seed of the sample of items and shots, and the number of items (None: all); None if nothing
       was sampled.
-    - rows: the number of rows of the released splits.
+    - `rows`: the number of rows of the released splits.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(folder.parent, f".{folder.name}.")

@@ -23,7 +23,7 @@ LONGEST_LINE = 64 * 2**20
 BROKEN = (EOFError, OSError, zlib.error)
 """Errors that reading a compressed file raises if it is truncated or damaged."""
 LEAST_RATED, MOST_RATIO = 512 * 2**20, 100
-"""Unpacked bytes that every archive may contain, and the maximum compression ratio of larger archives."""
+"""Number of unpacked bytes that any archive may contain, and maximum compression ratio beyond that size."""
 DEEPEST = 100
 """Maximum nesting depth of JSON."""
 ESCAPED = re.compile(rb"\\.", re.DOTALL)
@@ -36,10 +36,11 @@ class TooLong(ValueError):
 
 @contextmanager
 def open_packed(path: Path) -> Iterator[io.BufferedReader]:
-    """Open a file as gzip, bzip2 (both with any number of streams) or plain, according to its first bytes.
+    """Open a file as gzip, bzip2 or plain, according to its first bytes.
 
-    Read it by lines or with `read1`: both return everything up to the point where a file is truncated, while
-    `read` would lose the last piece. Raises BadInput if the file cannot be opened.
+    A gzip or bzip2 file may have several streams. Read the result by lines or with `read1`: both return
+    everything up to the point where a file is truncated, while `read` would lose the last block. Raises
+    BadInput if the file cannot be opened.
     """
     with _open(path) as file:
         head, size = file.read(len(BZIP2)), os.fstat(file.fileno()).st_size
@@ -71,10 +72,10 @@ def _open(path: Path) -> io.FileIO:
 
 
 class _Pieces(io.RawIOBase):
-    """Reads an archive in pieces: reading a whole block would lose it if the file is truncated inside it."""
+    """Reads an archive in small blocks, so that a truncated block is not lost as a whole."""
 
     def __init__(self, file: bz2.BZ2File | gzip.GzipFile, packed: int) -> None:
-        """packed: the size of the archive in bytes."""
+        """Store the open file. `packed`: the size of the archive in bytes."""
         self._file, self._packed, self._read = file, packed, 0
 
     def readable(self) -> bool:
@@ -82,7 +83,7 @@ class _Pieces(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Read the next available piece. Raises EOFError if the compression ratio is too high."""
+        """Read the next available bytes. Raises EOFError if the compression ratio is too high."""
         piece = self._file.read1(len(buffer))
         self._read += len(piece)
         check_ratio(self._read, self._packed)
@@ -119,7 +120,7 @@ class Metered:
         self._nesting = Nesting()
 
     def reset(self) -> None:
-        """Start a new record."""
+        """Reset the count of bytes, because a new record starts."""
         self._read = 0
 
     def read(self, size: int = -1) -> bytes:
@@ -133,13 +134,13 @@ class Metered:
 
 
 class Nesting:
-    """Counts the nesting depth of JSON before a parser spends memory on each level."""
+    """Counts the nesting depth of JSON before a parser allocates memory for each level."""
 
     def __init__(self) -> None:
         self._depth, self._in_text, self._cut = 0, False, b""
 
     def look(self, data: bytes) -> None:
-        """Count the brackets of the next piece. Raises TooLong if the nesting is too deep."""
+        """Count the brackets in the next block of data. Raises TooLong if the nesting is too deep."""
         plain = ESCAPED.sub(b"", self._cut + data)
         self._cut = b"\\" if plain.endswith(b"\\") else b""
         parts = plain.split(b'"')

@@ -21,8 +21,8 @@ def write_database(
 ) -> int:
     """Write a SQLite file: create the tables, insert their rows in sorted order, and rename it into place.
 
-    - schema: CREATE TABLE statements.
-    - indexes: CREATE INDEX statements, which run last. If there are indexes, ANALYZE collects statistics on
+    - `schema`: CREATE TABLE statements.
+    - `indexes`: CREATE INDEX statements, which run last. If there are indexes, ANALYZE collects statistics on
       them, so that SQLite chooses the best index for a query.
 
     Returns the number of rows. With the same version of SQLite, the same rows give the same bytes. Raises
@@ -30,7 +30,7 @@ def write_database(
     """
     with write_beside(path) as draft, closing(sqlite3.connect(draft, isolation_level=None)) as connection:
         connection.execute("PRAGMA page_size = 4096")
-        # The journal is in memory, so no journal file is left beside the draft: an interrupted draft is
+        # The journal is in memory, so there is no journal file next to the draft: an interrupted draft is
         # deleted, never repaired.
         connection.execute("PRAGMA journal_mode = MEMORY")
         connection.execute("BEGIN")
@@ -48,7 +48,7 @@ def _insert(connection: sqlite3.Connection, table: str, rows: Iterable[Sequence[
     ordered = _sort(list(rows))
     if ordered:
         marks = ", ".join("?" * len(ordered[0]))
-        # Callers pass constant table names, so the statement cannot be an injection.
+        # Callers pass constant table names, so SQL injection is not possible.
         connection.executemany(f'INSERT INTO "{table}" VALUES ({marks})', ordered)  # noqa: S608
     return len(ordered)
 
@@ -62,7 +62,7 @@ def _sort(rows: list[Any]) -> list[Any]:
 
 
 def _check_references(connection: sqlite3.Connection) -> None:
-    """Check all foreign keys at once, which takes a fraction of the time of checking each row."""
+    """Check all foreign keys at once, which is much faster than checking each row."""
     broken = connection.execute("PRAGMA foreign_key_check").fetchone()
     if broken:
         raise sqlite3.IntegrityError(f"{broken[0]} refers to a row that {broken[2]} does not have")

@@ -1,7 +1,7 @@
 """Read records of TANQ (Akhtar et al.) in the layout of their release; the input is untrusted.
 
 A record is a question, its answer list (each answer with columns of values and their proofs), and its answer
-table as text. Unknown fields are not errors: they are counted by their path, such as
+table as text. Unknown fields are not errors: the reader counts them by their path, such as
 `answer_list.extension_answer.note`.
 """
 
@@ -25,7 +25,7 @@ from tasks.sources.qampari import COMPOSITION, SIMPLE, read_kind
 from tasks.sources.wikipedia.article import CELL, INFOBOX, TEXT
 
 ASKED = ("ext_question_rephrased", "ext_question_cleaned", "ext_question")
-"""Fields that may contain the question to ask; the one that the release uses is first."""
+"""Fields that may contain the question to ask; the field that the release uses comes first."""
 QUESTIONS = ("init_question", *ASKED)
 TABLE, TEXTS = "table", "text"
 PROOF_KINDS = {"infobox": INFOBOX, TABLE: CELL, TEXTS: TEXT}
@@ -33,11 +33,11 @@ PROOF_KINDS = {"infobox": INFOBOX, TABLE: CELL, TEXTS: TEXT}
 LABEL, ITEM, REVISION, MENTION, HEADERS, CELL_TEXT, SHOWN = (
     "label", "id", "revision", "mention", "headers", "cell", "shown",
 )  # fmt: skip
-"""Fields that only our own publications have.
+"""Fields that exist only in the files that this project publishes.
 
-LABEL, ITEM: name and id of an answer or value. REVISION: revision of a proof's page. MENTION: the words of
-the proof that name the value. HEADERS: headers of the proof's cell or entry. CELL_TEXT: the proof's cell in
-a table. SHOWN: the text of a value in the answer table.
+LABEL, ITEM: name and id of an answer or value. REVISION: revision of a proof's page. MENTION: the part of the
+proof's text that names the value. HEADERS: headers of the proof's cell or entry. CELL_TEXT: the proof's cell
+in a table. SHOWN: the text of a value in the answer table.
 """
 RECORD_FIELDS = frozenset(
     {*QUESTIONS, "init_qid", "question_properties", "answer_list", "extended_types", "answer_table"}
@@ -64,11 +64,11 @@ CONTENT_FIELDS = {
     TEXT: frozenset({"text"}),
 }
 NAMES = (LABEL, "name", "title", "text", "value", "amount", "time", "answer", "answer_text")
-"""Fields of a value's metadata that may contain its text, the best first."""
+"""Fields of a value's metadata that may contain its text, best field first."""
 TIME, AMOUNT = re.compile(r"[+-]?(\d{4}-\d\d-\d\d)T[\d:.]+Z?"), re.compile(r"\+(\d[\d.]*)")
 IDS = re.compile(r"[QPL][1-9]\d*|https?://\S+")
-# Limits of untrusted input: characters of a question, rows of a table, characters of a cell, and the nesting
-# depth of metadata.
+# Limits of untrusted input: maximum characters of a question, rows of a table, characters of a cell, and
+# nesting depth of metadata.
 MOST_TEXT, MOST_ROWS, MOST_CELL, MOST_DEPTH = 20_000, 2_000, 5_000, 4
 Rows = tuple[tuple[str, ...], ...]
 """Rows of cells; the first row is the header."""
@@ -87,11 +87,11 @@ class PublishedThing:
 class PublishedProof:
     """A proof of a value: a text, an infobox entry or a table.
 
-    - text: the sentence, or the value of the infobox entry whose key is `key`.
-    - rows: the table's rows.
-    - said: the publisher's verdict, empty if there is none.
+    - `text`: the sentence, or the value of the infobox entry whose key is `key`.
+    - `rows`: the table's rows.
+    - `said`: the publisher's verdict, empty if there is none.
 
-    The fields from `revision` on exist only in our own publications.
+    The fields from `revision` on exist only in this project's publications.
     """
 
     kind: str
@@ -114,8 +114,8 @@ class PublishedProof:
 class PublishedValue:
     """An entry of an answer's columns: a value of a property.
 
-    - texts: possible names of the value, the best first.
-    - shown: the text in the answer table, which only our own publications have.
+    - `texts`: possible names of the value, best first. - shown: the text in the answer table, which only this
+      project's publications contain.
     """
 
     id: str
@@ -131,8 +131,8 @@ class PublishedValue:
 class PublishedTanqAnswer:
     """An entry of the answer list.
 
-    - filter_pass: None if the record does not say.
-    - composed: the entities from which a composition was made.
+    - `filter_pass`: None if the record has no such field.
+    - `composed`: the entities from which a composition was made.
     """
 
     thing: PublishedThing
@@ -148,10 +148,10 @@ class PublishedTanqAnswer:
 class PublishedRecord:
     """A record.
 
-    - texts: field -> the question in that form.
-    - table: None if the record has no table.
-    - told: whether the record says its kind.
-    - others: path of a field that is not understood -> how often it occurs.
+    - `texts`: field -> the question in that form.
+    - `table`: None if the record has no table.
+    - `told`: whether the record states its kind. - `others`: path of an unknown field -> number of
+      occurrences.
     """
 
     id: str
@@ -193,7 +193,7 @@ def read_record(record: object) -> PublishedRecord:
 
 
 class RecordReader:
-    """Reads the parts of one record, and counts the fields that it does not understand."""
+    """Reads the parts of one record, and counts unknown fields."""
 
     def __init__(self) -> None:
         self.others: Counter[str] = Counter()
@@ -320,7 +320,7 @@ def _read_page(value: object) -> str:
 
 
 def _find_texts(metadata: object) -> Iterator[str]:
-    """Yield texts of a value's metadata that may name it: known fields first, then others except ids."""
+    """Yield texts in a value's metadata that may name it: known fields first, then others except ids."""
     found = list(_walk(metadata, "", 0))
     ranks = {name: rank for rank, name in enumerate(NAMES)}
     for name, text in sorted(found, key=lambda pair: ranks.get(pair[0], len(NAMES))):

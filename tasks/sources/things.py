@@ -24,7 +24,7 @@ SERIES = frozenset({"alkali metal", "alkaline earth metal", "halogen", "noble ga
 """Element series that all lists define in the same way, unlike metalloids and lanthanides."""
 STATES = {"gas": "gases", "liquid": "liquids"}
 SPELLINGS = {"Aluminum": "Aluminium", "Cesium": "Caesium", "Nihomium": "Nihonium"}
-"""Element names of the package -> names of the articles."""
+"""Element name in the package -> the article's name."""
 ABOUT: dict[str, object] = {
     "name": "things",
     "source": "The graph of countries, and chemical elements of the package bokeh-sampledata 2026.1",
@@ -36,8 +36,8 @@ ABOUT: dict[str, object] = {
 def things(countries: Path, elements: Path, vital_articles: Path, out: Path) -> Counts:
     """Write the graph of countries with the chemical elements added, as a folder in the same layout.
 
-    All 118 elements are included, also those without an article: this way, a list question about one of these
-    is dropped instead of getting an incomplete answer. Raises BadInput if `elements` is not the package's
+    All 118 elements are included, even elements without an article. A list question about such an element is
+    then dropped; otherwise its answer would be incomplete. Raises BadInput if `elements` is not the package's
     file.
     """
     articles = read_summaries(vital_articles)

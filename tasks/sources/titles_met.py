@@ -26,7 +26,7 @@ PLACE_BEHIND = re.compile(r",? \([^()]+\)$|, [^,]+(?:, D\.C\.)?$")
 
 @dataclass(frozen=True)
 class Summary:
-    """An article of the package. extract: the text of its lead. description: its short description."""
+    """An article of the package. `extract`: the text of its lead. `description`: its short description."""
 
     title: str
     extract: str
@@ -35,7 +35,7 @@ class Summary:
 
 
 def read_summaries(path: Path) -> dict[str, Summary]:
-    """Return the package's articles by title. Raises BadInput if the file is not the expected one."""
+    """Return the package's articles by title. Raises BadInput if the file is not valid."""
     try:
         records = TypeAdapter(dict[str, Summary]).validate_json(path.read_bytes())
     except ValidationError as error:
@@ -57,7 +57,7 @@ def is_territory(summary: Summary) -> bool:
 
 
 def find_land(names: Iterable[str], articles: Mapping[str, Summary]) -> Summary | None:
-    """Return the article of a country or territory by its names, best first; None if there is none.
+    """Return the article of a country or territory by its `names`, best first; None if there is none.
 
     A name can also be that of an island or a people, so the article must describe a country or territory.
     """

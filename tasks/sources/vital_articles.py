@@ -50,7 +50,7 @@ def vital_articles(vital_articles: Path, out: Path) -> Counts:
 
 
 def _read_sentences(summary: Summary) -> Iterator[PartRow]:
-    """Yield the sentences of a lead, which is plain text: the sample needs no wikitext parser."""
+    """Yield the sentences of a lead, which is plain text."""
     lines = (" ".join(line.split()) for line in summary.extract.splitlines())
     sentences = (sentence for line in lines for sentence in split_sentences(line))
     told = (sentence for sentence in sentences if any(map(str.isalnum, sentence)))

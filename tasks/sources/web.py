@@ -42,16 +42,16 @@ PASSING = frozenset(
         "internal_api_error_DBQueryTimeoutError",
     }
 )
-"""Errors of MediaWiki's API that are temporary."""
+"""Codes of temporary errors in MediaWiki's API."""
 
 
 @dataclass(frozen=True)
 class WebServer:
-    """A server, and the timeouts and limits for its requests. contact: the user's e-mail or web page.
+    """A server, and the timeouts and limits for its requests. `contact`: the user's e-mail or web page.
 
-    - retries: the maximum number of retries per request.
-    - patience_s: maximum total wait in seconds per request.
-    - most_bytes: the maximum size of a reply.
+    - `retries`: the maximum number of retries per request.
+    - `patience_s`: maximum total wait in seconds per request.
+    - `most_bytes`: the maximum size of a reply.
     """
 
     url: str
@@ -73,7 +73,9 @@ class WebServer:
                 "the server", f"the address of {host} contains a user or password, which is never sent"
             )
         if host is None or parts.scheme not in ("http", "https"):
-            raise BadInput("the server", f"{self.url[:80]!r} is not an address", hint="https://host/path")
+            raise BadInput(
+                "the server", f"{self.url[:80]!r} is not a valid address", hint="expected https://host/path"
+            )
         if not self.contact and not is_loopback(host):
             raise BadInput(
                 "--contact",
@@ -81,11 +83,13 @@ class WebServer:
                 hint=f"{host} requires the contact address of whoever runs the program",
             )
         if any(mark in self.contact for mark in "()\r\n") or not self.contact.isprintable():
-            raise BadInput("--contact", f"{self.contact[:40]!r} is not a mail address or page")
+            raise BadInput(
+                "--contact", f"{self.contact[:40]!r} is neither an email address nor a web address"
+            )
 
 
 class NotYet(Exception):
-    """Raised if the server says that it cannot answer now."""
+    """Raised if the server reports that it cannot answer now."""
 
 
 class Client:
@@ -119,8 +123,8 @@ class Client:
     ) -> object:
         """Send fields as a query (GET) or a form (POST); return the JSON of the reply.
 
-        check: raises NotYet if the reply asks to retry later. Raises DatabaseGone if the request fails, or if
-        it still fails after all retries.
+        `check`: function that raises NotYet if the reply asks to retry later. Raises DatabaseGone if the
+        request fails, or if it still fails after all retries.
         """
         server, waited, wait = self._server, 0.0, self._server.first_wait_s
         for attempt in range(server.retries + 1):
@@ -132,7 +136,9 @@ class Client:
                 if status == 404:
                     raise DatabaseGone(f"{server.url}: {problem} ({WRONG_ADDRESS})")
                 if status == 200 and headers.get("Content-Type", "").startswith("text/html"):
-                    raise DatabaseGone(f"{server.url}: answered with a page, no JSON ({WRONG_ADDRESS})")
+                    raise DatabaseGone(
+                        f"{server.url}: answered with a page instead of JSON ({WRONG_ADDRESS})"
+                    )
                 if status == 200:
                     reply = orjson.loads(body)
                     check(reply)
@@ -204,7 +210,7 @@ def is_loopback(host: str) -> bool:
 
 
 def tell(said: object) -> str:
-    """Return one short line of a server's answer: bytes, text or part of its JSON, however deep."""
+    """Return a server's reply, which may be bytes, text or JSON, as one short line."""
     if isinstance(said, bytes):
         said = said[:SAID].decode("utf-8", "replace")
     text = said if isinstance(said, str) else reprlib.repr(said)

@@ -32,7 +32,7 @@ def _read(path: Path) -> object:
         size = path.stat().st_size
         if size > MOST_BYTES:
             raise BadInput(path, f"has {size:,} bytes, more than {MOST_BYTES:,}")
-        # orjson is not used here: it allocates twelve times the size of a file before it reads it.
+        # orjson is not used here: it allocates twelve times the size of a file before parsing.
         value: object = json.loads(path.read_bytes(), parse_constant=_refuse_constant)
     except FileNotFoundError as error:
         raise BadInput(path, "does not exist", hint="give the published folder") from error

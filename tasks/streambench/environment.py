@@ -115,7 +115,7 @@ class Environment(ABC):
         """Store the setup. Raises BadInput if the environment does not have the setup's reading."""
         if setup.reading not in self.readings:
             problem = f"{self.name} does not read replies as {setup.reading!r}"
-            hint = f"there are {', '.join(self.readings)}"
+            hint = f"known: {', '.join(self.readings)}"
             raise BadInput("streambench.streams: reading", problem, hint=hint)
         self.setup = setup
 

@@ -101,7 +101,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
         runs.setdefault(step.method, []).append(step)
     failed = sorted((step for step in steps if step.failed), key=lambda step: (step.run, step.position))
     items, reasons = len(rows["items"]), tuple(sorted({step.failed for step in failed}))
-    warning = f"{len(failed)} of {len(steps)} steps have no answer or no verdict: they count as wrong."
+    warning = f"{len(failed)} of {len(steps)} steps have no answer or no verdict. These steps count as wrong."
     figures = {
         "warnings": [*warn_few(items), *([warning] if failed else [])],
         "counts": {

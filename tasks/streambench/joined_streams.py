@@ -195,7 +195,8 @@ def list_unshown(columns: Sequence[StreamColumn]) -> list[str]:
             label, _, models = method.partition("|")
             name = f"{TITLES.get(label, label)} ({models.replace('+', ' + ')})"
             lines.add(
-                f"{name} of {evaluation} over {column.title} is not shown: {shown[method]} has it, too."
+                f"{name} of {evaluation} on {column.title} is not shown, because {shown[method]} also has "
+                "this run."
             )
     return sorted(lines)
 

@@ -49,16 +49,17 @@ STRATA: Mapping[str, str] = {"sql": "db_id", "ds1000": "library", "toolbench": "
 BY_GROUP, BY_MODEL = ("", "method"), ("model", "method")
 """Names of the label columns of tables by method, and by model and method."""
 FAILED_NOTE = (
-    "Steps that failed or could not be judged count as wrong. Each mean has their numbers beside it."
+    "Steps that failed or could not be judged count as wrong. The numbers of these steps are beside each "
+    "mean."
 )
 TOKENS_NOTE = (
-    "Only answering calls are counted: no judge calls, no embedder calls and no unscored answers. Each "
-    "figure is the sum over a stream, averaged over seeds."
+    "Only calls that answer an item are counted. Calls of the judge and the embedder, and calls for "
+    "unscored answers, are not counted. Each figure is the sum over a stream, averaged over seeds."
 )
 READINGS_NOTE = (
-    "The feedback came from the stream's own reading of the replies. The other figures read the same "
-    "replies in another way. With feedback from that reading, a method that learns would have sent "
-    "other prompts."
+    "The feedback used the stream's rule for reading replies. The other columns use another rule to read "
+    "the same "
+    "replies. With feedback by another rule, a method that learns would have sent different prompts."
 )
 ESTIMATED = "The token counts of some calls are estimates, because their provider returned none."
 StepSlices = Sequence[Slice[ScoredStep]]
@@ -166,9 +167,10 @@ def declare_means(
     notes = (
         f"{shared} A method with a shared memory alternates between these models in a single run. "
         f"{FAILED_NOTE}",
-        "The interval of a single run is Wilson's. Over several runs, a bootstrap draws whole items.",
+        "The interval of a single run is Wilson's. The interval over several runs is from a bootstrap that "
+        "resamples whole items.",
     )
-    return Table("2", "Right steps, mean over models", BY_GROUP, rows, (right,), columns, notes)
+    return Table("2", "Correct steps, mean over models", BY_GROUP, rows, (right,), columns, notes)
 
 
 def declare_model(
@@ -176,7 +178,7 @@ def declare_model(
 ) -> Table[ScoredStep]:
     """Declare a table for one model: Tables 4 to 6, and tables of further models."""
     number = number_model(MODEL_NUMBERS, place)
-    return Table(number, f"Right steps, {model}", BY_GROUP, rows, (right,), columns, (FAILED_NOTE,))
+    return Table(number, f"Correct steps, {model}", BY_GROUP, rows, (right,), columns, (FAILED_NOTE,))
 
 
 def number_model(numbers: Sequence[str], place: int) -> str:
@@ -195,10 +197,10 @@ def tabulate_gains(runs: StreamRuns, datasets: StepSlices) -> FigureTable:
         return compare_gain(steps, runs.find_steps(ZERO_SHOT, system.models))
 
     gain = Measure[ScoredStep]("gain over Zero-Shot", fill, leave_out, "difference")
-    note = "The gain is over the same items and seeds. A paired bootstrap gives the interval."
+    note = "The gain is computed over the same items and seeds. Its interval is from a paired bootstrap."
     rates = Table(
         "3",
-        "Gain of a model from its own right answers",
+        "Gain of a model from its own correct answers",
         BY_MODEL,
         slice_gained(runs),
         (RIGHT,),
@@ -243,9 +245,10 @@ def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
     shared = runs.list_steps(runs.select(method=MAM))
     rows.append(slice_steps(("MAM-StreamICL", "multi agent", "multi agent"), shared))
     note = (
-        "In the ablations, the agents take turns, but the memory stores only right answers of the "
-        "column's agent. Store on turn: the memory stores answers that this agent gives on its own "
-        "turns. Shadow: this agent also answers all other steps, unscored, to fill the memory."
+        "In the ablations, the agents take turns, but the memory stores only correct answers of the "
+        "column's agent. Store on turn: the memory stores the correct answers that this agent gives on its "
+        "turns. Shadow: the agent also answers all other steps to fill the memory, and these answers are "
+        "not scored."
     )
     columns = [Slice(model, _remembers(model)) for model in runs.models]
     heads = ("method", "memory", "inference")
@@ -312,11 +315,11 @@ def tabulate_kinds(runs: StreamRuns) -> FigureTable:
     kinds = sorted(sizes, key=lambda kind: (-sizes[kind], kind))
     shown = kinds[:MOST_KINDS]
     more = (
-        [f"The table has the {len(shown)} kinds with the most items, of {len(kinds)} kinds."]
+        [f"The table shows the {len(shown)} kinds with the most items, of {len(kinds)} kinds in total."]
         if len(kinds) > len(shown)
         else []
     )
-    title = "Right steps by kind of item"
+    title = "Correct steps by kind of item"
     if len(kinds) < 2:
         return FigureTable("", title, BY_MODEL, (), (), ("Not shown: all items are of one kind.",))
     columns: StepSlices = by(lambda scored: kind_of[scored.item.id], {kind: kind for kind in shown}, "kind")
@@ -341,8 +344,8 @@ def declare_values(runs: StreamRuns) -> Table[ScoredStep]:
         slice_systems(runs) if names else (),
         tuple(average_value(name, values) for name in names),
         notes=(
-            "The figures are those of `benchloom score`, averaged over the steps that have them. Failed "
-            "steps have none.",
+            "The figures are the same as in `benchloom score`. Each figure is averaged over the steps that "
+            "have it, and failed steps do not have any.",
         ),
     )
 
@@ -371,16 +374,21 @@ def tabulate_readings(runs: StreamRuns) -> FigureTable:
     """Return the table of right steps under each reading of the same replies, over all steps."""
     readings = {scored.step.id: read_readings(scored) for scored in runs.steps}
     names = sorted({name for step_readings in readings.values() for name in step_readings})
-    title = "Right steps by how replies are read"
+    title = "Correct steps by rule for reading replies"
     if not names:
         return FigureTable(
-            "", title, BY_MODEL, (), (), ("Not shown: every reading gives the same result for every reply.",)
+            "",
+            title,
+            BY_MODEL,
+            (),
+            (),
+            ("Not shown: every rule for reading replies gives the same result for every reply.",),
         )
 
     def rate(name: str) -> Measure[ScoredStep]:
         def fill(steps: Sequence[ScoredStep], where: Where) -> Cell:
             if any(readings[scored.step.id].get(name, 0.0) is None for scored in steps):
-                return leave_out("only a judge can decide, and no judge was called")
+                return leave_out("a judge must decide, and no judge was called")
             share = fmean(readings[scored.step.id].get(name, scored.score.score) or 0.0 for scored in steps)
             derivation = derive(f"mean, as {name} reads the replies", list_run_names(steps), "score")
             return count_steps(share, steps, None, derivation)

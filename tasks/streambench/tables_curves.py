@@ -51,8 +51,8 @@ def declare_times(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
     levels = tuple(_measure_time(level) for level in LEVELS)
     end = Measure[CurvePoint]("final accuracy of Zero-Shot", fill_end, leave_out, "count")
     note = (
-        "The table has the first step from which the share of right steps so far, averaged over seeds, "
-        "never falls below the given accuracy again."
+        "The table shows the first step from which the running share of correct steps, averaged over seeds, "
+        "stays at or above the given accuracy."
     )
     title = "Steps to a given accuracy"
     return Table("", title, BY_MODEL, slice_points(runs), (*levels, end), notes=(note,))
@@ -88,9 +88,9 @@ def find_time(curve: Points, level: float) -> CurvePoint | None:
 def declare_regrets(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
     """Declare the table of regret and memory size in the middle and at the end of the stream."""
     note = (
-        "Regret is the number of right steps by which a method is behind the best run of the same seed, "
-        "averaged over seeds. The best run has the highest final accuracy, so another method can be "
-        "ahead of it before the end. Memory is the number of entries."
+        "Regret is the number of correct steps by which a method is behind the best run of the same seed, "
+        "averaged over seeds. The best run is the run with the highest final accuracy, so another method "
+        "can be ahead of it before the end. Memory is the number of entries in the memory."
     )
     measures = (
         _measure_point("regret halfway", "regret", at_half=True),
@@ -98,7 +98,7 @@ def declare_regrets(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
         _measure_point("memory halfway", "memory_size", at_half=True),
         _measure_point("memory at the end", "memory_size"),
     )
-    title = "Regret against the best method, and memory"
+    title = "Regret compared with the best method, and memory"
     rows = [row for row in slice_points(runs) if row.choose(points)]
     return Table("", title, BY_MODEL, rows, measures, notes=(note,))
 

@@ -127,8 +127,8 @@ def _slice_gained(columns: Columns) -> StepSlices:
 
 
 def _declare_gains(rows: StepSlices, datasets: StepSlices, right: Measure[ScoredStep]) -> Table[ScoredStep]:
-    title = "Models without and with their own right answers"
-    note = "The table of differences from Zero-Shot has the gains, with intervals."
+    title = "Models without and with their own correct answers"
+    note = "The gains and their intervals are in the table “Differences from Zero-Shot”."
     return Table("3", title, BY_MODEL, rows, (right,), datasets, (note,))
 
 
@@ -147,8 +147,8 @@ def _declare_differences(
     ]
     difference = Measure("difference", _place(by_title, compare), leave_out, "difference")
     note = (
-        "Each difference is over the items and seeds that both methods have, with an interval from a "
-        "paired bootstrap. A method that alternates between models has no single Zero-Shot run to "
+        "Each difference is computed over the items and seeds that both methods have. Its interval is from "
+        "a paired bootstrap. A method that alternates between models has no single Zero-Shot run to "
         "compare with."
     )
     return Table("", "Differences from Zero-Shot", BY_MODEL, rows, (difference,), datasets, (note,))

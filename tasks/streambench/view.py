@@ -45,7 +45,7 @@ def view_steps(runs: StreamRuns, artifact: Path) -> Viewer:
     return Viewer(
         "step",
         "steps",
-        "words of a question, its key or an id",
+        "words in a question, its key or an id",
         "Choose a step to see the retrieved examples, the prompt, the answer and the feedback. Press J "
         "or the right arrow key for the next listed step, and K or the left arrow key for the previous "
         "one.",
@@ -145,12 +145,12 @@ def show_step(one: ScoredStep, file: str, past: Mapping[int, ScoredStep]) -> Seq
         blocks.heading(f"Step {step.position:,} · {name_run(one)}"),
         blocks.tags(tag_outcome(one), (f"answered by {step.agent}", OFF)),
         blocks.component("trace", {"file": file, "step": step.id}),
-        blocks.heading(f"Retrieved ({len(step.shown)})"),
+        blocks.heading(f"Retrieved examples ({len(step.shown)})"),
         _show_retrieved(one, past),
         *_fold_lines("Left out of the prompt", step.left_out, ("window", BAD)),
         *_show_calls("Prompt and reply", step.calls, file, is_open=True),
         blocks.heading("Answer"),
-        blocks.dim(f"None: {step.failed or 'no reason is given'}")
+        blocks.dim(f"No answer: {step.failed or 'no reason is given'}")
         if step.answer is None
         else blocks.code(step.answer),
         blocks.heading("Feedback"),
@@ -168,10 +168,10 @@ def show_step(one: ScoredStep, file: str, past: Mapping[int, ScoredStep]) -> Seq
 
 def _show_retrieved(one: ScoredStep, past: Mapping[int, ScoredStep]) -> Block:
     if not one.step.shown:
-        return blocks.dim("Nothing: the prompt had no examples.")
+        return blocks.dim("The prompt contained no examples.")
     shown: list[Sequence[object]] = []
     for entry in one.step.shown:
-        near = f"squared distance {entry.distance:.4f}" if entry.distance else ""
+        near = f"squared distance of keys {entry.distance:.4f}" if entry.distance else ""
         source = past.get(entry.position)
         if source is None:
             shown.append((f"a fixed example, {entry.item}", near))
@@ -202,7 +202,7 @@ def view_runs(columns: Sequence[StreamColumn], pages: Mapping[str, str], streams
     empty = "Choose a run to see its dataset, method and results, and the page with its steps."
     # Scores of several evaluations have paths relative to the folder that contains all evaluations.
     return Viewer(
-        "run", "runs", "a dataset, method or model", empty, filters, rows, streams / "scores.parquet"
+        "run", "runs", "name of a dataset, method or model", empty, filters, rows, streams / "scores.parquet"
     )
 
 
@@ -218,8 +218,8 @@ def _show_joined(
     ]
     share = f"{100 * right / len(steps):.1f}%"
     facts = [
-        f"{right:,} of {len(steps):,} steps right ({share})",
-        f"{failed:,} failed, {unjudged:,} unjudged: they count as wrong",
+        f"{right:,} of {len(steps):,} steps are correct ({share})",
+        f"{failed:,} failed steps and {unjudged:,} unjudged steps, which count as wrong",
         f"models {system.models}, seed {steps[0].step.seed}, k = {steps[0].step.k}",
         f"{tokens[0]:,} tokens in, {tokens[1]:,} out",
     ]
@@ -246,7 +246,7 @@ def view_items(
     return Viewer(
         "item",
         "items",
-        "words of an item or of its answer",
+        "words in an item or in its answer",
         "Choose an item to see its text in a prompt, its true answer and its position in each order.",
         (Filter("dataset", "Dataset"), Filter("kind", "Kind")),
         [_show_stream_item(item, places[item.id]) for item in items],
@@ -270,7 +270,7 @@ def _show_stream_item(item: StreamItem, places: Sequence[tuple[int, int]]) -> Vi
         (
             (item.dataset, OFF),
             *([(kind, "")] if kind and kind != item.dataset else []),
-            *((f"place {position:,} of seed {seed}", OFF) for seed, position in places[:1]),
+            *((f"position {position:,} with seed {seed}", OFF) for seed, position in places[:1]),
         ),
         [
             blocks.heading("Item"),

@@ -109,8 +109,8 @@ def find_plugged(name: str, entry: PlugEntry) -> Plugged:
     if entry.version or entry.record:
         raise BadInput(
             f"params.yaml: systems.{name}",
-            f"is {path.name}, whose version is its text",
-            hint="leave version and record out",
+            f"is the project file {path.name}, whose content is its version",
+            hint="leave out version and record",
         )
     version = hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS]
     named = make_entry(f"{__package__}.{FOLDER.name}.{module}", version, entry)

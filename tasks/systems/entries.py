@@ -258,4 +258,4 @@ def check_documents(name: str, entry: SystemEntry, given: bool, found: bool) -> 
             hint="give --documents PATH, a file or folder",
         )
     if given and not needs_documents(entry):
-        raise BadInput("--documents", f"the system {name!r} does not retrieve from documents of ours")
+        raise BadInput("--documents", f"the system {name!r} does not retrieve from these documents")

@@ -178,7 +178,7 @@ def take_text(
 def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
     """Return the value if it is one of the choices. Raises BadItem otherwise."""
     if value not in choices:
-        raise BadItem(f"{name} is {value[:40]!r}, and must be one of {', '.join(choices)}")
+        raise BadItem(f"{name} is {value[:40]!r}; expected one of {', '.join(choices)}")
     return value
 
 

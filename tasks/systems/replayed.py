@@ -16,7 +16,7 @@ from tasks.scoring.items import BadItem, Record, describe_type, get_optional_tex
 from tasks.systems.contract import Passage, Response, System, Turn
 from tasks.systems.entries import ReplayEntry
 
-WANTED = "columns id or question, and answer; docs/systems.md says which more"
+WANTED = "expected the columns id or question, and answer; docs/systems.md lists optional columns"
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _read_texts(record: Record, name: str) -> list[str] | None:
     if value is None:
         return None
     if not isinstance(value, list) or not all(isinstance(text, str | int) for text in value):
-        raise BadItem(f"{name} is {describe_type(value)}; it must be a list of texts")
+        raise BadItem(f"{name} is {describe_type(value)}; expected a list of texts")
     return [str(text) for text in value]
 
 

@@ -173,7 +173,9 @@ class DenseRetriever:
         vectors = await self._ask.embed(texts, role=self._role, row=row)
         widths = {len(vector) for vector in vectors}
         if len(widths - {0}) > 1:
-            raise ModelFailed(f"{self._role}: vectors of different lengths came ({sorted(widths)})")
+            raise ModelFailed(
+                f"{self._role}: the endpoint returned vectors of different lengths ({sorted(widths)})"
+            )
         width = min(widths, default=0)
         matrix = np.array([vector[:width] for vector in vectors], dtype=np.float64).reshape(
             len(vectors), width

@@ -1,1 +1,1 @@
-"""TANQ: list questions extended with relations of a graph, and answered by tables with evidence per cell."""
+"""Build and score TANQ: list questions extended with relations, answered by tables with evidence per cell."""

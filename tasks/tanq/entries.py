@@ -1,4 +1,4 @@
-"""Schemas of the entries of `tanq.sources`, `tanq.sets` and `tanq.evaluations` in params.yaml."""
+"""Define the entries of `tanq.sources`, `tanq.sets` and `tanq.evaluations` in params.yaml."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ class RelationWords(Settings):
     one: str = ""
     """Words for one value, such as `neighbouring country`."""
     condition: str = ""
-    """The condition in a list question, with `{}` for the value: `border {}`. Empty: never a condition."""
+    """The condition in a list question, with `{}` for the value: `border {}`.
+
+    If empty, the relation is never a condition.
+    """
     aspect: str = ""
     """The topic that the relation belongs to, such as `birth`."""
 
@@ -39,7 +42,7 @@ class GraphSource(Settings):
     seeds: Path
     """A file of list questions that `benchloom import qampari` wrote.
 
-    If this is the graph's folder, the questions are made from the graph.
+    If `seeds` is the graph's folder, the questions are made from the graph.
     """
     relations: Mapping[str, RelationWords | None] = {}
     """Properties that questions may use (R in the paper), with their words.
@@ -47,14 +50,15 @@ class GraphSource(Settings):
     Empty means QAMPARI's properties.
     """
     nouns: Mapping[str, str] = {}
-    """Class -> the plural noun for its entities.
+    """Map each class to the plural noun for its entities.
 
     List questions made from the graph use only these classes.
     """
     incomplete: tuple[str, ...] = ()
     """Classes of which the graph has only some of the entities.
 
-    Questions reach these classes through complete ones: the capitals of the countries that border Peru.
+    Questions reach these classes through complete classes, as in: the capitals of the countries that border
+    Peru.
     """
 
 
@@ -77,7 +81,8 @@ class TableEvaluation(Settings):
     settings: Annotated[tuple[SettingName, ...], Field(min_length=1), AfterValidator(check_distinct)] = (
         "closed", "oracle", "open",
     )  # fmt: skip
-    """Evaluation settings: `closed` gives the model no evidence, `oracle` the item's, and `open` tools."""
+    """Evaluation settings: `closed` gives the model no evidence, `oracle` gives it the item's evidence, and
+    `open` gives it tools."""
     models: Names = ("agent",)
     """Names under `roles:`, each with a model to evaluate."""
     shots: Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(check_distinct)] = (3,)
@@ -87,7 +92,7 @@ class TableEvaluation(Settings):
     instructions: tuple[InstructionName, ...] = ("simple",)
     """Names of the instruction styles to use in prompts."""
     items: int | None = Field(default=None, gt=0)
-    """Maximum number of items, taken in the order of their ids; null means all."""
+    """Maximum number of items, taken in the order of their ids; null means all items."""
     people: LabelFile | None = None
     """A CSV file in data/labels with tables that people wrote: id, table, rater."""
     labels: LabelFile | None = None

@@ -1,4 +1,4 @@
-"""`benchloom evaluate tanq`: run your own system on a folder of questions and score it like the baselines."""
+"""Implement `benchloom evaluate tanq`: score your own system on a folder of questions like the baselines."""
 
 from __future__ import annotations
 
@@ -87,7 +87,8 @@ def _make_row(row: Sequence[tuple[str, ...]]) -> FinalRow:
 def _read_table(table: object) -> list[list[tuple[str, ...]]]:
     """Read a table: text with one line `a|b` per row, or a list of rows.
 
-    A cell in a list is text, a number, null, or a list of these. Raises BadItem if the table is not valid.
+    A cell in a list is text, a number, null, or a list of texts, numbers and nulls. Raises BadItem if the
+    table is not valid.
     """
     if isinstance(table, str):
         table = [line.split("|") for line in table.strip("\n").split("\n")]
@@ -98,9 +99,9 @@ def _read_table(table: object) -> list[list[tuple[str, ...]]]:
     rows = [[_read_cell(cell) for cell in row] for row in table]
     width = len(rows[0])
     if width < 2 or any(len(row) != width for row in rows) or not all(row[0] for row in rows):
-        raise BadItem("answer_table needs two columns or more, in every row, and a name for each row")
+        raise BadItem("answer_table needs at least two columns in every row, and a name for each row")
     if any(len(header) != 1 for header in rows[0]):
-        raise BadItem("answer_table has a header that is not one text")
+        raise BadItem("answer_table has a header cell that is not a single text")
     return rows
 
 
@@ -109,7 +110,7 @@ def _read_cell(cell: object) -> tuple[str, ...]:
     found = []
     for value in values:
         if isinstance(value, bool) or not isinstance(value, str | int | float | None):
-            raise BadItem("answer_table has a cell that is not text, number, null or list of these")
+            raise BadItem("answer_table has a cell that is not text, a number, null or a list of these")
         text = "" if value is None else " ".join(str(value).replace("\0", "").replace("|", " ").split())
         if len(text) > MOST_TEXT:
             raise BadItem(f"answer_table has a cell of more than {MOST_TEXT:,} characters")
@@ -119,7 +120,7 @@ def _read_cell(cell: object) -> tuple[str, ...]:
 
 def _read_proof(proof: object, place: int) -> ItemProof:
     if not isinstance(proof, dict):
-        raise BadItem("proofs has what is not an object with `article` and `text`")
+        raise BadItem("proofs has an entry that is not an object with `article` and `text`")
     article, text = take_text(proof, "article"), take_text(proof, "text")
     section = take_text(proof, "section", default="")
     return ItemProof(

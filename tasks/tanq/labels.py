@@ -1,4 +1,4 @@
-"""Labels for verdicts in TANQ: support by evidence, failures of predicted tables, and faults of the agent."""
+"""Define TANQ's labels for evidence, failures of predicted tables, and faults of the agent."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Hallucination(Label):
 
 
 class FailureKind(Label):
-    """The kinds of failure in Table 11, in its order.
+    """The kinds of failure in Table 11, in the order of that table.
 
     People label `other_hallucination`; rules detect all other kinds.
     """
@@ -38,7 +38,7 @@ class FailureKind(Label):
 
 
 class AgentFault(Label):
-    """Faults in the steps and the table of the open agent (section 5.7), in the paper's order."""
+    """Faults in the steps and the table of the open agent, in the order of section 5.7 of the paper."""
 
     SEARCH_ENDED = "search_ended", "search ended"
     MALFORMED_TABLE = "malformed_table", "malformed table"
@@ -49,7 +49,7 @@ class AgentFault(Label):
 
 
 class CellState(Label):
-    """The match of a cell, of the answer or of a predicted table, with the other table (section 5.6)."""
+    """How a cell of the answer or of a predicted table matches the other table (section 5.6)."""
 
     RIGHT = "right", "same as in the answer"
     PARTIAL = "partial", "only some of the answer's values, or empty"

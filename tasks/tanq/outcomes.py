@@ -25,7 +25,7 @@ MAIN_SHOTS, SIMPLE = 3, "simple"
 class TableSystem:
     """A system that makes predictions: a model (or people) with a setting and a prompt.
 
-    rank: the position of the setting in `SETTINGS`, by which systems are sorted.
+    rank: the position of the setting in `SETTINGS`; systems are sorted by rank.
     """
 
     rank: int
@@ -77,7 +77,7 @@ class TableOutcome:
 def join_table_outcomes(
     items: Iterable[TanqItem], predictions: Iterable[Prediction], scores: Iterable[PredictionScore]
 ) -> list[TableOutcome]:
-    """Join predictions with their items and scores, sorted by system and item."""
+    """Join predictions with their items and scores, and sort them by system and item."""
     by_id = {item.id: item for item in items}
     scored = {score.id: score for score in scores}
     joined = [TableOutcome(by_id[row.item], row, scored[row.id]) for row in predictions]
@@ -97,8 +97,8 @@ def select_outcomes(outcomes: Iterable[TableOutcome], system: TableSystem) -> li
 def list_main(systems: Sequence[TableSystem]) -> list[TableSystem]:
     """For each setting and model, list the system whose prompt is nearest to the paper's main prompt.
 
-    The simple instruction is preferred, otherwise the first by name. Three random examples are preferred,
-    otherwise the largest number below three, and then the smallest number above three.
+    The simple instruction is preferred, otherwise the first instruction by name. Three random examples are
+    preferred, otherwise the largest number below three, and then the smallest number above three.
     """
     best: dict[tuple[str, str], TableSystem] = {}
     for system in sorted(systems, key=_rank_prompt):
@@ -129,8 +129,8 @@ def derive_scores(
 ) -> Derivation:
     """Derive a figure from the scores of the systems that made the given outcomes.
 
-    outcomes: only their systems are used. items: conditions on the items of the predictions, if any. replied:
-    whether only predictions with a reply count.
+    outcomes: only the systems of these outcomes are used. items: conditions on the items of the predictions,
+    if any. replied: whether only predictions with a reply count.
     """
     systems = sorted({(outcome.system.is_people, outcome.score.system) for outcome in outcomes})
     rows = []

@@ -1,4 +1,4 @@
-"""Tables of an evaluation: similarity by question and by prompt, failures and faults (section 5)."""
+"""Make the tables of an evaluation: similarity by question and by prompt, failures, faults (section 5)."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from tasks.tanq.solve.prediction import OPEN
 OF = "predictions"
 HEADS = ("setting", "model", "prompt")
 RELATIONS = (1, 3, 5, 10)
-"""The numbers of relations that Table 9 has columns for."""
-NOBODY = "no rule detects this failure, and no person labelled it"
+"""The numbers of relations for which Table 9 has columns."""
+NOBODY = "rules do not detect this failure, and no person labelled it"
 NO_PROMPT = "Not shown: no system with examples or instructions ran."
 Columns = Sequence[Slice[TableOutcome]]
 
@@ -57,9 +57,10 @@ def count_rows(outcome: TableOutcome) -> int:
 
 
 COUNTED = {"count(relations)": count_relations, "sum(rows.filter_pass)": count_rows}
-"""Expression in a slice's condition -> function that computes its value for an outcome.
+"""Map an expression in a slice's condition to the function that computes its value for an outcome.
 
-A condition on one of these may leave its values empty: they are then collected from the items in the cell.
+A condition on such an expression may leave its values empty. The values are then collected from the items in
+the cell.
 """
 
 
@@ -87,7 +88,7 @@ def by_skill(name: str) -> Slice[TableOutcome]:
 
 
 def by_shots(name: str, shots: int, choice: str) -> Slice[TableOutcome]:
-    """Return the slice of prompts with this number of examples, chosen in this way."""
+    """Return the slice of prompts with `shots` examples that were chosen by `choice`."""
     return Slice(name, lambda outcome: (outcome.system.shots, outcome.system.choice) == (shots, choice))
 
 
@@ -126,7 +127,7 @@ BY_QUESTION: Mapping[str, tuple[str, Columns]] = {
         by_length(2, 6),
     ),
 }
-"""Key -> title and columns of the tables that have one line per main system.
+"""Map keys to the titles and columns of the tables that have one row per main system.
 
 Section 5.5 and the caption of Table 10 disagree on the largest number of rows in a short table.
 """
@@ -196,7 +197,7 @@ def slice_prompts(main: TableSystem, same: str) -> Slice[TableOutcome]:
 def list_measures(rule: str, absent: str) -> list[Measure[TableOutcome]]:
     """List the measures precision, recall and F1 by a rule.
 
-    absent: why a cell without predictions is empty.
+    absent: the reason why a cell without predictions is empty.
     """
     return [make_share(name, partial(average, rule=rule, measure=name, absent=absent)) for name in MEASURES]
 
@@ -209,7 +210,7 @@ def average(outcomes: Sequence[TableOutcome], where: Where, rule: str, measure: 
     given = tuple(values for outcome in outcomes if (values := outcome.measure(rule)) is not None)
     failed = len(outcomes) - len(given)
     if not given:
-        return leave_empty(f"none of the {failed} predictions has a reply" if failed else absent, OF, failed)
+        return leave_empty(f"the {failed} predictions have no reply" if failed else absent, OF, failed)
     mean = fmean(values[MEASURES.index(measure)] for values in given)
     interval, why = settle_interval(draw_intervals(given).get(measure), len(given), OF, mean)
     return Cell(
@@ -227,8 +228,8 @@ def average(outcomes: Sequence[TableOutcome], where: Where, rule: str, measure: 
 def draw_intervals(given: tuple[tuple[float, ...], ...]) -> Mapping[str, Interval | None]:
     """Compute the intervals of all measures from the same bootstrap samples.
 
-    The cells of one set of predictions are filled one after another. So the cache needs only one entry to
-    bootstrap each set of predictions once.
+    The cells of one set of predictions are filled one after another. The cache therefore needs only one entry
+    to bootstrap each set of predictions once.
     """
     accumulator = MeanAccumulator(MEASURES)
     for values in given:
@@ -237,7 +238,7 @@ def draw_intervals(given: tuple[tuple[float, ...], ...]) -> Mapping[str, Interva
 
 
 def describe_items(outcomes: Sequence[TableOutcome], where: Where) -> Where:
-    """Describe the items of a cell for lineage: each expression with all of its values."""
+    """Describe the items of a cell for lineage: each expression with all its values."""
     return {
         name: (value if isinstance(value, tuple) else (value,))
         or tuple(sorted({COUNTED[name](outcome) for outcome in outcomes}))
@@ -266,7 +267,7 @@ def tabulate_failures(
         told = [None if outcome.prediction.failed else kind in outcome.score.failures for outcome in own]
         return rate_cell(told, OF, derive_scores(own, "share", "failures", replied=True, hit=kind))
 
-    said = f"People labelled other hallucinations in {len(people)} predictions."
+    said = f"People checked {len(people)} predictions for other hallucinations."
     reasons = sorted(Counter(row.reason for row in unusable).items())
     return Table(
         "11",
@@ -276,9 +277,12 @@ def tabulate_failures(
         [make_share("", measure)],
         [slice_system(system, system.name) for system in systems],
         (
-            "Each cell is a share of all replies. A reply can have several failures. Rules detect all "
-            "kinds of failure except other hallucinations.",
-            said if labelled else "The evaluation names no file of people's labels (`labels`).",
+            "Each cell is a share of all replies. A reply can have several failures. Rules detect all kinds "
+            "of failure except “other hallucination”.",
+            said
+            if labelled
+            else "To include people's labels, set `labels` of the evaluation to the path "
+            "of a file in data/labels.",
             *(f"{number} lines of the label file could not be used: {reason}." for reason, number in reasons),
         ),
     ).fill(outcomes)
@@ -306,16 +310,19 @@ def tabulate_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
     return Table(
         *head,
         list_kinds("faults", AgentFault),
-        [make_share("of all replies", measure_all), make_share("of replies that can have it", measure_able)],
+        [
+            make_share("of all replies", measure_all),
+            make_share("of replies to questions in which the fault is possible", measure_able),
+        ],
         [slice_system(system, system.model) for system in systems],
-        ("Rules detect the faults in the agent's steps and in its table.",),
+        ("Rules detect these faults from the steps and the table of the agent.",),
     ).fill(outcomes)
 
 
 def list_kinds(column: str, kinds: Iterable[FailureKind] | Iterable[AgentFault]) -> list[Slice[TableOutcome]]:
     """Return one slice per kind.
 
-    Each contains all outcomes, because the measure counts those with the kind.
+    Each slice contains all outcomes, because the measure counts the outcomes with the kind.
     """
     return [Slice(kind.shown, where={column: kind}) for kind in kinds]
 

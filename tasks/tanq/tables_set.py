@@ -1,4 +1,4 @@
-"""Tables 3 and 4 from the `statistics.json` of a set, and sentences with its means (section 3.4)."""
+"""Make Tables 3 and 4 from the `statistics.json` of a set, and describe its means (section 3.4)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALL = (ITEMS,)
 COUNTED, FORMS = ("count", "%"), ("count", "share")
 VALUE_WORDS = {"item": "item", "time": "time", "quantity": "numeric", "text": "text"}
 NOTES = {"3": ("types",), "4": ("no_skill", "skills")}
-"""Table number -> keys of the definitions that are shown below the table."""
+"""Map each table number to the keys of the definitions that are shown below the table."""
 NUMBER_WORDS = {"0": "no skill", "1": "one skill", "2": "two skills", "3": "three skills"}
 
 
@@ -33,8 +33,8 @@ class SetStatistics:
 
     - types: number of facts by kind of value.
     - means: mean number of tokens, rows, columns and relations.
-    - absent_skills: skill -> why no question has it.
-    - definitions: name of a statistic -> what it counts.
+    - absent_skills: maps a skill to the reason why no question has it. - definitions: maps the name of a
+      statistic to its definition.
     """
 
     items: int
@@ -99,7 +99,7 @@ def tabulate_set(statistics: SetStatistics) -> dict[str, FigureTable]:
 
 
 def describe_means(statistics: SetStatistics) -> list[tuple[str, str]]:
-    """Return a title and a text for each mean: the value, and what it counts."""
+    """Return a title and a text for each mean. The text has the value and the definition."""
     return [
         (f"{name.capitalize()}, mean", f"{value:.1f}. {statistics.definitions.get(name, '')}".strip())
         for name, value in statistics.means.items()

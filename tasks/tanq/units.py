@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pint import UnitRegistry
 
 NAME = re.compile(r"[A-Za-zµ°%²³/][A-Za-zµ°%²³/ .-]{0,38}[A-Za-zµ°%²³.]?[23]?")
-"""The pattern of a unit's name.
+"""Matches the name of a unit.
 
 Pint evaluates its input as an expression, so text with other characters must never reach it.
 """
@@ -24,7 +24,8 @@ NOT_UNITS = frozenset({"a", "as", "at", "in", "no", "or", "to", "us", "am", "pm"
 def find_unit(name: str) -> str | None:
     """Find the unit with a name or symbol, such as `square kilometres`, `sq mi` or `km2`; None if unknown.
 
-    Returns Pint's canonical name, such as `kilometer ** 2`, so that two names of one unit compare as equal.
+    Returns Pint's canonical name, such as `kilometer ** 2`, so that two names of the same unit compare as
+    equal.
     """
     written = " ".join(name.replace("\u00a0", " ").split())
     if not NAME.fullmatch(written) or written.lower() in NOT_UNITS:

@@ -1,4 +1,4 @@
-"""Data for the item viewer: a question, its answer with evidence for each cell, and predicted tables."""
+"""Build the item viewer's data: questions, answers with evidence for each cell, and predicted tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEGEND = (
 )  # fmt: skip
 RULE_NAMES = {"released": "released rule", "paper": "paper's rule"}
 OWN_LINEAGE = (("", ""),)
-"""No lineage commands below the row.
+"""The lineage commands below the viewer's row: an empty placeholder.
 
 The page's component shows the commands for the prediction that the reader selects.
 """
@@ -32,7 +32,7 @@ The page's component shows the commands for the prediction that the reader selec
 def view_questions(items: Iterable[TanqItem], calls: Mapping[str, Sequence[str]]) -> list[ViewedRow]:
     """Make the viewer's rows for the questions of a set, with facets kind, skills and shape.
 
-    calls: item -> keys of its calls in the ledger.
+    calls: maps each item to the keys of its calls in the ledger.
     """
     return [
         ViewedRow(
@@ -89,7 +89,7 @@ def list_skills(item: TanqItem) -> list[str]:
 
 
 def tag_item(item: TanqItem) -> list[Tag]:
-    """Return tags for a question: its kind, its skills, and the number of rows in its answer."""
+    """Return tags for a question: the kind, the skills, and the number of rows in the answer."""
     rows = sum(row.filter_pass for row in item.rows)
     return [(item.kind, OFF), *((name, "") for name in list_skills(item)), (f"{rows} rows", OFF)]
 
@@ -167,15 +167,15 @@ def show_proof(proof: ItemProof) -> Block:
 def encode_prediction(outcome: TableOutcome) -> dict[str, object]:
     """Encode a prediction for pages/answer.js.
 
-    - cells: for each cell its text, its state, and its row and column in the answer; None without a table.
-      `note` then gives the reason.
-    - states: for each row of the answer the state of its name, then of each cell; None without a reply.
+    - cells: for each cell, its text, its state, and its row and column in the answer; None without a table,
+      and `note` then contains the reason.
+    - states: for each row of the answer, the state of its name, and then of each cell; None without a reply.
     """
     item, row = outcome.item, outcome.prediction
     match = match_table(item, row.table) if row.table else None
     turned = match and row.table and match.rows[0] != tuple(cell.strip() for cell in row.table[0])
     note = (
-        "The entities were in the first row of the reply's table, so the table is shown transposed."
+        "The first row of the reply's table contained the entities, so the table is shown transposed."
         if turned
         else ""
     )
@@ -194,7 +194,7 @@ def encode_prediction(outcome: TableOutcome) -> dict[str, object]:
 
 
 def list_states(item: TanqItem, match: TableMatch | None) -> list[list[CellState]]:
-    """List the states for each row of the answer: first of its name, then of its cells."""
+    """List the states for each row of the answer: first the state of its name, then of its cells."""
     if match is None:
         missing, untold = CellState.MISSING, CellState.UNTOLD
         return [[missing, *(missing if cell.values else untold for cell in row.cells)] for row in item.rows]

@@ -77,7 +77,10 @@ def test_the_body_tells_drops_models_prompts_tokens_and_parameters():
     assert "| back_check | `misread` | 7 |" in text
     assert "| back_check | texts 12 | 5 | 7 | 1 | 1,000 | 20 |" in text
     assert "`small` as judge, SHA-256 `ab`" in text
-    assert "1 calls, 1,000 tokens in, 20 tokens out (tokens estimated for 1 calls)." in text
+    assert (
+        "In total: 1 model calls, 1,000 input tokens, 20 output tokens "
+        "(token counts of 1 calls are estimates)."
+    ) in text
     assert "seed: 7" in text
     assert "dollars" not in text
 

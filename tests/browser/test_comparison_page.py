@@ -46,12 +46,12 @@ def test_quality_is_drawn_against_price_or_tokens_and_says_why(tmp_path):
     text = page.read_text()
     assert "accuracy against US dollars per answer" in text
     assert text.count('class="spot') >= 3
-    assert "Prices that are not known" not in text
+    assert "Unknown prices" not in text
 
     comparison = write_three(page)
     text = page.read_text()
     assert "accuracy against US dollars per answer" in text  # of the two whose price is known
-    assert "Prices that are not known are not shown: &lt;img" in text
+    assert "Unknown prices are not shown: &lt;img" in text
     (metric,) = comparison.means
     free = replace(
         metric, systems=[replace(mean, cost=replace(mean.cost, usd=0.0)) for mean in metric.systems]

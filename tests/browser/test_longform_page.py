@@ -20,7 +20,7 @@ def test_what_an_agent_did_is_shown_and_its_answer_leads_to_its_queries(tmp_path
         steps = page.locator("#detail .query > summary strong, #detail .step > .who")
         assert steps.all_inner_texts() == ["plan", "Query 1", "Query 2", "reasoning"]
         assert (
-            "The context window was too small for these parts of the prompts: 6 of 9 rows of query 1."
+            "Some parts of the prompts did not fit into the context window: 6 of 9 rows of query 1."
             in page.inner_text("#detail")
         )
         answer = page.inner_text("#detail .response")

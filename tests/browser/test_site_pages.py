@@ -125,8 +125,8 @@ def test_a_table_sorts_in_the_address_and_is_taken_along(fresh, tmp_path):
     with page.expect_download() as taken:
         page.click("#figures .take")
     rows = list(csv.DictReader(taken.value.path().read_text(encoding="utf-8-sig").splitlines()))
-    assert [row["Value with its interval"] for row in rows] == shown
-    assert (rows[0]["Value with its interval low"], rows[0]["Value with its interval high"]) == (
+    assert [row["Value and 95% interval"] for row in rows] == shown
+    assert (rows[0]["Value and 95% interval low"], rows[0]["Value and 95% interval high"]) == (
         "0.800",
         "0.950",
     )

@@ -61,7 +61,7 @@ def test_the_keyboard_walks_the_steps_that_are_listed(page: Page) -> None:
     expect(page.locator("#detail .where")).to_have_text(f"1 of {total} listed")
     page.keyboard.press("ArrowRight")
     expect(page.locator("#detail .where")).to_have_text(f"2 of {total} listed")
-    assert "None: the model did not answer" in page.inner_text("#detail")
+    assert "No answer: the model did not answer" in page.inner_text("#detail")
     page.keyboard.press("k")
     page.keyboard.press("k")
     expect(page.locator("#detail .where")).to_have_text(f"1 of {total} listed")

@@ -49,7 +49,7 @@ def test_the_password_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch
     entry = read_entry("shop", {"url": "postgresql+psycopg://ann@host/shop", "password_env": "SHOP_PASSWORD"})
     pytest.importorskip("psycopg", reason="the PostgreSQL driver is an extra")
     monkeypatch.delenv("SHOP_PASSWORD", raising=False)
-    with pytest.raises(BadInput, match=r"databases\.shop: the environment has no SHOP_PASSWORD"):
+    with pytest.raises(BadInput, match=r"databases\.shop: the environment variable SHOP_PASSWORD is not set"):
         entry.connect()
     monkeypatch.setenv("SHOP_PASSWORD", "s3cret")
     engine = entry.connect()

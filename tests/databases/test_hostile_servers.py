@@ -166,7 +166,7 @@ def test_an_account_that_may_write_is_refused(place: Place) -> None:
     owner = DatabaseEntry(name="owner", url=place.owner.url.render_as_string(hide_password=False))
     with (
         SafeDatabase(owner) as database,
-        pytest.raises(BadInput, match=r"databases\.owner: its account .* only read"),
+        pytest.raises(BadInput, match=r"databases\.owner: its account .* read-only"),
     ):
         database.query("SELECT 1")
     place.run(f"GRANT UPDATE (title) ON books TO {place.reader}")

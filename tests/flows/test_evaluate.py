@@ -83,14 +83,14 @@ def test_the_built_in_rag_is_asked_judged_and_written_down_once(project, model, 
     assert figures["counts"]["scored"] == 6
     assert figures["rates"]["open"]["all"]["accuracy"] == 1.0
     assert figures["hypothesis"]["open"]["rates"]["accuracy"]["difference"] == 0.0
-    first = [warning for warning in figures["warnings"] if "further test cases" not in warning]
+    first = [warning for warning in figures["warnings"] if "held-out test cases" not in warning]
     assert not first, "the recorded judge knows its canaries"
     assert str(project.root) not in (out / "figures.json").read_text()
     assert_figures_lead_to("questions.jsonl", out, project.root)
     pointer = f"{out}/figures.json#/rates/open/all/accuracy"
     walked = project.benchloom("lineage", pointer)
     assert (walked.returncode, walked.stderr) == (0, "")
-    assert "computed again from them: 1.0" in walked.stdout
+    assert "recomputed from these rows: 1.0" in walked.stdout
     assert f"benchloom lineage '{out}/figures.json#" in done.stderr
     assert {path.name for path in out.iterdir()} == {
         "questions.parquet", "answers.parquet", "judgements.parquet", "canaries.parquet", "calls.parquet",
@@ -152,7 +152,7 @@ def test_a_system_over_http_with_failures_is_judged_on_the_rest(project, model):
     assert "written to data/evaluations/ours-" in done.stderr
     refused = evaluate(project, "--documents", "corpus", system="ours")
     assert (refused.returncode, refused.stdout) == (2, "")
-    assert "does not retrieve from documents of ours" in refused.stderr
+    assert "does not retrieve from these documents" in refused.stderr
 
 
 def test_a_dataset_folder_brings_its_corpus_and_is_asked_what_stands_in_it(project, model):
@@ -173,7 +173,7 @@ def test_a_dataset_folder_brings_its_corpus_and_is_asked_what_stands_in_it(proje
     (folder / "true_documents.parquet").unlink()
     none = evaluate(project, dataset="brought/dataset")
     assert (none.returncode, none.stdout) == (2, "")
-    assert "no question with its true documents" in none.stderr
+    assert "no question with true documents" in none.stderr
 
 
 def test_limit_takes_whole_groups(project, model):

@@ -134,7 +134,7 @@ def test_a_database_of_the_project_is_never_replaced(root, tmp_path):
     )
     (root / "params.yaml").write_text(text)
     done = call(release, "--database", "cities")
-    assert "databases.cities is another database" in str(done.exception)
+    assert "databases.cities already names another database" in str(done.exception)
 
 
 @pytest.mark.parametrize(
@@ -193,12 +193,12 @@ def test_what_stands_in_a_set_stays_and_a_database_enters_once(root, tmp_path):
 @pytest.mark.parametrize(
     ("section", "named", "said"),
     [
-        ("{}", "no/name", "--longform: 'no/name' is not a name"),
+        ("{}", "no/name", "--longform: 'no/name' is not a valid name"),
         ("{sets: {mine: 7}}", "mine", "longform.sets.mine is not a set of databases"),
         (
             "{databases: {cities: {file: own.sqlite}}}",
             "mine",
-            "longform.databases.cities is another database",
+            "longform.databases.cities already names another database",
         ),
     ],
 )

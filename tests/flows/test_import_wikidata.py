@@ -120,7 +120,7 @@ def test_a_second_import_into_one_name_is_refused_until_the_first_ends(root, tmp
         refused = call(path)
         assert isinstance(refused.exception, LockHeld)
         assert str(refused.exception) == (
-            "--name main: another import is writing it; wait for its end, or take another name"
+            "--name main: another import is writing it; wait until it ends, or choose another name"
         )
         assert not folder.exists()
         assert call(path, "--name", "other").exit_code == 0

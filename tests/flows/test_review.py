@@ -500,7 +500,7 @@ def test_what_is_no_http_is_a_line_and_the_server_goes_on(project):
         server.send_signal(signal.SIGINT)
         _, said = server.communicate(timeout=20)
     assert "Traceback" not in said
-    assert "refused a request that is no HTTP: " in said
+    assert "refused a request that is not HTTP: " in said
     assert all(line.isprintable() for line in said.splitlines())
 
 

@@ -303,7 +303,7 @@ def test_a_flow_has_its_page_by_its_declaration_alone(project: Path) -> None:
     assert (right["step"], right["value"], right["n"], right["failed"]) == ("right", 0.5, 24, 1)
     assert "cities.jsonl" in traced[1]
     page = (project / "data/reports/toy/half/index.html").read_text()
-    assert "1 of 25 answers could not be scored. The means leave them out." in page
+    assert "1 of 25 answers could not be scored. The means leave out these answers." in page
     assert "toy/half/index.html" in (project / "data/reports/index.html").read_text()
     ((metric,),) = [scored_system["metrics"] for scored_system in json.loads(compared[1])["strands"]]
     assert (metric["n_pairs"], metric["difference"]) == (24, 0.5)
@@ -330,7 +330,7 @@ def test_a_flow_has_its_card_and_its_nights_by_its_declaration_alone(project: Pa
     assert "cities.jsonl (unknown)" in private[2]
     assert [published[0], first[0], second[0]] == [0] * 3, (published, first, second)
     card = (project / "published/README.md").read_text()
-    assert "25 rows of `scores`: the entry `toy.runs.half`" in card
+    assert "25 rows of `scores`, from the entry `toy.runs.half`" in card
     assert "| answers | items 25 | 25 | 0 | 25 |" in card
     night = json.loads((project / "data/nightly/two/night.json").read_text())
     assert (night["state"], night["against"], night["alarms"]) == ("accepted", "one", [])

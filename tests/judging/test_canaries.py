@@ -110,7 +110,7 @@ GOOD = "- {id: a, kind: label, query: q, answer: a, response: r, accepted: [Corr
         ("- [", "cannot be read as a list of canaries"),
         (GOOD + GOOD, "two canaries with the id 'a'"),
         (GOOD.replace("kind: label", "kind: mood"), "kind"),
-        (GOOD.replace("label", "score"), "scores 0 to 5"),
+        (GOOD.replace("label", "score"), "score from 0 to 5"),
         (GOOD.replace("[Correct]", "[]"), "accepted"),
         (GOOD.replace("query: q, ", ""), "query"),
         (GOOD.replace("query: q", "query: q, colour: red"), "colour"),
@@ -138,5 +138,5 @@ def test_the_rules_decide_their_canaries_and_a_wrong_one_ends_the_stage(tmp_path
     wrong.write_text(
         "[{id: a, query: 'How many?', kind: number, answer: '2', response: There are 3., verdict: Correct}]"
     )
-    with pytest.raises(StageFailed, match="decide these canaries wrong: a"):
+    with pytest.raises(StageFailed, match="decide these canaries incorrectly: a"):
         try_rules(wrong)

@@ -127,7 +127,7 @@ def test_few_clusters_tell_nothing_of_chance(groups):
     assert change.difference > 0.3
     assert (change.low, change.p_value, change.adjusted, change.detectable) == (None, None, None, None)
     assert found.n_tests == 0
-    assert "too few to tell a difference from chance" in found.cautions[0]
+    assert "too few to distinguish a difference from chance" in found.cautions[0]
 
 
 def test_no_p_value_is_below_that_of_all_clusters_on_one_side():
@@ -221,7 +221,7 @@ def test_an_id_with_another_question_or_reference_is_no_pair():
     assert (scored_system.n_cases, scored_system.metrics[0].n_pairs) == (8, 8)
     assert (list(scored_system.only_a), list(scored_system.only_b)) == ([], ["q99"])
     assert scored_system.changed == []
-    assert any("4 items have another question or reference" in line for line in found.cautions)
+    assert any("4 items have a different question or reference" in line for line in found.cautions)
     assert all(name in found.cautions[0] for name in scored_system.altered)
 
 

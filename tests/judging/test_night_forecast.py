@@ -49,7 +49,7 @@ def test_the_whole_is_its_past_mean_and_the_change():
     assert found.error == pytest.approx(1.96 * 0.08, abs=1e-4)
     assert found.p_value == pytest.approx(0.0668, abs=1e-4), "1.5 spreads below"
     assert (
-        "estimated mean over all items is 0.350 within 0.157, -0.150 from past nights"
+        "estimated mean over all items is 0.350 ± 0.157, which is -0.150 from past nights"
         in describe_forecast(found)
     )
     three = forecast([0.5, np.nan, 0.7, np.nan], parts=3)

@@ -103,7 +103,7 @@ def test_items_that_are_not_scored_in_both_nights_are_no_pairs():
 def test_a_night_that_could_not_be_scored_alarms_instead_of_passing():
     series, alarms = judge_one([1.0] * 10, [None] * 10)
     assert series.outcome == "unscored"
-    assert "10 of 10 items could not be scored, more than 20%" in alarms[0].what
+    assert "10 of 10 items could not be scored; at most 20% are allowed" in alarms[0].what
     assert not judge_one([], [1.0, None, 1.0, 1.0, 1.0, 1.0])[1]
 
 
@@ -141,8 +141,8 @@ def test_a_fall_whose_judge_fails_its_canaries_is_the_judges():
     series, alarms = judge_one([1.0] * 40, [1.0, 1.0, 0.0, 0.0] * 10, judges=judges)
     assert series.outcome == "judge drift"
     assert [alarm.kind for alarm in alarms] == ["judge drift"]
-    assert "right on 12 of 24 canaries, before on 24" in alarms[0].what
-    assert "these metrics fell with the judge and are no regression: accuracy" in alarms[0].what
+    assert "right on 12 of 24 canaries, in the earlier night on 24" in alarms[0].what
+    assert "these metrics fell with the judge and do not count as regressions: accuracy" in alarms[0].what
 
 
 def test_a_judge_that_wavers_on_a_few_canaries_excuses_nothing():

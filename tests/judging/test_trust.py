@@ -83,7 +83,7 @@ def test_a_judge_that_can_be_believed_brings_no_warning():
 
 def test_wrong_canaries_are_named():
     (sentence,) = warn(CanaryHealth(24, 23, 1, 20 / 23, ("a", "b", "c")))
-    assert "20 of 23 test cases right, 1 more were unreadable" in sentence
+    assert "20 of 23 test cases right, 1 more got no readable verdict" in sentence
     assert "90.0% required" in sentence
     assert "Wrong: a, b, c." in sentence
 
@@ -92,11 +92,11 @@ def test_further_canaries_warn_beside_the_first_and_their_absence_does_not():
     poor = CanaryHealth(24, 24, 0, 0.5, ("x",))
     assert find_warnings(TrustThresholds(), n=9, n_unscored=0, canaries=HEALTHY, further=HEALTHY) == ()
     (sentence,) = find_warnings(TrustThresholds(), n=9, n_unscored=0, canaries=HEALTHY, further=poor)
-    assert "further test cases right" in sentence
+    assert "held-out test cases right" in sentence
 
 
 def test_unreadable_canaries_do_not_make_a_judge_trusted():
-    assert "2 of 2 test cases right, 22 more were unreadable" in warn(CanaryHealth(24, 2, 22, 1.0))[0]
+    assert "2 of 2 test cases right, 22 more got no readable verdict" in warn(CanaryHealth(24, 2, 22, 1.0))[0]
     assert "no readable verdict on 24" in warn(CanaryHealth(24, 0, 24, None))[0]
 
 
@@ -115,7 +115,7 @@ def test_a_judge_that_people_disagree_with_is_told():
 
 
 def test_unscored_rows_are_told():
-    assert "6 of 100 rows are unscored (6.0%, allowed 5.0%)" in warn(n_unscored=6)[0]
+    assert "6 of 100 rows are unscored (6.0%; at most 5.0% are allowed)" in warn(n_unscored=6)[0]
     assert warn(n=0) == ("No row was judged.",)
 
 

@@ -84,7 +84,7 @@ def test_a_figure_that_its_rows_do_not_come_to_is_a_gap(lineage, tmp_path):
 
     lineage.trace_figure(f"{OUT}/report.json", "/figures/0")
 
-    assert lineage.gaps[0].what == "is 15, but its rows come to 14"
+    assert lineage.gaps[0].what == "is 15, but recomputing it from its rows gives 14"
 
 
 def test_a_figure_without_a_basis_or_an_artifact_is_a_gap(lineage, tmp_path):
@@ -97,8 +97,8 @@ def test_a_figure_without_a_basis_or_an_artifact_is_a_gap(lineage, tmp_path):
 
     told = [gap.what for gap in lineage.gaps if "report.json" in gap.at]
     assert told == [
-        "does not say which rows it was computed from",
-        "comes from lost.parquet, which is not there",
+        "does not record the rows from which it was computed",
+        "comes from lost.parquet, which does not exist",
     ]
 
 

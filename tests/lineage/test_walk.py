@@ -144,7 +144,8 @@ def test_a_prompt_that_is_neither_here_nor_committed_is_a_gap(sample, tmp_path):
 
     assert digest != "cd" * 32
     assert [gap.what for gap in lineage.gaps] == [
-        "its prompt had the digest cdcdcdcdcdcd, and tasks/grammar/prompts/sql_templates_prompt.md has not"
+        "its prompt had the digest cdcdcdcdcdcd, but tasks/grammar/prompts/sql_templates_prompt.md has a "
+        "different digest"
     ]
 
 
@@ -224,7 +225,7 @@ def test_the_beginning_of_an_id_is_enough(sample, tmp_path):
 
 
 def test_too_short_a_beginning_is_said_to_be_that(sample, tmp_path):
-    with pytest.raises(BadInput, match=r"is too short for an id's beginning \(at least 6\)"):
+    with pytest.raises(BadInput, match=r"is too short for the beginning of an id \(at least 6 characters\)"):
         Lineage(tmp_path).trace_row(f"{FOLDER}/balanced.parquet", sample.questions[0].id[:4])
 
 
@@ -260,7 +261,7 @@ def test_an_artifact_not_in_the_lock_is_a_gap(sample, tmp_path):
     lineage = open_lineage(tmp_path, graph=Graph(()))
     lineage.trace_row(f"{FOLDER}/schema.parquet", "film.title")
 
-    assert "not in dvc.lock" in lineage.gaps[0].what
+    assert "not listed in dvc.lock" in lineage.gaps[0].what
 
 
 def test_a_stage_that_read_an_older_version_is_a_gap(sample, tmp_path):
@@ -272,7 +273,7 @@ def test_a_stage_that_read_an_older_version_is_a_gap(sample, tmp_path):
     lineage.trace_file("data/late")
 
     assert [gap.what for gap in lineage.gaps] == [
-        "it read data/films.sqlite of md5 old, which was written anew since (md5 bb)"
+        "it read data/films.sqlite (md5 old), which has been written again since then (md5 bb)"
     ]
 
 
@@ -292,7 +293,7 @@ def test_what_is_no_longer_as_recorded_is_a_gap(sample, tmp_path):
         "data/raw/movies.db",
         "stage sources-films",
     }
-    assert any("tasks/films.py of md5 cc" in gap.what for gap in lineage.gaps)
+    assert any("tasks/films.py (md5 cc)" in gap.what for gap in lineage.gaps)
 
 
 def test_a_tracer_adds_what_is_beyond_the_artifacts(sample, tmp_path):
@@ -370,7 +371,7 @@ def test_a_project_without_git_says_so(sample, tmp_path):
 
     text = render_text(finish(lineage, lineage.trace_file("data/films.sqlite")))
 
-    assert "no commit: this project is in no git repository" in text
+    assert "no commit: this project is not in a git repository" in text
 
 
 def test_json_names_every_parent_among_its_nodes(sample, tmp_path):

@@ -314,7 +314,7 @@ def test_a_judge_that_people_disagree_with_is_warned_of(rows: Rows, tmp_path: Pa
     (warning,) = replace(rows, labels=told).run(tmp_path, labelled)[0]["warnings"]
     assert f"`judge`: The judge agrees with people on 0.0% of {len(told)} items" in warning
     (warning,) = rows.run(tmp_path, labelled)[0]["warnings"]
-    assert "no label for an answer of this run" in warning
+    assert "does not contain a label for any answer of this run" in warning
 
 
 def make_repeats(part: str, way: str, after: list[Verdict | None], before: Verdict) -> list[JudgeRepeat]:
@@ -395,7 +395,7 @@ def test_a_set_without_items_has_reasons_and_no_zeros(tmp_path: Path) -> None:
 
 def test_cells_leave_failures_out() -> None:
     assert rate_cell([True, None, False, True]).value == 2 / 3
-    assert rate_cell([None, None]).why == "none of 2 interactions could be counted"
+    assert rate_cell([None, None]).why == "no value: 2 interactions failed"
     assert mean_cell([1, None, 4]).value == 2.5
     few, same = mean_cell([1, 5] * 2, interval=True), mean_cell([3] * 8, interval=True)
     assert (few.value, few.interval, few.why) == (3.0, None, "fewer than 6 interactions: no interval")

@@ -105,7 +105,7 @@ def test_without_a_file_there_is_no_label() -> None:
     assert human_labels(ITEMS, INTERACTIONS, VERDICTS, REVISIONS, entry).rows == []
     table = tabulate([], entry=entry)
     assert (table.columns, table.lines) == ((), ())
-    assert "names no file of people's labels" in table.notes[0]
+    assert "set `labels` of the evaluation" in table.notes[0]
 
 
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_label_of_another_run_is_said_in_the_table() -> None:
     dropped = (Dropped("a", "other_response", "line 2: v1 has another response in this run"),)
     table = tabulate([], dropped)
     assert table.lines == ()
-    assert "no label of this run" in table.notes[0]
+    assert "no label for an answer" in table.notes[0]
     assert "1 other_response (such as line 2: v1" in table.notes[1]
 
 

@@ -102,14 +102,14 @@ def test_a_hostile_or_broken_script_is_one_line_and_the_others_are_read(
 @pytest.mark.parametrize(
     ("record", "said"),
     [
-        ({**ITEM, "id": "b", "kind": "open"}, "kind is 'open', and must be one of conclusive, interpretive"),
+        ({**ITEM, "id": "b", "kind": "open"}, "kind is 'open'; expected one of conclusive, interpretive"),
         ({"question": "q", "kind": "conclusive"}, "reference is missing"),
         ({"question": "q", "kind": "conclusive", "reference": "r"}, "has neither `script` nor `database`"),
         ({**ITEM, "id": "b", "script": "INSERT INTO a VALUES (1);"}, "its script has no CREATE TABLE"),
         ({**ITEM, "id": "b", "script": "CREATE TABLE a (x);"}, "its script has no INSERT"),
         (
             {**ITEM, "id": "b", "script": "CREATE TABLE a (x, x); INSERT INTO a VALUES (1, 2);"},
-            "line 2: a CREATE TABLE of its script does not run: duplicate column name: x",
+            "line 2: a CREATE TABLE statement of its script fails: duplicate column name: x",
         ),
         ({**ITEM, "id": "b", "claims": ["x"]}, "claims is not a list of objects with `text` and `sql`"),
         ({**ITEM, "id": "b", "claims": [{"text": "t", "sql": "SELECT town FROM stadium"}]}, "no such column"),
@@ -126,7 +126,7 @@ def test_a_bad_line_is_named(tmp_path: Path, record: Any, said: str) -> None:
 def test_a_name_that_no_file_can_have_is_named(tmp_path: Path, name: str) -> None:
     named = {key: value for key, value in ITEM.items() if key != "script"}
     found = read_own_items(write(tmp_path, ITEM, {**named, "id": "b", "database": name}))
-    assert "is not a file of the folder" in found.problems[0]
+    assert "is not a file in the folder" in found.problems[0]
 
 
 def test_a_script_beyond_the_limit_is_refused_before_it_is_split(
@@ -156,4 +156,4 @@ def test_a_database_outside_the_folder_is_not_read(tmp_path: Path) -> None:
     sqlite3.connect(tmp_path / "out.sqlite").close()
     named = {name: value for name, value in ITEM.items() if name != "script"}
     records = [ITEM, {**named, "id": "b", "database": "../out.sqlite"}]
-    assert "is not a file of the folder" in read_own_items(write(tmp_path / "in", *records)).problems[0]
+    assert "is not a file in the folder" in read_own_items(write(tmp_path / "in", *records)).problems[0]

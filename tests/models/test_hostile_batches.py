@@ -122,7 +122,7 @@ def test_what_was_answered_beside_a_lost_line_is_kept_and_not_paid_again(scene, 
         serving(server.application()) as url,
         open_dispatcher(url, ledger, mode=QUICK, retries=1) as dispatcher,
     ):
-        with pytest.raises(ModelFailed, match="by batch, the endpoint") as failed:
+        with pytest.raises(ModelFailed, match="in batch mode, the endpoint") as failed:
             ask(dispatcher, requests)
         kept = [request.key() for request in requests if ledger.get(request.key()) is not None]
         assert len(kept) == N - 1

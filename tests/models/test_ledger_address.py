@@ -28,7 +28,7 @@ def test_the_environment_names_the_ledger_first(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("address", WITH_PASSWORD)
 def test_a_password_is_refused_wherever_it_is_named_and_not_repeated(address, monkeypatch):
-    refusal = "holds a password: put it into PGPASSWORD or ~/.pgpass"
+    refusal = "contains a password: put the password into PGPASSWORD or ~/.pgpass"
     with pytest.raises(BadInput) as caught:
         read_run({"run": {"ledger": address}})
     assert str(caught.value) == f"params.yaml: run.ledger: {refusal}"

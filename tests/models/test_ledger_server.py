@@ -55,7 +55,7 @@ def test_a_call_that_is_not_there_is_a_clear_404(tmp_path):
     with serving(server.application()) as url, pytest.raises(urllib.error.HTTPError) as caught:
         post(url, {"model": "m", "messages": [{"role": "user", "content": "?"}]})
     assert caught.value.code == 404
-    assert "no ledger holds this call" in caught.value.read().decode()
+    assert "no ledger contains this call" in caught.value.read().decode()
     assert server.counts.missing == 1
 
 

@@ -233,7 +233,7 @@ def test_a_server_that_is_not_there_is_one_line():
     said = str(caught.value)
     assert said.startswith(f"{address}: no connection to the ledger's server: connection failed: ")
     assert "Connection refused" in said
-    assert said.endswith("(without the ledger nothing is asked)")
+    assert said.endswith("(no model is called without the ledger)")
     assert "\n" not in said
 
 

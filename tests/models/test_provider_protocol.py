@@ -224,7 +224,7 @@ def test_a_hang_ends_at_its_timeout():
         ([fail(404, "model: claude-x", "not_found_error")], {}, "answered 404: model: claude-x"),
         ([fail(503, "down"), fail(503, "down")], {"retries": 1}, "after 2 tries in .* answered 503: down"),
         ([], {"key_env": None}, "answered 401: invalid x-api-key none"),
-        ([], {"omit": []}, "cannot be asked so: .*seed.*its `omit` leaves"),
+        ([], {"omit": []}, "cannot be called this way: .*seed.*`omit` leaves"),
         (
             [web.Response(status=307, headers={"Location": "http://127.0.0.2:1/x"})],
             {},
@@ -305,7 +305,7 @@ def test_an_answer_is_in_the_ledger_and_a_replay_asks_nobody(tmp_path):
 def test_what_it_cannot_do_is_bad_input(monkeypatch):
     role = Role(model="claude")
     with pytest.raises(
-        BadInput, match=r"run\.endpoints\.claude: is a provider, and providers cannot embed texts here"
+        BadInput, match=r"run\.endpoints\.claude: is of kind provider, which cannot embed texts"
     ):
         ask(Anthropic(), make_embedding("a text", role))
     monkeypatch.setattr(provider, "find_spec", lambda name: None)
@@ -317,8 +317,8 @@ def test_what_it_cannot_do_is_bad_input(monkeypatch):
     ("entry", "said"),
     [
         ({"provider": "chess"}, "is not an allowed value.*anthropic"),
-        ({"provider": None}, "a provider is what an endpoint of kind provider needs"),
-        ({"kind": "openai"}, "a provider is what an endpoint of kind provider needs"),
+        ({"provider": None}, "`provider` is required for kind provider"),
+        ({"kind": "openai"}, "`provider` is required for kind provider"),
         ({"url": None}, "an endpoint of kind provider needs a url"),
         ({"omit": ["messages"]}, "is not an allowed value"),
     ],

@@ -58,5 +58,7 @@ def test_a_changed_answer_does_not_have_its_checksum(tmp_path):
     path = tmp_path / "s.jsonl.gz"
     write_shipped(path, [LedgerEntry("k", "Verdict: Correct", "stop", 1, 1)])
     path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()).replace(b"Correct", b"Korrect")))
-    with pytest.raises(BadInput, match=r"s\.jsonl\.gz, line 1: .*call 'k' does not have the checksum"):
+    with pytest.raises(
+        BadInput, match=r"s\.jsonl\.gz, line 1: .*call 'k' does not match its recorded checksum"
+    ):
         read_shipped(path)

@@ -163,7 +163,7 @@ def test_broken_rows_are_named_by_their_lines_and_make_exit_1(folder):
         "benchloom: my.csv, line 3: repeats the id of line 2",
         "benchloom: my.csv, line 4: question is missing; expected text",
         "benchloom: my.csv, line 5: answer is missing; expected text",
-        "benchloom: my.csv, line 6: has 4 cells, and the header has 3",
+        "benchloom: my.csv, line 6: has 4 cells, but the header has 3",
     ]
     figures = json.loads(done.stdout)
     assert (figures["measures"]["em"]["value"], len(figures["left_out"])) == (1.0, 4)
@@ -180,11 +180,11 @@ REFUSED = [
     (("--answers", "a.csv", "--turns", "2"), "--turns: does not apply to qa"),
     (("--answers", "a.csv", "--key-env", "K"), "--key-env: needs --endpoint"),
     (("--answers", "a.csv", "--endpoint", "http://x/v1"), "--endpoint: needs a model"),
-    (("--model", "m", "--endpoint", "http://me:pw@x/v1"), "--endpoint: holds a password"),
+    (("--model", "m", "--endpoint", "http://me:pw@x/v1"), "--endpoint: contains a password"),
     (("--model", "m", "--endpoint", "http://x/v1", "--key-env", "1-2"), "--key-env: is not the name of an"),
     (
         ("--model", "m", "--endpoint", "http://x/v1", "--judge", "j", "--score", "rules"),
-        "--judge j: judges nothing with --score rules",
+        "--judge j: cannot be combined with --score rules",
     ),
     (("--answers", "a.csv", "--dataset", "my.csv"), "give one dataset"),
 ]

@@ -75,7 +75,7 @@ def test_a_set_is_run_paged_compared_and_traced(project):
         ("odd", 0.0, 12),
     ]
     page = (project.root / "data/reports/qa/half/index.html").read_text()
-    assert "1 of 25 answers could not be scored. The means leave them out." in page
+    assert "1 of 25 answers could not be scored. The means leave out these answers." in page
     assert "Scores by tag" in page
 
     compared = succeed(project, "compare", "entry:half", "entry:whole", "--json")
@@ -94,7 +94,7 @@ def test_a_set_is_run_paged_compared_and_traced(project):
 def test_its_answers_and_its_questions_are_published(project):
     succeed(project, "publish", "qa.systems.half", "published", "--private-sources")
     assert (
-        "25 rows of `scores`: the entry `qa.systems.half`"
+        "25 rows of `scores`, from the entry `qa.systems.half`"
         in (project.root / "published/README.md").read_text()
     )
     succeed(project, "publish", "qa.sets.mine", "questions", "--private-sources")

@@ -68,7 +68,9 @@ def test_a_folder_of_several_splits_is_refused_and_a_single_one_is_taken(tmp_pat
     datasets.DatasetDict({"test": rows}).save_to_disk(tmp_path / "one")
     assert len(read_table(tmp_path / "one", USUAL).found.items) == 2
     datasets.DatasetDict({"test": rows, "train": rows}).save_to_disk(tmp_path / "two")
-    with pytest.raises(BadInput, match=r"contains several: test, train \(name one, such as .*two/test\)"):
+    with pytest.raises(
+        BadInput, match=r"contains several tables: test, train \(name one file, such as .*two/test\)"
+    ):
         read_table(tmp_path / "two", USUAL)
 
 
@@ -97,7 +99,10 @@ def test_columns_of_other_names_are_guessed_and_said_or_given(tmp_path):
             QaColumns(answer="right", tags="x"),
             r"has no column x; it has Prompt, right \(--tags COLUMN names the one",
         ),
-        (USUAL, r"has no column that could be the answer; it has Prompt, right \(--answer COLUMN names it\)"),
+        (
+            USUAL,
+            r"has no column that could be the answer; it has Prompt, right \(name it with --answer COLUMN\)",
+        ),
     ],
 )
 def test_a_column_that_is_not_there_is_one_line(tmp_path, columns, said):
@@ -136,7 +141,7 @@ def test_rows_of_a_csv_are_named_by_their_line_also_below_a_cell_of_two_lines(tm
     assert [item.question for item in found.items if item.question != "last"] == ["two\nlines"]
     assert found.problems == (
         "my.csv, line 4: answer is missing; expected text",
-        "my.csv, line 5: has 3 cells, and the header has 2",
+        "my.csv, line 5: has 3 cells, but the header has 2",
     )
 
 

@@ -59,7 +59,7 @@ def test_an_answer_stands_with_the_conversation_before_it_and_its_contexts_in_a_
     *_, passages, _, ids = viewer.files["details"]["a1"]
     assert ids[1] == [["answer", "a1"], ["question", "key-1"]]
     assert passages[1:3] == (
-        "Contexts E3, by question and reference",
+        "Contexts E3, from the question and the reference",
         [["Set operators", "score 1.5", [], "UNION drops duplicates."]],
     )
 
@@ -90,8 +90,8 @@ def test_a_conversation_marks_leaks_and_probes_and_says_which_grade_counts():
     assert (failed.tags[1], failed.values[2]) == (("failed", "bad"), "failed")
     shown = str(talked.blocks)
     assert str(blocks.marked("It drops duplicates.", ["duplicates"])) in shown
-    assert "Only in the reference: duplicates" in shown
-    assert "probes: duplicates · flagged: duplicates" in shown
+    assert "Words that only the reference has: duplicates" in shown
+    assert "unknown words: duplicates · flagged: duplicates" in shown
     assert shown.count("replaced by the final grade") == 1
     assert "#row=t2" in shown
     assert "failed: T1: the system gave no answer" in str(failed.blocks)

@@ -98,7 +98,7 @@ def test_a_declared_table_measures_each_cell_over_its_own_outcomes():
     assert [(cell.value, cell.failed, cell.why) for cell in bad.cells][2] == (
         None,
         1,
-        "none of 1 answers could be counted",
+        "no value: 1 answers failed",
     )
     assert {cell.why for cell in other.cells} == {"not run"}
     assert good.cells[2].derivation == Derivation(
@@ -245,8 +245,8 @@ SHOWN = (
     "A shared document.",
     "A stored step.",
     "2 of 9 rows shown, as the agent saw them",
-    "Call missing is not on this page.",
-    "This page lacks the part unknown.",
+    "This page does not contain the call missing.",
+    "This page lacks the component unknown.",
     "1 of 2 listed",
 )
 CALL = ShownCall(

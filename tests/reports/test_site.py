@@ -181,9 +181,9 @@ def test_changes_are_told_since_the_site_was_last_another_one(tmp_path):
         ("A", "rows", 3, 4),
         ("A", "drops", 1, None),
         ("A", "new warning: Mind.", None, None),
-        ("A", "warning gone: Beware.", None, None),
-        ("C", "is new", None, None),
-        ("B", "is gone", None, None),
+        ("A", "warning removed: Beware.", None, None),
+        ("C", "new page", None, None),
+        ("B", "page removed", None, None),
     ]
     assert told.changes[-1].link == ""
 

@@ -45,8 +45,8 @@ BAD_LINES = [
     ("hotpotqa", answer(id=True), "id is true or false"),
     ("hotpotqa", answer(id=[1]), "id is a list"),
     ("hotpotqa", answer(id=1), "repeats the id of line 1"),
-    ("hotpotqa", '{"id": 2, "gold": "a", "prediction": NaN}', "holds NaN or Infinity"),
-    ("hotpotqa", '{"id": 2, "gold": "a", "prediction": -Infinity}', "holds NaN or Infinity"),
+    ("hotpotqa", '{"id": 2, "gold": "a", "prediction": NaN}', "contains NaN or Infinity"),
+    ("hotpotqa", '{"id": 2, "gold": "a", "prediction": -Infinity}', "contains NaN or Infinity"),
     ("correlation", '{"id": 2, "human": 1e999, "judge": 1}', "infinity"),
     ("hotpotqa", f'{{"id": 2, "gold": {DEEP}}}', "nested too deep"),
     ("hotpotqa", f'{{"id": 2, "gold": {DEEP[4800:5200]}}}', "nested deeper than 100"),
@@ -57,8 +57,8 @@ BAD_LINES = [
     ("hotpotqa", answer(prediction=7), "prediction is a number; expected text"),
     ("rms", '{"id": 2, "prediction": "a|b"}', "gold is null; expected a table's text or a list of rows"),
     ("rms", '{"id": 2, "gold": ["a", "b"], "prediction": "a|b"}', "gold is a list; expected a table's text"),
-    ("rms", '{"id": 2, "gold": "a|b", "prediction": [["a", true]]}', "prediction holds true or false"),
-    ("rms", '{"id": 2, "gold": [["a", [["b"]]]], "prediction": ""}', "gold holds a list as a cell"),
+    ("rms", '{"id": 2, "gold": "a|b", "prediction": [["a", true]]}', "prediction contains true or false"),
+    ("rms", '{"id": 2, "gold": [["a", [["b"]]]], "prediction": ""}', "gold contains a list as a cell"),
     (
         "grammar",
         FIRST["grammar"].replace("Correct", "correct").replace("1", "2", 1),
@@ -69,27 +69,27 @@ BAD_LINES = [
         FIRST["grammar"].replace('["d"]', '"d"').replace("1", "2", 1),
         "retrieved_document_ids is text",
     ),
-    ("grammar", FIRST["grammar"].replace('["d"]', "[1.5]").replace("1", "2", 1), "ids are text or whole"),
+    ("grammar", FIRST["grammar"].replace('["d"]', "[1.5]").replace("1", "2", 1), "expected text or a whole"),
     ("grammar", FIRST["grammar"].replace('"g"', "{}").replace("1", "2", 1), "group is an object"),
     ("toolbench", FIRST["toolbench"].replace("true,", '"yes",').replace("1", "2", 1), "well_formed is text"),
     (
         "toolbench",
         FIRST["toolbench"].replace("{}", '"{x"', 1).replace("1", "2", 1),
-        "arguments is not an object",
+        "arguments is neither an object",
     ),
     ("ddxplus", '{"id": 2, "gold": 49, "prediction": "3."}', "gold is 49; expected a label from 0 to 48"),
     ("ddxplus", '{"id": 2, "gold": "3", "prediction": "3."}', "gold is '3'"),
     ("multiturn", '{"id": 2, "scores": []}', "scores has 0 turns"),
     ("multiturn", '{"id": 2, "scores": null}', "scores is null"),
     ("multiturn", '{"id": 2, "scores": [1, 1, 1, 1, 1, 1]}', "scores has 6 turns; expected 1 to 5"),
-    ("multiturn", '{"id": 2, "scores": [1, null]}', "scores holds None"),
+    ("multiturn", '{"id": 2, "scores": [1, null]}', "scores contains None"),
     ("multiturn", '{"id": 2, "scores": [6]}', "expected numbers from 0 to 5"),
     ("correlation", '{"id": 2, "human": [], "judge": 1}', "human is an empty list"),
-    ("correlation", '{"id": 2, "human": [1, null], "judge": 1}', "human holds null"),
+    ("correlation", '{"id": 2, "human": [1, null], "judge": 1}', "human contains null"),
     ("correlation", '{"id": 2, "human": 1, "judge": "4"}', "judge is text; expected a number"),
     ("agreement", '{"id": 2, "ratings": "1, 2"}', "ratings is text; expected a list"),
     ("agreement", '{"id": 2, "ratings": []}', "ratings is an empty list"),
-    ("agreement", '{"id": 2, "ratings": [1, {}]}', "ratings holds an object"),
+    ("agreement", '{"id": 2, "ratings": [1, {}]}', "ratings contains an object"),
 ]
 
 
@@ -168,7 +168,7 @@ def test_a_bad_file_has_one_clear_line(call, tmp_path, data, code, why):
 def test_a_folder_and_a_missing_file(call, tmp_path):
     code, out, err = call("hotpotqa", tmp_path)
     assert (code, out) == (2, "")
-    hint = "a .jsonl, .csv, .tsv or .parquet file, or - for JSON Lines on stdin"
+    hint = "give a .jsonl, .csv, .tsv or .parquet file, or - for JSON Lines on stdin"
     assert err == f"benchloom: {tmp_path}: is a folder ({hint})\n"
     code, _, err = call("hotpotqa", tmp_path / "nothing.jsonl")
     assert code == 2

@@ -93,7 +93,7 @@ HEAD = b"id,gold,prediction\n"
 @pytest.mark.parametrize(
     ("content", "said", "n"),
     [
-        (HEAD + b"1,a,a\n2,b\n3,c,c\n", [(3, "has 2 cells, and the header has 3")], 2),
+        (HEAD + b"1,a,a\n2,b\n3,c,c\n", [(3, "has 2 cells, but the header has 3")], 2),
         (HEAD + b"1,a,a\n1,b,b\n", [(3, "repeats the id of line 2")], 1),
         (HEAD + b"1,a,a\n,b,b\n", [(3, "has no id")], 1),
         (HEAD + b"1,a,a\n2,\xff\xfe,b\n3,c,c", [(3, "is not valid UTF-8")], 2),
@@ -162,7 +162,7 @@ def test_values_that_json_has_not_are_unreadable_or_written_as_text(tmp_path):
     columns = {"id": [1, 2, 3], "human": [1.0, float("nan"), 3.0], "judge": [2, 2, 3]}
     pq.write_table(pa.table(columns), path)
     found, said = score(path, "correlation")
-    assert (found["n"], said) == (2, [(2, "holds NaN or Infinity, which JSON does not have")])
+    assert (found["n"], said) == (2, [(2, "contains NaN or Infinity, which JSON does not have")])
     pq.write_table(pa.table({"id": [1], "gold": ["a"], "prediction": [b"a"]}), path)
     with pytest.raises(BadInput, match="1 unreadable"):
         score(path, "hotpotqa")

@@ -109,9 +109,9 @@ def test_a_url_that_cannot_be_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "items.jsonl"
     file.write_text(json.dumps({"id": 1, "db_id": "test", "gold": "SELECT 1", "prediction": "SELECT 1"}))
     for url, line in (
-        ("postgresql://root:secret@127.0.0.1/test", "holds a password"),
+        ("postgresql://root:secret@127.0.0.1/test", "contains a password"),
         ("sqlite:///x.sqlite", "is a SQLite file"),
-        ("no url", "is no SQLAlchemy URL"),
+        ("no url", "is not a SQLAlchemy URL"),
         ("postgresql+psycopg://root@127.0.0.1:1/test", "cannot be reached"),
     ):
         with pytest.raises(BadInput, match=line) as caught:

@@ -84,7 +84,10 @@ def test_more_than_the_patience_is_not_waited():
             lambda: web.Response(status=404, text="no"),
             r"answered 404: no \(is it the address of an API\?\)",
         ),
-        (lambda: web.Response(text="<html>", content_type="text/html"), "answered with a page, no JSON"),
+        (
+            lambda: web.Response(text="<html>", content_type="text/html"),
+            "answered with a page instead of JSON",
+        ),
         (lambda: web.Response(status=302, headers={"Location": "http://elsewhere.invalid/"}), "answered 302"),
         (lambda: web.Response(status=403, text="Too\nmany \x1b[2J"), r"answered 403: Too many \[2J$"),
     ],

@@ -147,7 +147,7 @@ def test_datasets_of_two_kinds_or_none_are_refused(tmp_path):
         items(tmp_path, Stream(datasets=("one", "two")))
     with pytest.raises(BadInput, match="dataset none: does not exist"):
         items(tmp_path, Stream(datasets=("none",)))
-    with pytest.raises(BadInput, match="is not a name"):
+    with pytest.raises(BadInput, match="is not a valid name"):
         items(tmp_path, Stream(datasets=("../one",)))
 
 
@@ -159,7 +159,7 @@ def test_a_file_that_changed_since_its_import_is_refused(file, tmp_path):
     with pytest.raises(BadInput, match=f"{file}: changed since its import"):
         open_dataset(tmp_path / "one")
     place.unlink()
-    with pytest.raises(BadInput, match=f"{file}: does not exist"):
+    with pytest.raises(BadInput, match=f"{file}: no longer exists"):
         open_dataset(tmp_path / "one")
 
 
@@ -265,7 +265,7 @@ def test_without_limits_every_group_is_asked_once_and_some_templates_are_held_ba
 
 def test_no_question_left_ends_the_stage(tmp_path):
     entry = make_entry(tmp_path, first_words=("whence",))
-    with pytest.raises(StageFailed, match="pets: none of 60 questions is left"):
+    with pytest.raises(StageFailed, match="pets: none of 60 questions can be used"):
         grammar_dataset(entry, "pets", tmp_path / "pets")
     (tmp_path / "no.parquet").write_text("no")
     with pytest.raises(BadInput, match="contains no questions"):

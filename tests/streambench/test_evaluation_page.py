@@ -60,7 +60,7 @@ def test_every_step_is_a_row_and_whole_in_its_runs_file(page: Path, made: MadeEv
             assert [entry[:2] for entry in shown["list"]] == [
                 [
                     texts[past.item],
-                    f"of step {past.position} · correct · squared distance {past.distance:.4f}",
+                    f"of step {past.position} · correct · squared distance of keys {past.distance:.4f}",
                 ]
                 for past in step.shown
             ]
@@ -96,7 +96,7 @@ def test_the_page_has_every_table_and_warns_at_its_head(page: Path) -> None:
         assert f'id="table-{key}"' in html
     for title in ("Table 2", "Table 3", "Table 4", "Table 5", "Table 7", "Table 8", "Table 9", "Table 11"):
         assert f"<strong>{title}</strong>" in html
-    assert html.index("40 steps are few") < html.index("<h1>")
+    assert html.index("With only 40 steps") < html.index("<h1>")
     assert html.count('class="chart curves"') == 6
     assert "MAM-StreamICL (agent + second_agent)" in html
     assert html.count('class="band') > 6
@@ -104,7 +104,9 @@ def test_the_page_has_every_table_and_warns_at_its_head(page: Path) -> None:
 
 def test_the_front_page_takes_it(page: Path, tmp_path: Path) -> None:
     write_index([page], tmp_path / "index.html")
-    assert "MAM-StreamICL has the most right answers" in (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "MAM-StreamICL has the most correct answers" in (tmp_path / "index.html").read_text(
+        encoding="utf-8"
+    )
 
 
 def record_stages() -> Graph:
@@ -146,7 +148,7 @@ def test_every_figure_leads_to_its_rows_and_those_to_their_calls(page: Path) -> 
         p.kind for parent in row.parents for p in parent.parents
     }
     assert {"row", "call"} <= kinds
-    wrong = [gap for gap in lineage.gaps if "its rows come to" in gap.what or "which rows" in gap.what]
+    wrong = [gap for gap in lineage.gaps if "recomputing it" in gap.what or "record the rows" in gap.what]
     assert wrong == []
 
 

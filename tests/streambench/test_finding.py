@@ -72,7 +72,7 @@ def test_a_file_without_the_class_is_refused(folder):
     (folder / "last_two.py").write_text(twice + twice.replace("Plain", "Other"))
     with pytest.raises(BadInput, match=r"methods/last_two\.py: must hold one method"):
         find("last_two")
-    with pytest.raises(BadInput, match="leave version and record out"):
+    with pytest.raises(BadInput, match="leave out version and record"):
         find("chain", version="1")
     (folder / "last_none.py").write_text("import acme_nowhere\n" + PACKAGE.replace("plain", "last_none"))
     with pytest.raises(

@@ -190,9 +190,11 @@ def test_what_is_joined_is_counted_and_what_is_not_shown_is_said(page: Path, tab
     assert len(counted) == 5
     html = (page / "index.html").read_text(encoding="utf-8")
     for dataset in ("films", "flights"):
-        assert f"Zero-Shot (agent) of second over {dataset} is not shown: first has it, too." in html
+        assert (
+            f"Zero-Shot (agent) of second on {dataset} is not shown, because first also has this run." in html
+        )
     assert 'href="../../streambench/diagnoses/index.html"' in html
-    assert html.index("diagnoses: 40 steps are few") < html.index("<h1>")
+    assert html.index("diagnoses: With only 40 steps") < html.index("<h1>")
     for title in ("Table 2", "Table 3", "Table 4", "Table 5", "Table 8", "Table 9", "Table 11"):
         assert f"<strong>{title}</strong>" in html
     assert EVIL not in html
@@ -221,7 +223,7 @@ def test_every_figure_leads_to_the_scores_of_its_own_evaluations(page: Path) -> 
         again = node.summary["again"]
         untold = node.summary["measure"] in ("paired difference", "mean of the runs' sums")
         assert (again is None) is untold, figure.label
-    assert [gap for gap in lineage.gaps if "its rows come to" in gap.what] == []
+    assert [gap for gap in lineage.gaps if "recomputing it" in gap.what] == []
     (zero,) = [
         f for f in figures if f.label.endswith("Non-streaming · Zero-Shot: films") and "mean over" in f.label
     ]
@@ -259,7 +261,7 @@ def test_one_stream_alone_is_a_page_too(evaluations: dict[str, MadeEvaluation], 
         cell["step"] for table in record["tables"][:-1] for line in table["lines"] for cell in line["cells"]
     } == {"ddxplus", "ddxplus, in", "ddxplus, out"}
     best = max(TITLES, key=lambda m: mean(list_bits(evaluations, m, "ddxplus").values() or [0]))
-    assert record["finding"] == f"Most right answers: {TITLES[best]} on ddxplus."
+    assert record["finding"] == f"Most correct answers: {TITLES[best]} on ddxplus."
 
 
 def test_an_evaluation_that_is_not_there_is_told(

@@ -210,7 +210,7 @@ def test_what_cannot_be_ordered_is_said_in_one_line(imported, tmp_path):
         BadInput, match=r"plain does not have the released rows .benchloom import streambench"
     ):
         items(raw, Stream(datasets=("plain",), order="released"))
-    with pytest.raises(BadInput, match="is of one dataset, not of 2"):
+    with pytest.raises(BadInput, match="requires one dataset, not 2"):
         items(raw, Stream(datasets=("bird", "spider"), order="released"))
     with pytest.raises(BadInput, match="take is 8 rows, but bird has 7"):
         items(raw, Stream(datasets=("bird",), order="released", take=8))

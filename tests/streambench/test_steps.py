@@ -93,9 +93,9 @@ def test_what_cannot_be_run_is_refused():
     items, ask = make_items(3), StreamAsk(know_all)
     with pytest.raises(BadInput, match="no order of seed 9"):
         run_steps(ask, items, "zero_shot", method_seeds={"zero_shot": [9]})
-    with pytest.raises(BadInput, match="method_models: few is the label of no method"):
+    with pytest.raises(BadInput, match="method_models: no method has the label few"):
         run_steps(ask, items, "zero_shot", method_models={"few": ["agent"]})
-    with pytest.raises(BadInput, match="few is the label of no method"):
+    with pytest.raises(BadInput, match="no method has the label few"):
         run_steps(ask, items, "zero_shot", method_seeds={"few": [42]})
     with pytest.raises(BadInput, match="the stream has no shots"):
         run_steps(ask, items, "few_shot")

@@ -119,12 +119,12 @@ def move_beyond(rows: Rows) -> None:
         (change("items", file="/etc/passwd"), "/etc/passwd is outside of the folder"),
         (change("sequence", item="nothing"), "unknown item nothing"),
         (change("sequence", seed=3), "3 is not a seed of the stream"),
-        (lose_a_place, "seed 42 has 39 places for 40 items"),
-        (repeat_an_item, "seed 42 has position 1 or its item twice"),
+        (lose_a_place, "seed 42 has 39 positions for 40 items"),
+        (repeat_an_item, "seed 42 has position 1 twice, or the item at this position twice"),
         (move_beyond, "position 41 is beyond the 40 items"),
         (change("sequence", id="0123456789abcdef"), "its id should be"),
         (change("shots", answer=""), "the example has no text or no answer"),
-        (change("shots", place=2), "it is at place 2 of 2"),
+        (change("shots", place=2), "its place is 2; expected less than 2"),
         (change("shots", dataset="boats"), "boats is not a dataset of the stream"),
     ],
 )
@@ -182,7 +182,7 @@ def test_the_page_shows_counts_orders_examples_and_drops(page: Path) -> None:
         ("items", 40), ("datasets", 2), ("orders", 2), ("examples", 2),
     ]  # fmt: skip
     assert "1 item could not be used (1 no gold)" in " ".join(record["warnings"])
-    assert "1 example with the text of an item" in " ".join(record["warnings"])
+    assert "1 example with the same text as an item" in " ".join(record["warnings"])
     assert "seed 42" in html
     assert EVIL not in html
     assert "its query does not run" in html

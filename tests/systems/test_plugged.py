@@ -55,7 +55,7 @@ def test_a_file_is_a_system_by_being_there_and_an_edit_is_asked_anew(own, tmp_pa
     (own / "file_one.py").write_text(CODE + "# edited\n")
     with pytest.raises(CallMissing):
         run(tmp_path, entry, answer)
-    with pytest.raises(BadInput, match="leave version and record out"):
+    with pytest.raises(BadInput, match="leave out version and record"):
         run(tmp_path, {**entry, "version": "1"}, answer)
 
 

@@ -197,7 +197,7 @@ def test_tables_are_shown_x100_by_both_rules(page: Path) -> None:
         assert f'id="table-{key}"' in html
     first = html[html.index('id="table-5-paper"') :]
     assert "n = 2" in first[: first.index("</details>")]
-    assert "Only 2 questions" in html
+    assert "With only 2 questions" in html
     assert "no question of this kind" in html
 
 

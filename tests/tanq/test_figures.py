@@ -284,7 +284,7 @@ def test_other_hallucinations_are_what_most_raters_say(figures: Any) -> None:
     assert (closed["value"], closed["n"], closed["failed"]) == (0.5, 2, 1)  # one yes, one no, one tie
     assert (oracle["value"], oracle["why"]) == (
         None,
-        "no rule detects this failure, and no person labelled it",
+        "rules do not detect this failure, and no person labelled it",
     )
 
 
@@ -310,7 +310,7 @@ def test_faults_are_shares_of_all_and_of_those_that_can(figures: Any) -> None:
 
 def test_warnings_say_what_is_few_failed_and_cut(figures: Any) -> None:
     few, failed, cut = figures["warnings"]
-    assert few.startswith("Only 12 questions")
+    assert few.startswith("With only 12 questions")
     assert failed.startswith("oracle · agent · 1 shot, simple: 1 of 12 predictions have no reply (not asked")
     assert cut.startswith("2 of 24 oracle prompts lack some proofs")
 
@@ -324,7 +324,7 @@ def test_what_was_not_run_is_said(tmp_path: Path) -> None:
         hallucination_labels=[], human_tables_dropped=dropped,
     )  # fmt: skip
     assert made["tables"]["faults"]["notes"] == ["Not shown: the open agent did not run."]
-    assert "names no file" in made["tables"]["11"]["notes"][1]
+    assert "set `labels` of the evaluation" in made["tables"]["11"]["notes"][1]
     assert made["warnings"][-1].startswith("1 lines of people's tables could not be used (line 3")
 
 

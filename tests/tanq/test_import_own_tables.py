@@ -106,7 +106,7 @@ def test_a_table_that_cannot_be_used_is_one_line_and_changes_nothing(text, said,
 
 def test_a_name_of_two_rows_is_refused(project):
     (project / "towns.csv").write_text("town,river\nBoat 3,Ouse\n")
-    with pytest.raises(BadInput, match=r"towns\.csv: the row 'Boat 3' has the name of a row of another"):
+    with pytest.raises(BadInput, match=r"towns\.csv: the row 'Boat 3' has the same name as a row of another"):
         import_tables("boats.csv", "towns.csv")
     with pytest.raises(BadInput, match="--unit: there is no 'weight'"):
         import_tables("boats.csv", unit=["weight=kg"])

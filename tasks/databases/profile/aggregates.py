@@ -1,6 +1,6 @@
 """SQL aggregates that profile the columns of a table, for SQLite, PostgreSQL and MariaDB.
 
-On other servers only rows, values and texts are counted, and texts are not examined.
+On other engines, only rows, values and texts are counted, and texts are not examined.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def write_text(cell: str, dialect: str) -> str:
 
 
 def list_cell_counts(column: Column, cell: str, dialect: str) -> Aggregates:
-    """List the aggregates that every column gets."""
+    """List the aggregates that are computed for every column."""
     own = {"rows": "COUNT(*)", "filled": f"COUNT({cell})"}
     if dialect != "sqlite":
         return own | _list_server(column, cell, dialect)
@@ -146,7 +146,7 @@ def _list_server(column: Column, cell: str, dialect: str) -> Aggregates:
 
 
 def find_odd(column: Column, cell: str, dialect: str, rules: ColumnRules, reading: str) -> str:
-    """Write the SQL condition for cells that do not fit a column's kind; "" if there is no such condition."""
+    """Write the SQL condition for cells that do not fit a column's kind; "" if all cells fit."""
     if dialect == "sqlite":
         wanted = reading or (DAY if column.type == "date" else NUMBER)
         read = write_reading(cell, wanted).sql(dialect="sqlite")

@@ -33,32 +33,33 @@ class ColumnRules(Settings):
     category: int = Field(default=50, ge=1)
     """Maximum number of distinct values of a category."""
     long_text: int = Field(default=120, ge=1)
-    """Mean length in characters above which a column holds free text."""
+    """Mean length in characters above which a column counts as free text."""
     sample: int = Field(default=200, ge=1)
-    """Number of distinct texts per column that suggest date formats; the formats are tested on all cells."""
+    """Number of distinct texts per column from which date formats are proposed; the formats are tested on all
+    cells."""
     look_alikes: int = Field(default=200_000, ge=0)
-    """Maximum number of distinct texts of a column that are searched for look-alikes."""
+    """Maximum number of distinct texts of a column up to which its texts are compared to find look-alikes."""
     examples: int = Field(default=3, ge=0)
     """Number of example cells per column on the page, and of cells that do not fit."""
 
 
 @dataclass(frozen=True)
 class CellCounts:
-    """Counts of a column's cells by kind. `fits`: reading -> number of cells to which it gives a value."""
+    """Counts of a column's cells by kind. `fits`: reading -> number of cells that the reading can convert."""
 
     rows: int
     nulls: int = 0
     no_value: int = 0
-    """Number of texts that mean an empty value."""
+    """Number of texts that mean an empty value, such as `n/a`."""
     integers: int = 0
     reals: int = 0
     texts: int = 0
     """Number of other texts, and of numbers that are not finite."""
     infinite: int = 0
-    """Number of infinite numbers on SQLite, which has no literal for them that it could compare."""
+    """Number of infinite numbers on SQLite, which has no literal to compare them with."""
     blobs: int = 0
     no_dates: int = 0
-    """Number of ISO dates that mean no date: 0000-00-00, and dates in the years 1 and 9999."""
+    """Number of ISO dates that stand for a missing date: 0000-00-00, and dates in the years 1 and 9999."""
     outside: int = 0
     """Number of infinite dates, dates before the year 1, and times of 24:00."""
     distinct: int | None = None
@@ -90,7 +91,7 @@ class CellCounts:
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """The kind of a column. See `ColumnProfile` for the meaning of the fields."""
+    """The kind of a column. The fields are described in `ColumnProfile`."""
 
     kind: str
     type: str
@@ -111,7 +112,7 @@ class ColumnProfile:
     declared: str
     """The generic type in the catalogue."""
     kind: str
-    """The kind in words: numbers, dates, names and so on."""
+    """The kind as text for readers: numbers, dates, names and so on."""
     type: str
     """The generic type according to the cells."""
     reading: str
@@ -121,7 +122,7 @@ class ColumnProfile:
     asked: bool
     """Whether the cells are suitable for questions."""
     why: str
-    """The reason for the kind and reading, or the questions that are not possible; may be empty."""
+    """The reason for the kind and reading, or a note on the questions that are not possible; may be empty."""
     rows: int
     nulls: int
     no_value: int
@@ -160,7 +161,7 @@ def apply_profiles(columns: Sequence[Column], profiles: Sequence[ColumnProfile])
 def decide_kind(declared: str, counts: CellCounts, rules: ColumnRules, override: str = "") -> ColumnKind:
     """Decide the kind of a column.
 
-    `override`: a type or date format from a person, used without thresholds.
+    `override`: a type or date format that a person set; the thresholds then do not apply.
     """
     decided = _decide(declared, counts, rules, override)
     if counts.infinite and decided.reading != NUMBER:
@@ -249,7 +250,7 @@ def _decide_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind:
 
 
 def _find_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind | None:
-    """Find the date format that the cells have; None if too few cells have the same format."""
+    """Find the common date format of the cells; None if too few cells have the same format."""
     none = counts.no_value + counts.no_dates
     values = counts.filled - none
     fits = {reading: count for reading, count in counts.fits.items() if reading != NUMBER}
@@ -277,7 +278,7 @@ def _find_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind | None:
 
 
 def _read_iso(counts: CellCounts) -> tuple[str, str]:
-    """Choose the reading and form of ISO dates; the reading is "" if all cells have the same plain format."""
+    """Choose the reading and form of ISO dates; the reading is "" if all cells have one plain format."""
     days, moments = counts.fits.get(DAY, 0), counts.fits.get(MOMENT, 0)
     if days >= moments:
         return ("" if counts.plain_days == days == counts.filled else DAY), ""

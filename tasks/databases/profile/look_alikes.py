@@ -12,7 +12,8 @@ BETWEEN_WORDS = re.compile(r"[\s/_]")
 def fold(text: str) -> str:
     """Normalise a text for comparison: NFC, case-folded, single spaces, no punctuation or invisible marks.
 
-    Hyphens, dashes, slashes and underscores become spaces. A text that consists only of punctuation is kept.
+    Hyphens, dashes, slashes and underscores become spaces. A text that consists only of punctuation is not
+    changed.
     """
     plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
     if plain.isascii() and plain.isalnum():

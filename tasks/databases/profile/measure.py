@@ -205,10 +205,10 @@ class _TableReader:
         return len(find_look_alikes(cells)), undecodable
 
     def _aggregate(self, parts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Any]]:
-        """Compute the aggregates of columns: column id -> name -> value; `error` if the engine fails.
+        """Compute the aggregates of columns: column id -> name -> value, or the name `error` on failure.
 
         All columns are computed in one query. If it fails, there is one query per column, so that an
-        unreadable cell only affects its own column.
+        unreadable cell affects only its column.
         """
         every = [sql for queries in parts.values() for sql in queries.values()]
         if not every:

@@ -42,7 +42,7 @@ def read_overrides(database: DatabaseEntry, schema: Sequence[Column], place: str
             raise BadInput(
                 f"{place}: {key}",
                 f"{kind!r} is neither a type nor a date format",
-                hint=f"one of {', '.join(TYPES)}, or as %d/%m/%Y, %b %d, %Y, %Y%m%d",
+                hint=f"one of {', '.join(TYPES)}, or a date format such as %d/%m/%Y, %b %d, %Y, %Y%m%d",
             )
         for table, column, column_id in find_named(key, schema, place):
             if not column:

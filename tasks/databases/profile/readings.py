@@ -1,18 +1,18 @@
 """SQL expressions for reading a column: the cell itself, or its value as a date or number.
 
-A reading is a word in `tasks.databases.columns.Column.reading`:
+A reading is one of these values of `tasks.databases.columns.Column.reading`:
 
 - `number`: the finite numbers; any other cell counts as empty (NULL).
 - `day`: an ISO date; a time of midnight after it is dropped.
-- `moment`: an ISO date and time, to the second; one with a time zone does not fit.
+- `moment`: an ISO date and time, to the second; a text with a time zone does not fit.
 - `%d/%m/%Y`: the ISO date of a cell in this format; `%b` is an English month name, short or full.
 
-After a date without spaces, ` %H:%M` means a time with or without seconds, which is kept, and ` 00:00` means
-a time of midnight, which is dropped.
+A format without spaces may end in ` %H:%M`, for a time with or without seconds, which is kept. It may also
+end in ` 00:00`, for a time of midnight, which is dropped.
 
-A cell that does not fit its reading becomes NULL, and so does a date in the year 1 or 9999, which means that
-there is no date. The filled SQL of a dataset contains the expression in SQLite's dialect; it is replaced for
-other engines.
+A cell that does not fit its reading becomes NULL, and so does a date in the year 1 or 9999, which stands for
+a missing date. The filled SQL of a dataset contains the expression in SQLite's dialect; other engines get a
+translated expression.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def split_clock(reading: str) -> tuple[str, str]:
 
 
 def apply_readings(tree: exp.Expr, readings: Readings, dialect: str = CANONICAL) -> exp.Expr:
-    """Replace each column that has a reading by its expression, in place; return the tree."""
+    """Replace each column that has a reading with its reading expression, in place; return the tree."""
     if not readings:
         return tree
     found = {quote_column(name).sql(dialect=CANONICAL).lower(): name for name in readings}
@@ -99,7 +99,7 @@ def apply_readings(tree: exp.Expr, readings: Readings, dialect: str = CANONICAL)
 
 
 def strip_readings(tree: exp.Expr, readings: Readings) -> exp.Expr:
-    """Replace each expression that reads a column by the column, in place; return the tree.
+    """Replace each reading expression with its plain column, in place; return the tree.
 
     This is the inverse of `apply_readings` in SQLite's dialect.
     """
@@ -119,7 +119,7 @@ def write_reading(cell: str, reading: str, dialect: str = CANONICAL) -> exp.Expr
 
 @lru_cache(maxsize=1024)
 def _parse(sql: str, dialect: str) -> exp.Expr:
-    # Parsed twice, so that the result equals what is parsed again from its own SQL.
+    # The expression is parsed twice, so that it equals the tree that is parsed from its SQL.
     return sqlglot.parse_one(sqlglot.parse_one(sql, dialect=dialect).sql(dialect=dialect), dialect=dialect)
 
 

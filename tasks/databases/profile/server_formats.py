@@ -1,6 +1,7 @@
 """SQL that parses a text as a date in a given format on PostgreSQL and MariaDB (SQLite: readings.py).
 
-The servers' own conversion functions are not used, because for 30 February they fail or return another date.
+The servers' conversion functions are not used: for an impossible date such as 30 February, they fail or
+return another date.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class _Server(ABC):
 
     @abstractmethod
     def cut(self, text: str, separator: str, number: int) -> str:
-        """Write SQL for one of a text's parts between separators, numbered from 1."""
+        """Write SQL for part `number`, counted from 1, of a text that is split at a separator."""
 
     def cut_behind(self, text: str, separator: str) -> str:
         """Write SQL for the text after the first separator."""
@@ -89,13 +90,13 @@ class _Server(ABC):
         return f"CONCAT({', '.join(texts)})"
 
     def pad(self, text: str) -> str:
-        """Write SQL for a number's text with two digits."""
+        """Write SQL that pads a number's text to two digits."""
         padded = self.join("'0'", text)
         return f"RIGHT({padded}, 2)"
 
     @abstractmethod
     def number(self, name: str) -> str:
-        """Write SQL for a month's number as text, from a dot and the first three letters of its name."""
+        """Write SQL that converts a dot and a month name's first three letters to its number, as text."""
 
 
 class _Postgres(_Server):

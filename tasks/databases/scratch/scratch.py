@@ -24,7 +24,8 @@ LABEL = "the scratch database"
 LONGEST_CHARACTER = 4
 """Maximum number of bytes of one character in UTF-8."""
 MOST_STEPS = 10_000_000
-"""Maximum steps of SQLite's virtual machine per statement of a script; an INSERT takes about ten per row."""
+"""Maximum steps of SQLite's virtual machine per statement of a script; an INSERT needs about ten steps per
+row."""
 MOST_PAGES = 1 << 16
 """Maximum number of 4 KiB pages in a script's database."""
 SCRIPTED = frozenset(
@@ -45,7 +46,7 @@ class ScratchLimits(Settings):
     """The resource limits of one reply."""
 
     timeout_s: float = Field(default=5.0, gt=0)
-    """Seconds for parsing and running."""
+    """Time limit in seconds for parsing and running a reply."""
     memory_mb: int = Field(default=128, ge=64)
     """Maximum memory of the process, in MiB."""
     rows: int = Field(default=2_000, gt=0)
@@ -75,7 +76,7 @@ class Built:
 def build_scratch(create: Sequence[str], text: str, limits: ScratchLimits = DEFAULT) -> Built:
     """Run the INSERT statements of a model's reply on a new database; no other statement is run.
 
-    `create`: our own CREATE TABLE statements. `text`: INSERT INTO <table> [(columns)] VALUES (literals), ...,
+    `create`: trusted CREATE TABLE statements. `text`: INSERT INTO <table> [(columns)] VALUES (literals), ...,
     possibly with Markdown fences and comments.
 
     Raises SqlRefused if the reply contains anything else, SqlTimeout or SqlTooLarge if it exceeds a limit,
@@ -93,7 +94,7 @@ def build_scratch(create: Sequence[str], text: str, limits: ScratchLimits = DEFA
     try:
         child = ReaderProcess(program, memory=limits.memory_mb << 20, disk=0, max_bytes=largest)
     except SqlFailed as error:
-        raise BadInput(LABEL, str(error), hint="its CREATE statements are ours") from None
+        raise BadInput(LABEL, str(error), hint="Benchloom wrote its CREATE statements") from None
     try:
         reply = child.ask({"sql": text}, limits.timeout_s)
     except SqlTimeout:
@@ -114,9 +115,9 @@ def build_scratch(create: Sequence[str], text: str, limits: ScratchLimits = DEFA
 def write_database(script: str, path: Path) -> None:
     """Write a script's database as a SQLite file; the bytes depend on the script and SQLite's version.
 
-    The script may come from anyone, for example with a dataset's items. Only CREATE TABLE and INSERT are run,
-    without functions and recursion, within a limit of steps and size. Raises BadInput if the script does not
-    run.
+    The script is not trusted: it may be part of a published dataset, for example. Only CREATE TABLE and
+    INSERT are run, without functions and recursion, within a limit of steps and size. Raises BadInput if the
+    script does not run.
     """
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -129,7 +130,7 @@ def write_database(script: str, path: Path) -> None:
         except sqlite3.Error as error:
             raise BadInput(
                 path,
-                f"its script does not run: {error}",
+                f"the script fails: {error}",
                 hint="use only CREATE TABLE and INSERT INTO ... VALUES with literals",
             ) from error
         connection.set_authorizer(None)

@@ -1,8 +1,8 @@
-"""The process that fills a scratch database: it inserts into known tables, and can be killed.
+"""The process that fills a scratch database: it inserts into known tables, and the parent can kill it.
 
-tasks.databases.scratch.scratch starts it. The database is in the process's memory. Before the process gets a
-model's text, it gives up access to files and child processes, and limits its memory. Parsing refuses unwanted
-statements first; the engine refuses any that parsing misses.
+tasks.databases.scratch.scratch starts it. The database is in the process's memory. Before the process
+receives a model's text, it gives up access to files and child processes, and limits its memory. Parsing
+refuses unwanted statements first; the engine refuses any that parsing misses.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHOWN_ROWS = 2
 SHOWN_KEYS = 5
 """Maximum numbers of broken rows (SHOWN_ROWS) and of existing keys (SHOWN_KEYS) in an error message."""
 Inserted = Mapping[tuple[str, int | None], Row]
-"""(table, rowid) -> the inserted row."""
+"""Key (table, rowid) -> the inserted row."""
 KINDS: Mapping[str, type[SqlError]] = {"refused": SqlRefused, "large": SqlTooLarge, "failed": SqlFailed}
 """Kind of error, as the parent process knows it -> its exception."""
 
@@ -140,7 +140,7 @@ class ScratchDatabase:
             self.connection.set_authorizer(self.authorize)
 
     def close(self) -> None:
-        """Do nothing, because nothing stays open between statements."""
+        """Do nothing, because no statement stays open after its reply."""
 
     def _insert(self, row: Row) -> int | None:
         """Insert one row and return its rowid. Raises SqlFailed, SqlTooLarge or SqlRefused with its place."""

@@ -51,9 +51,10 @@ def write_create(columns: Sequence[Column], tables: Collection[str]) -> list[str
     dropped.
 
     The tables are STRICT, so a text in an integer column is an error (SQLite 3.37). A primary key is NOT NULL
-    as on any other engine, except a single INTEGER column, which SQLite numbers by itself. If several columns
-    refer to another table's whole key, they form one foreign key. A reference to only a part of a key is
-    dropped, because SQLite does not support it. A referenced column outside the primary key becomes UNIQUE.
+    as on any other engine, except a single INTEGER column, which SQLite numbers automatically. If several
+    columns refer to another table's whole key, they form one foreign key. A reference to only a part of a key
+    is dropped, because SQLite does not support it. A referenced column outside the primary key becomes
+    UNIQUE.
     """
     shapes = {table: [column for column in columns if column.table == table] for table in sorted(tables)}
     shapes = {table: shape for table, shape in shapes.items() if shape}
@@ -94,7 +95,7 @@ def _read_primary(shape: Sequence[Column]) -> tuple[str, ...]:
 
 
 def _order(keys: Mapping[str, Sequence[_Key]]) -> list[str]:
-    """Sort tables so that each follows the tables it refers to, otherwise by name; cycles by name, too."""
+    """Sort tables so that each follows the tables it refers to, with ties and cycles sorted by name."""
     left = sorted(keys)
     placed: list[str] = []
     while left:

@@ -36,7 +36,7 @@ SIGNS = {TokenType.DASH: "-", TokenType.PLUS: ""}
 def take_fenced(text: str) -> str:
     """Return the content of a reply's fenced blocks, or the whole reply if it has none.
 
-    The last block may lack its end. Raises SqlRefused if an INSERT is on a line outside the blocks or on the
+    The last block may be unclosed. Raises SqlRefused if an INSERT is on a line outside the blocks or on the
     line that opens a block, because its rows would be lost.
     """
     lines = text.split("\n")
@@ -58,7 +58,10 @@ def take_fenced(text: str) -> str:
 
 
 def split_statements(sql: str) -> list[list[Token]]:
-    """Split SQL into the tokens of each statement, without comments. Raises SqlRefused if one is cut off."""
+    """Split SQL into the tokens of each statement, without comments.
+
+    Raises SqlRefused if a statement is cut off.
+    """
     if "\0" in sql:
         raise SqlRefused("the reply holds a NUL character")
     if SURROGATE.search(sql):
@@ -116,7 +119,7 @@ def read_inserts(text: str, tables: Mapping[str, Sequence[str]], *, rows: int, v
     """Read the rows of a reply in order.
 
     `tables`: table -> its columns. `rows`: maximum number of rows. `value`: maximum bytes of one value. If
-    the reply has fenced blocks, only these are read. Raises SqlRefused for anything but an INSERT of
+    the reply has fenced blocks, only these are read. Raises SqlRefused for anything other than an INSERT of
     literals, SqlFailed for an unknown name or a row with a wrong number of values, and SqlTooLarge if a limit
     is exceeded.
     """
@@ -170,14 +173,14 @@ class _Statement:
         return rows
 
     def take(self, kind: TokenType) -> Token | None:
-        """Return the next token and move past it if it has a kind; otherwise return None."""
+        """Consume and return the next token if it is of the given kind; otherwise return None."""
         if self.next == len(self.tokens) or self.tokens[self.next].token_type != kind:
             return None
         self.next += 1
         return self.tokens[self.next - 1]
 
     def expect(self, kind: TokenType, what: str) -> Token:
-        """Return the next token and move past it; raise SqlRefused if it has another kind."""
+        """Consume and return the next token; raise SqlRefused if it is of another kind."""
         return self.take(kind) or self.refuse(what)
 
     def refuse(self, wanted: str) -> NoReturn:
@@ -204,7 +207,7 @@ class _Statement:
         return name
 
     def take_columns(self, table: str, known: Sequence[str]) -> list[str]:
-        """Read the column names in brackets; without brackets, return all columns of the table."""
+        """Read the column names in parentheses; return all columns if there are none."""
         if not self.take(TokenType.L_PAREN):
             return list(known)
         columns: list[str] = []
@@ -217,7 +220,7 @@ class _Statement:
         return columns
 
     def take_values(self, place: str, size: int) -> list[str]:
-        """Read one row in brackets as literals, each with at most `size` bytes."""
+        """Read one row in parentheses as literals, each with at most `size` bytes."""
         self.expect(TokenType.L_PAREN, "( and a row of values")
         values: list[str] = []
         while not values or self.take(TokenType.COMMA):
@@ -232,7 +235,7 @@ class _Statement:
         for kind, constant in CONSTANTS.items():
             if self.take(kind):
                 return constant
-        # Double quotes mark a name, but SQLite treats it as a text if there is no such column.
+        # Double quotes mark a name, but SQLite treats the name as a text if there is no such column.
         text = self.take(TokenType.STRING) or self._take_double_quoted()
         if text is not None:
             return "'" + text.text.replace("'", "''") + "'"

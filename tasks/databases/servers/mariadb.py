@@ -17,8 +17,10 @@ from tasks.databases.messages import ServerSetup
 from tasks.databases.servers.server_engine import AccountMayWrite
 
 STREAM_TIMEOUT_S = 3_600
-"""Seconds after which the server ends a stream. The limit matters if the reader was killed; a running
-reader's alarm ends the stream earlier."""
+"""Seconds after which the server ends a stream.
+
+The limit matters only if the reader was killed, because a running reader's alarm ends the stream earlier.
+"""
 GRANT_STATEMENT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>\S+) TO ", re.DOTALL)
 READ_RIGHTS = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
 """Rights that only allow reading."""
@@ -31,7 +33,7 @@ TYPES = {
     FIELD_TYPE.TIME: "time",
     FIELD_TYPE.BIT: "bits",
 }
-"""Type number -> name of a type whose values have several texts."""
+"""Type number -> name of a type whose values can be written in several ways."""
 BINARY = 63
 """The number of MariaDB's character set for bytes."""
 TIMEOUTS = frozenset({1969, 1317, 1205, 1222, 3024})
@@ -55,7 +57,10 @@ class Mariadb:
         self.connection: pymysql.connections.Connection[Any] | None = None
 
     def connect(self) -> None:
-        """Open the connection and set its limits. Raises AccountMayWrite if it may do more than read."""
+        """Open the connection and set its limits.
+
+        Raises AccountMayWrite if the account may do more than read.
+        """
         options = {"charset": "utf8mb4", "connect_timeout": 10, "autocommit": True, **self.address}
         converters = {**conversions, **dict.fromkeys(AS_TEXT, str)}
         connection = pymysql.connect(**options, conv=converters, cursorclass=SSCursor)
@@ -82,7 +87,7 @@ class Mariadb:
         self._run("SET " + ", ".join(f"{name} = {value}" for name, value in settings.items()))
 
     def set_clock(self, clock: int | None) -> None:
-        """Set the session's time, which all functions and all conversions of times to dates use."""
+        """Set the session's time, which all functions and conversions of times to dates use."""
         if clock != self.clock or self.connection is None:
             if self.connection is None:
                 self.connect()
@@ -106,7 +111,7 @@ class Mariadb:
         return [column[0] for column in self.cursor.description or ()]
 
     def list_types(self) -> list[str]:
-        """List the columns' types by name; "" for types in which each value has only one text."""
+        """List the columns' types by name; "" for types whose values can be written in only one way."""
         result = self.cursor._result
         return [_find_type(field.type_code, field.charsetnr) for field in (result.fields if result else ())]
 
@@ -117,11 +122,11 @@ class Mariadb:
         """
 
     def fetchmany(self, wanted: int) -> list[tuple[object, ...]]:
-        """Fetch the next rows, at most `wanted`."""
+        """Fetch at most `wanted` further rows."""
         return list(self.cursor.fetchmany(wanted))
 
     def end(self, *, finished: bool) -> None:
-        """Roll back the transaction; if the result was not read to its end, drop it with the connection."""
+        """Roll back the transaction; also close the connection if the result was not read to its end."""
         if self.connection is None:
             return
         if finished or not self._is_sending():
@@ -174,7 +179,7 @@ def _find_type(code: int, charset: int) -> str:
 
 
 def find_rights(grants: list[str]) -> list[str]:
-    """List the rights that an account has besides reading, from its grants."""
+    """List the rights, other than reading, in an account's grants."""
     found = []
     for grant in grants:
         match = GRANT_STATEMENT.match(grant)
@@ -185,7 +190,9 @@ def find_rights(grants: list[str]) -> list[str]:
         )
         more = sorted(rights - READ_RIGHTS)
         if more:
-            found.append(f"may {', '.join(more)}" if match else "has a role, whose rights are not looked at")
+            found.append(
+                f"may {', '.join(more)}" if match else "has a role, whose rights Benchloom does not check"
+            )
         if "WITH GRANT OPTION" in grant:
             found.append("may grant rights")
     return found

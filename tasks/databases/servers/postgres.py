@@ -4,15 +4,15 @@ In PostgreSQL, `(value).name` and `alias.name` may be a hidden function call. Th
 there is such a column. Otherwise they call the function `name` or cast to the type `name`:
 `(4711).pg_advisory_lock`, `(title).md5`, `books.row_to_json` and, in `FROM abs(0.3) AS x`, `x.pg_sleep`.
 
-Only the server knows which of the two it is. Its query plan does not help, because immutable functions have
-already been called when it is printed, and it omits limits and frames. The resolved statement is only printed
-to the server's own log.
+Only the server knows whether such a name is a column or a call. Its query plan does not help, because
+immutable functions have already been called when the plan is printed. The plan also omits limits and frames.
+The server prints the resolved statement only to its log.
 
 However, the server can be asked whether there is such a column, because `ORDER BY name` over a UNION can only
 refer to a column of the result. If a name after a dot is also the name of a function or type, the statement
-is therefore first prepared, which resolves names and runs nothing. The prepared statement contains the
-condition `EXISTS (SELECT owner.* UNION ALL SELECT owner.* ORDER BY name)` for each such name. If that fails,
-the name is not a column or cannot be shown to be one, and the statement is refused.
+is therefore first prepared, which resolves names but does not run the statement. The prepared statement
+contains the condition `EXISTS (SELECT owner.* UNION ALL SELECT owner.* ORDER BY name)` for each such name. If
+preparing fails, the name is not a column, or cannot be proven to be a column, and the statement is refused.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ SELECT proname::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespac
 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND NOT EXISTS (SELECT FROM pg_depend d
   WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
 """
-"""Functions that come neither with PostgreSQL nor with an extension. A user's function named `upper` may do
-anything."""
+"""Query for the functions that come neither with PostgreSQL nor with an extension. A user's function named
+`upper` may do anything."""
 OWN_TYPES = """
 SELECT t.typname::text FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND (t.typtype IN ('e', 'c')
@@ -98,13 +98,14 @@ WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND (t.typtype IN ('
   OR EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_type'::regclass AND d.objid = t.oid
     AND d.deptype = 'e'))
 """
-"""Enums, composite types, domains without a function in a constraint, and types of extensions."""
+"""Query for enums, composite types, domains without a function in a constraint, and types of extensions."""
 CALLABLE = """
 SELECT proname::text FROM pg_proc WHERE proname::text = ANY(%s::text[]) AND pronargs > 0
   AND (pronargs - pronargdefaults <= 1 OR provariadic <> 0)
 UNION SELECT typname::text FROM pg_type WHERE typname::text = ANY(%s::text[])
 """
-"""Names of functions that can be called with one argument, and of types to which a value can be cast."""
+"""Query for the names of functions that can be called with one argument, and of types that a value can be
+cast to."""
 PREPARED = ExecStatus.COMMAND_OK
 KINDS = {
     "57014": "timeout",  # statement_timeout
@@ -129,7 +130,7 @@ def list_dotted(sql: str) -> Counter[str]:
 
 
 def list_called(sql: str) -> Counter[str]:
-    """Count the names that precede a bracket, in the spelling that PostgreSQL uses."""
+    """Count the names that precede an opening parenthesis, in the spelling that PostgreSQL uses."""
     pairs = _list_pairs(sql)
     return Counter(_spell(token) for token, after in pairs if after.token_type == TokenType.L_PAREN)
 
@@ -145,8 +146,8 @@ def _spell(token: Token) -> str:
 def write_proof(root: exp.Query, sql: str, is_callable: Callable[[Iterable[str]], set[str]]) -> str | None:
     """Write a statement that can only be prepared if every suspicious name after a dot is a column.
 
-    `is_callable`: returns which of some names are also functions or types. Returns None if there are no such
-    names. Raises SqlRefused if such a name is not found in the parse tree or cannot be tested.
+    `is_callable`: returns those of the given names that are also functions or types. Returns None if there
+    are no such names. Raises SqlRefused if such a name is not found in the parse tree or cannot be tested.
     """
     dotted = list_dotted(sql)
     suspects = is_callable(dotted)
@@ -185,7 +186,7 @@ def _split(node: exp.Expr) -> tuple[str, str]:
 
 
 def _is_qualified(node: exp.Expr, part: str) -> bool:
-    """Return whether the schema or table in `part` follows a dot itself."""
+    """Return whether another name and a dot precede the schema or table in `part`."""
     before = {"db": "catalog", "table": "db"}[part]
     return node.args.get(part) is not None and node.args.get(before) is not None
 
@@ -211,7 +212,10 @@ class Postgres:
         self.any_account = setup["any_account"]
 
     def connect(self) -> None:
-        """Open the connection and set its limits. Raises AccountMayWrite if it may do more than read."""
+        """Open the connection and set its limits.
+
+        Raises AccountMayWrite if the account may do more than read.
+        """
         options = {"connect_timeout": 10, "client_encoding": "utf8", **self.address}
         self.connection = psycopg.connect(**options, autocommit=True)
         for name in AS_TEXT:
@@ -255,7 +259,7 @@ class Postgres:
         self._set("statement_timeout", f"{max(1, round(seconds * 1000))}ms")
 
     def fetchmany(self, wanted: int) -> list[tuple[object, ...]]:
-        """Fetch the next rows, at most `wanted`."""
+        """Fetch at most `wanted` further rows."""
         return self.cursor.fetchmany(wanted)
 
     def end(self, *, finished: bool) -> None:
@@ -292,7 +296,7 @@ class Postgres:
     def _check_types(self, tree: exp.Query) -> None:
         """Raise SqlRefused for a type that neither sqlglot nor the database defines.
 
-        Some of PostgreSQL's own types reveal information about the server.
+        Some of PostgreSQL's built-in types reveal information about the server.
         """
         for node in tree.find_all(exp.DataType):
             if is_own_type(node) and (name := _read_type(node)) not in self.own_types:

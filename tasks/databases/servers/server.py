@@ -1,4 +1,4 @@
-"""A database server as a source for `SafeDatabase`, and how its reading process connects."""
+"""A database server as a source for `SafeDatabase`, with the connection of its reading process."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
 
 GRACE_S = 0.7
-"""Seconds after the time limit until the reading process is killed. Meanwhile it can cancel the statement."""
+"""Seconds after the time limit until the reading process is killed.
+
+Meanwhile, the process can cancel the statement.
+"""
 DRIVERS = {"postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
-"""Dialect -> the driver that the reading process uses, whatever driver the URL names."""
+"""Dialect -> the driver that the reading process uses, regardless of the driver in the URL."""
 
 
 class DatabaseServer:
@@ -21,7 +24,7 @@ class DatabaseServer:
         if entry.dialect not in DRIVERS:
             raise BadInput(
                 f"{entry.label}.url",
-                f"is {entry.dialect}, on which queries cannot be run safely (the schema can be read)",
+                f"is {entry.dialect}; queries cannot be run safely on it (only its schema can be read)",
                 hint="use SQLite, PostgreSQL or MariaDB",
             )
 

@@ -28,7 +28,7 @@ from tasks.errors import SqlRefused
 from tasks.limits import limit_cpu
 
 ALARM_S = 0.1
-"""Seconds after the server's own time limit at which this process ends a statement."""
+"""Seconds between the server's time limit and the time at which this process ends the statement."""
 LEAST_S = 0.001
 """Minimum time limit of a statement in seconds, if parsing has used up most of the time."""
 CHUNK = 1_000
@@ -54,7 +54,7 @@ class ServerReader:
         drop_privileges(setup["memory"])
 
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
-        """Start or continue a statement; return the pieces of one JSON message."""
+        """Start or continue a statement; return one JSON message in parts."""
         seconds = request["seconds"]
         limit_cpu(seconds)
         signal.setitimer(signal.ITIMER_REAL, seconds + ALARM_S)

@@ -19,7 +19,10 @@ class Engine(Protocol):
         """Open the connection and set its limits. Raises AccountMayWrite, or the driver's error."""
 
     def set_clock(self, clock: int | None) -> None:
-        """Set the time that later statements see, in seconds since 1970 (None: now); not on PostgreSQL."""
+        """Set the time that later statements see, in seconds since 1970 (None: now).
+
+        PostgreSQL ignores it.
+        """
 
     def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:
         """Start one SELECT in its own transaction; return its column names.
@@ -35,7 +38,7 @@ class Engine(Protocol):
         """Give the current statement more time, in seconds."""
 
     def fetchmany(self, wanted: int) -> Sequence[Sequence[object]]:
-        """Fetch the next rows, at most `wanted`."""
+        """Fetch at most `wanted` further rows."""
 
     def end(self, *, finished: bool) -> None:
         """End the transaction; `finished`: whether the result was read to its end."""

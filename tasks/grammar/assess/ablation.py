@@ -14,7 +14,7 @@ from tasks.systems.contract import Document
 
 
 class DocumentAblation(Settings):
-    """`assessments.<name>.withheld` in params.yaml: remove the true documents of some groups."""
+    """The settings of an ablation, in params.yaml under `assessments.<name>.withheld`."""
 
     share: float = Field(gt=0, lt=1)
     """The share of the groups whose documents are removed, between 0 and 1."""

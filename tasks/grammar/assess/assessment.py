@@ -63,7 +63,7 @@ from tasks.systems.contract import Document
 
 
 class AssessmentParams(Settings):
-    """`grammar.assessment` in params.yaml."""
+    """The settings in params.yaml under `grammar.assessment`."""
 
     criteria: tuple[str, str]
     """The criteria A and B whose accuracies are compared, to test whether the phrasing matters."""
@@ -103,9 +103,9 @@ def assessment(
 ) -> Counts:
     """Write figures.json.
 
-    `closed_domain` is from the assessment that `llm_only` names. `settings` contains the thresholds under
-    `judging.thresholds`, beyond which the report starts with a warning, and the system's settings. The other
-    arguments are artifacts of the same name.
+    `closed_domain` is from the assessment that `llm_only` names. `settings` contains the system's settings
+    and the thresholds under `judging.thresholds`. The report starts with a warning if a threshold is
+    exceeded. Every other argument is the artifact of that name.
     """
     corpus = ablate_corpus(documents, questions, entry.withheld)
     rows = join_rows(judgements, answers, questions, corpus, answer_facts)

@@ -16,7 +16,7 @@ class AssessmentEntry(Settings):
     """A name under `systems`."""
     llm_only: str
     """The assessment that asks a model without retrieval the same questions (Table 4).
-    If there is none, write this entry's own name.
+    If there is no such assessment, write the name of this entry.
     """
     withheld: DocumentAblation | None = None
     """Remove some documents from the corpus, to measure how well the resulting gaps are detected."""

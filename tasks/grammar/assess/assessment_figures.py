@@ -32,7 +32,10 @@ class RateIntervals:
 
 @dataclass(frozen=True)
 class RateCounts:
-    """The denominator of a rate: `n` rows or groups (`of` says which), from `clusters` SQL templates."""
+    """The denominator of a rate: `n` rows or groups from `clusters` SQL templates.
+
+    `of` is the unit of `n`.
+    """
 
     n: int
     of: str
@@ -71,7 +74,7 @@ class Rates:
         value, over = getattr(self, field), getattr(self.over, field)
         interval = getattr(self.ci, field)
         if value is None:
-            why = "every scored row is in a gap group" if self.n_scored else "no row is scored"
+            why = "every scored answer is in a gap group" if self.n_scored else "no answer is scored"
         else:
             why = "" if interval else explain_missing(over.clusters, TEMPLATES)
         of = f"{over.of}, {over.clusters:,} {TEMPLATES}"
@@ -164,8 +167,8 @@ class AssessmentFigures:
     - `gaps` maps set, mode, criterion or `mutual`, and tag to a number of groups.
     - `tables` maps the paper's table numbers to tables.
     - `fault` is the module that causes the difference between the criteria.
-    - `losses` counts wrong answers by module under all criteria, in the same set and mode as `fault`, by the
-      rule `sufficiency`.
+    - `losses` counts wrong answers by module, over all criteria together. It uses the rule `sufficiency`, and
+      the same set and mode as `fault`.
     """
 
     criteria: tuple[str, str]

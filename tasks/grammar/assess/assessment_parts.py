@@ -33,42 +33,47 @@ from tasks.scoring.statistics import LEAST, Interval, explain_missing
 
 TO_MODULES = (
     "Each wrong answer is attributed to one module, by the first of four rules that applies. Judge: the "
-    "response contains the true answer. Model: the retrieved documents together state every fact that "
-    "the answer needs. Database: the whole corpus does not state every fact. Retrieval: every other "
+    "response contains the true answer. Model: the retrieved documents together state every fact that the "
+    "answer needs. Database: the whole corpus lacks at least one of these facts. Retrieval: every other "
     "case."
 )
 LOSSES = (
     f"The table covers all questions, in every phrasing. {TO_MODULES} A module is named only if it loses "
-    "significantly more answers than every other module, and significantly at least 10% of all answers."
+    "significantly more answers than every other module, and if its 95% interval starts at 10% of all "
+    "answers or above."
 )
 AGAINST = (
-    f"{TO_MODULES} The tables also show the paper's attribution by four context rules. Under these "
-    "rules, the database is at fault if no phrasing of a question was answered. Otherwise retrieval is "
+    f"{TO_MODULES} The tables also show the paper's attribution by four context rules. Under these rules, "
+    "the database is at fault if the system answered no phrasing of the question. Otherwise retrieval is "
     "at fault if the context was not sufficient, and the model if the context was sufficient. The 95% "
     "intervals of differences are bootstrapped over whole SQL templates. A module is named only if two "
     "differences are significant: the accuracies (p at most 0.05), and the module's share of wrong "
     "answers (after Holm's correction). Holm's correction is applied once over all sufficiency tests, "
-    "and once over all tests by the paper's rules. Follow the link on a share to list its answers."
+    "and once over all tests by the paper's rules. To list the answers behind a share, follow the link on "
+    "the share."
 )
 RATES = (
     "Intervals are 95% bootstrap intervals over whole SQL templates. A rate of 0 or 1 has a Wilson "
     "interval over the templates. Closed mode counts an answer as wrong if retrieval missed a true "
-    "document. If retrieved or true documents are not known, closed mode equals open mode. In every "
+    "document. If the retrieved or the true documents of a question are not known, closed mode counts the "
+    "question as open mode does. In every "
     "row, accuracy = consistent across phrasings \N{MULTIPLICATION SIGN} (1 \N{MINUS SIGN} never "
-    "answered). A question that is answered in no phrasing is a gap. R is the share of correct answers "
+    "answered). A question is a gap if no phrasing of the question is "
+    "answered. R is the share of correct answers "
     "among the questions that are not gaps."
 )
 GROUPS = (
     "Each group is one question in several phrasings. Gap: no phrasing is answered. Robust: every "
     "phrasing is answered. Non-robust: only some phrasings are answered. A mutual gap is a group without a "
     "correct answer under either criterion. To list the questions in one kind of group, use the filter "
-    "Group below. Each question shows the retrieved documents and the verdict."
+    "Group below. The details of each question show the retrieved documents and the verdict."
 )
 PEOPLE = (
-    "The table compares verdicts with the label that most people gave. A rule decides an answer that "
-    "equals the true answer, and the judge decides all other answers. The row of the judge's own "
-    "verdicts leaves out the answers that a rule decided. Answers that are unscored, or on which people "
-    "are split evenly, are not compared."
+    "The table compares each verdict with the label that most people gave to the "
+    "answer. A rule decides an answer that "
+    "equals the true answer, and the judge decides all other answers. The row “the judge's own verdicts” "
+    "leaves out the answers that a rule decided. Unscored answers, and answers on which people are "
+    "evenly split, are not compared."
 )
 UNLABELLED = "No person has labelled these answers, so agreement with people is not known."
 RATE_FIELDS = ("accuracy", "robustness", "retrieval_db_accuracy", "lambda")
@@ -94,7 +99,7 @@ def list_parts(
         PagePart("losses", "Which module is at fault", "Module at fault", list(_show_losses(figures))),
         PagePart(
             "fault",
-            f"{a} against {b}: which module makes the difference",
+            f"{a} against {b}: which module causes the difference",
             f"{a.capitalize()} against {b}",
             list(_show_contrasts(figures, assessed)),
         ),
@@ -116,7 +121,7 @@ def list_parts(
 
 
 def _show(value: float | None) -> Cell:
-    """Make the cell of a count, or of a figure whose denominator is shown elsewhere on the page."""
+    """Make the table cell of a count, or of a figure whose denominator is elsewhere on the page."""
     return Cell(value, 0, 0, None, "", "none" if value is None else "")
 
 
@@ -131,8 +136,8 @@ def _tag_module(module: str | None) -> tuple[str, str]:
 def _show_losses(figures: AssessmentFigures) -> Iterator[PartBlock]:
     losses, fault = figures.losses, figures.fault
     yield TextBlock(
-        f"{losses.wrong:,} of {losses.n:,} answers in the {fault.set} set are wrong ({fault.mode} mode): "
-        f"{losses.why}.",
+        f"{losses.wrong:,} of {losses.n:,} answers in the {fault.set} set are wrong ({fault.mode} mode). "
+        f"Finding: {losses.why}.",
         "",
         _tag_module(losses.module),
     )
@@ -150,7 +155,7 @@ def tabulate_losses(losses: Losses) -> FigureTable:
     """Tabulate the wrong answers by module."""
     rows = [("unknown" if part.module == NOT_TOLD else part.module, part) for part in losses.parts]
     if losses.of_enough is not None:
-        rows.append(("model, given sufficient documents", losses.of_enough))
+        rows.append(("model, if the retrieved documents are sufficient", losses.of_enough))
     columns: dict[str, Callable[[ModuleLoss], Cell]] = {
         "questions": lambda part: _show(part.wrong),
         "share": _show_share,
@@ -175,13 +180,13 @@ def _show_contrasts(figures: AssessmentFigures, assessed: Sequence[AssessedQuest
         for mode in modes
         for block in _show_contrast(figures, assessed, name, mode)
     ]
-    yield Folded("Both sets, both modes, every rule", every)
+    yield Folded("All tables: both sets, both modes and every rule", every)
 
 
 def _show_contrast(
     figures: AssessmentFigures, assessed: Sequence[AssessedQuestion], name: str, mode: str, rule: str = ""
 ) -> Iterator[PartBlock]:
-    """Show criterion A against B in one set and mode. `rule` is the only rule to show; if empty, show all."""
+    """Show criterion A against B in one set and mode. If `rule` is empty, show all rules."""
     test = figures.hypothesis[name][mode]
     rates = {
         rate: contrast
@@ -205,7 +210,7 @@ def tabulate_contrast(
 ) -> FigureTable:
     """Tabulate rates under two criteria, their differences, and p."""
     a, b = criteria
-    few = ", too few for reliable intervals: they are too narrow" if 0 < test.clusters < FEW else ""
+    few = ", so few that the intervals are too narrow" if 0 < test.clusters < FEW else ""
     columns: dict[str, Callable[[Contrast], Cell]] = {
         a: lambda contrast: Cell(contrast.a, contrast.n_a, 0, None, "rows"),
         b: lambda contrast: Cell(contrast.b, contrast.n_b, 0, None, "rows"),
@@ -214,9 +219,9 @@ def tabulate_contrast(
         "p, Holm": lambda contrast: _show_p(contrast.p_holm, contrast),
     }
     said = (
-        f"The tests are over {test.clusters:,} SQL templates{few}."
+        f"The tests cover the questions of {test.clusters:,} SQL templates{few}."
         if rates
-        else "No answer under these criteria is scored."
+        else "No answer to a question with these criteria is scored."
     )
     return tabulate(
         ("Share of questions",),
@@ -245,7 +250,7 @@ def _show_p(p_value: float | None, contrast: Contrast) -> Cell:
 
 
 def _split_rate(rate: str) -> tuple[str, str]:
-    """Split a rate's name, such as `module.siblings.model`, into rule and module; empty if it has none."""
+    """Split a rate's name, such as `module.siblings.model`, into rule and module; both may be empty."""
     _, _, rest = rate.partition(".")
     rule, _, module = rest.partition(".")
     return rule, module
@@ -269,10 +274,10 @@ def _link_answers(
     rate: str,
     contrast: Contrast,
 ) -> tuple[str, str]:
-    """Return the viewer's filters for the answers in a module's shares under A and B, or empty texts.
+    """Return viewer filters that list the wrong answers of one module, under criterion A and under B.
 
     The viewer tags a group by all its texts, but a test tags a group only by the texts in the test's set. If
-    the two give different numbers of answers, there is no link.
+    the viewer and the test count different numbers of answers, the filter is empty, so the page has no link.
     """
     rule, module = _split_rate(rate)
     if not module:
@@ -338,12 +343,15 @@ def draw_tags(figures: AssessmentFigures) -> list[Bars]:
 
 def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
     touched = (
-        f", and {len(planted.touched)} groups that lost only some are left out" if planted.touched else ""
+        f"; {len(planted.touched)} groups lost only some of their true documents and are left out of the "
+        "table"
+        if planted.touched
+        else ""
     )
     yield TextBlock(
         f"The assessment removed {planted.documents:,} documents from the corpus. {len(planted.planted)} "
-        f"groups lost all their true documents{touched}. The table shows whether these groups are "
-        "detected as gaps."
+        f"groups lost all their true documents{touched}. The table shows how many of the groups without "
+        "true documents are detected as gaps."
     )
     columns: dict[str, Callable[[GapRecovery], Cell]] = {
         "recall": lambda found: _show_found(found.recall, found.planted, found.recall_interval),
@@ -369,8 +377,8 @@ def _show_tables(figures: AssessmentFigures) -> TableBlock:
     gaps = figures.gaps["unbalanced"]
     mutual = ", ".join(f"{counts['mutual'][GAP]} ({mode})" for mode, counts in gaps.items())
     said = (
-        f"Each column counts gap groups under its own criterion. In the unbalanced set, {mutual} of these "
-        "groups are mutual gaps: groups without a correct answer under either criterion."
+        f"Each column counts the gap groups under its criterion. In the unbalanced set, {mutual} of these "
+        "groups are mutual gaps. A mutual gap is a group without a correct answer under either criterion."
     )
     return TableBlock(
         {
@@ -397,8 +405,8 @@ def _show_people(
     yield FormLink(
         form,
         "Answers to label (CSV)",
-        f"Write {words} in the column label, and your name in the column rater. Then set the file's path "
-        "in params.yaml.",
+        f"Write {words} in the column label, and your name in the column rater. Then put the file into "
+        "data/labels, and set `labels` of this assessment in params.yaml to its path.",
     )
 
 
@@ -410,9 +418,9 @@ def tabulate_people(people: Mapping[str, HumanAgreement]) -> FigureTable:
         "agreement among people (Krippendorff's alpha)": lambda found: _show_agreement(
             found.raters_alpha, found.n_rated, found.raters_alpha_interval
         ),
-        "answers labelled": lambda found: _show(found.n_items),
-        "people evenly split": lambda found: _show(found.n_unsettled),
-        "unscored by the judge": lambda found: _show(found.n_unscored),
+        "labelled answers": lambda found: _show(found.n_items),
+        "answers on which people are evenly split": lambda found: _show(found.n_unsettled),
+        "answers without a verdict": lambda found: _show(found.n_unscored),
     }
     return tabulate(("Verdicts",), people.items(), columns, forms=("scale", *[""] * 5))
 

@@ -23,13 +23,13 @@ SIZES = {
     "text queries": ("unbalanced", "", "in_unbalanced"),
     "balanced": ("balanced", "", "in_balanced"),
 }
-"""The source of each column of Table 2: an artifact, and a column or a flag of the asked questions."""
+"""The source of each column of Table 2: artifact, column of distinct values, and set flag."""
 RATES = {
     "accuracy": ("accuracy", "accuracy"),
     "R": ("consistent across phrasings", "robustness"),
     "Acc_retrieval_db": ("answered in at least one phrasing", "retrieval_db_accuracy"),
 }
-"""The paper's symbol of each headline rate, with its name in words and its field in `Rates`.
+"""Map the paper's symbol of each headline rate to the rate's displayed name and its field in `Rates`.
 
 The first rate measures the whole system, the second the model, and the third the retriever and the database.
 """
@@ -92,8 +92,8 @@ def describe_fault(figures: AssessmentFigures) -> str:
     a, b = figures.criteria
     wrong = f"{losses.wrong:,} of {losses.n:,} wrong; {losses.why}"
     return (
-        f"module at fault: {losses.module or 'unknown'} ({wrong}); "
-        f"of the difference between {a} and {b}: {fault.module or 'unknown'} ({place})"
+        f"module at fault: {losses.module or 'unknown'} ({wrong}); module that causes the difference "
+        f"between {a} and {b}: {fault.module or 'unknown'} ({place})"
     )
 
 
@@ -114,7 +114,7 @@ def _describe_rates(part: str, rates: Rates) -> dict[str, object]:
 
 
 def _describe_losses(losses: Losses) -> dict[str, object]:
-    """Encode the answers that each module lost, with the 95% interval inside each share."""
+    """Encode the number and share of wrong answers by module; each share has a 95% interval."""
 
     def derive(measure: str) -> Derivation:
         return Derivation(measure, (Selection("judgements"), Selection("answers"), Selection("questions")))
@@ -139,7 +139,7 @@ def _describe_losses(losses: Losses) -> dict[str, object]:
 
 
 def _describe_people(people: HumanAgreement | None, judgements: Selection) -> dict[str, object] | None:
-    """Encode the agreement of the selected judgements with human labels; None if there are no labels."""
+    """Encode the agreement of the selected judgements with human labels; None if no answer has a label."""
     if people is None:
         return None
     labels = Selection("human_labels")
@@ -152,7 +152,7 @@ def _describe_people(people: HumanAgreement | None, judgements: Selection) -> di
 
 
 def _derive_table(number: str, table: FigureTable) -> FigureTable:
-    """Add to each cell of one of the paper's tables the derivation from its rows."""
+    """Add to each cell of a paper table the derivation of the cell from rows."""
     lines = tuple(
         replace(
             line,
@@ -167,7 +167,7 @@ def _derive_table(number: str, table: FigureTable) -> FigureTable:
 
 
 def _derive_cell(number: str, place: int, column: str, cell: Cell) -> Derivation:
-    """Return the derivation of a cell. `place` is the index of the cell's line, from 0."""
+    """Return the derivation of a cell. `place` is the index of the cell's table row, from 0."""
     if number == "2":
         return _derive_size(column, asked=place > 0)
     if number == "1":

@@ -36,8 +36,8 @@ from tasks.systems.contract import Document
 FORM = "to_label.csv"
 """The CSV form for human labels, linked on the page."""
 SUBTITLE = (
-    "Each group asks one question in several phrasings. A system that answers only some of the "
-    "phrasings has the knowledge, but loses it in retrieval or in the model."
+    "Each group asks one question in several phrasings. If a system answers only some phrasings of a "
+    "question, it has the knowledge, but its retrieval or its model fails on the other phrasings."
 )
 
 
@@ -60,7 +60,10 @@ def assessment_report(
     metrics: Path,
     bars: Path,
 ) -> Counts:
-    """Write the page's folder. `figures` is figures.json; other arguments are artifacts of the same name."""
+    """Write the page's folder.
+
+    `figures` is figures.json; every other argument is the artifact of that name.
+    """
     known = read_figures(figures, AssessmentFigures, "grammar.assessment")
     assessed = join_questions(questions, documents, answers, judgements, baselines, entry, answer_facts)
     database_title = database.title or database.name
@@ -80,7 +83,7 @@ def assessment_report(
         ("System", f"{entry.system} (systems.{entry.system} in params.yaml)"),
         ("The model alone", entry.llm_only if entry.llm_only != key else "not compared"),
         ("Verdicts", _describe_verdicts(known)),
-        ("Canaries", _describe_canaries(known.judge.canaries)),
+        ("Canaries (test cases with known verdicts)", _describe_canaries(known.judge.canaries)),
         ("Held-out canaries", _describe_canaries(known.judge.further_canaries)),
         ("Licence of the data", database.licence),
         ("Attribution", database.attribution),
@@ -126,7 +129,7 @@ def _make_title(database: str, entry: AssessmentEntry) -> str:
 
 
 def _list_rates(figures: AssessmentFigures) -> list[tuple[str, str, float, Cell]]:
-    """List the headline's defined rates: name in words, the paper's symbol, value and cell."""
+    """List the headline rates that are defined: displayed name, the paper's symbol, value and table cell."""
     rates = figures.rates[figures.fault.set][figures.fault.mode][ALL]
     cells = [
         (words, symbol, rates.show(field, rates.n - rates.n_scored))
@@ -167,7 +170,7 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
     return [
         Headline("module at fault", figures.losses.module or "unknown", figures.losses.why),
         Headline(
-            f"module at fault for {' against '.join(figures.criteria)}",
+            f"module at fault, {' against '.join(figures.criteria)}",
             fault.module or "unknown",
             f"{note}, {fault.rule}",
         ),
@@ -188,7 +191,7 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
 
 
 def _describe_rows(cell: Cell) -> str:
-    """Describe a rate's interval, or why it has none, and the rate's denominator."""
+    """Describe a rate's denominator, and its interval or the reason why it has no interval."""
     told = cell.why if cell.interval is None else f"{cell.interval[0]:.3f} to {cell.interval[1]:.3f}"
     return f"{told}; {cell.n:,} {cell.of}; "
 
@@ -200,7 +203,10 @@ def _describe_canaries(canaries: CanaryHealth | None) -> str:
     told = f"{right} of {canaries.n} judged correctly, {canaries.n_failed} replies not parsed"
     if not canaries.n_ruled:
         return told
-    return f"{told}; a rule decided {canaries.n_ruled}, and the judge alone got {canaries.judge_right} right"
+    return (
+        f"{told}; a rule decided {canaries.n_ruled} of the canaries, and without the rule the judge got "
+        f"{canaries.judge_right} right"
+    )
 
 
 def _describe_verdicts(figures: AssessmentFigures) -> str:

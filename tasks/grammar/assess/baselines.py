@@ -1,4 +1,4 @@
-"""Stage: judge a sample of the answers by reference-free methods, for comparison with the judge (section 3).
+"""Stage: judge a sample of answers by reference-free methods, to compare them with the judge (section 3).
 
 Claim faithfulness is the share of a response's claims that the retrieved passages support. Self-consistency
 is the share of sampled responses that agree with the response. One request checks all claims. Another request
@@ -50,10 +50,13 @@ FAITHFULNESS, CONSISTENCY = "claim_faithfulness", "self_consistency"
 
 
 class Baselines(Settings):
-    """`grammar.baselines` in params.yaml."""
+    """The settings in params.yaml under `grammar.baselines`."""
 
     sample: int | None = Field(default=100, ge=1)
-    """The number of answers to sample; null takes all. Each costs `samples` calls, and up to three more."""
+    """The number of answers to sample; null means all answers.
+
+    Each sampled answer costs `samples` calls, plus up to three more.
+    """
     samples: int = Field(default=4, ge=1)
     """The number of responses sampled for self-consistency; the paper samples 4 at temperature 1."""
     seed: int = 0
@@ -68,7 +71,10 @@ class BaselineLabel(Label):
 
 
 class ClaimSupport(Label):
-    """Whether the sources support a claim, or a sample agrees. The judge writes the words capitalised."""
+    """Whether the sources support a claim, or a sample agrees with the response.
+
+    The judge's reply contains these labels capitalised.
+    """
 
     YES = "yes", "", 1.0
     NO = "no", "", 0.0
@@ -154,7 +160,7 @@ def choose_answers(answers: Sequence[AssessedAnswer], params: Baselines) -> list
 
 
 def find_role(system: SystemEntry) -> str:
-    """Return the role that a system answers with; empty if it has its own model and cannot be sampled."""
+    """Return the model role that a system answers with; empty if a system has no role to sample from."""
     if isinstance(system, RagEntry):
         return system.answerer
     return system.role if isinstance(system, OpenAiEntry) else ""
@@ -190,7 +196,7 @@ async def _check_claims(answer: AssessedAnswer, question: AskedQuestion, ask: As
 async def _check_consistency(
     answer: AssessedAnswer, question: AskedQuestion, systems: Sequence[System], seed: int, ask: Ask
 ) -> BaselineVerdict:
-    """Sample responses and compare them with the answer: equal ones by rule, all others in one request."""
+    """Sample responses and compare them with the answer, by rule first, and then in one judge request."""
     if not systems:
         return _make(answer, CONSISTENCY, (), (), "the system cannot be asked at another temperature")
     samples = await asyncio.gather(*(system.answer(question.question, row=answer.id) for system in systems))

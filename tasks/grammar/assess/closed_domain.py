@@ -15,7 +15,7 @@ from tasks.scoring.label import count_labels
 
 @dataclass(frozen=True)
 class ClosedDomain:
-    """A group in one assessment. `scored` and `correct` are numbers of its questions.
+    """A group in one assessment. `scored` and `correct` count the group's scored and correct questions.
 
     The row's id is the group's id. `closed_domain` is true if no scored question was answered correctly, so a
     model without retrieval does not know the answer. It is None if no question is scored. `wording` is the
@@ -33,10 +33,10 @@ class ClosedDomain:
 def closed_domain(
     judgements: list[Judgement], entry: AssessmentEntry, settings: Mapping[str, object]
 ) -> Drafts[ClosedDomain]:
-    """Determine for each group whether the system answered none of its texts; unscored rows do not count.
+    """Determine for each group whether the system answered none of its scored questions correctly.
 
-    `settings` contains the system's settings. They say whether the system is a model without retrieval, and
-    which prompt wording it gets.
+    `settings` contains the system's settings. These settings say whether the system is a model without
+    retrieval, and which prompt wording that model gets.
     """
     groups: defaultdict[str, list[Judgement]] = defaultdict(list)
     for judgement in judgements:

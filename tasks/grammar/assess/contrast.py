@@ -27,7 +27,7 @@ ACCURACY = "accuracy"
 ALPHA, POWER = 0.05, 0.8
 """The significance level of the tests, and the power for which the detectable difference is computed."""
 Place = tuple[str, Mode]
-"""A set of rows (its name) and a mode."""
+"""The name of a set of rows, and a mode."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +36,10 @@ class Contrast:
 
     - `difference` is a - b. `low` and `high` are its 95% interval by a bootstrap over whole clusters.
     - `error` is the standard deviation of the bootstrapped differences.
-    - `p_value` is two-sided: twice the smaller share of draws on either side of zero. It is at least the
-      smallest p value that a sign-flip test over this number of clusters could give.
-    - `p_holm` is `p_value` after Holm's correction over all tests by the same kind of rule. It is None if the
-      rate is not tested.
+    - `p_value` is two-sided: twice the share of bootstrap differences on the rarer side of zero. It is at
+      least the smallest p value that a sign-flip test over this number of clusters could give.
+    - `p_holm` is `p_value` after Holm's correction over its family of tests (see `contrast_parts`). It is
+      None if the rate is not tested.
     - `n_a` and `n_b` are the denominators of the rates, in rows.
     - `clusters` is the number of clusters with a row in either denominator.
 
@@ -69,8 +69,8 @@ class Contrast:
 class RuleFault:
     """The module at fault by one rule of attribution.
 
-    `module` is None if it cannot be determined. `shown` has all modules whose share of wrong answers differs
-    significantly, sorted. `why` is the reason.
+    `module` is None if it cannot be determined. `shown` contains, sorted, all modules whose share of wrong
+    answers differs significantly. `why` is the reason.
     """
 
     module: str | None
@@ -132,7 +132,7 @@ def compare_criteria(
     - module.<rule>.<module>: share of rows that are wrong and attributed to the module. The differences b - a
       of these shares, summed over the modules, equal the difference a - b of the accuracy.
 
-    A rule is left out if it cannot decide for every row.
+    A context rule is left out if it cannot decide for every row.
     """
     rows = [row for row in tagged if row.judged.criterion in (a, b)]
     if not rows:
@@ -191,13 +191,14 @@ def name_fault(
         return RuleFault(
             NONE_SHOWN,
             names,
-            "the accuracies differ significantly, but no module's share of wrong answers does",
+            "the accuracies differ significantly, but the share of wrong answers does not differ "
+            "significantly for any module",
         )
     return RuleFault(
         best[1],
         names,
-        "the accuracies differ significantly, and so does the module's share of wrong answers "
-        "(after Holm's correction)",
+        "the accuracies differ significantly, and so does the share of answers that are wrong because of "
+        "this module (after Holm's correction)",
     )
 
 

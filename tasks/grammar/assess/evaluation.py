@@ -43,11 +43,14 @@ from tasks.systems.own_items import ItemReader, ItemSource, OwnItems, read_items
 QUESTIONS = "balanced.jsonl"
 """The file in a dataset folder that contains the questions to ask."""
 RESERVED = frozenset({"all", "mutual"})
-"""Names that figures use for all criteria together, so no criterion may have them."""
+"""Names that figures use for all criteria together. No criterion may have such a name."""
 SCORED = tuple(label for label in Correctness if label.score is not None)
 JUDGEMENTS = Selection("judgements")
 MOST_CRITERIA = 12
-"""Above this number of distinct criteria, rates are computed over all rows together, not per criterion."""
+"""The maximum number of distinct criteria.
+
+With more criteria, rates are computed only over all rows together.
+"""
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
@@ -75,7 +78,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
     if not questions:
         raise BadInput(
             options.dataset,
-            "has no question with its true documents",
+            "contains no question with true documents",
             hint="give --documents PATH to ask all questions",
         )
     corpus_digest = make_id(*((document.id, document.title, document.text) for document in documents))
@@ -133,7 +136,7 @@ def make_question(record: Record, source: ItemSource) -> AskedQuestion:
     question = read_text(record, "question" if record.get("question") is not None else "query")
     answer, criterion = read_text(record, "answer"), read_text(record, "criterion", "")
     if criterion in RESERVED:
-        raise BadItem(f"criterion is {criterion!r}, which in the figures stands for several")
+        raise BadItem(f"criterion is {criterion!r}, a name that the figures use for several criteria")
     given = read_text(record, "group", "")
     own_id = read_text(record, "id", "") or make_id("question", given, criterion, question, answer)
     return AskedQuestion(
@@ -194,7 +197,7 @@ def read_facts(documents: Path | None, questions: Iterable[AskedQuestion]) -> li
 
 
 def keep_grounded(questions: Iterable[AskedQuestion], documents: Iterable[str]) -> list[AskedQuestion]:
-    """Keep the questions whose true documents are all in a corpus; the others would count as gaps."""
+    """Keep the questions whose true documents are all in a corpus, because other questions would be gaps."""
     there = set(documents)
     return [
         question
@@ -204,7 +207,7 @@ def keep_grounded(questions: Iterable[AskedQuestion], documents: Iterable[str]) 
 
 
 def find_documents(dataset: Path, entry: SystemEntry) -> Path | None:
-    """Return the corpus beside a dataset folder; None if it does not exist or the system needs none."""
+    """Return the corpus beside a dataset folder; None if there is no corpus or the system needs none."""
     if not dataset.is_dir() or not needs_documents(entry):
         return None
     beside = dataset.parent / "documents.parquet"
@@ -269,7 +272,7 @@ def count_rows(rows: OwnRows) -> dict[str, Derivation]:
     """Derive the numbers of rows and groups.
 
     `failed` counts rows without a response. `by_rule` counts rows that a rule decided, without the judge.
-    `unanswered` counts the rows among these whose response answers nothing.
+    `unanswered` counts rows in which a rule found that the response does not answer the question.
     """
     rules = {judgement.rule for judgement in rows["judgements"]} - {""}
     counted = {
@@ -300,7 +303,7 @@ def derive_rates(criteria: Sequence[str]) -> dict[str, Derivation]:
 
 
 def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[str, ...]:
-    """List the dataset's criteria: in the preferred order if they are the preferred two, else sorted."""
+    """List the dataset's criteria: the preferred two in their order, any other criteria sorted by name."""
     found = sorted({row.criterion for row in rows} - {""})
     return tuple(preferred) if sorted(preferred) == found else tuple(found)
 
@@ -341,7 +344,7 @@ def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def show_rate(name: str, label: str) -> Rows:
-    """Declare the printed lines of one rate, times 100, with open and closed mode side by side."""
+    """Declare the printed lines of one rate, in percent, with open and closed mode side by side."""
     modes = (
         PrintedColumn(
             mode, f"/rates/{mode}/{{0}}/{name}", f"/rates/{mode}/{{0}}/ci/{name}", scale=100, digits=1

@@ -31,11 +31,11 @@ class AnswerLabel:
 def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Drafts[AnswerLabel]:
     """Match labels to answers; no rows if the assessment names no label file.
 
-    A line's id is the id of an answer or of its question. Drop reasons, with the line in `detail`, are those
-    of `read_human_labels` and three more:
+    A line's id is the id of an answer or of its question. Drop reasons, with the line in `detail`, are the
+    reasons of `read_human_labels` and three further reasons:
 
     - `unknown_answer`: there is no such answer, or it has no response;
-    - `other_response`: the line shows another response, so it labels another run;
+    - `other_response`: the response in the line differs from the system's, so the line labels another run;
     - `labelled_twice`: the same rater already labelled this answer.
     """
     if entry.labels is None:

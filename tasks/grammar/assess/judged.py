@@ -1,9 +1,9 @@
 """Apply GRAMMAR-Eval's rules to judged answers: tag groups and attribute wrong answers (section 4.3).
 
-The rules are those of the metric (tasks/scoring/grammar.py), in open and in closed mode. Each wrong answer is
-attributed to a module by each of the paper's rules. The rule `sufficiency`, which is not in the paper,
-attributes it by what the retrieved documents state. Rows of one SQL template share their texts, so the
-bootstrap draws them together, as one cluster.
+The rules are the rules of the metric (tasks/scoring/grammar.py), in open and in closed mode. Each wrong
+answer is attributed to a module by each of the paper's rules. The rule `sufficiency`, which is not in the
+paper, attributes the answer by the facts that the retrieved documents state. Rows of one SQL template share
+their texts, so the bootstrap resamples them together, as one cluster.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tasks.scoring.running import Bootstrap, compute_figures, count_units
 from tasks.scoring.statistics import number_clusters
 
 FEW = 20
-"""With fewer clusters, bootstrap intervals are too narrow, and pages say so."""
+"""Pages warn about intervals from fewer clusters than this, because such intervals are too narrow."""
 TEMPLATES = "SQL templates"
 """The name of the clusters on pages."""
 
@@ -30,10 +30,10 @@ MODES: tuple[Mode, ...] = ("open", "closed")
 RULES = ("siblings", "siblings_overlap", "gold", "gold_contained")
 """The context rules. Each rule says when the ids that a row retrieved make its context sufficient.
 
-- `siblings`: they equal the ids that a correct row of the group retrieved;
-- `siblings_overlap`: they share an id with those of a correct row of the group;
-- `gold`: they equal the true ids;
-- `gold_contained`: they include all true ids.
+- `siblings`: the ids equal the ids that a correct row of the group retrieved;
+- `siblings_overlap`: the ids include an id that a correct row of the group retrieved;
+- `gold`: the ids equal the true ids;
+- `gold_contained`: the ids include all true ids.
 """
 SETS = ("balanced", "unbalanced")
 GAP, ROBUST, NON_ROBUST = "gap", "robust", "non-robust"
@@ -61,7 +61,7 @@ RateIntervals = TypedDict(
 
 
 class RateSize(TypedDict):
-    """The denominator of a rate: `n` rows or groups (`of` says which), from `clusters` clusters."""
+    """The denominator of a rate: `n` rows or groups from `clusters` clusters. `of` is the unit of `n`."""
 
     n: int
     of: str
@@ -95,8 +95,8 @@ class JudgedRow:
     - `true` is None if the true documents are unknown.
     - `balanced` and `unbalanced` say which sets contain the question.
     - `template` is the SQL template; empty if unknown.
-    - `enough` is whether the retrieved documents state all facts that the answer needs.
-    - `obtainable` is whether the whole corpus states them. Both are None if unknown.
+    - `enough` is whether the retrieved documents state all facts that the answer needs; None if unknown. -
+      `obtainable` is whether the whole corpus states all these facts; None if unknown.
     - `holds` is whether the response contains the true answer, whatever the judgement.
     """
 
@@ -132,9 +132,9 @@ class JudgedRow:
 class TaggedRow:
     """A scored row with its group's tag.
 
-    `retrieves` is whether the system retrieves documents and reports them; without that, sufficiency names no
-    module. `sufficient` maps each context rule to whether the row's context is sufficient, or to None if the
-    rule cannot decide.
+    `retrieves` is whether the system retrieves documents and reports them. If not, the rule `sufficiency`
+    names no module. `sufficient` maps each context rule to whether the row's context is sufficient, or to
+    None if the rule cannot decide.
     """
 
     judged: JudgedRow
@@ -148,7 +148,7 @@ class TaggedRow:
         return self.judged.enough if rule == SUFFICIENCY else self.sufficient[rule]
 
     def find_module(self, rule: str) -> str | None:
-        """Return the module that a wrong row is attributed to; None if correct, or the rule cannot decide."""
+        """Return the module at fault in a wrong row; None if the row is correct or the rule cannot decide."""
         if self.correct:
             return None
         if rule == SUFFICIENCY:
@@ -166,8 +166,8 @@ def find_cause(row: JudgedRow) -> str | None:
 
     - the judge, if the response contains the true answer but was judged incorrect;
     - the model, if the retrieved documents state all that the answer needs;
-    - the database, if the whole corpus does not state all of it;
-    - otherwise the retrieval.
+    - the database, if the whole corpus does not state everything that the answer needs;
+    - otherwise, the retrieval.
 
     An answer that is incorrect only in closed mode lacks a true document, so only the database or the
     retrieval can be at fault.
@@ -181,12 +181,12 @@ def find_cause(row: JudgedRow) -> str | None:
 
 
 def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None = None) -> RateReport:
-    """Compute the metric's rates, and also those of the two wider context rules.
+    """Compute the metric's rates, and the rates by the two wider context rules.
 
-    `intervals` sets the bootstrap of the 95% intervals, which draws whole clusters (see `settle_interval`);
-    if None, no intervals are computed. `over` has each rate's denominator. Context rates are None if the
-    system does not report the retrieved documents. Raises ArithmeticError if accuracy is not R (1 - lambda),
-    which would be a programming error.
+    `intervals` configures the bootstrap for the 95% intervals, which resamples whole clusters (see
+    `settle_interval`). If `intervals` is None, no intervals are computed. `over` in the result maps each rate
+    to its denominator. Context rates are None if the system does not report the retrieved documents. Raises
+    ArithmeticError if accuracy is not R (1 - lambda), which would be a programming error.
     """
     strict = _accumulate(rows, closed=mode == "closed")
     figures = cast("RateReport", _compute(strict, rows, intervals))
@@ -329,7 +329,7 @@ def _settle(row: JudgedRow, correct: bool | None) -> JudgedRow:
 
 
 def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
-    """Replace the ids of each wrong row by those of the first correct row of its group that shares an id."""
+    """Give each wrong row the retrieved ids of the first correct row in its group that shares an id."""
     right: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
     for row, outcome in zip(rows, correct, strict=True):
         if outcome:
@@ -343,7 +343,7 @@ def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) ->
 
 
 def _join_true(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
-    """Reduce the retrieved ids of each row that retrieved all of its true documents to the true ids."""
+    """If a row retrieved all its true documents, reduce the row's retrieved ids to the true ids."""
     return [
         _settle(
             replace(row, retrieved=row.true)

@@ -39,7 +39,7 @@ class Majority(Generic[V]):
     value: V | None
     """The most frequent verdict; None on a tie, or if fewer than half of the replies parsed."""
     agreement: float | None
-    """The share of the most frequent verdict among the parsed ones, 0 to 1; None if none parsed."""
+    """The share of the most frequent verdict among the parsed replies, 0 to 1; None if no reply parsed."""
     calls: tuple[str, ...]
     """The ledger keys of the calls, in the order of the samples."""
     problem: str = ""
@@ -50,7 +50,8 @@ async def judge_often(ask_once: Callable[[int], Awaitable[Answer[V]]], repeats: 
     """Ask the same question `repeats` times and take the majority.
 
     `ask_once` asks with the given sample number (0, 1, ...). At temperature 0 all samples are the same, so
-    repeats are useful only above it. Raises what `ask_once` raises, and ValueError for fewer than one repeat.
+    repeats are useful only above it. Raises ValueError for fewer than one repeat, and passes on the errors of
+    `ask_once`.
     """
     if repeats < 1:
         raise ValueError(f"repeats is {repeats}; at least 1 is wanted")
@@ -58,7 +59,7 @@ async def judge_often(ask_once: Callable[[int], Awaitable[Answer[V]]], repeats: 
 
 
 def count_votes(answers: list[Answer[V]]) -> Majority[V]:
-    """Take the majority of the replies to one question."""
+    """Return the majority of the replies to one question."""
     votes = Counter(answer.value for answer in answers if answer.value is not None)
     n, parsed = len(answers), votes.total()
     calls = tuple(answer.call for answer in answers)
@@ -73,14 +74,20 @@ def count_votes(answers: list[Answer[V]]) -> Majority[V]:
 
 
 class Judgements(Settings):
-    """`grammar.judgements` in params.yaml. The canaries are judged with the same settings."""
+    """The settings in params.yaml under `grammar.judgements`.
+
+    The canaries are judged with the same settings.
+    """
 
     repeats: int = Field(default=1, ge=1)
     """The number of verdicts per answer. The majority counts, and a tie is unscored."""
     feedback: bool = False
     """Ask the judge to write a line of feedback before its verdict."""
     rules: bool = True
-    """First apply rules on the true answer and the column's values; ask the judge about the rest."""
+    """First apply rules to the true answer and the column's values.
+
+    Ask the judge only about answers that no rule decides.
+    """
 
 
 @dataclass(frozen=True)
@@ -88,7 +95,7 @@ class Judgement:
     """The verdict on an answer, with the answer's id.
 
     `judgement` is None if the answer is unscored; `problem` then says why. `rule` is the rule that decided
-    (see `tasks/judging/rules.py`); it is empty if the judge did. `found` is the value in the response on
+    (see `tasks/judging/rules.py`); it is empty if the judge decided. `found` is the value in the response on
     which the rule relied, if any. `verdicts` contains the judge's parsed verdicts, at most one per repeat.
     """
 
@@ -224,8 +231,7 @@ async def judge_once(
 
     `row` is the id of the row that the call belongs to. `feedback` asks for a line of feedback before the
     verdict. A higher `sample` repeats the same request. Any reply other than a verdict is unparsed. The
-    role's `max_tokens` limits the reply, because a model that reasons needs more tokens than the verdict
-    alone.
+    role's `max_tokens` limits the reply, because a reasoning model needs more tokens than the verdict itself.
     """
     fields = {"query": query, "answer": answer, "response": quote(response)}
     form = make_form(tuple(Correctness), fields.values(), feedback=feedback)

@@ -50,8 +50,8 @@ class ModuleLoss:
 class Losses:
     """The wrong answers of a set by module, the largest loss first.
 
-    - `module` is None if it is unknown for all wrong rows. It is NONE_SHOWN if no module loses significantly
-      more answers than the other modules, and significantly at least LEAST_SHARE of all answers.
+    - `module` is None if it is unknown for all wrong rows. It is NONE_SHOWN if no module meets both
+      conditions of `find_losses`.
     - `n` and `wrong` are numbers of scored rows.
     - `parts` includes NOT_TOLD if the module is unknown for some wrong rows.
     - `of_enough` is the model's loss among the rows whose retrieved documents state all that the answer
@@ -71,16 +71,16 @@ def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
 
     `rows` contains the scored rows of one set. A module is named if it meets two conditions:
 
-    - In 97.5% of the draws, its share exceeds every other module's share, even if all wrong rows of unknown
-      module are added to the other module.
-    - The lower end of its interval is at least LEAST_SHARE.
+    - Its share exceeds every other module's share in 97.5% of the bootstrap samples. This must be true even
+      if the other module gets all wrong rows of unknown module.
+    - The lower end of the module's interval is at least LEAST_SHARE.
 
     If all rows are alike, a bootstrap interval has no width, so the interval is Wilson's over the templates.
     """
     wrong = [row for row in rows if not row.correct]
     found = [None if row.correct else row.find_module(SUFFICIENCY) or NOT_TOLD for row in rows]
     if not rows or (wrong and not {*found} & {*MODULES}):
-        why = "whether the retrieved documents are sufficient is not known"
+        why = "it is not known whether the retrieved documents are sufficient"
         if not any(row.retrieves for row in rows):
             why = "the system retrieves no documents, or does not return them"
         return Losses(None, why, len(rows), len(wrong), ())
@@ -109,7 +109,7 @@ def _lose_of_enough(rows: Sequence[TaggedRow], intervals: Bootstrap) -> ModuleLo
 def _draw_shares(
     rows: Sequence[TaggedRow], marks: FloatArray, intervals: Bootstrap
 ) -> tuple[FloatArray, int]:
-    """Draw the modules' shares of the rows, of shape (draws, modules); also return the number of clusters."""
+    """Bootstrap the modules' shares, of shape (bootstrap samples, modules); also count the clusters."""
     cluster = number_clusters(row.judged.cluster for row in rows)
     columns = [np.bincount(cluster, weights=column) for column in (np.ones(len(rows)), *marks.T)]
     kinds, counts = count_kinds(np.column_stack(columns))
@@ -135,12 +135,12 @@ def _name_module(
         return NONE_SHOWN, f"too few SQL templates ({clusters}) to compare modules"
     if first.low is None or first.high is None:
         return NONE_SHOWN, explain_missing(clusters, TEMPLATES)
-    told = f"{first.module} loses {first.low:.0%} to {first.high:.0%} of all answers"
+    told = f"the {first.module} loses {first.low:.0%} to {first.high:.0%} of all answers"
     if first.low < LEAST_SHARE:
         return NONE_SHOWN, f"no module loses significantly more than {LEAST_SHARE:.0%} of all answers"
     if np.quantile(lead, ALPHA / 2) <= 0:
         return NONE_SHOWN, (
-            f"{first.module} and {parts[1].module} do not differ significantly in the number of answers "
-            "that they lose"
+            f"the {first.module} and the {parts[1].module} do not differ significantly in the number of "
+            "answers that they lose"
         )
     return first.module, f"{told}, more than any other module"

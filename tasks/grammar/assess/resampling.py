@@ -13,11 +13,11 @@ Value = TypeVar("Value")
 
 
 class ResampledAsk:
-    """Wrap an `ask`: send calls of role `replaced` to `role`, which has a higher temperature, as sample n.
+    """Wrap an `ask`: send calls for role `replaced` to `role`, which has a higher temperature, as sample n.
 
     A system built with this wrapper retrieves as before but answers differently. The sample's number is
-    derived from the row and n: with n alone, all rows would be sampled with the same seed. Systems called by
-    `system` have no role, so they cannot be sampled.
+    derived from the row and n. If only n were used, all rows would be sampled with the same seed. Systems
+    called by `system` have no role, so they cannot be sampled.
     """
 
     def __init__(self, ask: Ask, replaced: str, role: str, n: int) -> None:
@@ -39,7 +39,10 @@ class ResampledAsk:
         turns: Sequence[tuple[str, str]] = (),
         tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
-        """Ask a role one question, after replacing the role if it is `replaced`; parameters as in `Ask`."""
+        """Ask a role one question, after replacing the role if it is `replaced`.
+
+        The parameters are those of `Ask`.
+        """
         swapped = role == self.replaced
         return await self.ask(
             prompt,

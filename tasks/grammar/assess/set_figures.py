@@ -33,7 +33,7 @@ def rate_set(
 ) -> dict[str, dict[str, dict[str, object]]]:
     """Compute the rates of all rows together (`all`) and of each criterion separately.
 
-    Returns mode -> `all` or criterion -> rates, in the form of figures.json.
+    Returns nested maps: mode -> `all` or criterion -> rates, in the form of figures.json.
     """
     parts = {"all": rows, **{name: [r for r in rows if r.criterion == name] for name in criteria}}
     rates: dict[str, dict[str, dict[str, object]]] = {}
@@ -42,7 +42,8 @@ def rate_set(
         for name, part in parts.items():
             figures = measure(part, mode, intervals)
             scored = sum(row.scored for row in part)
-            # accuracy = R (1 - lambda), Eq. 3: `measure` raises ArithmeticError if this does not hold.
+            # accuracy = R (1 - lambda), Eq. 3: `measure` raises ArithmeticError if the figures violate this
+            # equation.
             counts = {"n": len(part), "n_scored": scored}
             rates[mode][name] = {**counts, **figures, "identity": check_identity(figures)}
     return rates
@@ -53,7 +54,7 @@ def contrast_sets(
 ) -> dict[str, dict[str, CriteriaTest]]:
     """Test criterion A against B in each set and mode. A gap is mutual: tags cover both criteria together.
 
-    `parts` maps each set to its rows. Returns set -> mode -> test.
+    `parts` maps each set to its rows. Returns nested maps: set -> mode -> test.
     """
     tagged = {(name, mode): tag_rows(rows, mode) for name, rows in parts.items() for mode in MODES}
     tests = contrast_parts(tagged, *criteria, intervals)
@@ -65,7 +66,7 @@ def attribute_wrong(
 ) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
     """Count wrong rows by the module that they are attributed to.
 
-    Returns mode -> rule of attribution -> `all` or criterion -> module -> number of rows.
+    Returns nested maps: mode -> rule of attribution -> `all` or criterion -> module -> number of rows.
     """
     return {
         mode: {
@@ -91,7 +92,7 @@ def _count_modules(tagged: Sequence[TaggedRow], rule: str) -> dict[str, int]:
 def count_gaps(rows: Sequence[JudgedRow], criteria: Sequence[str]) -> dict[str, dict[str, dict[str, int]]]:
     """Count groups by tag, under each criterion separately and over all rows (`mutual`).
 
-    Returns mode -> criterion or `mutual` -> tag -> number of groups.
+    Returns nested maps: mode -> criterion or `mutual` -> tag -> number of groups.
     """
     counts: dict[str, dict[str, dict[str, int]]] = {}
     for mode in MODES:
@@ -104,11 +105,11 @@ def count_gaps(rows: Sequence[JudgedRow], criteria: Sequence[str]) -> dict[str, 
 
 
 def diagnose_gaps(rows: Sequence[JudgedRow], withheld: DocumentAblation | None) -> PlantedGaps | None:
-    """Compare detected gaps with those that an ablation planted; None without an ablation.
+    """Compare detected gaps with the gaps that an ablation planted; return None if there is no ablation.
 
     Rule `gap` detects each group without a correct answer, as in the paper. Rule `gap_without_document`
-    detects only those of these groups in which no question retrieved a true document. In the remaining gap
-    groups, the system retrieved a true document and did not use it.
+    detects a group only if, in addition, no question of the group retrieved a true document. In the remaining
+    gap groups, the system retrieved a true document and did not use it.
     """
     if withheld is None:
         return None

@@ -58,7 +58,7 @@ class SufficiencyReader:
         self._there = {document.id: document for document in self.corpus or ()}
 
     def read(self, question: AskedQuestion, answer: AssessedAnswer) -> Sufficiency:
-        """Return whether the documents retrieved for a question state all that its answer needs."""
+        """Return whether the documents retrieved for a question state everything that its answer needs."""
         if answer.retrieved_document_ids is None:
             return UNKNOWN
         shown = dict.fromkeys(answer.retrieved_document_ids, "") | join_passages(answer.passages or ())
@@ -67,7 +67,7 @@ class SufficiencyReader:
         cut = {name: text for name, text in shown.items() if self._is_cut(name, text)}
 
         def says(document: str, value: str) -> bool:
-            # If the value is not in the whole document either, the document states it in other words, so the
+            # If the whole document does not contain the value either, the document paraphrases it, so the
             # shown part counts as sufficient.
             wanted = normalise(value) if document in cut else ""
             return (
@@ -81,7 +81,7 @@ class SufficiencyReader:
         )
 
     def _is_cut(self, document: str, shown: str) -> bool:
-        """Return whether only a part of a document is shown; an id without text means the whole document."""
+        """Return whether only a part of a document was retrieved; an id without text is a whole document."""
         known = self._there.get(document)
         return known is not None and bool(shown.strip()) and known.text.strip() not in shown
 
@@ -92,7 +92,10 @@ class SufficiencyReader:
         return self._texts[document]
 
     def _search(self, question: AskedQuestion, shown: Mapping[str, str]) -> Sufficiency:
-        """Search for the facts in a user's own documents, of which only the true ones may be known."""
+        """Search for the facts in a user's own documents.
+
+        The text of only the true documents may be known.
+        """
         true = question.true_document_ids
         if true and all(name in shown for name in true):
             return Sufficiency(True, True)
@@ -112,7 +115,7 @@ class SufficiencyReader:
 
 
 def join_passages(passages: Iterable[Passage]) -> dict[str, str]:
-    """Join the retrieved passages of each document, titles included. Returns document -> text."""
+    """Map each document to its retrieved passages, joined to one text with titles."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for passage in passages:
         found[passage.document] += [passage.title, passage.text]
@@ -123,8 +126,8 @@ def list_wanted(question: AskedQuestion, titles: Sequence[str] = ()) -> list[str
     """List the normalised texts that a sufficient document must contain: the answer's parts and the names.
 
     `titles` contains the document titles that occur in the question. The list is empty if a sufficient
-    document need not contain the answer, because it is yes or no, or may be counted or computed. It is also
-    empty if the question has no names.
+    document need not contain the answer, because the answer is yes or no, or may be counted or computed. It
+    is also empty if the question has no names.
     """
     items = [normalise(item) for item in question.answer.split(";")]
     found = (next(filter(None, match.groups())) for match in NAMED.finditer(question.question))

@@ -1,4 +1,7 @@
-"""Build the paper's tables 1 to 4. Every cell has its rule, its mode, and a value or the reason for none."""
+"""Build the paper's tables 1 to 4.
+
+Every cell has a rule, a mode, and either a value or the reason why it has no value.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ from tasks.scoring.statistics import (
 
 JUDGEMENT = "judgement"
 """The name of the rule of a rate that counts judgements rather than sufficient contexts."""
-WORDINGS = {"ours": "in our wording", "concise": "asked for a concise answer as in the paper"}
+WORDINGS = {"ours": "with our prompt", "concise": "with the paper's prompt, which asks for a concise answer"}
 Figure = Literal["accuracy", "robustness", "retrieval_db_accuracy"]
 
 
@@ -62,7 +65,7 @@ class TriedAnswer:
 
 
 def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
-    """Return four numbers of answers: scored by both, called correct by the method, judged correct, and both.
+    """Return four counts of answers: scored by both, correct by the method, by the judge, and by both.
 
     Answers that the method or the judge left unscored are not counted.
     """
@@ -76,16 +79,19 @@ def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
 
 
 def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Measure the share of right answers among those that the method calls correct (Wilson's interval)."""
+    """Measure the share of right answers among the answers that the method accepts (Wilson's interval)."""
     n, said, _, both = count_agreement(tried)
     word = BaselineLabel.CORRECT.shown
     return _share(
-        both, said, f"answers that the method judges {word}", f"the method judges none of {n} answers {word}"
+        both,
+        said,
+        f"answers that the method judges {word}",
+        f"none of {n} answers is judged {word} by the method",
     )
 
 
 def measure_recall(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Measure the share that the method calls correct among the right answers (Wilson's interval)."""
+    """Measure the share of the right answers that the method accepts (Wilson's interval)."""
     n, _, judged, both = count_agreement(tried)
     word = Correctness.CORRECT.shown
     return _share(both, judged, f"answers judged {word}", f"none of {n} answers is judged {word}")
@@ -99,7 +105,7 @@ def count_left_out(tried: Sequence[TriedAnswer], where: Where) -> Cell:
 METHOD_MEASURES = (
     Measure("precision", measure_precision, leave_empty),
     Measure("recall", measure_recall, leave_empty),
-    Measure("unscored, left out", count_left_out, leave_empty),
+    Measure("unscored answers, left out", count_left_out, leave_empty),
 )
 
 
@@ -114,7 +120,7 @@ def compare_baselines(
     methods: dict[CellValue, str] = {
         method: method.replace("_", " ") for method in sorted({row.method for row in tried})
     }
-    untried = "No method ran: the assessment leaves out the baselines, or the system gave no answer."
+    untried = "No reference-free method ran: the baselines are turned off, or the system gave no answer."
     return Table(
         "1",
         "Reference-free methods compared with the judgement",
@@ -164,10 +170,10 @@ def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[st
 
 
 def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], intervals: Bootstrap) -> FigureTable:
-    """Make Table 3: rates per criterion, with gap groups kept, removed, or balanced.
+    """Make Table 3: rates per criterion for three actions on gap groups: keep, remove, or balance them.
 
-    The first two actions use the unbalanced set, the third the balanced set. A group is tagged only by its
-    rows of the column's criterion, as in the paper.
+    The first two actions use the unbalanced set. The third action uses the balanced set. A group is tagged
+    only by its rows of the column's criterion, as in the paper.
     """
     own = {
         (name, criterion): [row for row in rows if row.criterion == criterion and row.is_in(name)]
@@ -205,7 +211,7 @@ def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], interval
 def _explain_texts(
     own: Mapping[tuple[str, str], Sequence[JudgedRow]], criteria: Sequence[str]
 ) -> tuple[str, ...]:
-    """Name the columns with one text per group: their robustness is 1 whatever the system answers."""
+    """Name the columns with one text per group, in which robustness is 1 whatever the system answers."""
     single = [
         criterion
         for criterion in criteria
@@ -215,8 +221,8 @@ def _explain_texts(
         return ()
     named = " and ".join(single)
     return (
-        f"Under {named} every group has one text, so without gap groups every answer is correct. These "
-        "cells are 1 by construction and say nothing about the system.",
+        f"Under {named}, every group has one text. Without gap groups, every answer is therefore correct. "
+        "These cells are 1 by construction and do not measure the system.",
     )
 
 
@@ -246,14 +252,14 @@ def read_cell(figures: RateReport, rows: Sequence[JudgedRow], rule: str, mode: M
 
 def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
     if not rows:
-        return "no question was asked under this criterion"
+        return "no question has this criterion"
     if not scored:
-        return "no row is scored"
+        return "no answer is scored"
     if rule != JUDGEMENT and not shows_retrieval(rows):
         return "the system retrieves no documents, or does not return them"
     if rule.startswith("gold") and any(row.true is None for row in rows if row.scored):
-        return "the true documents of some rows are not known"
-    return "every scored row is in a gap group"
+        return "the true documents of some questions are not known"
+    return "every scored answer is in a gap group"
 
 
 @dataclass(frozen=True)
@@ -287,10 +293,10 @@ def compare_domains(
 ) -> FigureTable:
     """Make Table 4: rates over all groups, and over the groups that a model without retrieval cannot answer.
 
-    `closed` contains the groups of the assessment of the model without retrieval; if it is None, `why` says
-    why. `own` is this assessment, and `other` the assessment that `llm_only` names. If one of them is of a
-    model without retrieval, it has a line with its wording. If both are, the groups that they answer are
-    compared in pairs.
+    `closed` contains the groups of the assessment of the model without retrieval; if it is None, `why` is the
+    reason. `own` is this assessment, and `other` is the assessment that `llm_only` names. An assessment of a
+    model without retrieval gets a line with the model's prompt wording. If both assess a model without
+    retrieval, the groups that they answer are compared in pairs.
     """
     kept = {group.id for group in closed or () if group.closed_domain}
     unscored = sum(group.closed_domain is None for group in closed or ())
@@ -301,7 +307,7 @@ def compare_domains(
         (
             "without open-domain queries",
             [row for row in rows if row.group in kept],
-            why or ("" if kept else "the model alone answers at least one question of every group"),
+            why or ("" if kept else "the model alone answers at least one question in every group"),
         ),
     ):
         for mode in MODES:
@@ -313,7 +319,7 @@ def compare_domains(
                 for column in columns
             )
             lines.append(Line((label, mode), cells))
-    notes = [f"In the run of the model alone, {unscored} groups have no scored answer."] if unscored else []
+    notes = [f"The run of the model alone has no scored answer for {unscored} groups."] if unscored else []
     alone = [run for run in (own, other) if run is not None and run.wording]
     lines += [_describe_alone(run) for run in alone]
     if len(alone) == 2:
@@ -325,15 +331,15 @@ def compare_domains(
 
 
 def _describe_alone(run: ModelAlone) -> Line:
-    """Describe a model without retrieval in one line, over all its texts of both sets."""
+    """Describe a model without retrieval in one line, over all texts in both sets."""
     known = run.known
     correct, scored = (sum(getattr(group, name) for group in run.groups) for name in ("correct", "scored"))
     inside = sum(group.scored for group in run.groups if known.get(group.id))
-    nothing = "the model alone has no scored row"
+    nothing = "the run of the model alone has no scored answer"
     cells = (
         _share(sum(known.values()), len(known), "groups", nothing),
         _rate(correct, scored, nothing),
-        _rate(correct, inside, "the model alone answers no group" if scored else nothing),
+        _rate(correct, inside, "the model alone does not answer any group" if scored else nothing),
     )
     return Line((f"the model alone, {WORDINGS[run.wording]} ({run.name})", "open"), cells)
 

@@ -42,7 +42,7 @@ TONES: Mapping[Label, str] = {Correctness.CORRECT: GOOD, Correctness.INCORRECT: 
 class AssessedQuestion:
     """A question with its answer, judgement, tagged rows and reference-free verdicts.
 
-    `tagged` maps each mode to the question's row with its group's tag; it has only scored rows. The tag
+    `tagged` maps each mode to the question's row with its group's tag; it contains only scored rows. The tag
     considers all texts of the group that were asked, whatever their set.
     """
 
@@ -66,14 +66,14 @@ class AssessedQuestion:
         return [origin.reference for origin in origins if origin.kind == "call"]
 
     def find_label(self, mode: str) -> Correctness | None:
-        """Return the label in a mode; None if the answer is unscored."""
+        """Return the answer's label in a mode; None if the answer is unscored."""
         tagged = self.tagged.get(mode)
         if tagged is None:
             return None
         return Correctness.CORRECT if tagged.correct else Correctness.INCORRECT
 
     def find_module(self, mode: str, rule: str) -> str:
-        """Return the module that a wrong answer is attributed to; empty if there is none."""
+        """Return the module that a wrong answer is attributed to; empty if no module is at fault."""
         tagged = self.tagged.get(mode)
         return (tagged.find_module(rule) if tagged else None) or ""
 
@@ -135,7 +135,7 @@ def view_questions(
     return Viewer(
         noun="question",
         nouns="questions",
-        placeholder="words of a question, its answer or the response",
+        placeholder="words in a question, its answer or the response",
         empty="Choose a question to see the retrieved documents, the answer and the verdict.",
         filters=(
             Filter("set", "Set"),
@@ -194,9 +194,9 @@ def tag_label(label: Label | None) -> Tag:
 
 
 def _tell_why(judgement: Judgement) -> str:
-    """Return the rule that decided and the value that it found, the judge's verdicts, or the problem."""
+    """Return what decided: the rule and the value that it found, the judge's verdicts, or the problem."""
     if judgement.rule:
-        return f"decided by the rule {judgement.rule}{f' ({judgement.found})' if judgement.found else ''}"
+        return f"decided by the rule “{judgement.rule}”{f' ({judgement.found})' if judgement.found else ''}"
     said = ", ".join(verdict.shown for verdict in judgement.verdicts)
     return f"verdicts of the judge: {said}" if len(judgement.verdicts) > 1 else judgement.problem
 
@@ -231,7 +231,7 @@ def _show_retrieved(answer: AssessedAnswer, true: Sequence[str]) -> Iterator[Blo
         yield blocks.dim("The system does not return the documents that it retrieved.")
         return
     yield blocks.passages(
-        "Retrieved",
+        "Retrieved documents",
         [
             (
                 passage.title or passage.document,
@@ -261,7 +261,7 @@ def _show_document(name: str, document: Document | None, withheld: bool) -> Bloc
 def _show_modes(row: AssessedQuestion) -> Block:
     """Show the outcome, the tag and the module of a row, in each mode and by each rule."""
     if not row.tagged:
-        return blocks.dim("An unscored answer is in no group and is attributed to no module.")
+        return blocks.dim("The answer is unscored, so it has no group tag and is not attributed to a module.")
     contexts = {None: "unknown", True: "sufficient", False: "not sufficient"}
     return blocks.table(
         ("mode", "outcome", "group", "context rule", "context", "attributed to"),

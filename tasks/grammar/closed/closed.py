@@ -23,8 +23,8 @@ Cell = str | bytes | int | float | None
 def closed(closed_names: list[Renaming], entry: ClosedVariant, out: Path) -> Counts:
     """Write the variant's SQLite file; the same input gives the same bytes.
 
-    Foreign keys that refer to a name change with it. Raises BadInput if a constraint of the database forbids
-    a new name, or if a name in the database has no new name.
+    Foreign keys that refer to a name are changed with the name. Raises BadInput if a constraint of the
+    database forbids a new name, or if a name in the database has no new name.
     """
     with write_beside(out) as draft:
         shutil.copyfile(entry.file, draft)
@@ -32,7 +32,7 @@ def closed(closed_names: list[Renaming], entry: ClosedVariant, out: Path) -> Cou
             with closing(sqlite3.connect(draft, isolation_level=None)) as connection:
                 changed = _replace_names(connection, closed_names, entry)
         except sqlite3.Error as error:
-            raise BadInput(entry.file, f"cannot be closed: {error}") from error
+            raise BadInput(entry.file, f"cannot be made into a closed variant: {error}") from error
     return Counts(len(closed_names), changed, {})
 
 
@@ -123,10 +123,13 @@ def _check_integrity(connection: sqlite3.Connection, variant: ClosedVariant) -> 
     """Raise BadInput if a foreign key that was intact in the original is broken, or the file is damaged."""
     broken = set(connection.execute("PRAGMA foreign_key_check")) - set(_list_broken_keys(variant.file))
     if broken:
-        raise BadInput(variant.file, f"cannot be closed: a foreign key of {sorted(broken)[0][0]} would break")
+        raise BadInput(
+            variant.file,
+            f"cannot be made into a closed variant: a foreign key of {sorted(broken)[0][0]} would break",
+        )
     verdict = connection.execute("PRAGMA integrity_check").fetchone()[0]
     if verdict != "ok":
-        raise BadInput(variant.file, f"cannot be closed: {verdict}")
+        raise BadInput(variant.file, f"cannot be made into a closed variant: {verdict}")
 
 
 def _list_broken_keys(file: Path) -> Iterator[tuple[object, ...]]:

@@ -46,10 +46,13 @@ def expect_new(renamings: Sequence[Renaming]) -> RowRule:
 
     def check(record: Record) -> str:
         found = find(record["new"])
-        return f"{record['new']} contains {found}, a name of the database" if found else ""
+        return f"{record['new']} contains {found}, which is a name in the database" if found else ""
 
     return RowRule(
-        "new_name", "The new name neither equals nor contains a name of the database.", ("new",), check
+        "new_name",
+        "The new name is not equal to a name in the database and does not contain one.",
+        ("new",),
+        check,
     )
 
 
@@ -85,5 +88,5 @@ def expect_closed(renamings: Sequence[Renaming]) -> RowRule:
         return f"still contains {found}" if found else ""
 
     return RowRule(
-        "closed", "The title and the text contain no name of the database.", ("title", "text"), check
+        "closed", "The title and the text do not contain a name from the database.", ("title", "text"), check
     )

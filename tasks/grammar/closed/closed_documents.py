@@ -10,7 +10,10 @@ from tasks.systems.contract import Document
 
 
 def closed_documents(documents: list[Document], closed_names: list[Renaming]) -> Drafts[Document]:
-    """Replace every name in titles and texts. Documents keep their ids, so references to them stay valid."""
+    """Replace every name in the titles and texts of the documents.
+
+    Documents keep their ids, so references to them stay valid.
+    """
     names, people = split_names(closed_names)
     rows = []
     for document in documents:

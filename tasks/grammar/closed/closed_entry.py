@@ -18,9 +18,9 @@ class ClosedVariant(Settings):
     file: Path
     """The original SQLite file, relative to the project's folder."""
     documents: Path
-    """The documents about the original database; the same names are replaced in them."""
+    """The documents about the original database, in which the same names are replaced."""
     columns: Mapping[str, str] = Field(min_length=1)
-    """For each `table.column` of names, the kind of thing named: person, company, town, film."""
+    """Map each `table.column` of names to the kind of entity that it names: person, company, town, film."""
     texts: tuple[str, ...] = ()
     """Columns of running text in which names are replaced, each as `table.column`."""
     seed: int = 0
@@ -29,7 +29,10 @@ class ClosedVariant(Settings):
     """The number of made-up names (Faker) among which the model chooses each fictitious name. With 0 the
     model invents the names, which a small model does badly."""
     tries: int = Field(default=6, ge=1)
-    """The maximum number of candidates for a name. Then a generic name such as Company 17 is used."""
+    """The maximum number of candidates for a name.
+
+    If all candidates are rejected, a generic name such as Company 17 is used.
+    """
     sure: float = Field(default=0.85, ge=0, le=1)
     """A name is rejected if the reader knows it with a higher probability than this. If the endpoint returns
     no probabilities, the reader's yes or no decides."""

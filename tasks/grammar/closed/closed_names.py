@@ -38,8 +38,8 @@ async def closed_names(entry: ClosedVariant, settings: Mapping[str, object], ask
     """Invent one name per distinct value of the configured columns, and use it wherever the value occurs.
 
     `settings` contains `grammar.columns`: the rules that determine from a column's cells whether it is text.
-    A value for which the model produces no valid name gets a generic name, and is also listed among the
-    dropped rows. Raises BadInput if a column does not exist or is not text.
+    If the model produces no valid name for a value, the value gets a generic name. The value is then also
+    listed among the dropped rows. Raises BadInput if a column does not exist or is not text.
     """
     source = DatabaseEntry(name=entry.file.stem, file=entry.file)
     rules = read_section(settings, "grammar.columns", ColumnRules)
@@ -154,7 +154,7 @@ def _read_lengths(connection: Connection, names: Sequence[str]) -> dict[str, int
 
 
 def group_columns(variant: ClosedVariant, schema: Sequence[Column]) -> dict[str, str]:
-    """Map every column whose names are replaced to the kind of thing that its values name.
+    """Map every column whose names are replaced to the kind of entity that its values name.
 
     Columns that a foreign key connects get the same new names. Raises BadInput if a column does not exist, is
     not text, or is listed with two kinds.
@@ -185,7 +185,7 @@ def _require_text(name: str, columns: Mapping[str, Column], variant: ClosedVaria
             hint=f"texts: {texts}",
         )
     if column.type != "text":
-        raise BadInput(f"params.yaml: closed: {name}", f"is {column.type} by its cells, not text")
+        raise BadInput(f"params.yaml: closed: {name}", f"contains {column.type} values, not text")
     return name
 
 

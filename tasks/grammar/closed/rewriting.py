@@ -9,11 +9,13 @@ from collections.abc import Callable, Iterable, Mapping
 def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | None = None) -> str:
     """Replace all old names by new names in one pass, so that a new name is never replaced again.
 
-    `names` maps old names to new names. A name of one word is found as it is spelt or in capitals; a name of
-    several words is found in any case. A name in capitals or in lower case is replaced in the same case.
+    `names` maps old names to new names. A one-word name is found in its exact spelling or in capitals. A name
+    of several words is found in any letter case. If the found name is all capitals or all lower case, its
+    replacement is too.
 
-    `people` maps full names of people to new names. If a text contains a full name, the surname alone is
-    replaced too. It is not replaced if two people in the text share it, or if `names` contains it.
+    `people` maps full names of people to new names. If a text contains a full name, the surname without the
+    first name is replaced too. A surname is not replaced if two people in the text share it, or if `names`
+    contains it.
     """
     surnames = _find_surnames(text, people or {})
     replacements = {**{old: new for old, new in surnames.items() if old not in names}, **names}

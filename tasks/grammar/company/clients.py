@@ -52,7 +52,9 @@ async def clients(profile: list[CompanyProfile], entry: Company, ask: Ask) -> Dr
             )
         )
     if not rows:
-        raise StageFailed(f"grammar.company.clients: no client ({dropped[-1].reason}: {dropped[-1].detail})")
+        raise StageFailed(
+            f"grammar.company.clients: no valid client ({dropped[-1].reason}: {dropped[-1].detail})"
+        )
     return Drafts(rows, dropped)
 
 

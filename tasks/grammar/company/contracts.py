@@ -140,12 +140,14 @@ def expect_filled(employees: Path) -> RowRule:
 
     def check(record: Record) -> str:
         return (
-            "" if record["number"] in held or record["id"] in dropped else f"no employee is {record['title']}"
+            ""
+            if record["number"] in held or record["id"] in dropped
+            else f"no employee has the title {record['title']}"
         )
 
     return RowRule(
         "held",
-        "An employee holds the position, or the position is dropped.",
+        "An employee has the position, or the position is dropped.",
         ("id", "number", "title"),
         check,
     )
@@ -174,7 +176,7 @@ def expect_planned(planned: Collection[str]) -> RowRule:
 def declare_documents(
     plans: Sequence[DocumentPlan], grounds: Grounds, documents: Path, settings: ReportSettings
 ) -> list[Expectation | RowRule]:
-    """Declare the rules of the documents: planned, long enough, true in every sentence, readable."""
+    """Declare the rules that documents are planned, long enough and readable, with only true sentences."""
     facts = {plan.id: plan.facts for plan in plans}
     left_out = read_valid_rows(name_beside(documents, "dropped"), Dropped)
     dropped = {row.id: row.reason for row in left_out}
@@ -201,7 +203,7 @@ def find_inconsistencies(company: CompanyData) -> list[Inconsistency]:
 
 
 def _check_names(company: CompanyData) -> Iterator[Inconsistency]:
-    """Find names that several things of one kind share, ignoring case."""
+    """Find names that several rows of one kind share, ignoring case."""
     profile = company.profile
     firms = [("profile", profile.id, profile.name)]
     firms += [("clients", client.id, client.name) for client in company.clients]
@@ -227,7 +229,11 @@ def _check_employees(company: CompanyData) -> Iterator[Inconsistency]:
     heads = Counter(employee.department for employee in company.employees if employee.leads)
     for employee in company.employees:
         if counts[employee.number] > 1:
-            yield Inconsistency("employees", employee.id, f"{employee.name} shares number {employee.number}")
+            yield Inconsistency(
+                "employees",
+                employee.id,
+                f"{employee.name} shares the number {employee.number} with another employee",
+            )
         if len(without_supervisor) != 1 and (not without_supervisor or employee in without_supervisor):
             yield Inconsistency(
                 "employees", employee.id, f"{len(without_supervisor)} employees have no supervisor"
@@ -238,7 +244,9 @@ def _check_employees(company: CompanyData) -> Iterator[Inconsistency]:
             yield Inconsistency("employees", employee.id, wrong.partition(": ")[2])
         if heads[employee.department] != 1:
             yield Inconsistency(
-                "employees", employee.id, f"{employee.department} has {heads[employee.department]} heads"
+                "employees",
+                employee.id,
+                f"{employee.department} has {heads[employee.department]} heads; expected 1",
             )
         if employee.supervisor is not None and (
             wrong := _check_supervisor(employee, numbers.get(employee.supervisor))
@@ -250,9 +258,9 @@ def _check_supervisor(employee: Employee, above: Employee | None) -> str:
     if above is None:
         return "has a supervisor who does not exist"
     if above.number >= employee.number:
-        return "is led by a subordinate"
+        return "has a supervisor who does not rank higher"
     if not employee.leads and above.department != employee.department:
-        return "is led from another department"
+        return "has a supervisor from another department"
     return ""
 
 
@@ -267,11 +275,14 @@ def _check_projects(company: CompanyData) -> Iterator[Inconsistency]:
             yield Inconsistency(
                 "projects",
                 project.id,
-                f"{project.name} is directed by {name} of {department}, who may not direct this service",
+                f"{project.name} is directed by {name} of {department}, who may not direct projects of this "
+                "service",
             )
         if project.director in overload and len(fitting) > 1:
             yield Inconsistency(
-                "projects", project.id, f"{project.name} has a director who directs most projects"
+                "projects",
+                project.id,
+                f"{project.name} has a director who directs more than half of all projects",
             )
         for wrong in _check_project(project, staff, clients, company.profile.services):
             yield Inconsistency("projects", project.id, f"{project.name} {wrong}")
@@ -285,11 +296,11 @@ def _check_project(
 ) -> Iterator[str]:
     team = [project.director, project.manager, *project.members]
     if len(set(team)) < len(team):
-        yield "lists an employee twice"
+        yield "has the same employee twice in its team"
     if any(number not in staff for number in team):
-        yield "has staff who do not exist"
+        yield "has team members who are not employees"
     elif any(staff[number].hired > project.start for number in team):
-        yield "has staff hired after its start"
+        yield "has team members who were hired after its start"
     if project.client not in clients:
         yield "has a client that does not exist"
     elif str(clients[project.client].since) > project.start[:4]:

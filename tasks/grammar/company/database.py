@@ -1,6 +1,6 @@
 """Stage: write the company as a database: a SQLite file, and scripts for PostgreSQL and MariaDB.
 
-The tables of all three are created from one declaration.
+The tables of all three engines are created from one declaration.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _to_sqlite(cell: CellValue) -> str | int | None:
 
 
 def tabulate(company: CompanyData) -> dict[str, list[dict[str, CellValue]]]:
-    """Convert a company to table -> rows, in an order that foreign keys allow.
+    """Convert a company to the rows of each table, in an order that foreign keys allow.
 
     An employee comes after their supervisor.
     """

@@ -20,7 +20,7 @@ EXTENSIONS = range(100, 1000)
 
 @dataclass(frozen=True)
 class Employee:
-    """The holder of a position. `supervisor` is an employee's number; only the chief executive has None."""
+    """An employee. `supervisor` is the number of their supervisor; None only for the chief executive."""
 
     id: str
     number: int

@@ -19,7 +19,10 @@ TOP = ("Management", "Chief Executive Officer")
 
 @dataclass(frozen=True)
 class Position:
-    """A job in the company (step 2). The lowest number leads its department; number 1 leads the company."""
+    """A job in the company (step 2).
+
+    The position with the lowest number leads its department, and position 1 leads the company.
+    """
 
     id: str
     number: int
@@ -29,7 +32,7 @@ class Position:
 
 
 async def organisation(profile: list[CompanyProfile], entry: Company, ask: Ask) -> Drafts[Position]:
-    """Invent the departments, then a job title for each position; all titles differ.
+    """Invent the departments, then a job title for each position. All titles differ.
 
     Departments without a valid name are dropped. A job title that does not suit its position is dropped as
     `odd_title`. If the model produces no suitable title, code writes a plain title instead. Raises
@@ -58,7 +61,7 @@ async def organisation(profile: list[CompanyProfile], entry: Company, ask: Ask) 
         else:
             departments[found.name] = found.calls
     if not departments:
-        raise StageFailed(f"grammar.company.organisation: no department ({dropped[-1].detail})")
+        raise StageFailed(f"grammar.company.organisation: no valid department ({dropped[-1].detail})")
     rows = [Position(make_id("position", company.id, 1), 1, *TOP, (source,))]
     for number, department in enumerate(spread_people(list(departments), entry.employees - 1), start=2):
         leads = all(row.department != department for row in rows)

@@ -30,11 +30,11 @@ class CompanyData:
         return list(dict.fromkeys(employee.department for employee in self.employees))
 
     def find_employee(self, number: int) -> Employee:
-        """Find an employee by number. Raises StopIteration if there is none."""
+        """Find an employee by number. Raises StopIteration if there is no such employee."""
         return next(employee for employee in self.employees if employee.number == number)
 
     def find_client(self, number: int) -> CompanyClient:
-        """Find a client by number. Raises StopIteration if there is none."""
+        """Find a client by number. Raises StopIteration if there is no such client."""
         return next(client for client in self.clients if client.number == number)
 
 
@@ -55,17 +55,17 @@ def collect_company(
 
 @dataclass(frozen=True)
 class PlannedSection:
-    """A paragraph of a document: a few facts about one thing."""
+    """A paragraph of a document: a few facts about one project, client, employee or other entity."""
 
     kind: str
-    """The kind of thing, such as project, client or employee."""
+    """The kind of entity that the paragraph is about, such as project, client or employee."""
     name: str
     facts: tuple[ProfileFact, ...]
 
 
 @dataclass(frozen=True)
 class DocumentPlan:
-    """A planned document. `sources` has the rows that its facts come from."""
+    """A planned document. `sources` contains the rows that the document's facts come from."""
 
     id: str
     title: str
@@ -83,7 +83,7 @@ class DocumentPlan:
 def ground_sections(plan: DocumentPlan, company: CompanyData, known: KnownValues) -> list[KnownFacts]:
     """Collect the facts and values that the sentences of each section are checked against.
 
-    `known` has all names, places and titles of the company.
+    `known` contains all names, places and titles of the company.
     """
     names = [(section.name, company.profile.name) for section in plan.sections]
     return [

@@ -32,7 +32,7 @@ class CompanyProfile:
 async def profile(entry: Company, ask: Ask) -> Drafts[CompanyProfile]:
     """Invent the company, one detail per request; drop services without a valid name.
 
-    Raises StageFailed if there is no valid name, industry or town, or no service at all.
+    Raises StageFailed if there is no valid name, industry or town, or no valid service.
     """
     seed = entry.seed
     inventor = Inventor(ask, entry.tries, entry.sure)
@@ -74,7 +74,7 @@ async def profile(entry: Company, ask: Ask) -> Drafts[CompanyProfile]:
             services.append(found.name)
     if not services:
         raise StageFailed(
-            f"grammar.company.profile: no service in {entry.tries} tries ({dropped[-1].detail})"
+            f"grammar.company.profile: no valid service in {entry.tries} tries ({dropped[-1].detail})"
         )
     row = CompanyProfile(
         make_id("company", known["name"]),
@@ -90,5 +90,7 @@ async def profile(entry: Company, ask: Ask) -> Drafts[CompanyProfile]:
 
 def _require(found: Invention, what: str) -> str:
     if found.name is None:
-        raise StageFailed(f"grammar.company.profile: no {what} in {len(found.calls)} calls ({found.problem})")
+        raise StageFailed(
+            f"grammar.company.profile: no valid {what} in {len(found.calls)} calls ({found.problem})"
+        )
     return found.name

@@ -33,7 +33,10 @@ ROUND = 10_000
 
 @dataclass(frozen=True)
 class CompanyProject:
-    """A project (step 5). `client`, `director`, `manager` and `members` have the numbers of other rows."""
+    """A project (step 5).
+
+    `client`, `director`, `manager` and `members` are the numbers of a client and of employees.
+    """
 
     id: str
     number: int
@@ -58,11 +61,11 @@ async def projects(
     entry: Company,
     ask: Ask,
 ) -> Drafts[CompanyProject]:
-    """Invent the projects: the model names projects and towns, and everything else is drawn by seed.
+    """Invent the projects: the model names projects and towns; everything else is random, by seed.
 
-    Clients take turns, so that each client has a project if there are enough projects. Projects without a
-    valid name or town are dropped. Raises StageFailed if there are fewer than two employees, or no project is
-    left.
+    Projects are assigned to clients in rotation. Each client has a project if there are enough projects.
+    Projects without a valid name or town are dropped. Raises StageFailed if there are fewer than two
+    employees, or no project is left.
     """
     company = profile[0]
     if len(employees) < 2:
@@ -110,7 +113,7 @@ async def projects(
         )
     if not rows:
         raise StageFailed(
-            f"grammar.company.projects: no project ({dropped[-1].reason}: {dropped[-1].detail})"
+            f"grammar.company.projects: no valid project ({dropped[-1].reason}: {dropped[-1].detail})"
         )
     return Drafts(rows, dropped)
 
@@ -148,10 +151,11 @@ async def _invent_project(
 def draw_team(
     staff: list[Employee], service: str, directed: Mapping[int, int], settings: Company, number: int
 ) -> list[int]:
-    """Draw a director who fits the service, then a manager and members from all other employees.
+    """Sample a director who fits the service, then a manager and members from all other employees.
 
-    `directed` maps each employee to the number of projects that they already direct. The director is drawn
-    from the fitting employees with the fewest projects. Returns employee numbers: director, manager, members.
+    `directed` maps each employee to the number of projects that they already direct. The director is sampled
+    from the suitable employees with the fewest projects. Returns employee numbers: director, manager,
+    members.
     """
     fitting = [employee.number for employee in list_directors(service, staff)]
     fewest = min(directed.get(candidate, 0) for candidate in fitting)
@@ -165,11 +169,11 @@ def draw_team(
 
 
 def list_directors(service: str, staff: Sequence[Employee]) -> list[Employee]:
-    """List the employees who may direct a project of a service: heads and seniors of the best departments.
+    """List the employees who may direct a project of a service: heads and senior staff of the best ones.
 
-    The best departments are those with the highest `rate_department` for the service. Seniors are the upper
-    half of a department, and at least two people. The head of the company directs only if there is nobody
-    else.
+    The best departments have the highest `rate_department` for the service. Senior staff are the
+    upper half of a department, but at least two people. The head of the company directs only if there is
+    nobody else.
     """
     top = min(staff, key=lambda employee: employee.number)
     others = [employee for employee in staff if employee.department != top.department]
@@ -188,7 +192,7 @@ def list_directors(service: str, staff: Sequence[Employee]) -> list[Employee]:
 
 
 def draw_span(settings: Company, number: int) -> tuple[date, date]:
-    """Draw the first and the last day of a project, at least 60 days apart."""
+    """Sample the first and the last day of a project, at least 60 days apart."""
     opening = date(middle_year(settings.years) + 1, 1, 1)
     closing = date(settings.years[1], 12, 31)
     start = random_working_day(opening, closing - 2 * SHORTEST, settings.seed, "start", number)

@@ -1,9 +1,9 @@
 """Stage: write the company's documents: project reports, and pages on the company and its staff.
 
 A model writes a document section by section. Every sentence is checked, and sentences that break a rule are
-removed. Code writes plain sentences for the facts that are then missing. With `written_by: plain`, code
-writes all sentences. Then the facts are read back from the text: by rule from plain sentences, and by the
-reader from a model's sentences. Sections with facts that were not read are written again. Facts that are
+removed. Code then writes plain sentences for the missing facts. With `written_by: plain`, code
+writes all sentences. Then the facts are read back from the text. A rule reads plain sentences, and the reader
+model reads a model's sentences. Sections with facts that were not read are written again. Facts that are
 still missing are dropped; if there are too many, the document is dropped (appendix G.1, step 6).
 """
 
@@ -51,7 +51,7 @@ WORDS_PER_FACT = 20
 
 @dataclass
 class SectionDraft:
-    """The current state of a section: its newest sentences, all calls so far, and the facts left out.
+    """The current state of a section: its newest sentences, all calls so far, and the omitted facts.
 
     `untold` maps the id of each fact that no sentence can state to the reason.
     """
@@ -82,9 +82,9 @@ async def reports(
 ) -> Drafts[Document]:
     """Write and check every document.
 
-    A document is dropped as `unreadable` if too few of its facts were read, or as `length`. A single fact in
-    a kept document is dropped as `facts_missing` if no sentence can state it, or as `fact_unread` if it was
-    not read. The drop reasons of a model's sentence are those of corpus/sentence_rules.py.
+    A document is dropped as `unreadable` if too few of its facts were read, or as `length`. In a kept
+    document, a fact is dropped as `facts_missing` if no sentence can state it, or as `fact_unread` if the
+    reader did not find it. The drop reasons of a model's sentence are those of corpus/sentence_rules.py.
     """
     company = collect_company(profile, employees, clients, projects)
     known = list_known_values(company)

@@ -23,9 +23,12 @@ KINDS: dict[str, tuple[str, ...]] = {
     "supply": ("procurement", "purchasing", "supply"),
     "administration": ("administration", "management", "office"),
 }
-"""For each kind of department, the words that name it."""
+"""Map each kind of department to the words that identify it."""
 INTERNAL = frozenset(["administration", "finance", "legal", "people", "quality", "sales", "supply"])
-"""Kinds of department that do no work for clients, and direct only projects of services of their own kind."""
+"""Kinds of department that do no work for clients.
+
+Such a department directs only projects whose service is of the same kind.
+"""
 ROLES = frozenset([
     "accountant", "administrator", "adviser", "advisor", "agent", "analyst", "architect", "assistant",
     "auditor", "buyer", "chemist", "clerk", "consultant", "controller", "coordinator", "designer",
@@ -36,7 +39,7 @@ ROLES = frozenset([
     "secretary", "specialist", "strategist", "superintendent", "supervisor", "surveyor", "technician",
     "technologist", "tester", "trainer", "writer",
 ])  # fmt: skip
-"""Words for roles. A job title must end with one of them, or have one before `of`."""
+"""Words for roles. A job title must end with a role word, or have a role word before `of`."""
 HEADS = frozenset(["chief", "head", "president"])
 """Words that only the title of a department's head may contain."""
 
@@ -71,7 +74,7 @@ def write_title(department: str, leads: bool, taken: Collection[str]) -> str:
 
 
 def find_kinds(text: str) -> set[str]:
-    """Find the kinds of department that are named by a word of a text."""
+    """Find the kinds of department that a word of a text names."""
     stems = list_stems(text)
     return {kind for kind, words in KINDS.items() if stems.intersection(map(stem, words))}
 

@@ -10,7 +10,7 @@ from tasks.settings import Settings
 
 
 class ReportSettings(Settings):
-    """The documents of a company (appendix G.1, step 6): which exist, their contents, and their checks."""
+    """Settings for a company's documents (appendix G.1, step 6): kinds, contents and checks."""
 
     written_by: Literal["model", "plain"] = "model"
     """`model`: a model writes each section, and code rewrites a section that breaks a rule. `plain`: code

@@ -1,7 +1,7 @@
-"""Check a model's SELECT of any shape as a template of a kind about a subject; list the drop reasons.
+"""Check a model's SELECT of any shape against the kind and the subject that its request asked for.
 
 `free_reading.py` reads the SQL, as it reads a person's templates. A model's SQL must satisfy more rules,
-because nobody looks at it before it runs, and the model has not seen any cell:
+because nobody looks at it before it runs, and the model has not seen any cell. The drop reasons are:
 
 - `unreadable`: the SQL is longer than `MAX_SQL` characters.
 - `copied_example`: the SQL is the prompt's example.
@@ -11,7 +11,7 @@ because nobody looks at it before it runs, and the model has not seen any cell:
 - `other_operator`: the SQL calls a function that SQLite may not have, or uses WITH RECURSIVE.
 - `unconnected`: the SQL joins a table without a condition.
 - `not_descriptive`: the SQL selects only keys.
-- `answer_given`: the SQL selects a column that a placeholder already gives.
+- `answer_given`: the SQL selects a column whose value a placeholder already contains.
 - `other_subject`: the SQL does not use the request's subject.
 - `other_kind`: the SQL is not of the request's kind.
 """
@@ -46,7 +46,7 @@ TELLING: Mapping[Kind, tuple[type[exp.Expr], ...]] = {
     "ranking": (exp.Limit, exp.Window, exp.Max, exp.Min),
     "comparison": BOUNDS,
 }
-"""For each of these kinds of question, the syntax nodes of which its SQL must contain at least one."""
+"""Map some kinds of question to syntax nodes, of which the SQL must contain at least one."""
 
 
 def strip_reply(text: str) -> str:
@@ -131,7 +131,7 @@ def _gives_one_row(source: exp.Expr) -> bool:
 
 
 def _check_constants(statement: exp.Expr) -> None:
-    """Check that each text that is compared with a column is or contains a placeholder. Raises BrokenRule."""
+    """Check that every text compared with a column is or contains a placeholder. Raises BrokenRule."""
     for literal in statement.find_all(exp.Literal):
         if not literal.is_string or not literal.this.strip() or WHOLE.fullmatch(literal.this):
             continue
@@ -150,7 +150,7 @@ def _stands_in_call(literal: exp.Expr, within: exp.Expr) -> bool:
 
 
 def _list_fixed(statement: exp.Expr, schema: Sequence[Column]) -> Iterable[str]:
-    """Yield the columns that the outer SELECT sets equal to a placeholder; none if its WHERE has an OR."""
+    """Yield the columns that the outer SELECT equates with a placeholder; nothing if its WHERE has an OR."""
     where = statement.args.get("where")
     if where is None or where.find(exp.Or, exp.SetOperation):
         return

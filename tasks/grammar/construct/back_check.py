@@ -1,4 +1,4 @@
-"""Stage: check each text by having a model pick its SQL template among similar ones."""
+"""Stage: check each text by having a model pick its SQL template among similar templates."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ LETTERS = "ABCD"
 
 
 class BackCheck(Settings):
-    """`grammar.back_check` in params.yaml."""
+    """The settings in params.yaml under `grammar.back_check`."""
 
     choices: int = Field(default=4, ge=2, le=4)
     """The number of SQL templates to choose from per text, including the correct one."""
     orders: int = Field(default=1, ge=1, le=2)
-    """The number of orders in which the choices are shown; the model must pick the right one in each."""
+    """The number of orders in which the choices are shown.
+
+    The model must pick the right choice in each order.
+    """
     seed: int = 0
     """The seed of the order of the choices."""
 
@@ -58,11 +61,11 @@ async def back_check(
     params: BackCheck,
     ask: Ask,
 ) -> Drafts[TextTemplate]:
-    """Keep the texts for which the model picks their SQL template among the most similar ones.
+    """Keep the texts whose SQL template the model picks among the most similar templates.
 
-    If a person's templates replace the model's, their texts are kept without a check. Drop reasons are
-    `misread` (another template was picked), `no_verdict` (the reply did not parse) and `unchecked` (there is
-    no other template to choose from).
+    If a person's templates replace the model's templates, the person's texts are kept without a check. Drop
+    reasons are `misread` (another template was picked), `no_verdict` (the reply did not parse) and
+    `unchecked` (there is no other template to choose from).
     """
     if any(template.instead for template in own_templates):
         return Drafts([replace(text, origin=_list_rows(text)) for text in text_templates])
@@ -84,7 +87,7 @@ async def back_check(
 
 
 def find_distractors(name: str, queries: Mapping[str, Query], count: int) -> list[str]:
-    """Find the templates that are most similar to a template, by shared columns and joins; ties by id.
+    """Find the templates most similar to a template by shared columns and joins; sort ties by id.
 
     Templates with the same placeholders come first, because a text's placeholders exclude all other
     templates.
@@ -102,7 +105,7 @@ def find_distractors(name: str, queries: Mapping[str, Query], count: int) -> lis
 def order_choices(
     text: TextTemplate, templates: Mapping[str, SqlTemplate], distractors: Sequence[str], seed: int, turn: int
 ) -> BackCheckRequest:
-    """Put the right template and its distractors into a seeded order; the second turn reverses the order."""
+    """Put the right template and its distractors into a seeded order, reversed for the second request."""
     order = sorted([text.sql_template, *distractors], key=lambda name: make_id(seed, text.id, name))
     return BackCheckRequest(text, tuple(templates[name] for name in (order if turn == 0 else order[::-1])))
 

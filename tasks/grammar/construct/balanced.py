@@ -16,19 +16,22 @@ from tasks.settings import Settings
 
 
 class Balanced(Settings):
-    """`grammar.balanced` in params.yaml."""
+    """The settings in params.yaml under `grammar.balanced`."""
 
     criteria: tuple[str, ...] = Field(min_length=1)
     """The criteria of which every group must have texts."""
     texts: int = Field(default=1, ge=1)
-    """The number of texts per group and criterion; the same for all, so that criteria are comparable."""
+    """The number of texts per group and criterion.
+
+    Every criterion has the same number, so criteria are comparable.
+    """
 
 
 def count_texts(own_templates: Iterable[OwnTemplate], params: Balanced) -> int:
     """Count the texts that every group gets per criterion: at least `params.texts`.
 
-    If a person's templates replace the model's, the number is the largest that all of them have. A file with
-    ten texts per template and criterion is therefore used completely.
+    If a person's templates replace the model's, the number is the smallest number of texts that any of them
+    has for one criterion. A file with ten texts per template and criterion is therefore used completely.
     """
     counts = [
         sum(text.criterion == criterion for text in template.texts)
@@ -47,7 +50,7 @@ def balanced(
 ) -> Drafts[Question]:
     """Pair every group with the same number of texts of each criterion; drop groups with too few texts.
 
-    The number is that of `count_texts`. Groups and questions are streamed, because they may not fit into
+    `count_texts` determines the number. Groups and questions are streamed, because they may not fit into
     memory.
     """
     texts = group_texts(second_reading)

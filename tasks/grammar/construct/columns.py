@@ -9,7 +9,7 @@ from tasks.databases.profile.profiling import list_losses, name_unread, profile_
 
 
 def columns(database: DatabaseEntry, params: ColumnRules) -> Drafts[ColumnProfile]:
-    """Profile every column: its kind by its cells, and how queries read the cells.
+    """Profile every column: the kind that its cells imply, and how queries read the cells.
 
     Drop reasons for cells and columns:
 

@@ -35,7 +35,7 @@ IDLE, FEW, OVER = "idle_value", "few_rows", "over_cap"
 
 @dataclass(frozen=True)
 class Combination:
-    """Values for a query's placeholders, in their order, with the distinct answer rows, sorted."""
+    """Values for a query's placeholders, in placeholder order, with the sorted distinct answer rows."""
 
     values: tuple[Value, ...]
     rows: Rows
@@ -46,7 +46,7 @@ class Combination:
 
 
 class DrawnCombinations:
-    """Collect at most `cap` combinations: those whose values have the lowest hashes with a salt.
+    """Collect at most `cap` combinations: those whose salted values have the lowest hashes.
 
     The result does not depend on the order in which combinations are added.
     """
@@ -61,7 +61,7 @@ class DrawnCombinations:
         return make_id(*self._salt, values)
 
     def is_full(self) -> bool:
-        """Return whether the cap is reached."""
+        """Return whether the number of combinations has reached the cap."""
         return len(self._kept) >= self._cap
 
     def add(self, combination: Combination, *, ordered: bool) -> bool:
@@ -103,9 +103,9 @@ def read_combinations(
     """Stream every combination of values with its answer, in the same order on all engines.
 
     - `limits`: the minimum and maximum number of rows that a measure may be computed from. Combinations
-      outside these limits are not checked for idle values.
-    - `draw`: set if a cap applies. A measure is then computed in the order of `draw` until the cap is
-      reached; the remaining combinations have the problem `over_cap`.
+      outside these limits are not checked for idle values. - `draw`: set if a cap applies. A measure is then
+      computed in the order of `draw` until the cap is reached. The remaining combinations have the problem
+      `over_cap`.
     - `idle`: whether to find combinations in which one value changes nothing. They have the problem
       `idle_value`.
 
@@ -135,7 +135,7 @@ def read_sources(
     database: SafeDatabase,
     among: Among = NOT_LIMITED,
 ) -> Iterator[Sources]:
-    """Stream every combination of values with the cells of these columns in all rows behind its answer.
+    """Stream every combination of values with the cells of `columns` in the rows behind its answer.
 
     Raises SqlError.
     """
@@ -161,7 +161,7 @@ def _read_groups(
     distinct: bool = True,
     among: Among = NOT_LIMITED,
 ) -> Iterator[tuple[tuple[Value, ...], Rows]]:
-    """Stream the cells of columns, grouped by the values of `query.equal`."""
+    """Stream the cells of columns in groups of rows with equal values of `query.equal`."""
     count = len(query.equal)
     rows = write_rows(query, columns, distinct=distinct, among=among, readings=list_readings(schema))
     sql = translate(rows, database.dialect, schema)
@@ -233,7 +233,7 @@ def _measure_combinations(
     large = [values for values, cells in groups.items() if len(cells) >= least]
     yield from repeat(Combination((), (), 0, FEW), len(groups) - len(large))
     order = large if draw is None else sorted(large, key=draw.rank)
-    # With a cap, each combination of equal values gets one range before any of them gets a second one.
+    # With a cap, every combination of equal values gets one range before any combination gets a second range.
     turns = range(SETTINGS if draw is not None and query.varied and query.equal else 1)
     for turn, (number, values) in product(turns, enumerate(order)):
         if draw is not None and draw.is_full():
@@ -266,7 +266,7 @@ def _measure_combinations(
 def _group_without_one(
     groups: Mapping[tuple[Value, ...], object],
 ) -> Mapping[tuple[object, ...], list[tuple[Value, ...]]]:
-    """Group combinations by all their values except one: (position, all other values) -> combinations."""
+    """Group combinations by all their values except one, with keys (position, all other values)."""
     wider: defaultdict[tuple[object, ...], list[tuple[Value, ...]]] = defaultdict(list)
     for values in groups:
         for place in range(len(values)):
@@ -281,7 +281,7 @@ def _is_idle(
     read: Callable[[tuple[Value, ...]], list[MeasuredRow]],
     wider: Mapping[tuple[object, ...], list[tuple[Value, ...]]],
 ) -> bool:
-    """Return whether leaving out one of the values would add no row that changes the answer."""
+    """Return whether the answer remains the same without one of the values."""
     fits = make_test(given)
     for place in range(len(values)):
         others = wider.get((place, *values[:place], *values[place + 1 :]), [])
@@ -305,12 +305,13 @@ def _note_each(
 
 
 class _IdleValues:
-    """Find combinations with an idle value: whatever it is, the other values have the same single answer."""
+    """Find combinations with an idle value: with any other value in its place, the answer is the same."""
 
     def __init__(self, placeholders: int) -> None:
         self._places = range(placeholders)
         self._answers: dict[int, int | None] = {}
-        """Hash of (position, other values) -> hash of the only answer; None if there are several answers."""
+        """Map the hash of (position, other values) to the hash of the only answer; None if there are several
+        answers."""
 
     def add(self, values: tuple[Value, ...], rows: Rows) -> None:
         """Record the answer of one combination."""
@@ -328,5 +329,5 @@ class _IdleValues:
 
 
 def _digest(cells: tuple[object, ...]) -> int:
-    """Hash the text of the cells, because -1 and -2 have the same hash, and so have 1 and 1.0."""
+    """Hash the text of the cells, because Python gives -1 and -2 the same hash, and also 1 and 1.0."""
     return hash(repr(cells))

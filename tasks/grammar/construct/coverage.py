@@ -1,4 +1,4 @@
-"""Plan the requests for SQL templates: every table and column of a schema, each in some kinds of question.
+"""Plan the requests for SQL templates, so that they cover every table and column of a schema.
 
 A subject is a table, a column or a link between two tables. The kinds of question and the further columns
 that a request shows are chosen by hashes of the subject's id. A new table or a renamed column therefore
@@ -32,7 +32,7 @@ UNCOVERED = "uncovered"
 
 
 class Coverage(Settings):
-    """`grammar.sql_templates.coverage` in params.yaml."""
+    """The settings in params.yaml under `grammar.sql_templates.coverage`."""
 
     column: int = Field(default=2, ge=1)
     """The number of requests per column."""
@@ -59,7 +59,7 @@ class Subject:
     """The subject of a request: a table, a column, or a link between tables.
 
     `column` is the column's id, or empty if the request is about whole tables. If a table only joins other
-    tables, `tables` also has these tables.
+    tables, `tables` also contains those tables.
     """
 
     id: str
@@ -102,7 +102,7 @@ def plan_requests(
     """Plan the requests of a round, sorted by id.
 
     `turn` is the round's number, from 0. `among` contains the ids of the subjects to ask about; None means
-    all.
+    all subjects.
     """
     counts = {"column": coverage.column, "table": coverage.table, "link": coverage.link}
     planned = []
@@ -124,7 +124,7 @@ def plan_requests(
 
 
 def _draw_kinds(subject: Subject, schema: Sequence[Column], coverage: Coverage, seed: int) -> list[Kind]:
-    """Order the kinds that fit a subject by a weighted random draw, by a hash of each kind and subject."""
+    """Order the kinds that fit a subject at random by their weights, seeded by kind and subject."""
     fitting = _list_fitting(subject, schema)
 
     def rank(kind: Kind) -> float:
@@ -149,7 +149,7 @@ def _list_fitting(subject: Subject, schema: Sequence[Column]) -> list[Kind]:
 
 
 def _serves(column: Column, kind: Kind) -> bool:
-    """Return whether a kind of question can use a column: its values have an order, or are dates."""
+    """Return whether a kind of question can use a column, because its values are ordered or are dates."""
     if kind == "date":
         return column.type == "date" or tells_year(column)
     return kind in ("ranking", "comparison") and has_order(column)
@@ -185,14 +185,14 @@ def _show_columns(
 
 
 def _list_links(schema: Sequence[Column]) -> Iterator[tuple[str, ...]]:
-    """Yield every two tables that a foreign key joins."""
+    """Yield every pair of tables that a foreign key joins."""
     for column in schema:
         if column.references and (target := table_of(column.references)) != column.table:
             yield (column.table, target)
 
 
 def _find_reach(table: str, schema: Sequence[Column]) -> tuple[str, ...]:
-    """Return the tables for requests about a table: itself, and those it joins if it has nothing to ask."""
+    """Return the table, and also the tables that it refers to if no question can ask about its columns."""
     own = [column for column in schema if column.table == table]
     targets = {table_of(column.references) for column in own if column.references} - {table}
     return (table,) if any(map(may_be_asked, own)) else (table, *sorted(targets))
@@ -207,8 +207,9 @@ def list_uncovered(
 ) -> list[Dropped]:
     """List the tables and columns that no template asks about, with the outcomes of their requests.
 
-    `tables` and `columns` are those that the templates read. `lost` contains the subject of each request
-    without a template, and its drop reason. `why` is the reason given if no request was lost.
+    `tables` and `columns` contain the tables and columns that the templates read. `lost` contains the subject
+    of each request without a template, and its drop reason. If a table or column has no entry in `lost`,
+    `why` is its reason.
     """
     due = [
         *((table, "table", table) for table in sorted({column.table for column in schema})),

@@ -1,4 +1,4 @@
-"""Describe a table's row in words by its given values and those of joined rows: the film directed by X."""
+"""Write noun phrases that describe a row by given values, such as: the film directed by X."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ from tasks.grammar.construct.queries import Query, comparison_of, table_of
 from tasks.grammar.construct.verbalisation import TableRelation, find_scope, list_used_relations
 
 BARE = re.compile(r"(?:between|from|of|on|(?:not )?(?:after|before)) \[")
-"""Matches a time without an event, such as `between [x]`: one does not say that a film is between dates."""
+"""Matches a time without an event, such as `between [x]`.
+
+A film is released between two dates; it is not `between` them.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,13 +39,13 @@ class Described:
     """A noun and the phrases after it, in the order of the fields."""
 
     noun: str
-    """The noun with the name and scope of the thing: `films in the catalogue`."""
+    """The noun with the name and scope of the described row: `films in the catalogue`."""
     ties: tuple[str, ...] = ()
     """Phrases such as `directed by [x]`, `released in [y]`, `with the genre [g]`."""
     traits: tuple[str, ...] = ()
     """Properties that follow `with`, such as `content rating [x]`."""
     belongs: tuple[str, ...] = ()
-    """Phrases for the owners of the thing, such as `of the film [x]`."""
+    """Phrases for the row's owners, such as `of the film [x]`."""
     whose: tuple[str, ...] = ()
     """Clauses such as `whose origin airport is [x]`."""
     within: str = ""
@@ -94,7 +97,7 @@ class Described:
 
 @dataclass
 class Describer:
-    """Describes the tables of a query in words."""
+    """Writes noun phrases for the tables of a query."""
 
     query: Query
     columns: Sequence[Column]
@@ -108,12 +111,12 @@ class Describer:
         self.scope = find_scope(self.query, self.columns)
 
     def name(self, table: str) -> str:
-        """Name a table by its role for another table, if it has one: director, origin airport."""
+        """Name a table by its role in another table if it has a role, such as director or origin airport."""
         roles = [relation.noun for relation in self.relations if relation.ends[1] == table and relation.words]
         return roles[0] if roles else name_table(table, self.columns)
 
     def describe(self, table: str, origin: str = "", *, plural: bool = False) -> Described:
-        """Describe a table's row by all given values, its own and those of joined rows, except `origin`'s."""
+        """Describe a row by all given values in it and in joined rows, except the rows of `origin`."""
         own = [name for name in self.query.equal if table_of(name) == table]
         called = [(name, name_column(name, self.columns)) for name in own]
         naming = [name for name, words in called if is_name(words) or words.split()[-1] == "number"][:1]
@@ -131,7 +134,7 @@ class Describer:
         for relation in self.relations:
             owner, owned = relation.ends
             if owned == table and owner not in (origin, table):
-                # One airport has many flights, whatever the query measures.
+                # An airport has many flights, so its noun is plural for every measure.
                 many = plural or bool(self.query.measure)
                 further = self._describe_if_given(owner, table, plural=many)
                 belongs += [self._tie_to_owner(relation, further, plural=many)] if further else []
@@ -144,7 +147,7 @@ class Describer:
         return Described(head, tuple(ties), tuple(traits), tuple(belongs), tuple(whose), within)
 
     def is_given(self, table: str, origin: str) -> bool:
-        """Return whether the query gives any value of a table's row, or of rows that it leads to."""
+        """Return whether the query gives any value of a table's row, or of rows that joins reach from it."""
         reached, waiting = {table, origin}, [table]
         while waiting:
             current = waiting.pop()
@@ -160,7 +163,7 @@ class Describer:
         role = self.name(table)
         if further.startswith(make_plural(self.name(owner))):
             return f"{OF_MANY.get(role, 'of')} {further}"
-        # If an owner may have several such things, the database only lists some of them.
+        # If an owner may have several rows like this one, the database may list only some of them.
         listed = plural or (relation.linked and role not in VERBS)
         return f"{'listed for' if listed else BELONGINGS.get(role, 'of')} the {further}"
 

@@ -39,7 +39,7 @@ Rows = Sequence[tuple[Value, ...]]
 
 
 class FillIn(Settings):
-    """`grammar.fill_in` in params.yaml."""
+    """The settings in params.yaml under `grammar.fill_in`."""
 
     cap: int | None = Field(default=None, ge=1)
     """The maximum number of groups per SQL template; null keeps all."""
@@ -59,7 +59,7 @@ class FillIn(Settings):
     seed: int = 0
     """The seed of the choice of values."""
     limits: QueryLimits = QueryLimits()
-    """The limits of the one query per template."""
+    """The limits of the one query that fills each template."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Group:
     answer: str
     """The answer as text for people: cells joined by commas, rows by semicolons."""
     answer_rows: str
-    """The result rows as a JSON list of lists. They are distinct, unless a person's SQL repeats rows."""
+    """The result rows as a JSON list of lists. The rows are distinct, unless a person's SQL repeats rows."""
     origin: tuple[Origin, ...]
 
 
@@ -172,8 +172,8 @@ def fill_template(
 ) -> list[Dropped]:
     """Append one SQL template's groups to `groups`; return one dropped row per reason.
 
-    `look_alikes` finds the values that no question may contain; None leaves out none. The cap, the spool, and
-    the memory that `read_combinations` needs bound the memory.
+    `look_alikes` finds the values that no question may contain; None allows all values. The cap, the spool
+    and `read_combinations` determine how much memory the function needs.
     """
     left_out: Counter[str] = Counter()
     before = len(groups)
@@ -213,7 +213,7 @@ def fill_template(
         raise StageFailed(
             f"the query of SQL template {template.id} did not end within "
             f"{database.limits.timeout_s:g} s of work ({template.sql}); raise "
-            "grammar.fill_in.limits.timeout_s, or give the database an index"
+            "grammar.fill_in.limits.timeout_s, or add an index to the database"
         ) from error
     except SqlError as error:
         return [_drop(template, "sql_failed", f"{type(error).__name__}: {error}")]
@@ -221,7 +221,7 @@ def fill_template(
     if not kept and not left_out:
         return [_drop(template, "no_rows", "the joined tables have no row with values in all these columns")]
     seen = kept + left_out.total()
-    # With a measure, idle values are looked for only in the drawn combinations; otherwise in all
+    # With a measure, idle values are looked for only in the sampled combinations; otherwise in all
     # combinations.
     sought = kept + left_out[IDLE] + (0 if query.measure else left_out[OVER])
     return [
@@ -264,7 +264,7 @@ def _filter_combinations(
     alike: Sequence[frozenset[str]],
     left_out: Counter[str],
 ) -> Iterator[Combination]:
-    """Yield the combinations that make a good question, and count all others by reason in `left_out`.
+    """Yield the combinations that make a good question; count other combinations by reason in `left_out`.
 
     `alike` contains the look-alikes for each placeholder.
     """
@@ -331,8 +331,8 @@ def find_other_answers(
     """Yield each group's id and rows in the world, if they differ from the group's `answer_rows`.
 
     `world` is a SQLite database with the tables and columns of the groups' own database. `limits` apply to
-    each group's query. At most one row more than the answer has is read. Rows are compared in any order, and
-    numbers to ten digits, because a mean may be summed in another order there.
+    each group's query. At most one row more than the answer has is read. Rows are compared in any order.
+    Numbers are compared to ten digits, because the world database may sum a mean in another order.
 
     Raises BadInput if the SQL does not run in the world, and StageFailed if it exceeds its time limit,
     because that depends on the machine.
@@ -346,13 +346,13 @@ def find_other_answers(
             except SqlTimeout as error:
                 raise StageFailed(
                     f"the query of group {group.id} did not end within {limits.timeout_s:g} s in "
-                    f"{world.file} ({group.sql}); raise the limit, or give that database an index"
+                    f"{world.file} ({group.sql}); raise the limit, or add an index to that database"
                 ) from error
             except SqlError as error:
                 raise BadInput(
                     world.file or world.label,
                     f"cannot answer group {group.id}: {error} ({group.sql})",
-                    hint="a world needs the tables and columns of its database",
+                    hint="a `world` must have all tables and columns of its database",
                 ) from error
             if make_comparable(found) != make_comparable(due):
                 yield group.id, found
@@ -368,7 +368,7 @@ def read_some(safe: SafeDatabase, statement: str, values: tuple[Value, ...], cou
 def make_comparable(rows: Iterable[Sequence[Value]]) -> list[str]:
     """Encode an answer's rows for comparison, in any order and with numbers to ten digits.
 
-    A mean may be summed in another order elsewhere, and engines differ in the type of a whole number.
+    Another database may sum a mean in another order, and engines differ in the type of a whole number.
     """
     return sorted(json.dumps([_round(cell) for cell in row]) for row in rows)
 

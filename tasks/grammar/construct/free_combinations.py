@@ -1,4 +1,4 @@
-"""Fill SQL of any shape: draw combinations of values for its placeholders, and run the SQL once for each.
+"""Fill SQL of any shape: sample values for its placeholders, and run the SQL once per combination.
 
 No single query returns all answers of such a template, so combinations are enumerated. Values for several
 placeholders come from the same row of the tables that a SELECT joins, if there is such a row. The number of
@@ -30,7 +30,7 @@ NO_ROWS, EMPTY, TIED, UNTRIED = "no_rows", "empty_answer", "tied", "not_tried"
 
 @dataclass(frozen=True)
 class _Unit:
-    """Placeholders whose values are drawn together, and the SQL that selects their distinct values."""
+    """Placeholders whose values are sampled together, and the SQL that selects their distinct values."""
 
     placeholders: tuple[str, ...]
     sql: str
@@ -47,16 +47,15 @@ def enumerate_combinations(
 ) -> Iterator[Combination]:
     """Yield combinations of values with the rows that the filled SQL returns.
 
-    At most `tries` combinations are run. `most` is the number of combinations with an answer after which the
-    function stops; None means no limit. Combinations that are not run have the problem `over_cap` or
-    `not_tried`. Values of two placeholders for the same column differ. Rows are sorted if the SQL has no
-    ORDER BY. Raises SqlError.
+    At most `tries` combinations are run. The function stops after `most` combinations with an answer; None
+    means no limit. Combinations that are not run have the problem `over_cap` or `not_tried`. Values of two
+    placeholders for the same column differ. Rows are sorted if the SQL has no ORDER BY. Raises SqlError.
     """
     units: list[_Unit] = []
     values: list[Rows] = []
     for unit in list_units(query, schema):
         rows = _read_values(unit, schema, database)
-        # If the joined tables have no row, draw each value separately: a count is then 0 for any values.
+        # If the joined tables have no row, sample each value separately: a count is then 0 for any values.
         parts = [unit] if rows else [_Unit((name,), _write_single(name)) for name in unit.placeholders]
         units += parts
         values += [rows] if rows else [_read_values(part, schema, database) for part in parts]
@@ -85,7 +84,7 @@ def enumerate_combinations(
 
 
 def _draw(total: int, count: int, seed: tuple[object, ...]) -> Iterator[int]:
-    """Draw `count` distinct numbers below `total`, the same on every machine."""
+    """Sample `count` distinct numbers below `total`; the numbers are the same on every machine."""
     if count == total:
         yield from sorted(range(total), key=lambda number: make_id(*seed, number))
         return
@@ -128,7 +127,7 @@ class _Runner:
         return Combination(values, rows if self._ordered else _sort(rows), len(rows), problem)
 
     def _is_tied(self, sql: str, count: int) -> bool:
-        """Return whether the first row beyond the LIMIT ties with the last row within it, and differs."""
+        """Return whether the row after the LIMIT ties with the last row in the LIMIT but is another row."""
         rows = self._query(sql)
         if len(rows) <= count:
             return False
@@ -141,7 +140,7 @@ class _Runner:
 
 
 def _write_ranking(query: FreeQuery, statement: exp.Query) -> FreeQuery | None:
-    """Write the SQL with one row more than its LIMIT, and with the ORDER BY values as further columns.
+    """Raise the SQL's LIMIT by one row, and select the ORDER BY values as further columns.
 
     Returns None unless the SQL is a plain SELECT with ORDER BY and a LIMIT.
     """
@@ -165,7 +164,7 @@ def _write_ranking(query: FreeQuery, statement: exp.Query) -> FreeQuery | None:
 
 
 def list_units(query: FreeQuery, schema: Sequence[Column]) -> list[_Unit]:
-    """List the groups of placeholders whose values are drawn together, with the SQL of these values.
+    """List the groups of placeholders whose values are sampled together, with the SQL for these values.
 
     Each placeholder occurs in one group.
     """
@@ -213,7 +212,7 @@ def _find_cell(
 
 
 def _stands_alone(select: exp.Select, schema: Sequence[Column]) -> bool:
-    """Return whether a SELECT reads only tables, and no column of a SELECT around it."""
+    """Return whether a SELECT reads only tables, and no column of an enclosing SELECT."""
     joins = select.args.get("joins") or []
     plain = len(list_sources(select, schema)) == 1 + len(joins)
     found = [find_column(node, schema) for node in select.find_all(exp.Column)]
@@ -224,7 +223,7 @@ def _stands_alone(select: exp.Select, schema: Sequence[Column]) -> bool:
 
 
 def _write_joint(select: exp.Select, columns: Mapping[str, exp.Column]) -> str:
-    """Write the SQL of the values that occur together in a row of a SELECT's joined tables."""
+    """Write SQL for the values that occur together in a row of a SELECT's joined tables."""
     joint = select.copy()
     for part in ("group", "having", "order", "limit", "offset", "distinct", "windows", "with", "with_"):
         joint.set(part, None)

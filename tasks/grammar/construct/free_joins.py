@@ -1,7 +1,7 @@
 """Describe a person's SQL by the columns that it names and the foreign keys that it joins along.
 
-Code can determine which rows an answer needs, and whether documents state them, for one SELECT that joins
-tables along foreign keys, whatever it computes from these rows. For SQL of any other shape, this is unknown.
+If the SQL is one SELECT that joins tables along foreign keys, code can determine which rows an answer needs.
+Code can then also determine whether documents state these rows. For SQL of any other shape, both are unknown.
 """
 
 from __future__ import annotations

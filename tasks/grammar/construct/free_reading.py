@@ -1,8 +1,8 @@
 """Read a person's SQL of any shape as a template: one SELECT that SQLite can run.
 
-The rules of `sql_rules.py` are for a small model's SQL; a person's template that breaks one is kept. SQL that
-cannot run is an error, with the reasons of `sql_reading.py`: `unreadable`, `not_select`, `clock`,
-`unknown_name`, `wrong_placeholder`, and `cannot_run` if SQLite itself rejects it.
+The rules of `sql_rules.py` are for a small model's SQL. A person's template is kept even if it breaks one of
+these rules. SQL that cannot run is an error, with the reasons of `sql_reading.py`: `unreadable`,
+`not_select`, `clock`, `unknown_name`, `wrong_placeholder`, and `cannot_run` if SQLite itself rejects it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ WHOLE = re.compile(r"\[[^\[\]]*\]")
 def read_stored(sql: str, columns: Sequence[Column]) -> Query:
     """Read the SQL of a kept template: a query in a model's form, or a person's SQL of any shape.
 
-    Raises BrokenRule if it is neither.
+    Raises BrokenRule if the SQL has neither form.
     """
     try:
         query = read_template(sql, columns)
@@ -54,7 +54,8 @@ def read_stored(sql: str, columns: Sequence[Column]) -> Query:
 def read_own(sql: str, columns: Sequence[Column]) -> tuple[Query, BrokenRule | None]:
     """Read a person's SQL: in the form of a model's query if the meaning is the same, otherwise of any shape.
 
-    Also returns the rule for a model's SQL that it breaks, if any. Raises BrokenRule if it cannot run.
+    Also returns the rule for a model's SQL that this SQL breaks, if any. Raises BrokenRule if the SQL cannot
+    run.
     """
     try:
         query = read_template(sql, columns)
@@ -67,8 +68,8 @@ def read_own(sql: str, columns: Sequence[Column]) -> tuple[Query, BrokenRule | N
 def _is_same(query: Query, free: FreeQuery) -> bool:
     """Return whether a query has the same answers and placeholders as the SQL that it was read from.
 
-    SQL with AVG, MAX or MIN does not: a query rounds means, and for an extreme it returns a row, which may be
-    tied.
+    For SQL with AVG, MAX or MIN, the answers differ: a query rounds means, and for an extreme it returns a
+    row, which may be tied.
     """
     select = parse_select(free.sql)
     computed = {type(expression.unalias()) for expression in select.expressions}
@@ -124,7 +125,7 @@ def quote_placeholders(sql: str, columns: Sequence[Column]) -> str:
 
 
 def _quote_within(text: str, names: set[str]) -> str:
-    """Convert a quoted text around a placeholder to the placeholder, concatenated with the other text."""
+    """Convert a quoted text that contains a placeholder to SQL that concatenates it with the other text."""
     inner = text[1:-1]
     found = [part[0] for part in PLACEHOLDER.finditer(inner) if name_source(part[0][1:-1].lower()) in names]
     if text[0] == "`" or not found:
@@ -235,7 +236,7 @@ def _list_columns(statement: exp.Expr, columns: Sequence[Column]) -> Iterator[st
 
 
 def _list_projection(statement: exp.Query, columns: Sequence[Column]) -> tuple[str, ...]:
-    """List the selected columns; empty if anything other than columns is selected, or a column twice."""
+    """List the selected columns; empty if a column is selected twice, or anything but columns is selected."""
     names: list[str] = []
     for expression in statement.selects:
         node = expression.unalias()

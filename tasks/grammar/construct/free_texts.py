@@ -1,6 +1,6 @@
 """Ask a model for texts of SQL of any shape, and check the texts; list the drop reasons.
 
-No rule checks the words: the back-check and the second reading check what a text means.
+No rule checks the meaning of a text; the back-check and the second reading check it.
 
 - `wrong_placeholders`: the text does not have exactly the SQL template's placeholders, or has another
   bracket.
@@ -39,7 +39,10 @@ CODE = re.compile(
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 QUOTED = re.compile('["\u201c]([^"\u201c\u201d]{2,60})["\u201d]')
 LEAST_LEAK = 4
-"""The least number of characters in an answer that is searched for in texts: shorter ones match by chance."""
+"""The minimum length, in characters, of the answers that are searched for in texts.
+
+Shorter answers match by chance.
+"""
 MOST_ANSWERS = 2_000
 """The maximum number of distinct answer cells per template that are searched for in its texts."""
 
@@ -69,7 +72,10 @@ def _frame(request: str, template: SqlTemplate, name: str, sample: int, criterio
 async def ask_free_text(
     request: TextRequest, schema: Sequence[Column], criterion: Criterion, answers: Collection[str], ask: Ask
 ) -> Answer[str]:
-    """Ask for a text of a template. `answers` has the cells of its groups' answers, in lower case."""
+    """Ask for a text of a template.
+
+    `answers` contains the cells of the answers of the template's groups, in lower case.
+    """
     query = read_stored(request.template.sql, schema)
     columns = [column for column in schema if column.id in query.columns]
     return await ask(
@@ -126,7 +132,7 @@ def parse_free_text(
 
 
 def _find_invented(bare: str, sql: str, criterion: Criterion) -> str:
-    """Find a number or a quoted value in a text that neither its SQL nor its circumstance has."""
+    """Find a number or a quoted value in a text that neither its SQL nor its circumstance contains."""
     literals = [literal.this for literal in parse_free(sql).find_all(exp.Literal)]
     told = " ".join((*criterion.circumstances, *criterion.openings))
     numbers = {number for text in (*literals, told) for number in NUMBER.findall(text)}
@@ -149,7 +155,7 @@ def list_answers(groups: Iterable[Group]) -> dict[str, set[str]]:
 
 
 def find_leak(bare: str, answers: Collection[str], known: Collection[str]) -> str:
-    """Find an answer that occurs in a text as whole words, and is not a word of the schema."""
+    """Find an answer that a text contains as whole words and that is not a word of the schema."""
     said = re.findall(r"\w+", bare.lower())
     phrases = {
         " ".join(said[start : start + size]) for size in range(1, 7) for start in range(len(said) - size + 1)

@@ -1,7 +1,8 @@
 """Stage: map tables and columns with unclear names to words, such as `dob` to date of birth.
 
 A person's words (`databases.<name>.glossary`) come before the comments in the database's catalogue. Comments
-come before a model's proposals, which are made only if `propose` is set, and appear on the dataset's page.
+come before a model's proposals. The model is asked for proposals only if `propose` is set, and the dataset's
+page shows them.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from tasks.settings import Settings
 GRAMMAR = 'root ::= word (" " word){0,4}\nword ::= [a-z] [a-z]{0,13}'
 """The decoding grammar of a proposal: one to five plain words."""
 COMMON = frozenset(["id", "pk", "fk", "usd", "eur", "km", "kg", "mph", "gps", "utc", "url", "zip", "isbn"])
-"""Short forms that people say unchanged."""
+"""Abbreviations that people use without expanding them."""
 
 
 class Glossary(Settings):
-    """`grammar.glossary` in params.yaml."""
+    """The settings in params.yaml under `grammar.glossary`."""
 
     propose: bool = False
     """Let a model propose words for columns whose names are not English."""
@@ -55,9 +56,9 @@ async def glossary(
 
     `columns` contains the profiles, from which a prompt gets the type of a column. No row is read.
 
-    Drop reasons for proposals are `no_words` and `unknown_words`. The reason `unclear_name` is for columns
-    whose names are not English words, and for which there are no other words. Raises BadInput if an entry of
-    the glossary does not name a table or column, or has no words.
+    Drop reasons for proposals are `no_words` and `unknown_words`. A column has the drop reason `unclear_name`
+    if its name does not consist of English words and no source has words for it. Raises BadInput if an entry
+    of the glossary does not name a table or column, or has no words.
     """
     schema = apply_profiles(reflect(database), columns)
     place = f"params.yaml: {database.label}.glossary"
@@ -89,8 +90,8 @@ def read_glossary(entries: Mapping[str, str], columns: Sequence[Column], place: 
     """Read a person's glossary. `place` is its location, for errors. Raises BadInput."""
     terms: dict[str, Term] = {}
     names = {column.name for column in columns}
-    # A column's name alone applies to all columns of that name; `table.column` is read later and overrides
-    # it.
+    # A column's name without a table applies to all columns of that name; `table.column` is read later and
+    # overrides it.
     for key, text in sorted(entries.items(), key=lambda entry: entry[0] not in names):
         words = " ".join(text.split())
         if not SPOKEN.fullmatch(words):
@@ -102,7 +103,7 @@ def read_glossary(entries: Mapping[str, str], columns: Sequence[Column], place: 
 
 
 def leave_out(columns: Sequence[Column], database: DatabaseEntry) -> list[Column]:
-    """Mark the columns that `databases.<name>.leave_out` names as not to be asked about. Raises BadInput."""
+    """Exclude the columns in `databases.<name>.leave_out` from questions. Raises BadInput."""
     place = f"params.yaml: {database.label}.leave_out"
     hidden: set[str] = set()
     for name in database.leave_out:
@@ -112,7 +113,7 @@ def leave_out(columns: Sequence[Column], database: DatabaseEntry) -> list[Column
 
 
 def is_clear(name: str) -> bool:
-    """Return whether a column's name consists of English words, or short forms that people say."""
+    """Return whether a column's name consists of English words or common abbreviations."""
     words = [word.strip("0123456789") for word in split_raw(name)]
     return all(not word or word in COMMON or _is_plain(word) for word in words)
 

@@ -1,4 +1,4 @@
-"""Choose the words for measures and comparisons: the longest, more than, from ... to."""
+"""Choose the words for measures and comparisons, such as: the longest, more than, from ... to."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ MEASURES_OF_LENGTH = frozenset(
 LENGTHS = frozenset(["runtime", "duration", "length", "time", "delay"])
 """Words for columns of lengths and durations."""
 SPANS = frozenset(["runtime", "duration", "length"])
-"""The lengths whose owner is itself called long: a film with a long runtime is a long film."""
+"""The lengths whose owner is also called long: a film with a long runtime is a long film."""
 TIMES = frozenset(["date", "year", "since", "founded"])
-"""Last words of columns of dates and years."""
+"""The last words of the names of date and year columns."""
 EXTREMES = {
     # For each kind of column: superlative and comparative for `most`, then for `least`.
     "length": (("longest", "longer"), ("shortest", "shorter")),
@@ -52,7 +52,7 @@ FURTHER = {
 
 @dataclass(frozen=True)
 class MeasuredWords:
-    """A measure in words; the fields are those of `Verbalisation`."""
+    """A measure expressed as phrases; the fields are those of `Verbalisation`."""
 
     wanted: tuple[str, ...]
     required: tuple[frozenset[str], ...]
@@ -60,7 +60,7 @@ class MeasuredWords:
 
 
 def verbalise_measure(query: Query, noun: str, columns: Sequence[Column]) -> MeasuredWords:
-    """Describe what a measure asks for.
+    """Write the phrases for the answer that a measure asks for.
 
     `noun` names a row of the table that is asked about. `columns` is the schema.
     """
@@ -102,15 +102,15 @@ def _verbalise_extreme(
 
 
 def name_extreme(query: Query, columns: Sequence[Column]) -> str:
-    """Name the extreme that is asked for, such as longest or earliest, or longer for a pair."""
+    """Name the extreme that is asked for: a superlative such as longest, or longer for a pair."""
     superlative, comparative = EXTREMES[find_kind(query.ranked_by, columns)][query.measure == "least"]
     return comparative if is_pair(query) else superlative
 
 
 def list_bounds(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
-    """List the phrases that may introduce the placeholders that bound one column, or that name two things.
+    """List the phrases that introduce the placeholders for the bounds of a column, or for two names.
 
-    `noun` names the thing that has the column. The first phrases can directly follow the noun.
+    `noun` names a row of the table that has the column. The first phrases can directly follow the noun.
     """
     first, last = f"[{placeholders[0]}]", f"[{placeholders[-1]}]"
     suffix = comparison_of(placeholders[-1])
@@ -153,14 +153,14 @@ def _list_amounts(placeholders: Sequence[str], suffix: str, columns: Sequence[Co
 
 
 def describe_event(column: str, columns: Sequence[Column]) -> str:
-    """Name the event of a date or year column, such as released; empty if the column's name does not say."""
+    """Name the event of a date or year column, such as released; empty if its name implies no event."""
     words = name_column(column_of(column), columns)
     words = re.sub(r"^(?:year|date) (?:of )?(?=.)", "", words)
     return words if is_participle(words) and " " not in words else EVENTS.get(words.split()[0], "")
 
 
 def find_kind(column: str, columns: Sequence[Column]) -> str:
-    """Return how a column's values are compared in words: `length`, `time`, `number` or `amount`."""
+    """Return the kind of words that compare a column's values: `length`, `time`, `number` or `amount`."""
     words = name_column(column, columns).split()
     content = [word for word in words if word not in UNITS]
     if (
@@ -177,7 +177,7 @@ def find_kind(column: str, columns: Sequence[Column]) -> str:
 
 
 def name_amount(column: str, columns: Sequence[Column]) -> str:
-    """Name a column without its unit: runtime, box office; engines for a number of engines."""
+    """Name a column without its unit, such as runtime; a column for the number of engines is `engines`."""
     words = name_column(column, columns).removeprefix("number of ").split()
     if len(words) == 1 or words[-1] not in UNITS:
         return " ".join(words)
@@ -187,7 +187,7 @@ def name_amount(column: str, columns: Sequence[Column]) -> str:
 
 
 def name_unit(column: str, columns: Sequence[Column]) -> str:
-    """Name a column's unit: minutes, US dollars; empty if it has none."""
+    """Name a column's unit, such as minutes or US dollars; empty if the column has no unit."""
     amount = name_amount(column, columns)
     rest = name_column_with_unit(column, columns).removeprefix(amount).strip()
     return rest.removeprefix("in ").strip()

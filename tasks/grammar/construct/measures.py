@@ -21,7 +21,8 @@ from tasks.databases.values import Value
 from tasks.grammar.construct.queries import Query, comparison_of
 
 SETTINGS, ALONE = 3, 60
-"""The maximum number of ranges or pairs per combination of the other values, and without other values."""
+"""The maximum number of ranges or pairs: per combination of the other values, and if there are no other
+values."""
 
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "over": operator.gt,
@@ -29,7 +30,10 @@ COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "from": operator.ge,
     "to": operator.le,
 }
-"""The comparison of a cell with a bound, by a placeholder's suffix; both have one type, not NULL."""
+"""Map a placeholder's suffix to the comparison of a cell with a bound.
+
+Both have the same type, and neither is NULL.
+"""
 
 
 class MeasuredRow(NamedTuple):
@@ -45,7 +49,7 @@ class MeasuredRow(NamedTuple):
 
 @dataclass(frozen=True)
 class MeasuredAnswer:
-    """The rows of an answer, sorted; or the drop reason, if the answer is not usable."""
+    """The sorted rows of an answer, or the drop reason if the answer is not usable."""
 
     rows: tuple[tuple[Value, ...], ...]
     problem: str = ""
@@ -95,7 +99,7 @@ def _average(cells: Sequence[Value]) -> MeasuredAnswer:
     if len(numbers) > 1 and len(set(numbers)) == 1:
         return MeasuredAnswer((), "no_spread")
     tenths = 10 * math.fsum(numbers) / len(numbers)
-    # Engines round halves differently, and in binary fractions a half is not exact.
+    # Engines round halves differently, and a binary fraction may not represent a decimal half exactly.
     if abs(tenths - math.floor(tenths) - 0.5) < 1e-6:
         return MeasuredAnswer((), "rounding")
     return MeasuredAnswer(((round(tenths) / 10,),))
@@ -121,14 +125,14 @@ def find_alterations(
 
 
 def is_pair(query: Query) -> bool:
-    """Return whether a query asks which of two named things has more of something."""
+    """Return whether a query asks which of two named rows has the larger value."""
     return any(comparison_of(name) == "other" for name in query.varied)
 
 
 def list_settings(
     query: Query, rows: Sequence[MeasuredRow], salt: object
 ) -> Iterator[tuple[Mapping[str, Value], list[MeasuredRow]]]:
-    """List values for a query's varied placeholders, with the rows that match; each excludes some rows.
+    """List values for a query's varied placeholders with the matching rows; each value excludes some rows.
 
     Without such placeholders, there is one setting with all rows. The choice depends on `salt`.
     """
@@ -146,7 +150,7 @@ def list_settings(
 
 
 def make_test(given: Mapping[str, Value]) -> Callable[[MeasuredRow], bool]:
-    """Return a function that tests whether a row's varied cell is within given bounds, or a given name.
+    """Return a test of whether a row's varied cell is within the given bounds, or is one of the names.
 
     `given` maps placeholders to values.
     """
@@ -166,7 +170,7 @@ def make_test(given: Mapping[str, Value]) -> Callable[[MeasuredRow], bool]:
 def _list_pairs(
     query: Query, rows: Sequence[MeasuredRow], salt: object, most: int
 ) -> Iterator[tuple[Mapping[str, Value], list[MeasuredRow]]]:
-    """Pair rows with unique names, in an order by hash; one row of each pair ranks above the other."""
+    """Pair rows that have unique names and different ranks; the order of the pairs is by hash."""
     by_key = {row.key: row for row in rows if row.ranked is not None and row.varied not in (None, "")}
     counts = Counter(fold(str(row.varied)) for row in by_key.values())
     single = [row for row in by_key.values() if counts[fold(str(row.varied))] == 1]
@@ -198,14 +202,14 @@ def _choose_bound(suffix: str, low: Value, high: Value) -> Value:
 
 
 def _is_span(low: Value, high: Value) -> bool:
-    """Return whether anything lies between two bounds: nobody asks for what is between 1951 and 1952."""
+    """Return whether a value can lie between two bounds; none can lie between the years 1951 and 1952."""
     return not (isinstance(low, int) and isinstance(high, int)) or high - low > 1
 
 
 def _list_ranges(
     suffixes: tuple[str, ...], values: Sequence[Value], salt: object, most: int
 ) -> list[tuple[Value, ...]]:
-    """Choose bounds between the values of a column; each excludes a value and keeps a value; none is zero."""
+    """Choose nonzero bounds between a column's values, so that each includes and excludes some values."""
     if len(values) < 2:
         return []
     if len(suffixes) == 1:

@@ -67,7 +67,7 @@ def list_misreadings(sql: str, schema: Sequence[Column]) -> list[FreeQuery]:
 
 
 def _list_changes(node: exp.Expr, schema: Sequence[Column]) -> Iterator[Change]:
-    """Yield changes of a node; each is applied to the same node of a copy."""
+    """Yield changes of a node; the caller applies each change to the same node in a copy of the tree."""
     joins = isinstance(node.find_ancestor(exp.Join, exp.Select), exp.Join)
     if isinstance(node, (exp.And, exp.Or)) and not joins:
         yield lambda here: _replace(here, here.this)
@@ -181,7 +181,7 @@ def _switch_distinct(here: exp.Expr) -> None:
 
 
 def _turn(here: exp.Expr) -> None:
-    """Rank from the other end; SQLite treats NULL as the smallest value."""
+    """Reverse the ranking; SQLite treats NULL as the smallest value."""
     smallest_first = bool(here.args.get("desc"))
     here.set("desc", None if smallest_first else True)
     here.set("nulls_first", smallest_first)

@@ -1,6 +1,6 @@
-"""Convert table and column identifiers to English words, and link things by their roles.
+"""Convert table and column identifiers to English words, and name the roles of related rows.
 
-For example, a film is `directed by` its director, and `of the genre` of its genre.
+For example, `directed by` introduces a film's director, and `of the genre` its genre.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ UNITS = frozenset(
 )  # fmt: skip
 """Words for units at the end of column names."""
 NAMES = frozenset(["name", "title", "label"])
-"""Last words of columns with the name of a thing."""
+"""The last words of columns that contain names."""
 PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "player", "author", "student",
                     "owner", "worker"])  # fmt: skip
 """The last words of tables whose rows are people."""
@@ -30,13 +30,13 @@ LOOSE = frozenset(["number", "date", "year", "time", "count"])
 DOERS = ("or", "er", "ar", "ist", "ive", "ant", "ent", "head")
 """Endings of nouns for people who do something, such as director."""
 WEAK = LOOSE | {"type", "code", "day", "month", "model"}
-"""Words that mean little without the thing that they belong to."""
+"""Words that mean little without the noun that they belong to."""
 
 IDENTIFYING = frozenset(["name", "title", "number", "label", "surname", "email"])
 """The last words of columns that identify a row."""
 
 PREFIXES = frozenset(["tbl", "tb", "lkp", "lu"])
-"""First words of table names that only say that it is a table."""
+"""Prefixes of table names that only mark the name as a table's."""
 SHORT: Mapping[str, str] = {
     "acct": "account", "addr": "address", "amt": "amount", "avg": "average", "cust": "customer",
     "descr": "description", "dt": "date", "loc": "location",
@@ -61,33 +61,33 @@ TIES: Mapping[str, str] = {
     "translator": "translated by",
     "vessel": "on the vessel", "warehouse": "in the warehouse", "writer": "written by",
 }  # fmt: skip
-"""For each role, the words before the name of the person or thing with that role."""
+"""Map each role to the words before the name of the person or object with that role."""
 
 PLACES = frozenset(["city", "country", "district", "harbour", "port", "region", "state", "time zone", "town"])
-"""Columns for the place of a thing, which follow the preposition `in`."""
+"""Words for columns that contain a place; in a sentence, the place follows the preposition `in`."""
 
 FEATURED = ("the actor ", "the performer ", "the singer ")
 """Beginnings of phrases that follow `features` rather than `has`: the film features the actor X."""
 
 MANY = frozenset(["actor", "player", "student"])
-"""Roles that several things have, so that one of them is not the only one."""
+"""Roles that several rows may have, so that text must not imply that there is only one."""
 
 BELONGINGS: Mapping[str, str] = {"actor": "in", "player": "in", "student": "at"}
-"""For some roles, the preposition between the role and the thing that has it: the actor in the film."""
+"""Map some roles to the preposition after the role, such as `in`: the actor in the film."""
 
 OF_MANY: Mapping[str, str] = {
     **BELONGINGS, "airline": "with", "boat": "that had", "destination airport": "served by",
     "patient": "that had", "plane": "used for", "room": "that had", "shed": "that had", "ship": "that had",
     "vehicle": "that had", "vessel": "that had", "warehouse": "that had",
 }  # fmt: skip
-"""For some roles, the words between the role and several things that have it: plane used for flights."""
+"""Map some roles to the words between the role and a plural noun: plane used for flights."""
 
 VERBS: Mapping[str, str] = {
     "author": "wrote", "composer": "composed", "director": "directed", "editor": "edited",
     "founder": "founded", "producer": "produced", "publisher": "published", "translator": "translated",
     "writer": "wrote",
 }  # fmt: skip
-"""For each role, what the person with that role did."""
+"""Map each role to the verb for what the person did."""
 
 EVENTS: Mapping[str, str] = {
     "birth": "born", "construction": "built", "death": "deceased", "end": "ended", "foundation": "founded",
@@ -95,7 +95,7 @@ EVENTS: Mapping[str, str] = {
     "observation": "observed", "opening": "opened", "publication": "published", "release": "released",
     "start": "started",
 }  # fmt: skip
-"""For the first word of a date or year column, the event at that time."""
+"""Map the first word of a date or year column to the event at that time."""
 
 FURTHER: Mapping[str, tuple[str, ...]] = {
     "actor": ("starring", "stars"), "author": ("written", "wrote"), "client": ("for",),
@@ -122,7 +122,7 @@ def split_raw(name: str) -> list[str]:
 
 
 def name_column(column: str, columns: Iterable[Column] = ()) -> str:
-    """Name a column, given its id, in words, without its table's name: airlines.airline_name is name.
+    """Return the words of a column's name without its table's name: `name` for airlines.airline_name.
 
     `columns` is the schema, which may have other words for the column.
     """
@@ -135,7 +135,7 @@ def name_column(column: str, columns: Iterable[Column] = ()) -> str:
 
 
 def name_column_with_unit(column: str, columns: Iterable[Column] = ()) -> str:
-    """Name a column for use in a sentence: altitude_feet is altitude in feet."""
+    """Name a column for use in a sentence: `altitude in feet` for altitude_feet."""
     if words_of := _find_words(column, columns):
         return words_of
     words = name_column(column).split()
@@ -164,12 +164,12 @@ def _find_words(column: str, columns: Iterable[Column]) -> str:
 
 
 def is_identifying(column: Column) -> bool:
-    """Return whether a column's last word is that of a name: flight_number, but not number_of_engines."""
+    """Return whether a column's last word means a name: flight_number does, number_of_engines does not."""
     return find_last_word(column) in IDENTIFYING
 
 
 def find_last_word(column: Column) -> str:
-    """Return the last of a column's words, which says what kind of values it has."""
+    """Return the last word of a column's name, which indicates the kind of its values."""
     return split_words(column.words or column.name)[-1]
 
 
@@ -180,7 +180,7 @@ def tells_year(column: Column) -> bool:
 
 
 def is_name(words: str) -> bool:
-    """Return whether a column's words are those of a thing's name; a job title is not a name."""
+    """Return whether a column's words mean the name of an entity; a job title is not a name."""
     return words.split()[-1] in NAMES and not words.endswith("job title")
 
 
@@ -190,7 +190,7 @@ def names_person(table: str, columns: Iterable[Column] = ()) -> bool:
 
 
 def name_relation(keys: Sequence[Column]) -> list[str]:
-    """Return the words that distinguish a relation from other relations between the same tables.
+    """Return the words that distinguish a relation from others between the same tables.
 
     `keys` contains the foreign key that joins two tables, or the two keys of a link table. For example, the
     words are origin for `flights.origin_airport` -> airports, and director for films - film_directors -
@@ -223,7 +223,7 @@ def mentions(words: Iterable[str], word: str) -> bool:
 
 
 def says_role(words: Sequence[str], role: str) -> bool:
-    """Return whether the words express a role in any form: director, directed, wrote for writer."""
+    """Return whether the words express a role in any form: director, directed, or wrote for writer."""
     return mentions(words, role) or any(word in words for word in FURTHER.get(role, ()))
 
 

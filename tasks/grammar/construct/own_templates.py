@@ -1,4 +1,4 @@
-"""Stage: read a person's templates, SQL with texts, which are used besides a model's or instead of them."""
+"""Stage: read a person's templates (SQL with texts), which extend or replace the model's templates."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def own_templates(
 ) -> Drafts[OwnTemplate]:
     """Read `<database>.jsonl` if the database's entry sets `templates`; otherwise there are no rows.
 
-    `templates` is the folder. `settings` maps the dotted names of other stages' parameters to values. A
-    template or text that cannot be used is dropped with its line; the reasons are those of `ADVICE`. Raises
-    BadInput if the file is missing, or has no template that can be used.
+    `templates` is the folder. `settings` maps the dotted names of other stages' parameters to values. An
+    unusable template or text is dropped, with its line number. The drop reasons are the keys of `ADVICE`.
+    Raises BadInput if the file is missing, or has no template that can be used.
     """
     if database.templates is None:
         return Drafts([])

@@ -34,7 +34,7 @@ class Question:
 
 
 def group_texts(texts: Iterable[TextTemplate]) -> dict[str, dict[str, list[TextTemplate]]]:
-    """Group texts by SQL template, then by criterion; sorted by id within each."""
+    """Group texts by SQL template and then by criterion; sort the texts of a criterion by id."""
     grouped: defaultdict[str, defaultdict[str, list[TextTemplate]]] = defaultdict(lambda: defaultdict(list))
     for text in sorted(texts, key=lambda template: template.id):
         grouped[text.sql_template][text.criterion].append(text)
@@ -70,12 +70,12 @@ def fill_text(text: str, group: Group) -> str:
 
 
 def write_filling(placeholder: str, value: str, kind: str = "") -> str:
-    """Format a placeholder's value for a sentence: 23 March 1978; 5,000,000 if it is a bound."""
+    """Format a placeholder's value for a sentence, such as 23 March 1978, or 5,000,000 for a bound."""
     return write_said(value, kind, grouped=comparison_of(placeholder) in COMPARE)
 
 
 def take_turns(items: Sequence[Item], kind: Callable[[Item], object]) -> list[Item]:
-    """Reorder items so that their kinds alternate; items of one kind stay in their order."""
+    """Reorder items so that their kinds alternate; items of the same kind stay in order."""
     counts: Counter[object] = Counter()
     turns = []
     for item in items:

@@ -1,7 +1,7 @@
 """Compose the possible wordings of a query, from which a model picks one.
 
-A small model does not write better wordings by itself. Every wording names all given values, and nothing
-else.
+A small model does not write better wordings by itself. Every wording contains all given values, and no other
+values.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ROUNDED = "to one decimal"
 
 @dataclass(frozen=True)
 class Wording:
-    """A question, the same question in indirect speech, and what it asks for as a noun.
+    """A question, the same question in indirect speech, and a noun phrase for what it asks for.
 
     `indirect` is empty if the verb comes last.
     """
@@ -47,7 +47,10 @@ class Wording:
     indirect: str = ""
     noun: str = ""
     thing: bool = False
-    """Whether the noun names the thing itself. Then `do you know the film ...` would not ask for its name."""
+    """Whether the noun is the asked entity itself, such as `the film`.
+
+    In that case, `do you know the film ...` does not ask for its name.
+    """
 
 
 @dataclass
@@ -67,7 +70,7 @@ class Phrasing:
         self.asked = table_of(self.query.projection[0])
 
     def list_questions(self, opening: str) -> list[str]:
-        """List the questions that begin with `opening`; if it is empty, with a question word."""
+        """List the questions that begin with `opening`, or with a question word if `opening` is empty."""
         found = []
         for describer in self.describers:
             for sentence in self._list_sentences(describer):
@@ -221,7 +224,7 @@ class Phrasing:
                 yield f"{lead}{one.words} {has} the {extreme} {amount}"
 
     def _list_wanted(self) -> list[str]:
-        """Name the columns that a lookup asks for; a column that counts things is a number."""
+        """Name the columns that a lookup asks for; a column that contains a count is `the number of ...`."""
         return [
             f"number of {name_amount(column, self.columns)}"
             if find_kind(column, self.columns) == "number"
@@ -231,7 +234,7 @@ class Phrasing:
 
     @property
     def _excels(self) -> str:
-        """Return the words for the larger of two values: has more seats, was released later."""
+        """Return the predicate that compares two rows, such as `has more seats` or `was released later`."""
         extreme = name_extreme(self.query, self.columns)
         if event := describe_event(self.query.ranked_by, self.columns):
             return f"was {event} {extreme}"
@@ -262,7 +265,7 @@ class Phrasing:
 
 
 def _find_owner(described: Described) -> str:
-    """Return the owner of a thing if nothing else describes the thing: the film, for its genres."""
+    """Return the owner of a row if nothing else describes the row, such as the film for its genres."""
     if len(described.belongs) != 1:
         return ""
     lead, _, owner = described.belongs[0].partition(" the ")

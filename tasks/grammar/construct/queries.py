@@ -47,8 +47,10 @@ COMPARISONS: Mapping[str, type[exp.Binary]] = {
 
 
 Among = Mapping[str, Sequence[str | int]]
-"""For columns of `Query.equal`, the only values to read; other columns are not limited. More rows may be
-read, because an engine may treat Oslo and oslo as equal."""
+"""Map columns of `Query.equal` to the only values to read; other columns are not limited.
+
+An engine may also read further rows, because it may treat Oslo and oslo as equal.
+"""
 NOT_LIMITED: Among = MappingProxyType({})
 AS_THEY_ARE: Readings = MappingProxyType({})
 """Readings that leave every column unchanged."""
@@ -56,14 +58,23 @@ AS_THEY_ARE: Readings = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Query:
-    """The meaning of a SQL template, however its SQL is written. Columns are named `table.column`."""
+    """The meaning of a SQL template, independent of how its SQL is written.
+
+    Columns are named `table.column`.
+    """
 
     projection: tuple[str, ...]
-    """The selected columns. For a count, the key of the counted rows; for an average, the column."""
+    """The selected columns.
+
+    For a count, this is the key of the counted rows. For an average, it is the averaged column.
+    """
     joins: tuple[tuple[str, str], ...]
-    """Pairs of columns that must be equal, each pair sorted, the pairs sorted."""
+    """Pairs of columns that must be equal. The columns of a pair and the pairs are sorted."""
     placeholders: tuple[str, ...]
-    """Names of the given values, sorted: the column that each is compared with, and a suffix."""
+    """The sorted names of the given values.
+
+    A name is the column that the value is compared with, plus a suffix.
+    """
     measure: Measure = ""
     ranked_by: str = ""
     """The column whose extreme is asked for, with the measures `most` and `least`."""
@@ -87,7 +98,7 @@ class Query:
 
     @cached_property
     def varied(self) -> tuple[str, ...]:
-        """The placeholders of the one column that may have more than one value."""
+        """The placeholders for the only column that may have more than one value."""
         column = next((column_of(name) for name in self.placeholders if comparison_of(name)), None)
         return tuple(name for name in self.placeholders if column_of(name) == column)
 
@@ -103,14 +114,14 @@ class FreeQuery(Query):
     """A SELECT of any shape: aggregates, groups, subqueries, set operations.
 
     `projection` contains the selected columns; it is empty if anything else is selected too. `joins` and
-    `measure` are empty, because only the SQL says what is asked.
+    `measure` are empty, because only the SQL defines the question.
     """
 
     sql: str = ""
     """Canonical SQL with `'[table.column]'` for each value. A second value of a column is
     `'[table.column#2]'`. A placeholder that occurs more than once has the same value everywhere."""
     used: tuple[str, ...] = ()
-    """The columns that the SQL names, and those that placeholders are named after; sorted."""
+    """The columns that the SQL names and the columns that placeholders are named after, sorted."""
     read: tuple[str, ...] = ()
     """The tables that the SQL reads, sorted."""
 
@@ -216,7 +227,7 @@ def write_rows(
     among: Among = NOT_LIMITED,
     readings: Readings = AS_THEY_ARE,
 ) -> str:
-    """Write one SQL query that returns these columns of all rows, by the values of `query.equal`.
+    """Write one SQL query that returns `columns` of all rows, with the values of `query.equal` first.
 
     The given values come first and define the order, so the rows of one combination of values are adjacent. A
     combination without an answer has no row. `distinct` removes repeated rows.
@@ -262,7 +273,7 @@ def build_select(query: Query, values: Mapping[str, str | int | float]) -> exp.S
 
 
 def _list_conditions(query: Query, values: Mapping[str, str | int | float]) -> list[exp.Expr]:
-    """List the conditions on given values; those on the varied column are combined into one."""
+    """List the conditions on given values; combine all conditions on the varied column into one condition."""
     conditions: list[exp.Expr] = []
     for name in query.placeholders:
         if name not in query.varied:

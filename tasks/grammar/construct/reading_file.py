@@ -1,7 +1,7 @@
-"""Read a person's readings of texts from a file: per line, what a text asks for, as slots or as SQL.
+"""Read a person's readings of texts from a file. A reading says what a text asks for, as slots or SQL.
 
-A line has the `id` of a text template or its `text`, and `reading` or `sql`. Without either of the last two,
-the line is ignored.
+A line has the `id` of a text template or its `text`, and `reading` or `sql`. A line with neither `reading`
+nor `sql` is ignored.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def read_readings(
     slots: Slots,
     queries: ReadingQueries,
 ) -> FileReadings:
-    """Read `<database>.readings.jsonl` or `.csv`. Raises BadInput that names the first invalid line."""
+    """Read `<database>.readings.jsonl` or `.csv`. Raises BadInput with the first invalid line."""
     files = [folder / f"{database}{suffix}" for suffix in SUFFIXES]
     present = [file for file in files if file.is_file()]
     place = (FOLDER / (present or files)[0].name).as_posix()
@@ -76,7 +76,7 @@ def read_readings(
             if present
             else "does not exist, but a person's readings are required"
         )
-        raise BadInput(place, what, hint="grammar.second_reading.by is file")
+        raise BadInput(place, what, hint="needed because grammar.second_reading.by is file")
     by_name = {text.id: text for text in texts} | {_normalise(text.text): text for text in texts}
     by_text: dict[str, FileReading] = {}
     unknown: list[tuple[int, str]] = []
@@ -115,7 +115,7 @@ def _read_fields(line: FormLine, place: str) -> dict[str, str]:
         if value is not None and not isinstance(value, str):
             raise refuse(f"{name} is {describe_type(value)}; text is wanted")
         if value and (len(value) > MAX_FIELD or not " ".join(value.split()).isprintable()):
-            what = "is too long" if len(value) > MAX_FIELD else "holds characters that cannot be printed"
+            what = "is too long" if len(value) > MAX_FIELD else "contains characters that cannot be printed"
             raise refuse(f"{name} {what}")
         fields[name] = (value or "").strip()
     if not (fields["id"] or fields["text"]):
@@ -125,7 +125,7 @@ def _read_fields(line: FormLine, place: str) -> dict[str, str]:
 
 def _find_problem(fields: Mapping[str, str], text: TextTemplate, known: Mapping[str, FileReading]) -> str:
     if fields["reading"] and fields["sql"]:
-        return "has a reading and SQL; one of them is wanted"
+        return "has both a reading and SQL; expected only one of the two"
     if text.id in known:
         return f"reads the text of line {known[text.id].line} again"
     if fields["text"] and not is_same_text(fields["text"], text.text):
@@ -153,7 +153,7 @@ def _read(
 
 
 def match_names(placeholders: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Match a query's placeholders with a text's, by name or else by column. Raises BrokenRule."""
+    """Match a query's placeholders with a text's by name, or otherwise by column. Raises BrokenRule."""
     matched = {name: name for name in placeholders if name in names}
     for name in placeholders:
         if name not in matched:

@@ -2,8 +2,8 @@
 
 A reading is one line: what is asked for, then the comparison and the column of each value, by its number in
 the text: `list films.title; 1 equals people.name; 2 from films.year`. A count names the table. An extreme
-also names the column that decides: `most films.title by films.runtime_minutes; 1 equals genres.name`. A
-reading has one query for each way in which foreign keys join its tables.
+also names the column that ranks the rows: `most films.title by films.runtime_minutes; 1 equals genres.name`.
+A reading has one query for each way in which foreign keys join its tables.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tasks.models.ask import Unparsed
 
 ReadMeasure = Literal["list", "count", "average", "most", "least"]
 FIXED, ORDERED = ("equals", "other"), ("over", "under", "from", "to")
-"""Comparisons for columns by which things are looked up, and for columns whose values have an order. `other`
+"""Comparisons for columns by which rows are looked up, and for columns whose values have an order. `other`
 is a second value that the column may equal."""
 MOST_ASKED = 3
 """The maximum number of columns that a reading may list."""
 BETWEEN = 2
-"""The maximum number of further tables on a join path besides those that the reading names. Link tables are
+"""The maximum number of tables on a join path that the reading does not name. Link tables are
 not counted."""
 MOST_WAYS = 26
 """The maximum number of join paths, because the reader picks one by a letter."""
@@ -36,7 +36,7 @@ MOST_WAYS = 26
 
 @dataclass(frozen=True)
 class SlotReading:
-    """A reading of what a text asks for."""
+    """A reading of a text: what the text asks for, as filled slots."""
 
     measure: ReadMeasure
     asked: tuple[str, ...]
@@ -44,7 +44,8 @@ class SlotReading:
     ranked_by: str
     """The column whose extreme is asked for, with `most` and `least`."""
     given: tuple[tuple[str, str], ...]
-    """For each value, in the text's order: the column that it is compared with, and the comparison."""
+    """For each value, in the order of the text: the column that the value is compared with, and the
+    comparison."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,16 @@ class Slots:
 
     listed: tuple[str, ...]
     counted: Mapping[str, str]
-    """For each table that can be counted, the one column that is its key."""
+    """Map each table that can be counted to its single key column."""
     averaged: tuple[str, ...]
     ranked: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
-    """For each table: its columns, and those columns whose extreme may be asked for."""
+    """For each table, its columns, and the columns whose extreme may be asked for."""
     fixed: tuple[str, ...]
     ordered: tuple[str, ...]
 
 
 def list_slots(schema: Sequence[Column]) -> Slots:
-    """List the parts of a schema that can fill each slot: columns that people ask about, tables to count."""
+    """List the schema parts that can fill each slot: columns that people ask about, and tables to count."""
     tables = sorted({column.table for column in schema})
     own = {table: [column for column in schema if column.table == table] for table in tables}
     keys = {table: [column.id for column in columns if column.primary_key] for table, columns in own.items()}
@@ -83,7 +84,7 @@ def list_slots(schema: Sequence[Column]) -> Slots:
 
 
 def number_placeholders(text: str) -> tuple[str, tuple[str, ...]]:
-    """Add a number to each placeholder of a text, and remove its comparison; also return the names."""
+    """Add numbers to the placeholders of a text and remove their comparisons; also return their names."""
     names = tuple(found[1:-1] for found in PLACEHOLDER.findall(text))
     for number, name in enumerate(names, 1):
         text = text.replace(f"[{name}]", f"[{number}: {column_of(name)}]", 1)
@@ -157,7 +158,7 @@ def _quote(name: str) -> str:
 
 @dataclass(frozen=True)
 class ReadQuery:
-    """The query of a reading. `names` maps the query's placeholders to those of the text."""
+    """The query of a reading. `names` maps the query's placeholders to the text's placeholders."""
 
     query: Query
     names: Mapping[str, str]
@@ -171,7 +172,7 @@ class ReadingQueries:
         self._routes: dict[int, list[Route]] = {}
 
     def list_queries(self, reading: SlotReading, names: Sequence[str]) -> list[ReadQuery]:
-        """List the queries that a reading may mean: along the shortest join paths, and with one table more.
+        """List the queries that a reading may mean, by the shortest join paths and paths with one more table.
 
         `names` contains the names of the text's placeholders, in the text's order. Raises BrokenRule if the
         reading makes no valid query.
@@ -203,7 +204,7 @@ class ReadingQueries:
         ]
 
     def _list_ways(self, asked: str, tables: frozenset[str]) -> list[tuple[tuple[str, str], ...]]:
-        """List the sets of joins that connect these tables, without any other table at the end of a path."""
+        """List the sets of joins that connect `tables`; no join path ends at any other table."""
         found: dict[tuple[tuple[str, str], ...], None] = {}
         for size in range(len(tables), len(tables) + BETWEEN + 1):
             shortest = not found

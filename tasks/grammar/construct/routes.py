@@ -28,7 +28,7 @@ class Route:
 
 
 def find_routes(columns: Sequence[Column], tables: tuple[int, int], placeholders: int) -> list[Route]:
-    """List the routes with a number of tables; every table at a tree's edge is asked about or given.
+    """List the routes within the limits; every leaf table of a tree is asked about or supplies a value.
 
     `tables` is the minimum and maximum number of tables, without link tables.
     """
@@ -47,7 +47,7 @@ def find_routes(columns: Sequence[Column], tables: tuple[int, int], placeholders
 
 
 def rank_routes(routes: Sequence[Route], seed: int) -> list[Route]:
-    """Order routes by spread, so that likely single answers come first; the asked tables alternate."""
+    """Order routes by spread, so that likely single answers come first; alternate the asked tables."""
     by_spread: defaultdict[int, defaultdict[str, list[Route]]] = defaultdict(lambda: defaultdict(list))
     for route in sorted(
         # The hash includes the repr of a join tree, so renaming a class or a field would change the order.
@@ -69,7 +69,7 @@ def _count_joins(tree: JoinTree, table: str) -> int:
 
 
 def _estimate_spread(tree: JoinTree, columns: Sequence[Column], given: str, asked: str) -> int:
-    # Rows without an identifying column share the values that they are looked up by.
+    # Rows without an identifying column may share the values that a question looks them up by.
     own = [column for column in columns if column.table == given and column.descriptive]
     shared = not any(column.primary_key or is_identifying(column) for column in own)
     return _count_one_to_many(tree, columns, given, asked) + shared

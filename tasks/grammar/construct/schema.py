@@ -1,4 +1,4 @@
-"""Stage: reflect the database's schema, from which templates are written. It contains no cells."""
+"""Stage: reflect the database's schema, from which templates are written. The schema contains no cells."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def schema(glossary: list[Term], columns: list[ColumnProfile], database: Databas
     `columns` contains the profiles, which determine a column's type by its cells.
 
     Raises BadInput if the database cannot be opened, or has no table or no row, or if a server's columns
-    differ from its recorded content. Also raises BadInput if a scope is for an unknown table or is not in
-    words, or if `leave_out` names an unknown table or column.
+    differ from its recorded content. Also raises BadInput if a scope is for an unknown table or does not
+    match `SCOPE`, or if `leave_out` names an unknown table or column.
     """
     read = reflect(database)
     place = database.file or database.label
     if not read:
-        raise BadInput(place, "has no tables", hint=f"named by {database.label}; views are not read")
+        raise BadInput(place, "has no tables", hint=f"{database.label} names this file; views are not read")
     check_columns(database, read)
     kept = leave_out(apply_profiles(read, columns), database)
     tables = sorted({column.table for column in kept})
@@ -45,7 +45,7 @@ def schema(glossary: list[Term], columns: list[ColumnProfile], database: Databas
 
 
 def apply_terms(columns: Sequence[Column], terms: Sequence[Term]) -> list[Column]:
-    """Return the columns with the words that a glossary has for them and for their tables."""
+    """Return the columns with the glossary's words for the columns and their tables."""
     words = {(term.table, term.column): term.words for term in terms}
     return [
         replace(
@@ -60,7 +60,7 @@ def apply_terms(columns: Sequence[Column], terms: Sequence[Term]) -> list[Column
 def apply_scope(columns: Sequence[Column], database: DatabaseEntry) -> list[Column]:
     """Return the columns with the scope of their table.
 
-    Raises BadInput if a scope is for an unknown table or is not in words.
+    Raises BadInput if a scope is for an unknown table or does not match `SCOPE`.
     """
     place = f"params.yaml: {database.label}.scope"
     tables = {column.table for column in columns}

@@ -1,4 +1,4 @@
-"""Stage: have each text read a second time, from the text and the schema alone, and compare the answers."""
+"""Stage: have each text read again from only the text and the schema, and compare the answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ UNKNOWN = "unknown_text"
 
 
 class SecondReading(Settings):
-    """`grammar.second_reading` in params.yaml."""
+    """The settings in params.yaml under `grammar.second_reading`."""
 
     by: Literal["none", "model", "file"] = "none"
     """The reader: nobody, the role `reader`, or a person who writes data/labels/<database>.readings.jsonl or
@@ -66,9 +66,10 @@ class SecondReading(Settings):
     groups: int = Field(default=3, ge=1)
     """The number of groups per SQL template whose answers are compared."""
     candidates: int = Field(default=12, ge=1)
-    """The number of groups from which to choose those that separate free SQL from likely misreadings."""
+    """The number of candidate groups, from which groups that separate free SQL from likely misreadings are
+    chosen."""
     told_by: int = Field(default=6, ge=1)
-    """The maximum number of groups to choose in this way."""
+    """The maximum number of groups to choose from the `candidates`."""
     seed: int = 0
     """The seed of the choice of groups."""
     limits: QueryLimits = QueryLimits()
@@ -86,7 +87,7 @@ class TextReading:
 
 
 class ReadingRequests:
-    """Asks the reader what a text asks for, and along which path its tables join if there are several."""
+    """Asks the reader for a text's question, and for the join path that it means if there are several."""
 
     def __init__(self, schema: Sequence[Column], slots: Slots, queries: ReadingQueries, ask: Ask) -> None:
         self._slots, self._queries, self._ask = slots, queries, ask
@@ -143,11 +144,11 @@ async def second_reading(
     params: SecondReading,
     ask: Ask,
 ) -> Drafts[TextTemplate]:
-    """Keep the texts whose reading gives the answers of their groups; if nobody reads, keep all.
+    """Keep the texts whose reading gives the answers of their groups; if nobody reads, keep all texts.
 
-    `labels` is the folder of people's files. The reader says what a text asks for and what its values are
-    compared with, and code writes the SQL. For SQL of any shape, the model writes the SQL itself. A text that
-    a person wrote is always kept, and its `reading` contains the outcome. The drop reasons are:
+    `labels` is the folder of people's files. The reader states what a text asks for and which columns its
+    values are compared with. Code then writes the SQL. For SQL of any shape, the model writes the SQL itself.
+    A text that a person wrote is always kept, and its `reading` contains the outcome. The drop reasons are:
 
     - `read_otherwise`: the answer of a group differs;
     - `unread`: there is no reading, or the reading makes no valid query;
@@ -244,7 +245,7 @@ def _compare(
 
 
 def keep_own(outcome: TextTemplate | Dropped, text: TextTemplate) -> TextTemplate:
-    """Keep a person's text whatever its reading was, with the outcome in `reading`."""
+    """Keep a person's text whatever the outcome of its reading, with the outcome in `reading`."""
     if isinstance(outcome, TextTemplate):
         return outcome
     detail = outcome.detail.removeprefix(f"{text.text} -- ")
@@ -264,7 +265,7 @@ def _list_names(table: str, schema: Sequence[Column]) -> list[str]:
 
 @dataclass(frozen=True)
 class OtherAnswer:
-    """A group whose answer differs from that of a reading. `sql` is the reading's SQL, `found` its answer."""
+    """A group whose answer differs from a reading's. `sql` is the reading's SQL, and `found` its answer."""
 
     group: Group
     sql: str
@@ -294,7 +295,7 @@ def find_other_answer(
     schema: Sequence[Column],
     safe: SafeDatabase,
 ) -> OtherAnswer | None:
-    """Find a group for which a reading gives another answer on the database; None if there is none.
+    """Find a group for which a reading gives another answer on the database, or None.
 
     The order of the selected columns makes no difference. Raises StageFailed if a query exceeds its time
     limit, because that depends on the machine.
@@ -314,7 +315,7 @@ def find_other_answer(
         except SqlTimeout as error:
             raise StageFailed(
                 f"the SQL of a text's reading did not end within {safe.limits.timeout_s:g} s ({sql}); raise "
-                "grammar.second_reading.limits.timeout_s, or give the database an index"
+                "grammar.second_reading.limits.timeout_s, or add an index to the database"
             ) from error
         except SqlError as error:
             # If a text is compared with a number, SQLite finds nothing, but a server reports an error.

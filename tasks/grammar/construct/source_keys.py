@@ -17,7 +17,10 @@ from tasks.grammar.construct.queries import DIALECT, Among, FilledSql, FreeQuery
 from tasks.grammar.construct.source_rows import find_sources
 
 MOST = 500
-"""If a column has more wanted values than this, all values are read."""
+"""The maximum number of wanted values of a column.
+
+If a column has more wanted values, all its values are read.
+"""
 
 
 def read_keys(
@@ -30,8 +33,9 @@ def read_keys(
     """Yield groups of a SQL template with the primary keys of their source rows in one table.
 
     `groups` maps filled SQL to the group's id; other groups are not read. One statement yields all groups, as
-    in the fill-in. A free query has no such statement, so each of its groups is read by a separate query. It
-    yields nothing if its SQL has a second SELECT, whose missing rows may matter too. Raises SqlError.
+    in the fill-in. A free query has no such statement, so each of its groups is read by a separate query. A
+    free query with a second SELECT yields nothing, because rows that the second SELECT does not find may
+    matter too. Raises SqlError.
     """
     if isinstance(query, FreeQuery):
         yield from _read_free_keys(query, table, groups, schema, safe)
@@ -56,7 +60,7 @@ def _read_free_keys(
 
 
 def list_wanted(query: Query, filled: FilledSql, groups: Iterable[str], schema: Sequence[Column]) -> Among:
-    """List the values that groups give to columns of text, dates and whole numbers, from their filled SQL."""
+    """List the values of text, date and whole-number columns that the filled SQL of groups contains."""
     types = {column.id: column.type for column in schema}
     given: defaultdict[str, set[str]] = defaultdict(set)
     for sql in groups:

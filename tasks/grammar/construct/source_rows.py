@@ -1,4 +1,4 @@
-"""Trace a semantic group to the database rows behind it, and to the raw rows that those were made from.
+"""Trace a semantic group to the database rows behind it, and to the raw rows behind those rows.
 
 The source query of a filled query has the same joins and values but selects the source rows. For a measure,
 these are all rows that it is computed from. The source query finds the rows behind an answer, but is never
@@ -35,12 +35,13 @@ from tasks.lineage.records import StageRecord
 LIMITS = QueryLimits(timeout_s=60, memory_mb=512, bytes=50_000_000)
 """The limits of each source query: seconds, megabytes of memory, and bytes of the result."""
 FindRaw = Callable[[str, str, Mapping[str, Any]], Sequence[TracedSource]]
-"""A function of a database's path, a table and a row's cells; returns the raw rows behind it, if known."""
+"""A function of a database's path, a table and a row's cells; returns the raw rows behind the row, if
+known."""
 
 
 @dataclass
 class SourceRowTracer:
-    """Trace the rows of `grammar.fill_in` to the database; databases stay open until `close`.
+    """Trace the rows of `grammar.fill_in` to the database; databases remain open until `close`.
 
     `root` is the folder that paths are relative to. `entries` returns the entry of a database in params.yaml
     by name.
@@ -55,8 +56,8 @@ class SourceRowTracer:
     def __call__(self, stage: StageRecord, record: Mapping[str, Any]) -> list[TracedSource]:
         """Find the source rows of a group.
 
-        Raises BadInput if there are none, or if they no longer give the group's answer. Raises DatabaseGone
-        and SqlError if the database cannot be queried.
+        Raises BadInput if there are no source rows, or if they no longer give the group's answer. Raises
+        DatabaseGone and SqlError if the database cannot be queried.
         """
         if "answer_rows" not in record:  # dropped rows have no query
             return []
@@ -128,11 +129,11 @@ class AnswerSources:
 def write_source_queries(
     sql: str, columns: Sequence[Column]
 ) -> tuple[list[tuple[str, list[tuple[str, str]]]], list[int]]:
-    """Write a filled query's source queries: one, or one for each SELECT that a set operation combines.
+    """Write a filled query's source queries: one per SELECT of a set operation, otherwise one.
 
     Returns each query with its selected columns, and the positions of the projected columns as
-    `write_source_query` does. For a person's SQL with groups, an order or subqueries, the rows are those that
-    its outer SELECT reads. Raises BrokenRule if that SELECT reads anything but tables.
+    `write_source_query` does. For a person's SQL with groups, an order or subqueries, the source rows are the
+    rows that its outer SELECT reads. Raises BrokenRule if that SELECT reads anything but tables.
     """
     try:
         source, selected, projected = write_source_query(sql, columns)
@@ -243,7 +244,7 @@ def find_sources(sql: str, columns: Sequence[Column], database: SafeDatabase) ->
 def _list_spans(
     selected: Sequence[tuple[str, str]], columns: Sequence[Column]
 ) -> Iterator[tuple[str, list[str], set[str], int]]:
-    """List where the rows of each table begin among selected columns: table, columns, keys, position.
+    """List the position of each table's columns among the selected columns: table, columns, keys, position.
 
     A table that is joined with itself occurs once per alias, with all of its columns.
     """

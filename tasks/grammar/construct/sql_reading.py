@@ -127,7 +127,7 @@ def read_query(select: exp.Select, columns: Sequence[Column]) -> Query:
 def _read_measure(
     select: exp.Select, names: Mapping[str, str], known: Mapping[str, Column]
 ) -> tuple[Measure, tuple[str, ...], str]:
-    """Read what is computed: the measure, the columns asked for, and the column ranked by."""
+    """Read the measure, the columns that are asked for, and the column that ranks the rows."""
     asked: list[exp.Expr] = [expression.unalias() for expression in select.expressions]
     order, limit = select.args.get("order"), select.args.get("limit")
     ordered = list(order.expressions) if order else []

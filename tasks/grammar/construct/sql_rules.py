@@ -2,13 +2,13 @@
 
 `sql_reading.py` has the drop reasons of SQL that cannot be read as a query.
 
-- `not_descriptive`: the query asks about a key, or a column that nobody asks about.
-- `unfit_placeholder`: nothing can be looked up by the placeholder's column, because it is a measurement. Or a
-  range is given for a column whose values have no order.
+- `not_descriptive`: the query asks about a key, or a column that people would not ask about.
+- `unfit_placeholder`: rows cannot be looked up by the placeholder's column, because it is a measurement; or
+  the SQL has a range for a column whose values have no order.
 - `unfit_measure`: the query counts something other than rows, or averages or ranks by a column that is not a
   number or date.
 - `other_operator`: the query compares without a measure or a list, or has more than one range or pair.
-- `answer_given`: the query asks for a column that is given.
+- `answer_given`: the query asks for a column whose value is given.
 - `unconnected`: foreign keys do not connect the tables.
 - `idle_table`: a table at the edge of the joins contributes nothing to the question.
 """
@@ -25,7 +25,7 @@ from tasks.grammar.construct.sql_reading import BrokenRule, parse_select, read_q
 RANGES = (("over",), ("under",), ("from",), ("to",), ("from", "to"))
 """The comparisons that may be applied together to one column, as one range."""
 PAIR = ("", "other")
-"""The comparisons for a pair of names: equal to the first, or to the other."""
+"""The comparisons for a pair of names: equal to the first name, or to the other name."""
 COUNTED_BY = frozenset(["year", "month", "day", "number", "code", "zip", "phone", "extension",
                         "latitude", "longitude", "degrees"])  # fmt: skip
 """The last words of number columns whose mean has no meaning."""
@@ -90,7 +90,7 @@ def _check_varied(query: Query, known: Mapping[str, Column]) -> None:
 
 
 def _check_measure(query: Query, known: Mapping[str, Column]) -> None:
-    """Check that a count counts rows by their key, and that means and ranks are of numbers or dates."""
+    """Check that a count uses the key of its rows, and that means and ranks use numbers or dates."""
     if query.measure and query.measure != "list" and len(query.projection) != 1:
         raise BrokenRule("other_operator", f"{len(query.projection)} columns asked for beside a measure")
     if query.measure:
@@ -121,7 +121,7 @@ def has_mean(column: Column) -> bool:
 
 
 def fits_placeholder(column: Column) -> bool:
-    """Return whether things can be looked up by a column: descriptive, not a real number, not a boolean."""
+    """Return whether people can look up rows by a column: descriptive, and neither real nor boolean."""
     return column.descriptive and column.type not in ("real", "boolean")
 
 
@@ -143,7 +143,7 @@ def _check_connected(query: Query, known: Mapping[str, Column]) -> None:
 
 
 def _equal_columns(query: Query) -> dict[str, str]:
-    """Map each joined column to the alphabetically first of the columns that it must equal."""
+    """Map each joined column to the alphabetically first column that it must equal."""
     least = {side: side for pair in query.joins for side in pair}
     for _ in query.joins:
         for a, b in query.joins:

@@ -1,7 +1,7 @@
-"""Read texts of free SQL a second time: the reader writes SQL from the text and the schema alone.
+"""Read texts of free SQL a second time: the reader writes SQL from only the text and the schema.
 
-No cell is sent to the model. The SQL is filled with values here. Its rows are compared with the answers of
-groups that separate the template from its likely misreadings.
+No cell is sent to the model. Code fills the SQL with values and runs it. The resulting rows are compared with
+the answers of groups that separate the template from its likely misreadings.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ NUMBERED = re.compile(r"\[(\d+)(?::[^\]]*)?\]")
 
 @dataclass(frozen=True)
 class SqlReading:
-    """The SQL that a text was read as. `query` is None if there is none; `problem` then says why."""
+    """The SQL that the reader wrote for a text.
+
+    `query` is None without usable SQL; `problem` then says why.
+    """
 
     text: TextTemplate
     query: FreeQuery | None

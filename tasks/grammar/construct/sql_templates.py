@@ -1,9 +1,9 @@
 """Stage: have a model write SQL templates from table and column names, without any row (section 4.1).
 
 If a model's decoding can be constrained, it picks one of the queries that a request offers, because a small
-model does not write better ones. If its role has `constrain: none`, it sees the whole schema and writes SQL
-freely. The rules are the same. With `dialect: any` it may write any SELECT that runs, and requests follow a
-plan that covers every table and column.
+model does not write better queries. If its role has `constrain: none`, it sees the whole schema and writes
+SQL freely. The rules are the same in both cases. With `dialect: any`, the model may write any SELECT that
+runs, and requests follow a plan that covers every table and column.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class PromptExample(Settings):
 
 
 class SqlTemplates(Settings):
-    """`grammar.sql_templates` in params.yaml."""
+    """The settings in params.yaml under `grammar.sql_templates`."""
 
     kinds: Mapping[str, TemplateKind]
     """The properties of each kind of template, by name."""
@@ -82,11 +82,12 @@ class SqlTemplates(Settings):
     """The sentence in the prompt for each criterion."""
     example: PromptExample
     only: tuple[str, ...] | None = None
-    """The kinds for databases that do not name any; null uses all."""
+    """The kinds of template for databases that do not name any kinds; null uses all kinds."""
     offered: int = Field(default=4, ge=1)
     """The number of columns that one request offers the model to choose from."""
     dialect: Literal["plain", "any"] = "plain"
-    """The SQL that a model with `constrain: none` writes: the kinds above, or any SELECT, by a plan."""
+    """The SQL that a model with `constrain: none` writes: `plain` allows only the template `kinds`, and `any`
+    allows any SELECT, with requests by the plan `coverage`."""
     coverage: Coverage = Coverage()
     """The plan of requests for `dialect: any`."""
     seed: int = 0
@@ -128,7 +129,7 @@ class OwnText:
 
 @dataclass(frozen=True)
 class OwnTemplate:
-    """A SQL template that a person wrote, with its texts. Its id is that of the SQL template."""
+    """A SQL template that a person wrote, with its texts. The row's id is the id of the SQL template."""
 
     id: str
     sql: str
@@ -138,7 +139,7 @@ class OwnTemplate:
     placeholders: tuple[str, ...]
     texts: tuple[OwnText, ...]
     tag: str
-    """The person's label for the groups of this template; empty if there is none."""
+    """The person's label for the groups of this template; empty without a label."""
     instead: bool
     """Whether such templates replace a model's, so that no model is asked for templates."""
     origin: tuple[Origin, ...]
@@ -152,10 +153,10 @@ async def sql_templates(
     params: SqlTemplates,
     ask: Ask,
 ) -> Drafts[SqlTemplate]:
-    """Ask for templates of each kind until there are enough distinct ones (GRAMMAR, section 4.1).
+    """Ask for templates of each kind until there are enough distinct templates (GRAMMAR, section 4.1).
 
-    Each round sends as many requests as templates are missing, in a fixed order, so that neither the requests
-    nor the rows depend on which answer arrives first. A person's templates come first and do not count
+    Each round sends as many requests as templates are missing, in a fixed order. Neither the requests nor the
+    rows therefore depend on which answer arrives first. A person's templates come first and do not count
     towards any kind. If they replace a model's, no model is asked. `settings` contains the settings of
     `roles.generator`, by dotted name. Raises BadInput if the database names an unknown kind.
     """
@@ -202,7 +203,7 @@ async def _ask_by_plan(
     kept: dict[str, SqlTemplate],
     dropped: list[Dropped],
 ) -> None:
-    """Ask about every table and column of the schema; drop those that no template asks about.
+    """Ask about every table and column of the schema; record those without a template as dropped.
 
     After the first round, a round asks only about tables and columns that no template asks about yet.
     """
@@ -224,7 +225,7 @@ async def _ask_by_plan(
 async def _ask_planned(
     request: PlannedRequest, schema: Sequence[Column], params: SqlTemplates, ask: Ask
 ) -> Answer[Query]:
-    """Ask for a template of any shape, of a kind about a subject."""
+    """Ask for a template of any shape, with the request's kind and subject."""
     return await ask(
         "sql_template_any",
         {
@@ -249,7 +250,7 @@ def _choose_kinds(database: DatabaseEntry, params: SqlTemplates) -> list[str]:
     if unknown := sorted(set(chosen or ()).difference(params.kinds)):
         raise BadInput(
             f"params.yaml: {f'{database.label}.kinds' if own else 'grammar.sql_templates.only'}",
-            f"{unknown[0]} is not a kind of grammar.sql_templates.kinds",
+            f"{unknown[0]} is not one of grammar.sql_templates.kinds",
             hint=", ".join(params.kinds),
         )
     return [name for name in params.kinds if chosen is None or name in chosen]

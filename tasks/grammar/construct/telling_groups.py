@@ -20,7 +20,7 @@ from tasks.grammar.construct.queries import FilledSql, FreeQuery
 from tasks.grammar.construct.sql_templates import SqlTemplate
 
 WIDEST = 5
-"""Up to this number of columns, answers are compared regardless of the order of columns."""
+"""The maximum number of columns for which answers are compared regardless of column order."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Reruns:
     def run(self, query: FreeQuery, filled: FilledGroup) -> Rows | None:
         """Run a query with a group's values; return at most one row more than the group's answer has.
 
-        Returns None if the database rejects the query. Raises StageFailed at the time limit, because that
-        depends on the machine.
+        Returns None if the database rejects the query. Raises StageFailed if the query exceeds its time
+        limit, because that depends on the machine.
         """
         sql = FilledSql(query).write([filled.values[name] for name in query.placeholders])
         statement, given = bind(sql, self._safe.dialect, self._schema)
@@ -51,7 +51,7 @@ class Reruns:
         except SqlTimeout as error:
             raise StageFailed(
                 f"a text's reading did not end within {self._safe.limits.timeout_s:g} s ({sql}); raise "
-                "grammar.second_reading.limits.timeout_s, or give the database an index"
+                "grammar.second_reading.limits.timeout_s, or add an index to the database"
             ) from error
         except SqlError:
             return None
@@ -87,10 +87,10 @@ def _order(rows: Rows, places: Sequence[int]) -> list[tuple[Value, ...]]:
 def choose_telling(
     candidates: Sequence[FilledGroup], misreadings: Sequence[FreeQuery], reruns: Reruns, most: int
 ) -> list[FilledGroup]:
-    """Choose at most `most` groups so that many misreadings give another answer in at least one of them.
+    """Choose at most `most` groups, such that many misreadings give another answer in one of the groups.
 
     Candidates are taken in their order. A candidate is chosen if it separates a misreading that no earlier
-    one separates. Without misreadings, only the first candidate is chosen.
+    candidate separates. Without misreadings, only the first candidate is chosen.
     """
     chosen: list[FilledGroup] = []
     untold = list(misreadings)

@@ -1,6 +1,6 @@
 """Read templates that a person wrote, in JSON Lines with SQL and texts, and check them.
 
-The rules are those for a model's templates. Every problem of a line is returned as a `Problem`, so that all
+The rules for a model's templates apply. Every problem of a line is returned as a `Problem`, so that all
 problems can be reported together.
 """
 
@@ -26,7 +26,8 @@ from tasks.models.ask import Unparsed
 from tasks.scoring.items import BadItem, Record, describe_type, open_items, parse_record, split_lines
 
 FOLDER = Path("data/templates")
-"""The folder of the templates, with one `<database>.jsonl` each; dvc.yaml depends on the whole folder."""
+"""The folder of the templates, with one `<database>.jsonl` per database; dvc.yaml depends on the whole
+folder."""
 FIELDS = ("sql", "texts", "tag", "database")
 MAX_SQL, MAX_TEXT, MAX_TAG, MAX_TEXTS = 4_000, 2_000, 200, 100
 """The maximum numbers of characters of a query, a text and a tag, and of texts per template and criterion."""
@@ -74,7 +75,7 @@ ADVICE: Mapping[str, str] = {
     "speaks_of_you": "ask about the thing, not about the person asked",
     "names_other": "leave out what is neither asked for nor given",
 }
-"""For each drop reason, what a person can do about a template with that problem."""
+"""Map each drop reason to the remedy for a template with that problem."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ class TemplateLine:
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem of a line or of one of its texts: the drop reason, and what is wrong in a clause."""
+    """A problem of a line or of one of its texts: the drop reason, and a clause that says what is wrong."""
 
     line: int
     reason: str
@@ -105,7 +106,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class TemplateRules:
-    """The rules for the lines of a database."""
+    """The rules for the template lines of a database."""
 
     database: str
     """The name of the database under `databases`."""
@@ -157,7 +158,7 @@ def read_template_lines(path: str) -> Iterator[TemplateLine]:
 def check_lines(lines: Sequence[TemplateLine], rules: TemplateRules) -> CheckedLines:
     """Check lines; lines with the same SQL are combined to one template with all their texts.
 
-    A line that cannot be used is an error, and so is a text without its SQL's placeholders. Breaking a rule
+    An unusable line is an error. A text without its SQL's placeholders is also an error. Breaking a rule
     that is meant for a small model's output is a warning, or an error if `rules.strict`. A template loses its
     invalid texts; if it then has too few texts, it is left out.
     """
@@ -239,7 +240,7 @@ def _add_text(draft: _Draft, criterion: str, text: str, rules: TemplateRules) ->
         warning = Problem(0, error.reason, str(error), warning=not rules.strict)
         if rules.strict:
             return warning
-    # The same words under another criterion count as another text, because an author may write only one
+    # The same text under another criterion counts as another text, because an author may write only one
     # style.
     same = (criterion, make_text_id(draft.query.id, own.text))
     if same in draft.said:
@@ -289,7 +290,7 @@ def _read_record(line: TemplateLine, database: str) -> Record:
 
 
 def _list_texts(texts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """List texts with their criteria; a criterion may have one text or a list. Raises BrokenRule."""
+    """List texts with their criteria; a criterion may have one text or a list of texts. Raises BrokenRule."""
     for criterion, value in texts.items():
         several = value if isinstance(value, list) else [value]
         if len(several) > MAX_TEXTS:
@@ -323,7 +324,7 @@ def _read_text(name: str, text: str, query: Query, rules: TemplateRules) -> str:
 def _check_text(own: OwnText, draft: _Draft, rules: TemplateRules) -> None:
     """Check a text against the rules for a model's texts. Raises BrokenRule.
 
-    Whether the text names what is asked for is checked only if a model could have written the SQL.
+    The check that the text names the asked columns applies only if a model could have written the SQL.
     """
     limits = rules.criteria[own.criterion]
     least, most = limits.minimum_words, limits.maximum_words

@@ -1,4 +1,4 @@
-"""Make the requests for SQL templates: which tables to join, and which columns may be asked for and given."""
+"""Make the requests for SQL templates: the tables to join, and the columns to ask for and to give."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tasks.grammar.construct.verbalisation import list_used_relations
 from tasks.settings import Settings
 
 Compared = Literal["", "over", "under", "from", "to", "between", "pair"]
-"""The comparison of a value, if not by `=`: with one bound, with two, or as one of a pair of things."""
+"""How a value is compared, if not by `=`: with one bound, with two bounds, or with a pair of names."""
 SUFFIXES: Mapping[Compared, tuple[str, ...]] = {
     "": (), "over": (":over",), "under": (":under",), "from": (":from",), "to": (":to",),
     "between": (":from", ":to"), "pair": ("", ":other"),
@@ -39,7 +39,7 @@ SUFFIXES: Mapping[Compared, tuple[str, ...]] = {
 MONEY = frozenset(["usd", "eur", "gbp", "dollars", "euros", "pounds"])
 """Units of columns that contain sums of money."""
 NARROWING = IDENTIFYING | frozenset(["year", "month", "day", "date", "code"])
-"""Last words of integer columns that people use to specify which thing they mean."""
+"""The last words of integer columns that people use to specify which row they mean."""
 
 
 class TemplateShape(Settings):
@@ -58,7 +58,7 @@ class TemplateShape(Settings):
 
     @property
     def equal(self) -> int:
-        """The number of the values that fix a column."""
+        """The number of values that columns must equal."""
         return self.placeholders - len(SUFFIXES[self.compared])
 
     @model_validator(mode="after")
@@ -82,7 +82,7 @@ class TemplateRequest:
     projections: tuple[tuple[str, ...], ...]
     """The combinations of columns that may be asked for; the template uses one combination."""
     placeholders: tuple[tuple[str, ...], ...]
-    """For each placeholder, the columns that it may be."""
+    """For each placeholder, the columns that it may be compared with."""
     measure: Measure = ""
     ranked_by: tuple[str, ...] = ()
     """The columns whose extreme may be asked for."""
@@ -101,14 +101,14 @@ class TemplateRequest:
 def list_template_requests(
     columns: Sequence[Column], shape: TemplateShape, offered: int, requests: int, seed: int
 ) -> list[TemplateRequest]:
-    """List the requests for templates of one shape, the most promising ones first.
+    """List the requests for templates of one shape, the most promising requests first.
 
     `offered` is the number of columns that the model may choose from. `requests` is the maximum number of
     requests.
     """
     routes = rank_routes(find_routes(columns, shape.tables, max(shape.equal, 1)), seed)
     if shape.measure:
-        # A measure is computed over many rows: the rows that belong to one given thing.
+        # A measure is computed over many rows: the rows that belong to one given name.
         routes = [route for route in routes if route.spread or len(route.tree.tables) == 1]
         routes = [route for route in routes if shape.equal or len(route.tree.tables) == 1]
     spreads = sorted({route.spread for route in routes}) if not shape.measure else [None]
@@ -136,7 +136,7 @@ def tables_of(request: TemplateRequest) -> tuple[str, ...]:
 
 
 def list_identifying_columns(table: str, columns: Sequence[Column]) -> list[str]:
-    """List the columns by which people identify a table's rows: keys and names, else texts, else any."""
+    """List the columns that identify a table's rows: keys and names, otherwise texts, otherwise any."""
     usable = _leave_bare_keys(
         [column for column in columns if column.table == table and fits_placeholder(column)]
     )
@@ -151,7 +151,7 @@ def _list_called(table: str, columns: Sequence[Column]) -> list[str]:
 
 
 def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
-    """List the columns that people add to specify one thing: texts, dates, and numbers used as names.
+    """List the columns that people add to specify one row: texts, dates, and numbers used as names.
 
     A time of day is used only if there is no other column, because people are more likely to know the day. A
     date is used only if there is no year of the same event, because people remember the year.
@@ -170,7 +170,7 @@ def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
 def _make_request(
     route: Route, columns: Sequence[Column], shape: TemplateShape, offered: int, seed: int, turn: int
 ) -> TemplateRequest | None:
-    """Make a route's request for one turn; None if no query is possible."""
+    """Make a request for a route in one round; None if no query is possible."""
     joins = tuple(
         (make_column_id(join.left, a), make_column_id(join.right, b))
         for join in route.tree.joins
@@ -196,10 +196,10 @@ def _make_plain(
     if len(route.tree.tables) == 1:
         asked = [column for column in asked if column not in fixed] or asked
     elif route.spread:
-        # If nobody named the thing, people ask for its name rather than for its details.
+        # If the question does not name the row, people ask for its name rather than for its details.
         asked = [column for column in asked if column in _list_called(route.asked, columns)]
     asked = _choose_share(asked, offered, turn, f"{seed} asked {joins}")
-    # A time of day alone does not identify an event, and a code does not identify one of many things.
+    # A time of day without a date does not identify an event, and a code does not identify one of many rows.
     bare = ("time", "code") if route.spread else ("time",)
     ends = [{name_column(name, columns).split()[-1] for name in group} for group in identifying]
     if not asked or not all(identifying) or any({word} == words for words in ends for word in bare):
@@ -207,7 +207,7 @@ def _make_plain(
     spare = shape.placeholders - len(identifying)
     usable = [column for column in columns if column.table in route.tree.tables]
     further = [name for name in list_narrowing_columns(usable) if name not in asked]
-    # To specify one of several things with the same name, people give its date or number first.
+    # To specify one of several rows with the same name, people give its date or number first.
     telling = [name for name in further if name_column(name, columns).split()[-1] in NARROWING]
     narrowing = tuple(_choose_share(telling or further, offered, turn, f"{seed} given {joins}"))
     groups = tuple(identifying) + (narrowing,) * spare
@@ -219,7 +219,7 @@ def _make_measured(
     route: Route, joins: tuple[tuple[str, str], ...], columns: Sequence[Column], shape: TemplateShape,
     offered: int, seed: int, turn: int,
 ) -> TemplateRequest | None:  # fmt: skip
-    """Make a request for a measure over the rows of the asked table that belong to the given things."""
+    """Make a request for a measure over the rows of the asked table that match the given values."""
     own = [column for column in columns if column.table == route.asked]
     key = tuple(column.id for column in own if column.primary_key)
     names = _list_names(own)
@@ -309,7 +309,7 @@ def _is_sensible(query: Query, columns: Sequence[Column]) -> bool:
 
 
 def _find_role(query: Query, columns: Sequence[Column]) -> str:
-    """Return the role in which a query asks for a thing, such as actor; empty if it has none."""
+    """Return the role of the row that a query asks for, such as actor; empty if it has no role."""
     asked = table_of(query.projection[0])
     relations = list_used_relations(query, columns)
     return next((relation.noun for relation in relations if relation.ends[1] == asked and relation.words), "")
@@ -329,7 +329,7 @@ def _list_queries(request: TemplateRequest) -> Iterator[Query]:
 
 
 def _choose_share(names: Sequence[str], count: int, turn: int, salt: str) -> list[str]:
-    """Return the turn's share of the names in a seeded order; each pass over all names has another order."""
+    """Return a round's share of the names in seeded order; each pass over all names has another order."""
     shares = max(-(-len(names) // count), 1)
     order = sorted(names, key=lambda name: make_id(salt, turn // shares, name))
     return sorted(order[turn % shares * count :][:count])

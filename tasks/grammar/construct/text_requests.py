@@ -1,6 +1,6 @@
 """Make requests for texts by linguistic criteria (appendix C), with the wordings that each request offers.
 
-A request has a form, a circumstance, a reason and an opening.
+Each request has a frame: a form, a circumstance, a reason and an opening.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TextExample(Settings):
     wanted: str = "height in metres of the lighthouse"
     """The phrase for what the example asks for."""
     given: str = "the lighthouse [lighthouses.name]"
-    """The given value of the example, as a phrase."""
+    """The phrase for the given value of the example."""
     circumstance: str = "I keep the logbook of a sailing club"
     """The circumstance of the example's text."""
     opening: str = "Would you know"
@@ -70,23 +70,25 @@ class Criterion(Settings):
     samples: int = Field(default=3, ge=1)
     """The number of texts to request per SQL template."""
     forms: tuple[Literal["wanted", "given", "asking"], ...] = ("wanted",)
-    """The beginnings of fragments; requests use the values in turn."""
+    """The beginnings of fragments; requests cycle through these values."""
     circumstances: tuple[str, ...] = ("I am putting some notes in order",)
-    """Beginnings of the first sentence, which says who asks, and why."""
+    """Beginnings of the first sentence of a text. That sentence says who asks, and why."""
     reasons: tuple[str, ...] = ("and one of them is missing",)
     """Ends of the first sentence, if code composes it."""
     wordings: int = Field(default=8, ge=1)
     """The maximum number of wordings per request."""
     openings: tuple[str, ...] = ("",)
-    """Beginnings of the question; an empty one lets the model choose. Requests of a criterion have different
-    pairs of circumstance and opening, if there are enough."""
+    """Beginnings of the question; an empty one lets the model choose.
+
+    Requests of a criterion have different pairs of circumstance and opening, if there are enough pairs.
+    """
     example: TextExample = TextExample()
     seed: int = 0
     """The seed that assigns circumstances and openings to requests."""
 
 
 class TextTemplates(Settings):
-    """`grammar.text_templates` in params.yaml."""
+    """The settings in params.yaml under `grammar.text_templates`."""
 
     criteria: Mapping[str, Criterion]
     """The prompt and limits of each criterion, by name."""
@@ -107,7 +109,7 @@ class TextRequest:
 
 
 class Frame(NamedTuple):
-    """The words around a text: the form of a fragment, or who asks, why, and how the question begins."""
+    """The words around a text: a fragment's form; or a circumstance, a reason and an opening."""
 
     form: str
     circumstance: str
@@ -116,14 +118,14 @@ class Frame(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """A request and the wordings from which the model picks; empty if no wording satisfies the rules."""
+    """A request and the wordings to pick from, which are empty if no wording satisfies the rules."""
 
     request: TextRequest
     wordings: tuple[str, ...]
 
 
 def list_requests(name: str, criterion: Criterion, templates: Sequence[SqlTemplate]) -> list[TextRequest]:
-    """List a criterion's requests: forms in turn, circumstances and openings in seeded orders.
+    """List a criterion's requests, with cycled forms and with circumstances and openings in seeded orders.
 
     No pair of circumstance and opening repeats before all pairs have been used.
     """
@@ -135,7 +137,7 @@ def list_requests(name: str, criterion: Criterion, templates: Sequence[SqlTempla
 
 
 def list_frames(name: str, criterion: Criterion, start: int = 0) -> Iterator[Frame]:
-    """Yield the frames for successive requests of a criterion, without end."""
+    """Yield an endless sequence of frames for the requests of a criterion."""
     circumstances, reasons, openings = (
         sorted(texts, key=lambda text: make_id(criterion.seed, name, text))
         for texts in (criterion.circumstances, criterion.reasons, criterion.openings)
@@ -162,9 +164,10 @@ def make_text_id(template: str, text: str) -> str:
 def compose_offers(
     requests: Sequence[TextRequest], schema: Sequence[Column], criteria: Mapping[str, Criterion]
 ) -> list[Offer]:
-    """Compose the wordings that each request offers: those that satisfy the rules, none in two requests.
+    """Compose the wordings that each request offers. All satisfy the rules, and no wording is offered twice.
 
-    A request without a wording continues with forms, circumstances and openings that no request has used.
+    A request without a wording tries other forms, circumstances and openings, which no other request has
+    used.
     """
     taken: set[str] = set()
     offers = [_compose_offer(request, schema, criteria[request.criterion], taken) for request in requests]
@@ -239,9 +242,10 @@ def find_rival(text: str, query: Query, columns: Sequence[Column]) -> Query | No
 
 
 def _explains(rival: Query, query: Query, said: Counter[str], columns: Sequence[Column]) -> bool:
-    """Return whether a text has all words of a rival's columns, and no word that only the query's have.
+    """Return whether a text has all words of a rival's columns, and no word of only the query's columns.
 
-    The text rules alone would accept `airport code` for the airport's name, because they ignore weak words.
+    The text rules ignore weak words, so by themselves they would accept `airport code` for the airport's
+    name.
     """
     needed = Counter(_list_words(rival.columns, columns))
     weak = NAMES | UNITS | LINKS | (LOOSE if said["when"] else set())
@@ -264,7 +268,7 @@ def _list_said(text: str) -> list[str]:
 
 
 def list_rivals(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
-    """List the queries with the same given columns, but another projection, another relation or both."""
+    """List the queries with the same given columns but another projection, another relation, or both."""
     used = set(query.columns)
     asked = [
         column.id
@@ -280,7 +284,7 @@ def list_rivals(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
 
 
 def _has_idle_table(query: Query) -> bool:
-    """Return whether a query joins a table at its edge from which it uses no column."""
+    """Return whether a query joins a leaf table without using any of its columns."""
     used = {table_of(name) for name in query.columns}
     joined = Counter(table for pair in query.joins for table in {*map(table_of, pair)})
     return any(count == 1 and table not in used for table, count in joined.items())

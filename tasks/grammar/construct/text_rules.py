@@ -3,14 +3,14 @@
 - `wrong_placeholders`: the text does not have exactly the SQL template's placeholders, each once.
 - `too_short`, `too_long`: the number of words is outside the criterion's limits.
 - `code_words`: the text contains SQL, underscores or column names as the schema spells them.
-- `wanted_missing`: the text does not name what is asked for.
-- `given_missing`: the text does not name what kind of thing a placeholder is.
+- `wanted_missing`: the text does not name the column that is asked for.
+- `given_missing`: the text does not name the kind of entity that a placeholder stands for.
 - `relation_missing`: another relation between the same tables would fit the text as well.
 - `measure_missing`: the text does not state the count, average, extreme or bound that the query asks for.
 - `measure_added`: the question states a count, average, extreme or bound that the query does not have.
 - `asks_twice`: the text has more than one question, or a question without every placeholder.
-- `says_or`: the text asks for one of two things without deciding.
-- `says_again`: the question repeats a word of what is asked for or given.
+- `says_or`: the text asks for either of two values.
+- `says_again`: the question repeats a word for the asked column or for a given value.
 - `speaks_of_you`: the question is about the person asked: your flight, the film you mentioned.
 - `names_other`: the text mentions a column, relation or table that is neither asked for nor given.
 """
@@ -59,9 +59,9 @@ MEASURES: tuple[frozenset[str], ...] = (
     frozenset(["more than", "longer than", "higher than", "exceeds"]),
     frozenset(["less than", "fewer than", "shorter than", "lower than", "below"]),
 )
-"""Words and phrases by measure. If a query requires one of a set, a text may contain any of that set."""
+"""Sets of words and phrases, one set per measure. A text states the measure by any word of its set."""
 TIMED = frozenset(["when", "first", "last", "earlier", "earliest", "later", "latest"])
-"""Words that imply a date or year: when it was, or which came first."""
+"""Words that imply a question about a date or year."""
 GENERIC = NAMES | LOOSE | {"type", "code", "model"}
 
 
@@ -198,8 +198,8 @@ def _find_missing(
 ) -> str:
     """Return the words of the column asked for that a text leaves out.
 
-    If the column is only a name, "who" or the kind of thing is enough. Words like number, date or year may be
-    left out if no other column of the table could be meant.
+    If the column is only a name, "who" or the kind of entity is enough. Words like number, date or year may
+    be left out if no other column of the table could be meant.
     """
     content = _content_words(wanted, columns)
     if content <= NAMES | {"full"}:

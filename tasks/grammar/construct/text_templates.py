@@ -1,8 +1,8 @@
 """Stage: have a model phrase every SQL template as questions, per linguistic criterion (section 4.1).
 
-If a model's decoding can be constrained, it picks one of the wordings that code composes, because what a
-small model writes freely seldom asks the same. If its role has `constrain: none`, it writes freely. The rules
-are the same.
+If a model's decoding can be constrained, it picks one of the wordings that code composes, because a question
+that a small model writes freely seldom asks the same. If the model's role has `constrain: none`, the model
+writes freely. The rules are the same in both cases.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ from tasks.grammar.construct.verbalisation import Verbalisation, verbalise_query
 from tasks.models.ask import Answer, Ask, Unparsed
 
 SLACK = 4
-"""Decoding may exceed the maximum by this number of words: a model stopped exactly there joins words."""
+"""The number of words by which decoding may exceed the maximum.
+
+A model that is stopped exactly at the maximum joins words.
+"""
 OPENINGS = ("What", "Which", "Who", "When", "How", "Where", "In which")
 """Words with which a full question may begin."""
 ASKING = ("what", "which", "who", "when", "how", "where")
@@ -78,11 +81,11 @@ async def text_templates(
 ) -> Drafts[TextTemplate]:
     """Phrase every SQL template as questions, once per criterion and sample (GRAMMAR, section 4.1).
 
-    A person's texts come first. The model is asked only under criteria for which a SQL template has no text
-    by a person, and not at all if a person's templates replace the model's. With `dialect: any`, a model
-    phrases SQL of every shape, including a person's, under the rules of `free_texts`. `settings` contains
-    the settings of the generator and the dialect, by dotted name. Drop reasons are those of `text_rules` and
-    `style_rules`, and these:
+    A person's texts come first. The model is asked for a text only if no person wrote one for the SQL
+    template and criterion. The model is never asked if a person's templates replace the model's. With
+    `dialect: any`, a model phrases SQL of every shape, including a person's, under the rules of `free_texts`.
+    `settings` contains the settings of the generator and the dialect, by dotted name. Drop reasons are the
+    reasons of `text_rules` and `style_rules`, and the following:
 
     - `fits_other`: the text also fits another query that the schema allows;
     - `duplicate`: the text already exists;
@@ -286,10 +289,11 @@ def write_text_grammar(
 ) -> str:
     """Write the grammar of a fragment, as a state machine that counts words and placeholders.
 
-    `phrases` has for each placeholder the phrases that may introduce it, brackets included, so that a text
-    names the kind of thing. Each phrase counts as one word. Digits, brackets, quotes and underscores are not
-    allowed elsewhere. `form` says how the fragment begins: `given` with a placeholder, `wanted` with a word,
-    `asking` with a question word. `letters` contains the letters beyond ASCII that words may contain.
+    `phrases` contains, for each placeholder, the phrases that may introduce it, including the brackets. A
+    phrase makes the text name the kind of entity. Each phrase counts as one word. Digits, brackets, quotes
+    and underscores are not allowed elsewhere. `form` says how the fragment begins: `given` with a
+    placeholder, `wanted` with a word, `asking` with a question word. `letters` contains the letters beyond
+    ASCII that words may contain.
     """
     maximum -= _count_further(phrases)
     marks, rules = _write_marks(phrases, letters)
@@ -314,9 +318,9 @@ def write_message_grammar(
 ) -> str:
     """Write the grammar of two sentences: the circumstance with a few more words, and the question.
 
-    Only the question can contain placeholders, and it comes last, so nothing else is asked. `opening` has its
-    first words; if it is empty, the model chooses a question word. For `phrases` and `letters`, see
-    `write_text_grammar`.
+    Only the question can contain placeholders, and it comes last, so nothing else is asked. `opening`
+    contains the question's first words; if it is empty, the model chooses a question word. For `phrases` and
+    `letters`, see `write_text_grammar`.
     """
     marks, rules = _write_marks(phrases, letters)
     given = len(circumstance.split())
@@ -344,12 +348,12 @@ def _write_marks(phrases: Sequence[Sequence[str]], letters: str) -> tuple[list[s
 
 
 def _count_further(phrases: Sequence[Sequence[str]]) -> int:
-    """Count the words that phrases may have beyond the one word that each counts as."""
+    """Count the words beyond the first in phrases, because each phrase counts as one word."""
     return max(len(phrase.split()) - 1 for group in phrases for phrase in group) * len(phrases)
 
 
 def _write_states(marks: Sequence[str], minimum: int, maximum: int, end: str) -> list[str]:
-    """Write a rule for each state; a state with all placeholders and enough words may end."""
+    """Write a rule for each state. The text may end in a state with all placeholders and enough words."""
     every = (1 << len(marks)) - 1
     rules = []
     for count in range(1, maximum + 1):

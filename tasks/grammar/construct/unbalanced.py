@@ -15,7 +15,7 @@ from tasks.settings import Settings
 
 
 class CriterionRule(Settings):
-    """The number of texts of a criterion in a group."""
+    """The rule that determines how many texts of a criterion a group gets."""
 
     first: int | None = Field(default=None, ge=0)
     """The number of texts to use per SQL template; null uses all."""
@@ -24,7 +24,7 @@ class CriterionRule(Settings):
 
 
 class Unbalanced(Settings):
-    """`grammar.unbalanced` in params.yaml. A criterion without a rule gets all texts."""
+    """The settings in params.yaml under `grammar.unbalanced`. A criterion without a rule gets all texts."""
 
     rules: Mapping[str, CriterionRule] = Field(default_factory=dict)
     """The rule that selects the texts of each criterion, by name."""

@@ -1,4 +1,4 @@
-"""Describe in words what a SQL template asks, so that a model only has to choose the phrasing.
+"""Describe a SQL template's question in phrases, so that a model only has to choose the phrasing.
 
 Some questions must state their scope: the films in the catalogue, not all films. Otherwise the answer may be
 wrong, because it is computed only from the rows that the database contains.
@@ -28,37 +28,41 @@ from tasks.grammar.construct.queries import FreeQuery, Query, column_of, compari
 
 @dataclass(frozen=True)
 class TableRelation:
-    """The relation between two tables of a query, in words."""
+    """The phrases for the relation between two tables of a query."""
 
     ends: tuple[str, str]
     words: tuple[str, ...]
-    """The words that distinguish it from other relations; empty if its name adds nothing."""
+    """The words that distinguish this relation from other relations; empty if its name adds nothing."""
     noun: str
-    """The role of the second table's row for the first table's row: director, origin airport."""
+    """The role that a row of the second table has for a row of the first table, such as director."""
     rivals: tuple[str, ...]
     """The words of other relations between the same two tables."""
     contested: bool = False
     """Whether there is another relation between the tables, which may have no distinguishing words."""
     linked: bool = False
-    """Whether a link table joins the two tables, so that either row may have several of the other."""
+    """Whether a link table joins the two tables, so that a row of either table may have several rows of the
+    other."""
 
 
 @dataclass(frozen=True)
 class Verbalisation:
-    """A query in words."""
+    """The phrases that describe a query."""
 
     wanted: tuple[str, ...]
-    """The phrases for what is asked for: `altitude in feet of the destination airport`."""
+    """The phrases for the columns that are asked for: `altitude in feet of the destination airport`."""
     given: tuple[str, ...]
-    """The given things, one phrase per table: `the flight with number [flights.flight_number]`."""
+    """One phrase for the given values of each table: `the flight with number [flights.flight_number]`."""
     phrases: tuple[tuple[str, ...], ...]
     """For each placeholder, the phrases that may introduce it: `flight number [flights.flight_number]`. The
     two placeholders of a range or a pair are introduced together."""
     relations: tuple[TableRelation, ...]
     required: tuple[frozenset[str], ...] = ()
-    """A text must contain one word or phrase of each set: {"how many", "number", "count"}."""
+    """Sets of words and phrases, such as {"how many", "number", "count"}.
+
+    A text must contain an element of each set.
+    """
     named: tuple[str, ...] = ()
-    """The columns that a text must name in some way; for a count, the text names what is counted."""
+    """The columns that a text must name in some way. For a count, the text names the counted rows instead."""
 
     @property
     def relation_words(self) -> tuple[str, ...]:
@@ -67,7 +71,7 @@ class Verbalisation:
 
 
 def verbalise_query(query: Query, columns: Sequence[Column]) -> Verbalisation:
-    """Describe in words what a query asks for and what it is given."""
+    """Write the phrases for the columns that a query asks for and for the values that it is given."""
     relations = tuple(list_used_relations(query, columns))
     nouns = {relation.ends[1]: relation.noun for relation in relations if relation.words}
     tables = {table: nouns.get(table, name_table(table, columns)) for table in query.tables}
@@ -105,7 +109,7 @@ def _list_phrases(noun: str, placeholders: Sequence[str], columns: Sequence[Colu
 
 
 def _describe_given(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> str:
-    """Describe one thing by its placeholders: its name after the noun, and all others after `with`."""
+    """Describe a row by its placeholders: the name after the noun, all other placeholders after `with`."""
     compared = [column for column in placeholders if comparison_of(column)]
     if any(comparison_of(column) == "other" for column in compared):
         return f"the {list_bounds(noun, placeholders, columns)[0]}"
@@ -140,7 +144,7 @@ def list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[Tab
 
 
 def find_relations(columns: Sequence[Column]) -> list[tuple[tuple[str, str], list[Column]]]:
-    """List the relations of a schema as (its two tables, its keys).
+    """List the relations of a schema as pairs (the two tables, the keys).
 
     A relation is a foreign key, or a table that only links two other tables.
     """
@@ -173,11 +177,11 @@ def _join_pair(key: Column) -> frozenset[str]:
 
 
 def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
-    """Find the scope that a query's question must state: its table and words; two empty texts if none.
+    """Find the scope that a query's question must state: its table and words, both empty if not needed.
 
-    A lookup by a name together with a date or year has the same answer everywhere. A name alone may belong to
-    another thing outside the database. A measure may have more rows outside the database. On a given date it
-    needs a scope only if the table has words for that case.
+    A lookup by a name and a date or year has the same answer everywhere. Without a date or year, the name may
+    also belong to another entity outside the database. A measure may have more rows outside the database. For
+    a given date, a measure needs a scope only if the table has words for that case.
     """
     if isinstance(query, FreeQuery):
         return "", ""  # the author decides whether the texts of free SQL state a scope

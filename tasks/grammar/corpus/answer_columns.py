@@ -1,6 +1,7 @@
-"""Stage: look up what the database knows about the answers of every asked SQL template.
+"""Stage: read the kind and the possible values of the answers to every asked SQL template.
 
-The kind of value, and the other values in the column, let rules decide on responses before a judge is asked.
+With the kind of value and the other values in the column, rules can judge some responses without asking a
+judge.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from tasks.judging.amounts import DATE, NUMBER, OTHER, TEXT, TIME, guess_kind
 from tasks.settings import Settings
 
 KINDS = {"integer": NUMBER, "real": NUMBER, "date": DATE, "text": TEXT}
-"""The kind of values for each column type. The values of a text column are also inspected."""
+"""The kind of values for each column type. For a text column, the values also help to determine the kind."""
 
 
 class AnswerColumns(Settings):
-    """`grammar.answer_columns` in params.yaml."""
+    """The settings in params.yaml under `grammar.answer_columns`."""
 
     most: int = Field(default=20_000, ge=1)
     """The maximum number of distinct values of a column for which the values are listed."""
     limits: QueryLimits = QueryLimits()
-    """The limits of the one query per column."""
+    """The limits of the query that reads a column; each column has one query."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def answer_columns(
     database: DatabaseEntry,
     params: AnswerColumns,
 ) -> Drafts[AnswerColumn]:
-    """Look up the column of every asked SQL template. Raises what the database raises."""
+    """Look up the answer column of every asked SQL template. Passes on every error of the database."""
     asked = {question.sql_template for question in questions}
     queries = {
         template.id: read_stored(template.sql, schema) for template in sql_templates if template.id in asked

@@ -1,8 +1,9 @@
 """Stage: list which documents state the facts that each group's answer needs.
 
-The true documents are those of all source rows, but other documents may state the same facts. For example,
-the document of a project also gives the city of its client. Since documents are made from rows, it is known
-which facts each one states, and whether several documents together state enough.
+The true documents are the documents of all source rows, but other documents may state the same facts. For
+example, the document of a project also gives the city of its client. Since documents are made from rows, code
+knows which facts each document states. Code can then determine whether several documents together state
+enough.
 """
 
 from __future__ import annotations
@@ -52,10 +53,10 @@ RowKey = tuple[str, ...]
 
 
 class AnswerFactsParams(Settings):
-    """`grammar.answer_facts` in params.yaml."""
+    """The settings in params.yaml under `grammar.answer_facts`."""
 
     limits: QueryLimits = QueryLimits()
-    """The limits of the one query per template, and of the one per foreign key."""
+    """The limits of each query. There is one query per template, and one per foreign key."""
 
 
 def answer_facts(
@@ -69,7 +70,7 @@ def answer_facts(
     database: DatabaseEntry,
     params: AnswerFactsParams,
 ) -> Drafts[AnswerFacts]:
-    """List, for every group that is asked, which documents state which of the facts that its answer needs.
+    """List for every asked group the facts that its answer needs, and the documents that state them.
 
     A person's SELECT that joins tables along foreign keys needs all rows that its answer is computed from.
     For SQL of any other shape, code cannot determine the needed facts. Such a group gets no row, and the
@@ -101,7 +102,7 @@ def answer_facts(
 
 
 class _Corpus:
-    """The documents of a database: which row each is about, and which rows' names it also states."""
+    """The documents of a database, each with the row that it is about and the other rows that it names."""
 
     def __init__(
         self,
@@ -116,7 +117,7 @@ class _Corpus:
         self._referring: dict[str, Mapping[RowKey, Mapping[str, frozenset[str]]]] = {}
 
     def find_referring(self, table: str) -> Mapping[RowKey, Mapping[str, frozenset[str]]]:
-        """Map each row of a table to the documents of rows that refer to it, with the columns they state.
+        """Map each row of a table to the documents of the rows that refer to it, and the columns they state.
 
         A document that does not state the row's name is left out, because nothing links its facts to the row.
         """
@@ -137,7 +138,7 @@ class _Corpus:
         return self._referring[table]
 
     def _read_references(self, owner: EntityTable, table: str, joins: Joins) -> Iterator[tuple[RowKey, str]]:
-        """Yield the key of each row of a table, with each document of an owner's row that refers to it."""
+        """Yield the key of each row of a table with each document of an owner that refers to the row."""
         own = tuple(sorted(owner.primary))
         order = [own.index(column) for column in owner.primary]
         primary = list_keys(table, self.schema)
@@ -150,7 +151,7 @@ class _Corpus:
 
 
 def _list_references(owner: EntityTable, table: str) -> Mapping[Joins, Sequence[Attribute]]:
-    """List the attributes that an owner's row has from the one row of a table that it refers to."""
+    """List the attributes that an owner's row takes from the single row of a table that it refers to."""
     found: defaultdict[Joins, list[Attribute]] = defaultdict(list)
     for attribute in owner.attributes:
         if len(attribute.joins) == 1 and table_of(attribute.column) == table != owner.table:
@@ -203,7 +204,7 @@ class _FactReader:
                 )
 
     def _list_counts(self, given: Sequence[Value]) -> tuple[str, ...]:
-        """List the documents that state the count of rows with the given value, if the query asks for it."""
+        """List the documents that state the number of rows with the given value, if the query counts them."""
         query, (table, *_) = self.query, map(table_of, self.query.projection)
         if query.measure != "count" or query.placeholders != query.equal[:1]:
             return ()
@@ -232,7 +233,8 @@ class _FactReader:
     def _tell_part(self, row: Mapping[str, Value]) -> tuple[Value, ...]:
         """Return a key for the part of the answer that a combination of rows supports.
 
-        A combination with an empty cell in its key supports no part: a mean, for example, skips it.
+        A combination with an empty cell in its key supports no part. A mean, for example, skips that
+        combination.
         """
         query = self.query
         if query.measure not in ("average", "most", "least"):
@@ -267,13 +269,13 @@ class _FactReader:
         return frozenset(list_told(self.query, entity, count))
 
     def _note_keys(self, told: frozenset[str]) -> frozenset[str]:
-        """Add the keys of things whose names are stated, because a count must distinguish things."""
+        """Add the keys of rows whose names are stated, because a count must distinguish rows."""
         named = [table for table, name in self.names.items() if name in told]
         return told.union(*(self.keys[table] for table in named))
 
 
 class _FreeFactReader(_FactReader):
-    """Reads the facts that the groups of a person's SELECT need: all rows that its conditions keep."""
+    """Reads the facts that the groups of a person's SELECT need: all rows that satisfy its conditions."""
 
     def __init__(self, query: Query, corpus: _Corpus) -> None:
         super().__init__(query, corpus)
@@ -301,5 +303,5 @@ class _FreeFactReader(_FactReader):
                 yield from (dict(zip(names, row, strict=True)) for row in batch)
 
     def _tell_part(self, row: Mapping[str, Value]) -> tuple[Value, ...]:
-        """Return the keys of all things in a combination of rows; each of them counts in the answer."""
+        """Return the keys of all rows in a combination, because the answer needs every row."""
         return tuple(row[key] for table in sorted(self.names) for key in self.keys[table])

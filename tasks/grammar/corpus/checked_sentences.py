@@ -1,8 +1,8 @@
 """Check a model's text sentence by sentence, write missing facts plainly, and read all facts back.
 
-Facts are read by rule in sentences that code wrote, and by the reader in a model's sentences. Code writes a
-plain sentence from one fact and adds nothing else, so checking that its values occur is enough. For a model's
-sentence, only a reader can decide.
+A rule reads facts from sentences that code wrote; the reader model reads them from a model's sentences. Code
+writes a plain sentence from one fact and adds nothing else, so checking that its values occur is enough. For
+a model's sentence, only a reader can decide.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class SentenceFault:
 
 @dataclass(frozen=True)
 class CheckedPart:
-    """A paragraph. `untold` has the facts that neither a model's nor a plain sentence can state."""
+    """A paragraph. `untold` contains the facts that neither a model's sentence nor a plain one can state."""
 
     sentences: tuple[CheckedSentence, ...]
     faults: tuple[SentenceFault, ...]
@@ -66,7 +66,7 @@ def check_part(
     for sentence in split_sentences(text, ground) if text else []:
         fault = find_fault(sentence, ground)
         told = tuple(fact.id for fact in facts if says_fact(sentence, fact, ground))
-        # A sentence that states no fact has no support in the database.
+        # The database cannot support a sentence that states no fact.
         if fault or not told:
             faults.append(SentenceFault(sentence, fault or "no_fact: tells no fact"))
         elif not any(sentence == other.text for other in kept):
@@ -93,8 +93,9 @@ def join_parts(
 ) -> tuple[str, tuple[Sentence, ...]]:
     """Join paragraphs to a text, and list its sentences. A paragraph without sentences is left out.
 
-    `read` contains the ids of the facts that were read in the text. Each is counted for one sentence that
-    states it: a plain one if there is any, because the reader is not asked about those facts.
+    `read` contains the ids of the facts that were read in the text. Each fact is counted for one sentence
+    that states it. A plain sentence is preferred, because the reader is not asked about facts in plain
+    sentences.
     """
     filled = [part for part in parts if part]
     text = "\n\n".join(" ".join(sentence.text for sentence in part) for part in filled)
@@ -138,7 +139,7 @@ async def read_facts(
 
 
 def read_by_rule(sentences: Iterable[CheckedSentence], facts: Iterable[ProfileFact]) -> list[Reading]:
-    """Read the facts in plain sentences: a fact is found if one of its sentences names all its values."""
+    """Read the facts in plain sentences. A fact is found if one of its sentences names all its values."""
     plain = [sentence for sentence in sentences if sentence.writer == PLAIN]
     readings = []
     for fact in facts:

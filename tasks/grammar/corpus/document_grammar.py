@@ -21,9 +21,10 @@ TURNS = ("which", "so", "and", "a", "as")
 def write_part_grammar(kind: str, name: str, facts: Sequence[ProfileFact], *, mentions: bool = True) -> str:
     """Write the grammar of one sentence per fact, in order.
 
-    A sentence begins with one of a few phrasings of the fact. It ends there, or continues in lower-case
-    words. Without this limit, a small model invents another director, a second year or prizes. If it had to
-    fit a value into a sentence that it composed, it would write nonsense before the value.
+    A sentence begins with one of a few phrasings of the fact. The sentence ends after this phrasing, or
+    continues in lower-case words. Without this limit, a small model invents another director, a second year
+    or prizes. If the model had to fit a value into a sentence of its own, it would write nonsense before the
+    value.
 
     `mentions` allows the entity's name and the values of its facts among these words. Without it, a small
     model that tries to write a name produces fragments of words.

@@ -18,11 +18,12 @@ from tasks.grammar.corpus.plain_writer import MODEL, PLAIN
 from tasks.grammar.corpus.sentence_rules import KnownFacts, find_fault
 
 Grounds = Mapping[str, Sequence[KnownFacts]]
-"""For each document id, the known facts of its sentences: one set for all paragraphs, or one for each."""
+"""Map each document id to the known facts of its sentences: one set for all paragraphs, or one set per
+paragraph."""
 BROKEN = frozenset(["form", "no_word", "repeats", "sentence_length"])
 """Problems with the wording of a sentence, rather than with its content."""
 FactsByDocument = Mapping[str, Sequence[ProfileFact]]
-"""For each document id, the facts that the document is written from."""
+"""Map each document id to the facts that the document is written from."""
 UnreadFacts = Collection[tuple[str, str]]
 """Pairs of a document id and the id of a fact that was not read in the document."""
 
@@ -70,8 +71,8 @@ def expect_readable(
 ) -> RowRule:
     """Expect that at least a share (`least`, 0 to 1) of a document's facts was read in it.
 
-    `documents` contains the rows. The rule's text says how many facts were read by rule, and how many by the
-    reader.
+    `documents` contains the rows. The rule's text says how many facts a rule read, and how many the reader
+    read.
     """
     read: Counter[str] = Counter()
     for record in documents:
@@ -84,11 +85,13 @@ def expect_readable(
         found = len(expected) - len(missing)
         if found >= least * len(expected):
             return ""
-        return f"{found} of {len(expected)} facts were read; {missing[0].attribute} was not"
+        return f"{found} of {len(expected)} facts were read back; {missing[0].attribute} was not read back"
 
     says = (
-        f"The read-back finds at least {100 * least:g}% of the document's facts in the text. Facts found: "
-        f"{read[PLAIN]:,} by rule in plain sentences, {read[MODEL]:,} by the reader in other sentences."
+        f"The read-back by a rule and a model finds at least {100 * least:g}% of the document's facts in "
+        "the text. Facts found: "
+        f"{read[PLAIN]:,} by the rule in sentences that code wrote, {read[MODEL]:,} by the model in other "
+        "sentences."
     )
     return RowRule("facts_read", says, ("id",), check)
 
@@ -98,16 +101,17 @@ def expect_sentences(
 ) -> list[RowRule]:
     """Expect sentences with known writers, without broken words, contradictions or unsupported claims.
 
-    `documents` contains the rows. The text of the first rule gives the share of sentences that a model wrote,
-    and how many of a model's sentences were left out.
+    `documents` contains the rows. The text of the first rule states the share of sentences that a model
+    wrote, and how many of the model's sentences were left out.
     """
     written = Counter(sentence["writer"] for record in documents for sentence in record["sentences"] or ())
     total = max(written.total(), 1)
     left_out = Counter(row.reason for row in dropped if row.reason in SENTENCE_REASONS)
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in sorted(left_out.items()))
     says = (
-        f"Every sentence names its writer. Of {written.total():,} sentences, a model wrote "
-        f"{written[MODEL]:,} ({written[MODEL] / total:.0%}) and code wrote {written[PLAIN]:,} from the "
+        f"Every sentence is marked as written by a model or by "
+        f"code. Of {written.total():,} sentences, a model wrote "
+        f"{written[MODEL]:,} ({written[MODEL] / total:.0%}), and code wrote {written[PLAIN]:,} from the "
         f"facts. Dropped sentences: {left_out.total():,}{f' ({reasons})' if reasons else ''}."
     )
     texts = {record["id"]: record["sentences"] for record in documents}
@@ -121,7 +125,11 @@ def expect_sentences(
         if unknown := [sentence["writer"] for sentence in own if sentence["writer"] not in (MODEL, PLAIN)]:
             return f"unknown writer {unknown[0]!r}"
         joined = " ".join(sentence["text"] for sentence in own)
-        return "" if joined == " ".join(record["text"].split()) else "the text differs from its sentences"
+        return (
+            ""
+            if joined == " ".join(record["text"].split())
+            else "the text is not the concatenation of its sentences"
+        )
 
     def find_fault_of(record: Record, *, words: bool) -> str:
         found = faults.get(record["id"], ())

@@ -1,7 +1,7 @@
 """Stage: write a document from each profile, check every sentence, and read its facts back.
 
 A model writes a document in parts of a few facts each. A small model reliably includes four facts, but not
-fourteen, and only the part that failed is written again. Sentences that break a rule (sentence_rules.py) are
+fourteen. Only the part that failed is written again. Sentences that break a rule (sentence_rules.py) are
 dropped with a reason, and code writes the missing facts plainly. With `written_by: plain`, code writes
 everything and no model is called.
 """
@@ -47,7 +47,7 @@ UNTOLD = "fact_untold"
 
 
 class Documents(Settings):
-    """`grammar.documents` in params.yaml."""
+    """The settings in params.yaml under `grammar.documents`."""
 
     written_by: Literal["model", "plain"] = "model"
     """`model`: a model writes each part, and code rewrites a part that breaks a rule. `plain`: code writes
@@ -71,12 +71,12 @@ class Documents(Settings):
     mentions: bool = True
     """Allow a sentence to repeat the entity's name and other values of its part."""
     limits: QueryLimits = QueryLimits()
-    """The limits of the queries, one per attribute, that read the values a document must not contain."""
+    """The limits of the queries, one per attribute, that read the values that a document must not contain."""
 
 
 @dataclass
 class DraftDocument:
-    """A document while it is written: its paragraphs, calls, dropped rows and the facts left out."""
+    """The state of a document that is being written: paragraphs, calls, dropped rows and omitted facts."""
 
     profile: EntityProfile
     ground: KnownFacts
@@ -89,12 +89,12 @@ class DraftDocument:
 
     @property
     def origin(self) -> tuple[Origin, ...]:
-        """The profile, and every call so far."""
+        """The profile, and every call so far for this document."""
         calls = (Origin("call", call) for call in sorted(self.calls))
         return (Origin("row", f"profiles#{self.profile.id}"), *calls)
 
     def note(self, part: CheckedPart) -> None:
-        """Record the sentences and facts that a part left out as dropped rows."""
+        """Record the sentences and facts that a part omits as dropped rows."""
         for fault in part.faults:
             row = fault.drop(self.profile.name, self.origin)
             self.dropped[row.id] = row
@@ -116,8 +116,8 @@ async def documents(
 
     Drop reasons of a document are `no_facts`, `unreadable` (too few facts were read in it) and `length`. Drop
     reasons of a fact in a kept document are `fact_untold` (no sentence can state it) and `fact_unread` (it
-    was not read). Drop reasons of a model's sentence are those of sentence_rules.py and `no_fact`, and `form`
-    for a whole part.
+    was not read). Drop reasons of a model's sentence are the reasons in sentence_rules.py and `no_fact`. The
+    drop reason of a whole part is `form`.
     """
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         grounds = ground_profiles(database.name, profiles, schema, safe)

@@ -18,9 +18,9 @@ class ProfileFact:
     subject: str
     """The entity's name."""
     attribute: str
-    """The attribute in words, such as runtime in minutes or director."""
+    """The displayed name of the attribute, such as runtime in minutes or director."""
     values: tuple[str, ...]
-    """One or several values, sorted; the fact is true for all of them together."""
+    """One or several values, sorted. The fact states all of them together."""
     sql: str = ""
     """The query whose result is `values`, in canonical SQL; empty for a fact that is not from a query."""
     kind: str = ""
@@ -34,9 +34,9 @@ class EntityProfile:
     id: str
     table: str
     key: tuple[str, ...]
-    """The primary key's values, in the columns' order."""
+    """The primary key's values, in the order of the key's columns."""
     kind: str
-    """The kind of thing that a row of the table is, in words, such as film."""
+    """The noun for the entity that a row of the table describes, such as film."""
     name: str
     facts: tuple[ProfileFact, ...]
     origin: tuple[Origin, ...]

@@ -32,7 +32,7 @@ Key = tuple[Value, ...]
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column that describes a row of an entity table: its own, or one of a row that it refers to."""
+    """A column that describes an entity: a column of its own row, or of a row that it refers to."""
 
     column: str
     words: str
@@ -55,7 +55,7 @@ class EntityTable:
 
 CountTold = Callable[[EntityTable, Attribute], int]
 """A function of an entity table and an attribute. It returns the largest number of the attribute's values
-that a document of the source rows states, or 0 if any of these documents does not state it."""
+that a document of the source rows states, or 0 if any of these documents does not state the attribute."""
 
 
 def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> EntityTable:
@@ -72,11 +72,11 @@ def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> En
 
 
 def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]:
-    """List the attributes of a table's rows: own columns first, then those of related rows.
+    """List the attributes of a table's rows: the table's columns first, then columns of related rows.
 
-    For rows that a link table relates to it, only their names are listed, if they have names. With several
-    rows, a reader could not assign other values to the right one. Relations of the table to itself are left
-    out, because a query may use each table only once.
+    For rows that a link table relates to the entity, only their names are listed, if they have names. With
+    several such rows, a reader could not assign other values to the right row. Relations of the table to
+    itself are left out, because a query may use each table only once.
     """
     for column in schema:
         if column.table == table and column.descriptive:
@@ -96,14 +96,14 @@ def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]
 
 
 def _name_owner(ends: tuple[str, str], keys: Sequence[Column], schema: Sequence[Column]) -> str:
-    """Name the owner in a relation: project; or film as director, if other link tables relate the two."""
+    """Name the owner in a relation, such as project, or film as director if several link tables exist."""
     owner = name_table(ends[0], schema)
     several = sum(other == ends and len(found) > 1 for other, found in find_relations(schema)) > 1
     return f"{owner} as {name_role(keys, ends[1], schema)}" if several else owner
 
 
 def find_naming_column(table: str, attributes: Sequence[Attribute]) -> str | None:
-    """Find the column with the name of a table's rows; None if they have only their keys."""
+    """Find the column with the names of a table's rows; None if the rows have only keys."""
     own = [attribute.column for attribute in attributes if table_of(attribute.column) == table]
     return next((column for column in own if is_name(name_column(column))), None)
 
@@ -114,7 +114,7 @@ def make_fact_id(profile: str, attribute: Attribute) -> str:
 
 
 def make_count_id(profile: str, column: str, joins: Sequence[tuple[str, str]], value: str) -> str:
-    """Make the id of the fact that a number of rows of the profile's table have a value."""
+    """Make the id of a fact that states how many rows of the profile's table have a value."""
     return make_id("count", profile, column, joins, value)
 
 
@@ -144,12 +144,12 @@ def read_values(
 
 
 def find_untold(query: Query, tables: Iterable[EntityTable], count_told: CountTold) -> tuple[str, ...]:
-    """List the columns of a query that its documents do not state, in the query's order; empty if none.
+    """List the columns of a query that its documents do not state, in the order of the query.
 
-    A column is stated by a document of its own row, or by a document that reaches it by joins of the query.
-    The statements of two documents can be combined only if one names the other's thing. Otherwise nothing
-    says, for example, that the airline with a headquarters is the airline of a flight. For a counted thing,
-    its name must be stated.
+    A column can be stated by the document of its row, or by the document of a row that the query joins to it.
+    The statements of two documents can be combined only if one document names the entity of the other.
+    Otherwise nothing says, for example, that the airline with a headquarters is the airline of a flight. If
+    rows are counted, their names must be stated.
     """
     tables = list(tables)
     if tables:
@@ -175,14 +175,14 @@ def list_told(query: Query, table: EntityTable, count_told: CountTold) -> set[st
     told = set(table.primary)  # the document itself identifies its row
     for joins, columns in by_joins.items():
         asked = [count for column, count in columns if column in query.columns]
-        # With two directors and two dates of birth, nothing says which of them belong together.
+        # With two directors and two dates of birth, nothing says which date belongs to which director.
         mixed = bool(joins) and len(asked) > 1 and max(asked) > 1
         told.update(column for column, _ in columns if not mixed or column == _find_name(column, table))
     return told
 
 
 def _name_counted(key: str, tables: Sequence[EntityTable]) -> str:
-    """Return the column that identifies a counted thing: its key if it has documents, else its name."""
+    """Return the column that identifies a counted row: the key if the row has documents, else the name."""
     if not tables or any(table.table == table_of(key) for table in tables):
         return key
     return _find_name(key, tables[0]) or key
@@ -195,7 +195,7 @@ def _find_name(column: str, table: EntityTable) -> str | None:
 
 
 def _link(tables: Sequence[EntityTable], told: Mapping[str, Collection[str]]) -> Iterator[set[str]]:
-    """Yield the sets of tables whose documents name each other's things."""
+    """Yield the sets of tables whose documents name each other's entities."""
     waiting = {table.table: table.naming for table in tables}
     while waiting:
         linked: set[str] = set()

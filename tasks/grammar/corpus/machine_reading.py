@@ -95,7 +95,7 @@ def names_fact(text: str, fact: ProfileFact) -> bool:
 def missing_values(text: str, fact: ProfileFact) -> list[str]:
     """List the values of a fact that a text does not name.
 
-    A date may be written in words, and a count of 0 may be written like `no awards`.
+    The text may write a date with the month's name, and a count of 0 as in `no awards`.
     """
     words = f" {_normalise(text)} "
     if (none := name_none(fact)) and f" {_normalise(none)} " in words:

@@ -1,4 +1,4 @@
-"""Make the clauses of plain documents: predicates of facts that belong together, and how to join them."""
+"""Make the clauses of plain documents, and join the predicates of facts that belong together."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from tasks.grammar.corpus.plain_patterns import (
 from tasks.grammar.corpus.vocabulary import split_unit
 
 MAKERS, NAMES, TIMES, NUMBERS = range(4)
-"""Kinds of clauses, in their order in a document: makers, names, dates and durations, numbers."""
+"""The kinds of clauses, in the order in which a document states them."""
 CAST = "stars"
 MADE = "was made "
 RATED = "is rated "
 """The verb phrase after which a sentence must end, because another predicate would not fit after it."""
 JOINED = frozenset(["had", "has"])
-"""Verbs that are written once for several predicates: has an altitude of 18 feet and the code EWR."""
+"""Verbs that several predicates share, such as: has an altitude of 18 feet and the code EWR."""
 IDENTITY = ("genre", "industry", "department", "type", "job title", "code")
-"""The attributes that best say what a thing is, in a document's first sentence."""
+"""The attributes that a document's first sentence prefers, because they best say what the entity is."""
 LAST_VERBS = ("has", "received")
 """Verbs of number clauses that come last in a document, in this order."""
 LIGHT = 1
-"""A fact with more values than this comes last in its sentence."""
+"""The maximum number of values of a fact that is not the last fact in its sentence."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Clause:
 
     @property
     def verb(self) -> str:
-        """The first word."""
+        """The first word of the predicate."""
         return self.text.split()[0]
 
     @property
@@ -54,7 +54,7 @@ class Clause:
 
     @property
     def done_by(self) -> bool:
-        """Return whether the clause says who made the thing."""
+        """Return whether the clause says who made the entity."""
         return all(fact.attribute in DOERS for fact in self.facts)
 
     @property
@@ -69,7 +69,7 @@ class Clause:
 
 
 def make_clauses(facts: Sequence[ProfileFact], name: str, kind: str) -> list[Clause]:
-    """Make the clauses of a thing's facts, in their order in the document.
+    """Make the clauses of an entity's facts, in their order in the document.
 
     A fact without a predicate is left out; it gets a separate sentence.
     """
@@ -92,7 +92,7 @@ def make_clauses(facts: Sequence[ProfileFact], name: str, kind: str) -> list[Cla
 
 
 def choose_identity(clauses: Iterable[Clause]) -> Clause | None:
-    """Choose the clause that a first sentence states besides the kind of thing; None if none fits."""
+    """Choose the clause that a first sentence states besides the kind of entity; None if no clause fits."""
     fit = [clause for clause in clauses if not clause.subject and shorten(clause.text)]
 
     def prefer(clause: Clause) -> tuple[int, int]:
@@ -104,7 +104,7 @@ def choose_identity(clauses: Iterable[Clause]) -> Clause | None:
 
 
 def shorten(text: str) -> str:
-    """Shorten a predicate so that it can follow a noun: a film directed by her; "" if that is impossible."""
+    """Shorten a predicate so that it can follow a noun, as in `a film directed by her`; "" if impossible."""
     for start, short in (
         ("belongs to ", "of "), ("works in ", "in "), ("has the ", "with the "), ("has a ", "with a "),
         ("has an ", "with an "),
@@ -116,7 +116,7 @@ def shorten(text: str) -> str:
 
 
 def join_clauses(clauses: Sequence[Clause]) -> str:
-    """Join the predicates of one subject; a verb that all share is written once."""
+    """Join the predicates of one subject; a verb that all predicates share is written once."""
     first, *others = clauses
     if all(clause.verb == first.verb for clause in others) and (
         first.verb in JOINED or all(clause.done_by for clause in clauses)
@@ -157,7 +157,7 @@ def _merge_alike(group: Sequence[Clause]) -> Clause:
 
 
 def _merge_made(clauses: Sequence[Clause]) -> list[Clause]:
-    """Merge the place and the maker of a thing: was made in France by the company Gaumont."""
+    """Merge the place and the maker of an entity: was made in France by the company Gaumont."""
     places = [clause for clause in clauses if clause.text.startswith(f"{MADE}in ")]
     makers = [clause for clause in clauses if clause.text.startswith(f"{MADE}by ")]
     if len(places) != 1 or len(makers) != 1:

@@ -15,15 +15,15 @@ DATE_VERBS = {
     "release": "was released", "publication": "was published", "start": "starts", "end": "ends",
     "hire": "was hired", "birth": "was born", "founding": "was founded", "opening": "was opened",
 }  # fmt: skip
-"""The verb for each first word of `<word> date` or `<word> year`."""
+"""Map the first word of `<word> date` or `<word> year` to its verb."""
 DOERS = {
     "director": "directed", "writer": "written", "author": "written", "producer": "produced",
     "composer": "composed", "editor": "edited", "manager": "managed", "publisher": "published",
     "supervisor": "supervised", "manufacturer": "manufactured", "owner": "owned", "head": "headed",
 }  # fmt: skip
-"""For each role, the participle of its verb."""
+"""Map each role to the participle of its verb."""
 WORKS = frozenset(["album", "article", "book", "episode", "film", "movie", "novel", "play", "series", "song"])
-"""Things that were made once, so that they are described in the past tense."""
+"""Works that were made once, so the past tense describes them."""
 FILMED = frozenset(["episode", "film", "movie", "series"])
 """Works that are made in a country and star actors."""
 OF_WORKS = {
@@ -46,10 +46,10 @@ OF_ANY = {
     "city": "is in the {nouns} {value}", "client": "is done for the {nouns} {value}",
     "department": "belongs to the {nouns} {value}", "industry": "works in the {nouns} {value}",
 }  # fmt: skip
-"""The predicates for attributes of all other things."""
+"""The predicates for attributes of all other entities."""
 RATINGS = frozenset(["age rating", "content rating", "rating"])
 AWARDS = frozenset(["award", "medal", "prize"])
-"""Last words, in the singular, of things that one receives rather than has."""
+"""Last words, in the singular, of attributes that one receives rather than has."""
 CLOCK = re.compile(r"\d\d?:\d\d(:\d\d)?")
 SHORT = 3
 """A value with at most this number of characters, such as R or PG, does not begin a sentence."""
@@ -60,7 +60,7 @@ MEASURES = frozenset([
 """Last words of attributes that are written with `of` and a number: a score of 81."""
 COUNT = " count"
 NONE = "0"
-"""The value of a count if there are no such things."""
+"""The value of a count if there is nothing to count."""
 PARTICIPLES = frozenset(["held", "lost", "made", "sold", "won"])
 COLLECTIVES = frozenset(["cast", "crew", "staff", "team"])
 """Nouns for groups of people, whose values are the members."""
@@ -134,7 +134,7 @@ def list_predicates(fact: ProfileFact, kind: str = "") -> list[str]:
 
 
 def name_counted(attribute: str, kind: str) -> str:
-    """Name the things that a fact about the database counts, such as `films of the genre War`.
+    """Name what a fact about the database counts, such as `films of the genre War`.
 
     The attribute of such a fact is, for example, `number of films with the genre War`.
     """
@@ -148,7 +148,7 @@ def name_counted(attribute: str, kind: str) -> str:
 
 
 def write_values(fact: ProfileFact) -> str:
-    """Write a fact's values as people do: dates in words, long numbers with separators, and the unit."""
+    """Write a fact's values as people do: dates with month names, long numbers with separators, units."""
     _, unit = split_unit(fact.attribute)
     country = fact.attribute.split()[-1] == "country"
     year = fact.attribute.endswith("year")
@@ -159,7 +159,7 @@ def write_values(fact: ProfileFact) -> str:
 
 
 def name_none(fact: ProfileFact) -> str:
-    """Name the things of which there are none, such as `no engines`; "" unless the fact is a count of 0."""
+    """Write a count of 0 as a phrase, such as `no engines`; "" for any other fact."""
     counted = _name_count(split_unit(fact.attribute)[0], fact) if fact.values == (NONE,) else ""
     *things, last = counted.partition(" of the ")[0].split() or [""]
     return " ".join(["no", *things, *([] if _ends_in_participle(counted) else [last])]) if counted else ""
@@ -200,7 +200,7 @@ def make_plural(words: str) -> str:
 
 
 def make_singular_last(words: str) -> str:
-    """Make the last of some words singular."""
+    """Make the last word singular."""
     *before, last = words.split()
     return " ".join([*before, make_singular(last)])
 
@@ -217,7 +217,7 @@ def _write_value(value: str, country: bool, year: bool, kind: str = "") -> str:
 
 
 def _name_count(noun: str, fact: ProfileFact) -> str:
-    """Name the things that a number counts: `awards` for `award count`; "" if it counts nothing."""
+    """Name what a number counts, such as `awards` for `award count`; "" if it is not a count."""
     if not is_number(fact) or len(fact.values) > 1 or split_unit(fact.attribute)[1]:
         return ""
     noun = noun.removeprefix("number of ")

@@ -1,4 +1,4 @@
-"""Write plain text about a thing from its facts alone, without a model and without any other content."""
+"""Write plain text about an entity from only its facts, without a model and without other content."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ MODEL, PLAIN = "model", "plain"
 PARAGRAPH = 7
 """The maximum number of facts in one paragraph, besides the counts over the whole database."""
 FEW = 3
-"""Up to this number of facts without a clause are added to the last paragraph instead of a new one."""
+"""The maximum number of facts without a clause that are added to the last paragraph.
+
+More such facts get a new paragraph.
+"""
 SENTENCE = 3
 """The maximum number of clauses of a sentence."""
 LONG = 4
@@ -40,12 +43,15 @@ THINGS = frozenset([
     "country", "department", "episode", "film", "flight", "model", "movie", "novel", "plane", "play",
     "product", "project", "school", "series", "ship", "song", "station", "store", "team", "town", "train",
 ])  # fmt: skip
-"""Kinds that may be called `it`. A thing of another kind may be a person, so its kind is repeated."""
+"""Kinds of entity that may be called `it`.
+
+An entity of another kind may be a person, so its kind is repeated.
+"""
 
 
 @dataclass(frozen=True)
 class CheckedSentence:
-    """A sentence that was kept, with the ids of the facts that it states."""
+    """A sentence that passed the checks, with the ids of the facts that it states."""
 
     text: str
     writer: str
@@ -53,11 +59,11 @@ class CheckedSentence:
 
 
 class PlainWriter:
-    """Writes sentences about one thing from its known facts.
+    """Writes sentences about one entity from its known facts.
 
-    `by_name` names the thing in every sentence, for a document about several things. `seed`, together with
-    the fact's id, determines the choice among patterns: documents differ from each other, and each is
-    reproducible.
+    `by_name` repeats the entity's name in every sentence, for a document about several entities. `seed`,
+    together with the fact's id, determines the choice among patterns. Documents therefore differ from each
+    other, and each document is reproducible.
     """
 
     def __init__(
@@ -68,7 +74,7 @@ class PlainWriter:
     def write_fact(
         self, fact: ProfileFact, turn: int, attempt: int = 0
     ) -> tuple[CheckedSentence | None, str]:
-        """Write a fact as one sentence; None if no pattern satisfies the rules, with the last problem.
+        """Write a fact as one sentence; also return the last problem if no pattern satisfies the rules.
 
         `turn` is the sentence's number in its paragraph; the first sentence has the full name. A higher
         `attempt` chooses another pattern.
@@ -82,13 +88,14 @@ class PlainWriter:
         return None, fault
 
     def make_clauses(self, facts: Sequence[ProfileFact]) -> list[Clause]:
-        """Make the clauses for facts of the thing, in their order in the document."""
+        """Make the clauses for facts of the entity, in their order in the document."""
         return make_clauses(facts, self.name, self._ground.kind)
 
     def write_first(self, clauses: Sequence[Clause]) -> tuple[CheckedSentence | None, list[Clause]]:
-        """Write what the thing is with one or two clauses; also return the clauses that are left.
+        """Write what the entity is, with one or two clauses; also return the clauses that are left.
 
-        The sentence is None if no clause fits, or if the name already says what the thing is: plane N10156.
+        The sentence is None if no clause fits, or if the name already says what the entity is, such as plane
+        N10156.
         """
         kind, identity = self._ground.kind, choose_identity(clauses)
         if identity is None or self.name.casefold().startswith(kind.casefold()):
@@ -135,7 +142,7 @@ class PlainWriter:
         if not said and not other and (number == 0 or len(self.name.split()) <= LONG):
             return self.name
         alike = sum(1 for _ in takewhile(other.__eq__, reversed(said)))
-        # At most every second of several sentences about the same thing has a pronoun.
+        # At most every second sentence about the same entity has a pronoun.
         pronoun = alike % 2 or (alike and self._draw("it", number) % 2)
         return "it" if pronoun and full.split()[-1] in THINGS else full
 
@@ -230,7 +237,7 @@ def write_paragraphs(
 
 
 def group_clauses(clauses: Sequence[Clause], taken: int) -> list[list[Clause]]:
-    """Group clauses into paragraphs; clauses of one kind, or about one other thing, stay together.
+    """Group clauses into paragraphs; clauses of one kind, or about the same other entity, stay together.
 
     `taken` is the number of facts that the first paragraph already contains.
     """
@@ -255,7 +262,7 @@ def _count_facts(clauses: Sequence[Clause]) -> int:
 
 
 def find_years_told(facts: Sequence[ProfileFact], attempts: Mapping[str, int]) -> Mapping[str, str]:
-    """Find the years that a date of the same event includes: id of the date's fact -> id of the year's."""
+    """Map the id of each date fact to the id of the fact with the year of the same event."""
     years = {
         (fact.subject, fact.attribute.removesuffix(" year"), fact.values): fact.id
         for fact in facts

@@ -1,8 +1,8 @@
-"""Stage: collect the facts of the entities that questions are asked about; each gets one document.
+"""Stage: collect the facts of the entities that questions are about; each entity gets one document.
 
-An entity is a row of one of the tables that `entities` lists for a database. If `entities` has no entry and
-an assessment uses the database, it is a row of a table that questions ask about. Its facts are its own
-columns and those of the rows that it refers to, directly or through a link table.
+An entity is a row of one of the tables that `entities` lists for a database. If `entities` has no entry for
+the database and an assessment uses it, an entity is a row of a table that questions ask about. The entity's
+facts are the columns of its row, and of the rows that it refers to directly or through a link table.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ from tasks.grammar.corpus.plain_patterns import make_plural
 from tasks.settings import Settings
 
 LEAST_COUNT = 10
-"""Only larger counts are stated, because a question may ask about the rows behind a smaller count."""
+"""Documents state only larger counts, because a question may ask about the rows behind a smaller count."""
 Totals = Mapping[tuple[Attribute, str], int]
 """For each (attribute, value), the number of rows of the entity table with that value."""
 
 
 class Profiles(Settings):
-    """`grammar.profiles` in params.yaml."""
+    """The settings in params.yaml under `grammar.profiles`."""
 
     entities: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
     """For each database, the tables whose rows get one document each. Without an entry, an assessed database
@@ -61,7 +61,8 @@ class Profiles(Settings):
     documents_per_group: int = Field(default=6, ge=1)
     """The maximum number of documents that a group's answer may need."""
     documents_of: Mapping[str, int] = Field(default_factory=dict)
-    """A different `documents_per_group` for some databases, for systems that retrieve few documents."""
+    """A different `documents_per_group` for some databases, useful for systems that retrieve few
+    documents."""
     counts: int = Field(default=4, ge=0)
     """The maximum number of facts such as `the database has 152 films with the genre Drama`. Only counts
     above `documents_per_group` and 10 appear, so that they do not answer a question."""
@@ -76,7 +77,7 @@ class Profiles(Settings):
     """The limits of each query."""
 
     def limit(self, database: str) -> Self:
-        """Return the parameters with the database's own `documents_per_group`, if it has one."""
+        """Return the parameters with the database's `documents_per_group`, if `documents_of` sets one."""
         most = self.documents_of.get(database, self.documents_per_group)
         return self.model_copy(update={"documents_per_group": most})
 
@@ -92,9 +93,9 @@ def profiles(
     """Collect the facts of the entities that groups of the balanced set are about (GRAMMAR, section 5.1).
 
     `settings` contains the settings under `assessments`, by dotted name. The drop reason of a fact is
-    `many_values`, and of a database `not_assessed`. The drop reason of a table that questions ask about is
-    `no_primary_key`: nothing identifies its rows. Drop reasons per SQL template are `many_documents` and
-    `no_room`, with the number of groups for which no documents are written.
+    `many_values`. The drop reason of a database is `not_assessed`. A table that questions ask about is
+    dropped as `no_primary_key` if no key identifies its rows. Drop reasons per SQL template are
+    `many_documents` and `no_room`, with the number of groups for which no documents are written.
     """
     rows: list[EntityProfile] = []
     dropped: list[Dropped] = []
@@ -172,7 +173,7 @@ def read_needs(
 ) -> Needs:
     """Read which rows of the entity tables each group of the questions needs.
 
-    A SQL template is skipped if documents of these tables cannot state all that it needs.
+    A SQL template is skipped if documents of these tables cannot state everything that it needs.
     """
     wanted: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for question in questions:
@@ -192,7 +193,7 @@ def read_needs(
 def choose_keys(
     needs: Needs, questions: Iterable[Question], params: Profiles
 ) -> tuple[Mapping[str, set[Key]], list[Dropped]]:
-    """Choose either all rows that a group needs or none, as long as no table exceeds `params.count` rows.
+    """Choose either all or none of the rows that a group needs, up to `params.count` rows per table.
 
     Also returns a dropped row per SQL template and reason for the groups that were skipped.
     """
@@ -229,7 +230,7 @@ def choose_keys(
 def profile_table(
     table: EntityTable, needed: Collection[Key], safe: SafeDatabase, params: Profiles
 ) -> tuple[list[EntityProfile], list[Dropped]]:
-    """Collect the facts of a table's needed rows and, up to `params.count`, of random other rows by seed."""
+    """Collect the facts of a table's needed rows, and of random other rows up to `params.count` rows."""
     values_by_key: defaultdict[Key, list[tuple[Attribute, list[str]]]] = defaultdict(list)
     for attribute in table.attributes:
         for key, values in read_values(attribute, table.primary, table.schema, safe):

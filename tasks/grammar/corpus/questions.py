@@ -23,25 +23,28 @@ class DatabaseSize(Settings):
     """The number of groups; null uses `grammar.questions.groups`."""
     texts: int | None = Field(default=None, ge=1)
     """The maximum number of texts per group and criterion over both sets, the balanced set first; null takes
-    all."""
+    all texts."""
 
 
 class Questions(Settings):
-    """`grammar.questions` in params.yaml."""
+    """The settings in params.yaml under `grammar.questions`."""
 
     groups: int | None = Field(default=None, ge=1)
-    """The number of groups, spread over the SQL templates; null takes all."""
+    """The number of groups, spread over the SQL templates; null takes all groups."""
     several: float = Field(default=0.4, ge=0, le=1)
-    """The share of groups that need two or more documents. If there are fewer, all are taken, and the dropped
-    row `few_several` has the number."""
+    """The share of groups that need two or more documents.
+
+    If there are fewer such groups, all are taken, and the dropped row `few_several` states their number.
+    """
     criteria: tuple[str, ...] = Field(min_length=1)
     """Only groups that have texts for each of these criteria are chosen."""
     texts: int | None = Field(default=None, ge=1)
-    """The maximum number of unbalanced texts per group and criterion; null takes all."""
+    """The maximum number of unbalanced texts per group and criterion; null takes all texts."""
     sizes: Mapping[str, DatabaseSize] = Field(default_factory=dict)
     """Different sizes for some databases, by name."""
     grounded: bool = True
-    """Drop groups whose true documents are unknown, missing or incomplete; they would count as gaps."""
+    """Drop groups whose true documents are unknown, missing or incomplete, because such groups would count as
+    gaps."""
     seed: int = 0
     """The seed of the sample."""
 
@@ -72,13 +75,14 @@ def questions(
     database: DatabaseEntry,
     params: Questions,
 ) -> Drafts[AskedQuestion]:
-    """Sample groups by seed and list their texts from both sets, each once, flagged by set.
+    """Sample groups by seed; list their texts from both sets without duplicates, with a flag for each set.
 
     The drop reason of a question is `too_many_texts`. One row `few_several` is dropped if too few groups need
-    several documents. If `params.grounded` is set, `no_document` and `untold` are dropped rows per SQL
-    template, with the number of groups that are not asked.
+    several documents. If `params.grounded` is set, each SQL template may have the dropped rows `no_document`
+    and `untold`, with the number of groups that are not asked.
     """
-    # If documents do not state all that a group asks, it is not known whether they are its true documents.
+    # If documents do not state everything that a group asks, nobody knows whether they are its true
+    # documents.
     true = {row.id: row.documents for row in true_documents if not row.untold}
     written = {document.id for document in documents}
     grounded = {group for group, ids in true.items() if ids and written.issuperset(ids)}
@@ -131,7 +135,7 @@ def questions(
 def note_ungrounded(
     balanced: Iterable[Question], grounded: Collection[str], true_documents: Iterable[TrueDocument]
 ) -> list[Dropped]:
-    """List, per SQL template, how many groups have no document, or documents that do not state the answer."""
+    """Count per SQL template the groups without a document, and those whose documents lack the answer."""
     untold = {row.id: row.untold for row in true_documents if row.untold}
     left_out: defaultdict[tuple[str, str], list[Question]] = defaultdict(list)
     groups: defaultdict[str, set[str]] = defaultdict(set)
@@ -158,7 +162,7 @@ def choose_groups(
 ) -> list[str]:
     """Choose groups that have every criterion, in a seeded order in which SQL templates alternate.
 
-    `several` contains the groups that need two or more documents; a share of them comes first.
+    `several` contains the groups that need two or more documents; a share of these groups comes first.
     """
     criteria: defaultdict[str, set[str]] = defaultdict(set)
     templates = {}
@@ -191,7 +195,7 @@ def note_shortfall(
 
 
 def limit_texts(unbalanced: Iterable[Question], params: Questions) -> tuple[set[str], Sequence[Question]]:
-    """Split the unbalanced set's texts by `params.texts`: ids of those to ask, and the texts beyond it."""
+    """Split the unbalanced set's texts at `params.texts`: ids of texts to ask, and the remaining texts."""
     kept: set[str] = set()
     beyond: list[Question] = []
     counts: Counter[tuple[str, str]] = Counter()
@@ -209,7 +213,7 @@ def limit_texts(unbalanced: Iterable[Question], params: Questions) -> tuple[set[
 def cut_texts(
     chosen: Mapping[str, Question], in_balanced: Collection[str], most: int | None
 ) -> tuple[list[Question], list[Question]]:
-    """Split questions into those to ask, at most `most` per group and criterion, and those beyond.
+    """Split questions into at most `most` to ask per group and criterion, and the remaining questions.
 
     If `most` is None, all questions are asked.
     """

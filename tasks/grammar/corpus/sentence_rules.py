@@ -1,4 +1,4 @@
-"""Check each sentence of a document: no broken words, no contradictions of the database, no claims.
+"""Check each sentence of a document for broken words, contradictions of the database, and claims.
 
 A rule returns what is wrong with a sentence as `<reason>: <detail>`, or "". The sentence may contain the
 names and values of its `KnownFacts`. Names and values are masked before the words are checked, because a
@@ -24,10 +24,11 @@ MASK = "\0"
 WORDS = (4, 90)
 """The minimum and maximum number of words of a sentence. The maximum is high because lists can be long."""
 FEW = 200
-"""A column with at most this number of distinct values, such as genres, has its values found in any letter
-case. In other columns (people, companies), values are found only as they are spelt."""
+"""The maximum number of distinct values of a column, such as genres, whose values are found in any letter
+case. Values of other columns, such as people, are found only as they are spelt."""
 LOOSE = frozenset(["date", "year", "number", "count", "name", "of", "the", "in", "value"])
-"""Words that do not distinguish an attribute from others: `start` alone names `start date`."""
+"""Words that do not distinguish an attribute from others: For example, `start` is enough to name `start
+date`."""
 CLAIMS = frozenset([
     # praise and superlatives
     "acclaimed", "amazing", "award-winning", "beautiful", "beloved", "best", "brilliant", "celebrated",
@@ -51,9 +52,9 @@ TOKEN = re.compile(rf"{MASK}|\w+")
 
 
 class KnownValues:
-    """The text values of a database's known columns, to find values that do not belong to an entity.
+    """The text values of a database's known columns. They reveal values that do not belong to an entity.
 
-    `columns` maps attributes in words to all their values.
+    `columns` maps the displayed names of attributes to all their values.
     """
 
     def __init__(self, columns: Mapping[str, Iterable[str]]) -> None:
@@ -94,9 +95,9 @@ NOTHING_KNOWN = KnownValues({})
 class KnownFacts:
     """The facts with which the sentences about an entity are compared.
 
-    `kind` is the kind of entity, in words. `names` contains further texts that a sentence may contain, such
-    as titles and the entity's name. `known` contains values of the database; a sentence may contain only
-    those that are also in `facts`.
+    `kind` is the noun for the kind of entity. `names` contains further texts that a sentence may contain,
+    such as titles and the entity's name. `known` contains values of the database. A sentence may contain such
+    a value only if it is also in `facts`.
     """
 
     kind: str
@@ -135,7 +136,7 @@ class KnownFacts:
 
 @dataclass(frozen=True)
 class Masked:
-    """A sentence with its known texts masked. `values` has these texts, in order."""
+    """A sentence with its known texts masked. `values` contains these texts, in order."""
 
     sentence: str
     rest: str
@@ -149,7 +150,7 @@ class Masked:
 
     @cached_property
     def stems(self) -> set[str]:
-        """The stems of these words."""
+        """The stems of the words outside of the known texts."""
         return {stem(word) for word in self.words}
 
 
@@ -179,7 +180,7 @@ def split_sentences(text: str, ground: KnownFacts) -> list[str]:
 
 
 def list_written(value: str) -> list[str]:
-    """List the ways to write a value: dates in words, numbers with separators, no for 0."""
+    """List the ways to write a value: dates with the month's name, numbers with separators, `no` for 0."""
     forms = [*list_forms(value), *(["no"] if value == "0" else [])]
     if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
         forms += [re.sub(r"([A-Z][a-z]+) (\d\w*) (\d{4})", r"\1 \2, \3", form) for form in forms]
@@ -213,7 +214,7 @@ def says_fact(sentence: str, fact: ProfileFact, ground: KnownFacts) -> bool:
 
 
 def check_form(masked: Masked) -> str:
-    """Expect one plain sentence: of a valid length, with an end, without marks of lists and tables."""
+    """Expect one plain sentence of valid length, with a final mark, and without list or table marks."""
     sentence = masked.sentence
     count = len(sentence.split())
     if not WORDS[0] <= count <= WORDS[1]:
@@ -228,7 +229,7 @@ def check_form(masked: Masked) -> str:
 
 
 def check_numbers(masked: Masked) -> str:
-    """Expect no number except those of the facts."""
+    """Expect no number except the numbers in the facts."""
     found = re.search(r"\w*\d[\w.,:/-]*", masked.rest)
     return f"unknown_number: {found[0]}" if found else ""
 
@@ -245,7 +246,7 @@ def check_other_values(masked: Masked) -> str:
 
 
 def check_names(masked: Masked) -> str:
-    """Expect no capitalised name except those of the facts and their attributes."""
+    """Expect no capitalised name except the names in the facts and in their attributes."""
     names = masked.ground.own_names
     own = names | {f"{name}s" for name in names} | {name.removesuffix("s") for name in names}
     start = not masked.rest.startswith(MASK)
@@ -297,7 +298,7 @@ def check_claims(masked: Masked) -> str:
 
 
 def check_attributes(masked: Masked) -> str:
-    """Expect the value of every attribute that is named, and values in the order of their attributes."""
+    """Expect the value of every attribute that the sentence names, with values in attribute order."""
     about = _list_facts_told(masked)
     written = set(masked.values)
     told = [fact for fact in about if names_attribute(masked, fact.attribute) and _holds(fact, written)]
@@ -318,7 +319,7 @@ def _list_stems(attribute: str) -> frozenset[str]:
 
 
 def _list_facts_told(masked: Masked) -> Sequence[ProfileFact]:
-    """List the facts of the things that a sentence names, or of all if it names none."""
+    """List the facts of the entities that a sentence names, or all facts if it names no entity."""
     facts = masked.ground.facts
     named = {fact.subject for fact in facts if fact.subject in masked.values}
     return [fact for fact in facts if fact.subject in named] if named else facts

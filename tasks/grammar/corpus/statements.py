@@ -14,7 +14,7 @@ Says = Callable[[str, str], bool]
 
 @dataclass(frozen=True)
 class StatedCells:
-    """The cells of a combination of rows that some documents each state.
+    """The cells of a combination of rows, and the documents that each state these cells.
 
     Each of the `documents` states the cells of all `columns`.
     """
@@ -27,7 +27,7 @@ class StatedCells:
 class AnswerSupport:
     """A combination of joined rows that supports a part of the answer.
 
-    `part` is the number of the part: a row of the answer, a counted thing, or a row that a mean or an extreme
+    `part` is the number of the part: a row of the answer, a counted row, or a row that a mean or an extreme
     is computed from. `values` contains the cells of `AnswerFacts.columns` as texts, which are empty for keys.
     """
 
@@ -41,10 +41,11 @@ class AnswerFacts:
     """The facts that a group's answer needs, and the documents that state them. Its id is the group's id.
 
     - `needed` contains the columns whose cells must be stated.
-    - `names` contains the columns with the name of a thing; statements can be combined if both give the same
+    - `names` contains the columns with names of rows; two statements can be combined if both state the same
       name.
     - `columns` contains the columns of `AnswerSupport.values`.
-    - `supports`: for each part of the answer, one of its supports must be stated.
+    - `supports` contains the supports of the answer's parts. Documents must state at least one support of
+      every part.
     - `whole` contains the documents that state the answer itself, a number.
     """
 
@@ -70,7 +71,7 @@ def suffices(facts: AnswerFacts, documents: Collection[str], says: Says = lambda
 
 
 def _states(facts: AnswerFacts, support: AnswerSupport, documents: Collection[str], says: Says) -> bool:
-    """Return whether statements that can be combined give every cell that is needed."""
+    """Return whether statements that can be combined state every needed cell."""
     values = dict(zip(facts.columns, support.values, strict=True))
     waiting = [
         {column for column in statement.columns if says(document, values[column])}

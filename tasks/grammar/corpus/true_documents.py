@@ -1,7 +1,8 @@
 """Stage: map each semantic group to the documents that contain its answer, by the keys of its source rows.
 
 A document leaves out facts with too many values, and facts that could not be stated or were not read. A
-group's row lists the columns that it needs but the documents lack: the documents exist but do not answer it.
+group's row lists the needed columns that the documents do not state. Such documents exist but do not answer
+the question.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ UNKNOWN = ""
 
 
 class TrueDocuments(Settings):
-    """`grammar.true_documents` in params.yaml."""
+    """The settings in params.yaml under `grammar.true_documents`."""
 
     limits: QueryLimits = QueryLimits()
-    """The limits of the one query per template and table."""
+    """The limits of each query. There is one query per template and table."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,8 @@ class TrueDocument:
     """The ids of profiles, sorted. A profile whose document was dropped is listed too."""
     origin: tuple[Origin, ...]
     untold: tuple[str, ...] = ()
-    """Columns that the group asks for, is given or is ranked by, and that the documents do not state."""
+    """Columns that the documents do not state, although the group asks for them, is given them or is ranked
+    by them."""
 
 
 def true_documents(
@@ -66,8 +68,8 @@ def true_documents(
 ) -> Drafts[TrueDocument]:
     """Map every group whose source rows are in entity tables to the documents of these rows.
 
-    A group is left out if its query reads no entity table, or if a source row has no profile: its true
-    documents are unknown.
+    A group is left out if its query reads no entity table, or if a source row has no profile, because its
+    true documents are then unknown.
     """
     left_out = {row.id for row in documents_dropped if row.reason in (UNREAD, UNTOLD)}
     told = count_values(profiles, left_out)
@@ -99,7 +101,10 @@ Told = Mapping[str, int]
 
 
 def count_values(profiles: Iterable[EntityProfile], left_out: set[str]) -> Told:
-    """Count the values of every fact that the documents state. `left_out` has the ids of missing facts."""
+    """Count the values of every fact that the documents state.
+
+    `left_out` contains the ids of missing facts.
+    """
     facts = (fact for profile in profiles for fact in profile.facts if fact.id not in left_out)
     return {fact.id: len(fact.values) for fact in facts}
 
@@ -107,7 +112,7 @@ def count_values(profiles: Iterable[EntityProfile], left_out: set[str]) -> Told:
 def _count_in(documents: Mapping[str, Iterable[str]], told: Told) -> CountTold:
     """Return a function that counts an attribute's values in some documents, by table.
 
-    A document's title states the name of its thing.
+    A document's title states the name of its entity.
     """
 
     def count(table: EntityTable, attribute: Attribute) -> int:

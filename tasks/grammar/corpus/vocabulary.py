@@ -27,7 +27,7 @@ IRREGULAR = {
     "wrote": "write", "led": "lead", "made": "make", "held": "hold", "finish": "end", "finished": "end",
     "finishes": "end", "ran": "run", "won": "win", "stars": "actor", "starring": "actor",
 }  # fmt: skip
-"""The base word of irregular forms and synonyms."""
+"""Map irregular forms and synonyms to their base word."""
 ENDINGS = (
     "ings", "ions", "ers", "ors", "ies", "ing", "ion", "ed", "er", "es", "or", "ly", "e", "s", "y",
 )  # fmt: skip

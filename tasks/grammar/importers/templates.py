@@ -114,9 +114,9 @@ class Templates(BaseImporter):
 def split_lines(
     lines: Iterable[TemplateLine], database: str | None, known: Sequence[str], source: str
 ) -> dict[str, list[TemplateLine]]:
-    """Split lines by database: the one that a line names, else the option's, else the project's only one.
+    """Split lines by database: the line's own, otherwise the option's, otherwise the project's only one.
 
-    A line that cannot be read belongs to the option's database, else to the first one. Raises BadInput if a
+    An unreadable line belongs to the option's database, otherwise to the first database. Raises BadInput if a
     line's database is not in the project.
     """
     there = ", ".join(known) or "none"
@@ -169,7 +169,7 @@ def word_problem(problem: Problem) -> str:
 
 
 def word_warnings(warnings: Iterable[Problem]) -> list[str]:
-    """Describe in one line per rule how often it is broken, and where first.
+    """Describe in one line per rule how often the templates break it, and the first place.
 
     A person may have broken a rule on purpose, so the other places are only counted.
     """

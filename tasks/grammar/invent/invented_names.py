@@ -1,4 +1,4 @@
-"""Ask a model for invented names, until one is well formed, new, and not the name of anything known.
+"""Ask a model for invented names until a name is well formed, new, and not a name that the model knows.
 
 Each kind of name has a shape: a grammar for decoding, and a strict parser for every reply.
 """
@@ -17,25 +17,25 @@ LONGEST = 60
 """The maximum number of characters of a name."""
 WORD = r"[^\W\d_](?:[^\W\d_]|['\u2019-](?=[^\W_]))*\.?"
 SMALL = frozenset(["and", "of", "for", "the", "in", "on", "de", "van", "von"])
-"""Words in a name that may be in lower case, and that do not count."""
+"""Words in a name that may be in lower case, and that are not counted as words of the name."""
 STRAY = re.compile(
     r"\b(sure|here|name|answer|fictitious|invented|example|unknown|none|n/?a)\b", re.IGNORECASE
 )
 """Words that show that the model wrote about the name instead of writing only the name."""
 LIKELIEST = 8
-"""The number of tokens whose probability is requested, so that yes and no are included in any case."""
+"""The number of tokens whose probability is requested, so that the tokens for yes and no are included."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A kind of name. `hint` states the rules in words, for prompts of endpoints without grammars."""
+    """A kind of name. `hint` states the rules as text, for prompts to endpoints without grammars."""
 
     grammar: str
     words: tuple[int, int]
     """The minimum and maximum number of words."""
     hint: str
     whole: bool = False
-    """Require that the first word alone is new too, because companies are known by their first word."""
+    """Require that the first word is new by itself, because companies are known by their first word."""
     offered: tuple[str, ...] = ()
     """The names that a reply may contain; empty if the model invents the name."""
 
@@ -57,7 +57,7 @@ class Shape:
         return name
 
     def list_keys(self, name: str) -> tuple[str, ...]:
-        """List the case-folded texts that must be new about a name."""
+        """List the case-folded parts of a name that must be new."""
         folded = name.casefold()
         return (folded, folded.split()[0]) if self.whole else (folded,)
 
@@ -103,7 +103,7 @@ def shape_offered(names: Sequence[str], *, whole: bool = False) -> Shape:
 
 
 def shape_phrase(most: int = 4) -> Shape:
-    """Make the shape of a few capitalised words: an industry, a department, a job title."""
+    """Make the shape of a few capitalised words, for an industry, a department or a job title."""
     return Shape(
         f'root ::= [A-Z] [a-z]{{2,13}} (" " ("and " | "of ")? [A-Z] [a-z]{{2,13}}){{0,{most - 1}}}',
         (1, most), f"at most {most} words, each with a capital",
@@ -112,7 +112,7 @@ def shape_phrase(most: int = 4) -> Shape:
 
 @dataclass(frozen=True)
 class Invention:
-    """An invented name with all its calls, or None and why the last candidate was rejected."""
+    """An invented name and all its calls, or None and the reason why the last candidate was rejected."""
 
     name: str | None
     calls: tuple[Origin, ...]
@@ -149,7 +149,7 @@ class Inventor:
         """Ask for a name until a candidate is accepted, at most `tries` times.
 
         `shape` returns the name's shape by sample number, so that another attempt may have other letters.
-        `kind` is the kind of thing; if it is given, names that the reader recognises are rejected. `fits`
+        `kind` is the kind of entity; if it is given, names that the reader recognises are rejected. `fits`
         returns what is wrong with a name, or "".
         """
         calls: list[Origin] = []
@@ -184,11 +184,12 @@ class Inventor:
 
 
 async def ask_recognised(name: str, kind: str, ask: Ask, *, row: str, sure: float) -> Answer[bool]:
-    """Ask the reader whether it knows a particular thing with this name (appendix G.2, section 5).
+    """Ask the reader whether it knows a particular entity with this name (appendix G.2, section 5).
 
-    `kind` is the kind of thing, such as "company". `sure` is the probability of yes above which a name counts
-    as recognised, if the endpoint returns probabilities. A small model says yes to every name, but with a
-    higher probability to names that it knows. The answer's value is None if the reply is neither yes nor no.
+    `kind` is the kind of entity, such as "company". `sure` is the probability of yes above which a name
+    counts as recognised, if the endpoint returns probabilities. A small model says yes to every name, but
+    with a higher probability to names that it knows. The answer's value is None if the reply is neither yes
+    nor no.
     """
     answer = await ask(
         "closed_check",

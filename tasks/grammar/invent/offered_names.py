@@ -1,6 +1,6 @@
 """Choose the shape of an invented name: the model invents it, or chooses one of several made-up names.
 
-A small model that is held to a grammar invents names that are no names, such as a city called City. It
+A small model that is held to a grammar invents words that are not names, such as a city called City. It
 therefore gets a few names that Faker makes, and chooses one of them.
 """
 

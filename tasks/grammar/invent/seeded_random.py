@@ -1,4 +1,4 @@
-"""Draw random values that depend only on a key, and not on the order in which they are drawn."""
+"""Generate random values that depend only on a key, and not on the order of the calls."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ FRIDAY = 4
 
 
 def random_integer(low: int, high: int, *key: object) -> int:
-    """Draw an integer from low to high, both included."""
+    """Return a random integer from low to high, both included."""
     return low + int(make_id("draw", *key), 16) % (high - low + 1)
 
 
 def random_working_day(first: date, last: date, *key: object) -> date:
-    """Draw a working day from first to last, which must be at least three days apart."""
+    """Return a random working day from `first` to `last`, which must be at least three days apart."""
     day = first + timedelta(days=random_integer(0, (last - first).days, *key))
     over = day.weekday() - FRIDAY
     if over <= 0:
@@ -33,11 +33,11 @@ def shuffle(items: Iterable[Item], *key: object) -> list[Item]:
 
 
 def random_letter(*key: object) -> str:
-    """Draw a capital letter with which many names begin."""
+    """Return a random capital letter with which many names begin."""
     letters = "ABCDEFGHIJKLMNOPRSTVW"
     return letters[random_integer(0, len(letters) - 1, *key)]
 
 
 def middle_year(years: tuple[int, int]) -> int:
-    """Return the last year in which people are hired and clients gained; projects begin after it."""
+    """Return the last year in which people are hired and clients gained; projects begin after that year."""
     return (years[0] + years[1]) // 2

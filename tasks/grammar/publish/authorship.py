@@ -1,4 +1,4 @@
-"""Describe, for the card and the page, who wrote the templates and who did the second reading."""
+"""Describe who wrote the templates and who did the second reading, for the card and the page."""
 
 from __future__ import annotations
 
@@ -29,29 +29,30 @@ class Authorship:
 
 
 REFLECTED = (
-    "Reflection reads the database's schema: tables, columns and keys. Queries on the database measure what "
-    "kind of value each column holds. No prompt of these steps contains a cell."
+    "Reflection reads the database's schema: tables, columns and keys. Queries on the database find the "
+    "kind of values in each column. No prompt of these steps contains a cell value."
 )
 WRITTEN = (
-    "A model writes or picks SQL templates over tables that foreign keys join. A parser drops templates that "
-    "break a rule.",
-    "A model writes questions for every SQL template, under each linguistic criterion.",
-    "Back-check: a model sees a text and several SQL templates and must pick the correct template. The stage "
-    "drops texts for which the model picks another template.",
+    "A model writes SQL templates or picks them from a list. The templates join tables by foreign keys. A "
+    "parser drops templates that break a rule.",
+    "For every SQL template and linguistic criterion, a model writes question texts with placeholders.",
+    "Back-check: a model sees a text and several SQL templates and must pick the correct template. The "
+    "stage drops a text if the model picks a different template.",
 )
 FILLED = (
     "The database fills the placeholders: one query per template returns every combination of values with "
     "its answer.",
-    "Code pairs texts with filled queries, then balances the questions per semantic group and criterion.",
+    "Code pairs texts with filled queries. Then it selects the same number of questions for each semantic "
+    "group and criterion.",
 )
 LEFT_OUT = "Queries that fail or have no answer are dropped."
-BROUGHT = f"A person wrote SQL templates with texts. {LEFT_OUT}"
+BROUGHT = f"A person wrote SQL templates and texts for them. {LEFT_OUT}"
 OF_THE_DATABASE = "Answers are correct for this version of the database, not necessarily for the real world."
-AMBIGUOUS = "A question with a single answer in this database may be ambiguous outside of it."
+AMBIGUOUS = "A question with a single answer in this database may have several answers in the real world."
 TRUE_OF = (
     OF_THE_DATABASE,
-    "Templates use selection, projection and join, as in the paper, and also counts, means, extremes, lists "
-    "and bounds. Templates contain no sums, negations or nested queries.",
+    "As in the paper, templates use selection, projection and joins. In addition, they use counts, means, "
+    "extremes, lists and bounds. Templates contain no sums, negations or nested queries.",
     AMBIGUOUS,
 )
 TRUE_OF_ANY = (
@@ -61,26 +62,33 @@ TRUE_OF_ANY = (
     AMBIGUOUS,
 )
 SETS = {
-    "balanced": "questions, the same number per semantic group and criterion",
-    "unbalanced": "questions by the rule of each criterion, not balanced",
-    "groups": "semantic groups: a filled query and its answer",
+    "balanced": "questions; every semantic group has the same number per criterion",
+    "unbalanced": "questions; the number per semantic group depends on the criterion",
+    "groups": "semantic groups, each with a filled query and its answer",
     "text_templates": "the texts with placeholders that passed the back-check",
-    "sql_templates": "the queries with placeholders",
+    "sql_templates": "the SQL templates: queries with placeholders",
 }
 EXPLANATIONS = {
     "glossary": "Plain words for tables and columns whose names are unclear.",
-    "columns": "The kind of value in each column, measured on the cells of the database.",
+    "columns": "The kind of values in each column, determined from its cells.",
     "schema": "The columns of the database, with keys from reflection and types from the cells. The schema "
     "contains no cells.",
-    "sql_templates": "Queries that a model wrote over joined tables, with [table.column] in place of values.",
-    "text_templates": "Texts that a model wrote for every query, one per linguistic criterion and sample.",
-    "back_check": "Texts that a model matched to the correct query among several.",
+    "sql_templates": "Queries that a model wrote over joined tables, with placeholders such as "
+    "[table.column] in place of values.",
+    "text_templates": "Texts that a model wrote for every query, one for each linguistic criterion and "
+    "sample.",
+    "back_check": "Texts for which a model picked the correct query from several queries.",
     "fill_in": "Semantic groups: each group is a filled query with its answer. One query per template "
     "finds all combinations of values.",
-    "unbalanced": "Questions: each text paired with groups of its query, by the rule of its criterion.",
-    "balanced": "Questions: the same number per semantic group and criterion.",
+    "unbalanced": "Questions: texts filled with the values of semantic groups. The criterion of a text "
+    "decides how many groups it gets.",
+    "balanced": "Questions: every semantic group has the same number per criterion.",
 }
-OWN_SETS = {**SETS, "own_templates": "a person's SQL templates with texts and tags, by the SQL template's id"}
+OWN_SETS = {
+    **SETS,
+    "own_templates": "a person's SQL templates, with their texts and tags; the id is that "
+    "of the SQL template",
+}
 OWN_EXPLANATIONS = {
     **EXPLANATIONS,
     "own_templates": "Queries that a person wrote, with [table.column] in place of values, and the texts "
@@ -90,8 +98,8 @@ OWN_EXPLANATIONS = {
 BY_MODEL = Authorship(
     made=(REFLECTED, *WRITTEN, *FILLED),
     limits=(
-        "A model wrote the texts. The back-check catches misreadings, but not every clumsy or incomplete "
-        "wording.",
+        "A model wrote the texts. The back-check finds texts that do not match their query, but not every "
+        "clumsy or incomplete text.",
         *TRUE_OF,
     ),
     sets=SETS,
@@ -101,8 +109,8 @@ BY_MODEL = Authorship(
 BY_BOTH = Authorship(
     made=(REFLECTED, BROUGHT, *WRITTEN, *FILLED),
     limits=(
-        "A person and a model wrote the texts. The back-check catches misreadings, but not every clumsy or "
-        "incomplete wording.",
+        "A person and a model wrote the texts. The back-check finds texts that do not match their query, but "
+        "not every clumsy or incomplete text.",
         *TRUE_OF_ANY,
     ),
     sets=OWN_SETS,
@@ -130,11 +138,11 @@ AUTHORSHIP: Mapping[str | None, Authorship] = {None: BY_MODEL, "beside": BY_BOTH
 
 
 def describe_authorship(database: DatabaseEntry) -> Authorship:
-    """Describe who wrote a database's templates, and name their author if the database's entry does."""
+    """Describe who wrote a database's templates, and name the author if the database's entry names one."""
     found = AUTHORSHIP[database.templates]
     if database.templates is None or not database.templates_by:
         return found
-    brought = f"SQL templates with texts are by {database.templates_by}. {LEFT_OUT}"
+    brought = f"The SQL templates and their texts are by {database.templates_by}. {LEFT_OUT}"
     return replace(found, made=tuple(brought if step == BROUGHT else step for step in found.made))
 
 
@@ -178,13 +186,15 @@ def describe_reading(settings: Mapping[str, object]) -> ReadingWords:
     return ReadingWords(
         done=True,
         made=(
-            f"Second reading: {reader} states what each text asks, given only the text and the schema, and "
-            "code writes the SQL. The stage drops a text if this SQL gives another answer in any of "
+            f"Second reading: {reader} sees only a text and the schema, and states what the text asks for. "
+            "Code writes SQL for this "
+            "reading. The stage drops a text if this SQL gives a different answer in any of "
             f"{groups} groups.",
         ),
         limits=(
-            "The second reading compares answers. A text with another meaning can have the same answers by "
-            "chance.",
+            "The second reading compares answers. A text with a different meaning can have the same answers "
+            "by chance.",
         ),
-        explanation=f"Texts that {reader} interpreted without the query, with the same answers as the query.",
+        explanation=f"Texts that {reader} interpreted without seeing the query, and whose interpretation "
+        "has the same answers as the query.",
     )

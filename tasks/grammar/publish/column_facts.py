@@ -9,9 +9,10 @@ from tasks.databases.profile.kinds import ColumnProfile
 from tasks.grammar.construct.sql_rules import fits_placeholder, has_mean, has_order
 
 INTRODUCTION = (
-    "The kind of value in each column comes from its cells, not from its declared type. Cells that count as "
-    "no value are NULL in every query. The examples are values from the database. They appear only on this "
-    "page, never in a prompt. If a kind is wrong, set another kind in databases.{database}.columns."
+    "The kind of value in each column comes from its cells, not from its declared type. Cells that mean “no "
+    "value” are NULL in every query. The examples are values from the database. They appear only on this "
+    "page, never in a prompt. If the kind of a column is wrong, set the correct kind in "
+    "databases.{database}.columns."
 )
 
 
@@ -28,9 +29,11 @@ def _describe(profile: ColumnProfile, column: Column) -> str:
     if profile.distinct is not None:
         counts.append(f"{profile.distinct:,} distinct")
     if profile.undecodable:
-        counts.append(f"{profile.undecodable:,} not valid UTF-8, excluded from questions and answers")
+        counts.append(f"{profile.undecodable:,} are not valid UTF-8 and never appear in questions or answers")
     if profile.look_alikes:
-        counts.append(f"{profile.look_alikes:,} look like another value and never fill a placeholder")
+        counts.append(
+            f"{profile.look_alikes:,} are almost the same as another value and never fill a placeholder"
+        )
     parts = [f"{profile.kind} ({', '.join(counts)})", _list_uses(column)]
     if profile.why:
         parts.append(profile.why)

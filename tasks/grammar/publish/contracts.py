@@ -78,7 +78,7 @@ SHARE = 0.03
 
 
 class Contracts(Settings):
-    """`grammar.contracts` in params.yaml."""
+    """The settings in params.yaml under `grammar.contracts`."""
 
     answers: int | None = Field(default=None, ge=1)
     """The maximum number of answers per SQL template to run again; null runs all."""
@@ -96,7 +96,7 @@ class Sections:
     documents: Documents
     questions: Questions
     examples: Mapping[str, Sequence[str]]
-    """The texts of the prompts' examples, by criterion."""
+    """Map each criterion to the texts of its prompt's example."""
     any_sql: bool = False
     """Whether a model may write SQL of any shape, as a person may."""
 
@@ -189,7 +189,8 @@ def declare(
             known,
             expect_same(
                 "as_written",
-                "SQL template, criterion and text equal those of the text_templates row with the same id.",
+                "The SQL template, criterion and text equal those of the text_templates row with the same "
+                "id.",
                 "id",
                 ("sql_template", "criterion", "text"),
                 written,
@@ -205,12 +206,12 @@ def declare(
             known,
             expect_same(
                 "as_confirmed",
-                "SQL template, criterion and text equal those of the back_check row with the same id.",
+                "The SQL template, criterion and text equal those of the back_check row with the same id.",
                 "id",
                 ("sql_template", "criterion", "text"),
                 confirmed,
             ),
-            expect_known("text_exists", "id", "confirmed text", confirmed),
+            expect_known("text_exists", "id", "text in back_check", confirmed),
             origins,
         ],
         "fill_in": [
@@ -274,7 +275,7 @@ def _expect_questions(
     return [
         expect_hash(),
         known,
-        expect_known("text_exists", "text_template", "kept text", texts),
+        expect_known("text_exists", "text_template", "text in second_reading", texts),
         expect_known("group_exists", "group", "group", groups),
         expect_no_match("no_bracket_left", "The question contains no brackets.", "question", r"[\[\]]"),
         expect_filled_text(texts, groups),
@@ -322,7 +323,7 @@ def expect_own_sentences(texts: Path) -> RowRule:
 
     return RowRule(
         "own_sentences",
-        "No sentence of six or more words occurs in more than 3% of the texts with the same criterion.",
+        "Each sentence of six or more words occurs in at most 3% of the texts with the same criterion.",
         ("criterion", "text", "origin"),
         check,
     )
@@ -347,7 +348,7 @@ def expect_no_example(examples: Mapping[str, Sequence[str]]) -> RowRule:
 
     return RowRule(
         "no_example",
-        "The text repeats no sentence of six or more words from the example in its prompt.",
+        "The text does not repeat a sentence of six or more words from the example in its prompt.",
         ("criterion", "text"),
         check,
     )

@@ -65,7 +65,7 @@ def declare_corpus(
     schema: Sequence[Column],
     database: SafeDatabase,
 ) -> dict[str, Sequence[Expectation | RowRule]]:
-    """Declare the rules of each artifact, except those for keys and origins, by artifact.
+    """Declare the rules of each artifact, except the rules for keys and origins, by artifact.
 
     `documents_dropped` contains the rows that the stage `documents` dropped. `groups` contains the rows of
     fill_in.
@@ -102,7 +102,7 @@ def declare_corpus(
             expect_written(
                 paths["true_documents"],
                 "documents",
-                "Every listed document is in the corpus, or is dropped with a reason.",
+                "Every listed document is in the corpus, or is among the dropped documents.",
                 written | {row.id for row in dropped},
             ),
         ],
@@ -197,12 +197,12 @@ def expect_reproducible(
                 return f"{fact.attribute} is {own}, but the database says {theirs}"
         return ""
 
-    says = "The query of every fact, run again on the database, returns the values of the fact."
+    says = "For every fact, its query returns the values of the fact when it runs again on the database."
     return RowRule("facts_reproduce", says, ("id",), check)
 
 
 def expect_written(path: Path, column: str, says: str, written: set[str]) -> RowRule:
-    """Expect `column` to list at least one document, all of them in `written`; NULL counts as none."""
+    """Expect `column` to list at least one document, and only documents in `written`; NULL is an error."""
     named = {row["id"]: row[column] for row in read_records(path, ["id", column])}
 
     def check(record: Record) -> str:
@@ -229,7 +229,8 @@ def expect_asked(balanced: Path, unbalanced: Path) -> list[RowRule]:
     return [
         RowRule(
             "set_exists",
-            "The question is in every set that it is flagged for, and it is flagged for at least one set.",
+            "At least one of in_balanced and in_unbalanced is true, and the question is in every set for "
+            "which its flag is true.",
             ("id", "in_balanced", "in_unbalanced"),
             check,
         ),
@@ -265,7 +266,7 @@ def expect_true(true: Index) -> RowRule:
 
 
 def expect_sufficient(facts: Path, questions: Path) -> RowRule:
-    """Expect that the true documents of each asked group state all that its answer needs."""
+    """Expect that the true documents of each asked group state everything that its answer needs."""
     asked = read_index(questions, ["group", "true_document_ids"])
     true = {record["group"]: list(record["true_document_ids"]) for record in asked.values()}
     known = {row.id: row for row in read_valid_rows(facts, AnswerFacts)}

@@ -25,7 +25,7 @@ from tasks.settings import Settings
 
 EVERY_VALUE_MATTERS = "grammar.fill_in.every_value_matters"
 COLUMNS = {
-    "id": "hash of what determines the question",
+    "id": "hash of the values that determine the question",
     "group": "id of the semantic group: all questions of a group have the same meaning and the same answer",
     "criterion": "the linguistic criterion of the text",
     "question": "the question",
@@ -33,21 +33,22 @@ COLUMNS = {
     "sql": "the SQL query that returned the answer",
     "sql_template": "id of the SQL template",
     "text_template": "id of the text template",
-    "answer_rows": "the distinct result rows, a JSON list of lists",
-    "origin": "the rows and calls from which the question was made",
+    "answer_rows": "the distinct rows of the query result, as a JSON list of lists",
+    "origin": "the rows and model calls from which the question was made",
 }
 """The description of each column of a question, for the card."""
 REBUILD = (
-    "make reproduce             # replays the recorded answers, offline",
-    "benchloom run grammar      # calls the model for answers that are not recorded",
+    "make reproduce             # replays the models' recorded replies, offline",
+    "benchloom run grammar      # calls the model if a reply is not recorded",
 )
 """The commands on the card that rebuild the dataset."""
 DROPPED = re.compile(r"(\d+) of (\d+) combinations")
-"""Matches the detail of a dropped row: the number of combinations left out, and of all combinations."""
+"""Matches the detail of a dropped row: the number of dropped combinations, and the number of all
+combinations."""
 
 
 class Dataset(Settings):
-    """`grammar.dataset` in params.yaml: details for the dataset card."""
+    """The settings in params.yaml under `grammar.dataset`: details for the dataset card."""
 
     language: str = "en"
     """The language of the questions, as an ISO 639 code, for the card."""
@@ -142,9 +143,10 @@ def _read(path: Path) -> Iterator[Mapping[str, object]]:
 def _summarise(rows: int, balanced: Path, database: DatabaseEntry) -> str:
     texts, templates = (count_distinct(balanced, column) for column in ("text_template", "sql_template"))
     return (
-        f"{rows:,} question/answer pairs: {texts:,} distinct texts over {templates:,} SQL templates, in a "
-        f"relational database: {database.title or database.name}. The questions of a group ask the same "
-        "thing in different words, so you can test what a system knows and how much the wording changes "
+        f"{rows:,} question/answer pairs over the relational database “{database.title or database.name}”. "
+        f"The pairs have {texts:,} distinct texts for {templates:,} SQL templates. The "
+        "questions of a group have the same "
+        "meaning and different wording. You can test what a system knows, and how much the wording changes "
         "its answers. Every answer is the result of the SQL query in the same row. Benchloom made the "
         "dataset with the method GRAMMAR (Grounded and Modular Methodology for Assessment of Closed-Domain "
         "Retrieval-Augmented Language Models)."
@@ -192,7 +194,7 @@ def _describe_yields(yields: Sequence[CriterionYield], *, read: bool) -> CardSec
 
 
 def describe_difficulty(sql_templates: Path, balanced: Path) -> CardSection:
-    """Tabulate the structure of the queries, per template and per question, compared with public sets."""
+    """Tabulate the structure of the queries per template and per question, next to public sets."""
     templates = {
         row["id"]: row["sql"] for row in pq.read_table(sql_templates, columns=["id", "sql"]).to_pylist()
     }
@@ -205,8 +207,8 @@ def describe_difficulty(sql_templates: Path, balanced: Path) -> CardSection:
         "Difficulty",
         head,
         rows,
-        "Shares are of queries. Queries that differ only in names, values and aliases have the same "
-        "skeleton.",
+        "Percentages are shares of the queries in a column. Queries that differ only in names, values and "
+        "aliases have the same skeleton.",
     )
 
 
@@ -219,7 +221,9 @@ def _describe_contracts(contracts: Path) -> CardSection:
         "Contracts",
         ("contract", "artifacts"),
         [(says, ", ".join(artifacts)) for says, artifacts in sorted(artifacts_of.items())],
-        "Great Expectations checks these contracts. If a contract is broken, Benchloom writes no dataset.",
+        "The library Great Expectations checks these "
+        "contracts. If a contract is broken, Benchloom does not write the "
+        "dataset.",
     )
 
 
@@ -232,24 +236,26 @@ def describe_choices(sql_templates: Path, *, free: bool) -> str:
         count for count in pq.read_table(sql_templates, columns=["choices"])["choices"].to_pylist() if count
     ]
     if free:
-        return "Decoding is not constrained: the model wrote queries and texts freely, and code checked them."
+        return (
+            "Decoding was not constrained. The model wrote queries and texts freely, and code checked them."
+        )
     if not choices:
-        return "The model picked no query from a list."
+        return "The model did not pick any query from a list of options."
     spread = f"{min(choices)} to {max(choices)}" if min(choices) < max(choices) else f"{min(choices)}"
     return (
-        f"Decoding is constrained to options that code composes. The model picked each of {len(choices)} "
-        f"queries from {spread} options (median {median(choices):g}), and each text from a few wordings "
-        "that follow the rules."
+        f"Decoding was constrained to options that code composed. The model picked each of {len(choices)} "
+        f"queries from {spread} options (median {median(choices):g}). It picked each text from a few "
+        "wordings that follow the rules."
     )
 
 
 def describe_idle(fill_in: Path, sql_templates: Path, *, sought: bool) -> str:
     """Describe the share of combinations that were left out because one of their values changes nothing.
 
-    `sought` says whether such combinations were looked for (`every_value_matters`).
+    `sought` says whether the fill-in looked for such combinations (`every_value_matters`).
     """
     if not sought:
-        return "A question with several values may contain values without which the answer is the same."
+        return "A question with several values may contain a value that does not change the answer."
     placeholders = pq.read_table(sql_templates, columns=["id", "placeholders"]).to_pylist()
     several = {row["id"] for row in placeholders if len(row["placeholders"]) > 1}
     beside = name_beside(fill_in, "dropped")
@@ -264,9 +270,12 @@ def describe_idle(fill_in: Path, sql_templates: Path, *, sought: bool) -> str:
             left_out, seen = left_out + int(found[1]), seen + int(found[2])
             templates.add(template)
     if not seen:
-        return "Every combination of several values needs each of its values: no combination was left out."
+        return (
+            "In every combination of several values, each value changes the answer. No combination was left "
+            "out."
+        )
     return (
         f"{left_out:,} of {seen:,} combinations of several values ({left_out / seen:.0%}), from "
         f"{len(templates)} queries, were left out because the answer is the same without one of the values. "
-        "The other combinations need every value."
+        "In the other combinations, every value changes the answer."
     )

@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 KNOWN = Path(__file__).with_name("known_sets.json")
-"""The same figures of public sets, as `python -m bench.difficulty` measured them."""
+"""The file with the figures of public sets, which `python -m bench.difficulty` measures."""
 DRAWN = 100
 """The size of the samples in which distinct skeletons are counted, so that sets can be compared."""
 
@@ -26,7 +26,7 @@ class QueryShape:
 
     `joins` counts the joins in all parts of the query. `nested` is whether a SELECT is inside another SELECT;
     an arm of a set operation does not count as nested. `combined` is whether it has a set operation. `ranked`
-    is whether it has ORDER BY with LIMIT.
+    is whether it has ORDER BY and LIMIT.
     """
 
     skeleton: str
@@ -67,7 +67,7 @@ SHARES: Mapping[str, str] = {
     "grouped": "GROUP BY",
     "nested": "a nested query",
     "combined": "UNION, INTERSECT or EXCEPT",
-    "ranked": "ORDER BY with LIMIT",
+    "ranked": "ORDER BY and LIMIT",
 }
 """The label of each share."""
 
@@ -135,14 +135,14 @@ def count_expected(skeletons: Sequence[str], drawn: int) -> float | None:
 
 
 def tabulate_difficulty(sets: Sequence[SetDifficulty]) -> tuple[list[str], list[list[str]]]:
-    """Return the head and the rows of a table with a column for each set."""
+    """Return the header and the rows of a table with a column for each set."""
     rows = [["queries", *(f"{measured.queries:,}" for measured in sets)]]
     if any(measured.unread for measured in sets):
         rows.append(["not parsed, excluded from the shares", *(f"{measured.unread:,}" for measured in sets)])
     for field, words in SHARES.items():
         rows.append([f"with {words}", *(f"{getattr(measured, field):.0%}" for measured in sets)])
     shown = ["-" if measured.skeletons is None else f"{measured.skeletons:.0f}" for measured in sets]
-    rows.append([f"different skeletons among {DRAWN}", *shown])
+    rows.append([f"different skeletons in a sample of {DRAWN} queries", *shown])
     return ["", *(measured.name for measured in sets)], rows
 
 

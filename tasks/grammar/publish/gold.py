@@ -1,4 +1,4 @@
-"""Run the SQL of all groups again, for nightly evaluations: the database must still return the answers."""
+"""Run the SQL of all groups again, to check in nightly evaluations that the answers are still right."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tasks.judging.gold import GoldAnswer
 def gold(fill_in: list[Group], schema: list[Column], database: DatabaseEntry) -> list[GoldAnswer]:
     """Compare the answer of each group with the current result of its SQL.
 
-    Raises what the database raises.
+    Passes on every error of the database.
     """
     with SafeDatabase(database) as safe:
         rule = Rerun(safe, schema).rule()

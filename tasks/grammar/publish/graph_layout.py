@@ -106,7 +106,7 @@ def _start(height: float, layer: Sequence[str]) -> float:
 def _draw(source: NodeBox, target: NodeBox) -> str:
     x, y = source.x + source.width, source.y + source.height / 2
     end, low = target.x, target.y + target.height / 2
-    # An edge turns close to its source, so that a long edge runs straight below the boxes that it passes.
+    # An edge bends close to its source, so that a long edge runs straight below the boxes that it passes.
     turned = min(x + ACROSS, end)
     turn = f"C{x + 0.6 * ACROSS:g} {y:g} {x + 0.3 * ACROSS:g} {low:g} {turned:g} {low:g}"
     return f"M{x:g} {y:g} {turn} L{end:g} {low:g}"

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from tasks.artifacts.card import CardSection
 
 MANY = 4
-"""Questions that need at least this number of documents share a row of the table."""
+"""The number of needed documents from which questions share one row of the table."""
 
 
 def describe_needed(questions: Path, documents: Path, fill_in: Path) -> CardSection | None:
@@ -44,7 +44,7 @@ def describe_needed(questions: Path, documents: Path, fill_in: Path) -> CardSect
     unknown = len(asked) - len(known)
     return CardSection(
         "Documents that a question needs",
-        ("documents", "questions", "distractors, median", "distractors, maximum"),
+        ("documents", "questions", "distractors per question, median", "distractors per question, maximum"),
         [*rows, *([("unknown", unknown, "-", "-")] if unknown else [])],
         "A distractor is a document that the question does not need but that contains a value from the "
         "question.",

@@ -50,8 +50,8 @@ from tasks.reports.yields import StageYield, read_yield
 EXAMPLES = 12
 """The maximum number of dropped rows that are shown per reason."""
 SUBTITLE = (
-    "Question/answer pairs grounded in a relational database. The questions of a group ask the same thing in "
-    "different words, and each answer is the result of the query shown with it."
+    "Question/answer pairs grounded in a relational database. The questions of a group have the same "
+    "meaning and different wording. Each answer is the result of the query shown with it."
 )
 TEXTS = ("text_templates", "back_check")
 SECOND = "second_reading"
@@ -91,7 +91,7 @@ def report(
     out: Path,
     metrics: Path,
 ) -> Counts:
-    """Write the page's folder; the artifacts' `*.dropped` and `*.calls` files are read too.
+    """Write the page's folder; also read the artifacts' `*.dropped` and `*.calls` files.
 
     `settings` contains the settings of the second reading, by dotted name.
     """
@@ -153,7 +153,7 @@ def report(
 
 
 def lay_out_artifacts(database: str, artifacts: Sequence[ArtifactStatistics]) -> Layout:
-    """Lay out the graph of the artifacts, by the origins of their rows; it starts at the database."""
+    """Lay out the graph of the artifacts by the origins of their rows; the graph starts at the database."""
     from_rows = [(source, artifact.name) for artifact in artifacts for source in artifact.sources]
     feeds = [(database, name) for name in FROM_THE_DATABASE]
     return lay_out([database, *(artifact.name for artifact in artifacts)], [*from_rows, *feeds])
@@ -164,7 +164,7 @@ def _show_terms(database: str, terms: Sequence[Term]) -> list[PartBlock]:
     return [
         TextBlock(
             "Questions use these words for tables and columns whose names are unclear. Words that a model "
-            f"proposed are marked, and databases.{database}.glossary overrides the words of a model."
+            f"proposed are marked. To replace them, set databases.{database}.glossary."
         ),
         Facts([(term.id, f"{term.words} ({by.get(term.source, 'a person')})") for term in terms]),
     ]
@@ -193,7 +193,7 @@ def _make_headlines(
         Headline(
             "distinct texts",
             count_distinct(balanced, "text_template"),
-            "with placeholders, filled in the pairs",
+            "with placeholders, before values are filled in",
             Derivation("distinct", (Selection("balanced"),), "text_template"),
         ),
         Headline(
@@ -213,7 +213,7 @@ def _make_headlines(
         Headline(
             "rows dropped",
             sum(sum(artifact.dropped.values()) for artifact in artifacts),
-            "each with its reason",
+            "listed below with their reasons",
             drops,
         ),
         Headline(
@@ -278,7 +278,7 @@ def _draw_yields(yields: Sequence[CriterionYield], confirmed: str, *, read: bool
             "Questions per criterion",
             SETS,
             questions,
-            "before and after balancing",
+            "in the sets before and after balancing",
             {SETS[1]: "s1"},
             "/charts/1/bars",
         ),

@@ -91,7 +91,7 @@ class Rerun:
 def digest_answer(rows: Iterable[tuple[Value, ...]]) -> AnswerDigest:
     """Digest rows regardless of their order, because most queries have no ORDER BY.
 
-    A whole number has the same digest as an integer and as a float, because engines type a mean differently.
+    A whole number has the same digest as integer and as float, because engines differ in the type of a mean.
     """
     whole = (
         [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in row] for row in rows
@@ -102,7 +102,7 @@ def digest_answer(rows: Iterable[tuple[Value, ...]]) -> AnswerDigest:
 
 
 def choose_skipped_sql(groups: Path, per_template: int | None, seed: int) -> frozenset[str]:
-    """List the SQL that is skipped if only `per_template` groups of each SQL template are run.
+    """List the SQL to skip when only `per_template` groups of each SQL template are run.
 
     `groups` is the artifact fill_in. If `per_template` is None, nothing is skipped. `seed` determines which
     groups are run.
@@ -139,8 +139,8 @@ def expect_true_in_world(
         return f"{asked}: the full database returns {text}, not {record['answer_rows'][:WIDTH]}"
 
     says = (
-        f"The SQL returns the same answer on the full database (this database holds {here:,} of its "
-        f"{there:,} rows). Groups whose texts state their scope are exempt."
+        f"The SQL returns the same answer on the full database. This database has {here:,} of the {there:,} "
+        "rows of the full database. Groups whose texts state their scope are not checked."
     )
     return RowRule("true_in_world", says, ("id", "sql", "answer_rows"), check)
 

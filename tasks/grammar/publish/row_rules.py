@@ -1,6 +1,6 @@
 """Define contract rules for GRAMMAR's rows. A row rule returns what is wrong with a row, or "".
 
-Rows are compared with the rows of other artifacts from which they were made.
+The rules compare rows with the rows of other artifacts from which they were made.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tasks.grammar.construct.sql_reading import BrokenRule, parse_select
 from tasks.grammar.construct.sql_rules import read_template
 
 Index = Mapping[str, Record]
-"""Rows by id, each as column -> value."""
+"""Rows by id; a row maps columns to values."""
 
 
 def read_index(path: Path, columns: Sequence[str]) -> Index:
@@ -35,7 +35,7 @@ def read_index(path: Path, columns: Sequence[str]) -> Index:
 def expect_known(name: str, column: str, what: str, known: Iterable[str]) -> RowRule:
     """Expect that a column has the id of a row of another artifact.
 
-    `name` is the rule's name. `what` describes the other artifact's rows, and `known` has their ids.
+    `name` is the rule's name. `what` describes the other artifact's rows, and `known` contains their ids.
     """
     ids = frozenset(known)
 
@@ -76,8 +76,8 @@ def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
 
     return RowRule(
         "sql_parses",
-        "The SQL is one SELECT over the schema that follows every rule; a person's SQL may be any SELECT "
-        "that runs. The tables, projection and placeholders match the SQL.",
+        "The SQL is one SELECT over the schema and follows every rule for templates. A person's SQL may be "
+        "any SELECT that runs. The columns tables, projection and placeholders match the SQL.",
         ("sql", "tables", "projection", "placeholders"),
         check,
     )
@@ -103,7 +103,7 @@ def expect_query(columns: Sequence[Column], own: Collection[str]) -> RowRule:
 
     return RowRule(
         "sql_parses",
-        "The SQL is one SELECT of columns or one measure, with joins and comparisons; a person's SQL may "
+        "The SQL is one SELECT of columns or of one measure, with joins and comparisons. A person's SQL may "
         "be any SELECT.",
         ("sql", "sql_template"),
         check,
@@ -151,15 +151,15 @@ def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
 
     return RowRule(
         "placeholders",
-        "The text contains each placeholder of its SQL template once (a person's text: at least once) and no "
-        "other brackets.",
+        "The text contains each placeholder of its SQL template exactly once, and no other brackets. A "
+        "person's text may repeat a placeholder.",
         ("sql_template", "text"),
         check,
     )
 
 
 def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: Index) -> RowRule:
-    """Expect that columns of a row equal those of the row whose id is in its column `key`."""
+    """Expect that columns of a row equal the columns of the row whose id is in its column `key`."""
 
     def check(record: Record) -> str:
         other = others.get(record[key], record)
@@ -174,7 +174,7 @@ def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: 
 def expect_filled_sql(templates: Index, columns: Sequence[Column]) -> RowRule:
     """Expect that a group's SQL is its template with exactly the values of its fillings.
 
-    `columns` is the schema, whose readings say how the SQL reads cells.
+    `columns` is the schema, whose readings determine how the SQL reads cells.
     """
     readings = list_readings(columns)
     filled = {}
@@ -194,7 +194,7 @@ def expect_filled_sql(templates: Index, columns: Sequence[Column]) -> RowRule:
 
     return RowRule(
         "placeholders",
-        "The SQL is its template with every placeholder replaced by the value that fillings lists.",
+        "The SQL is its template with every placeholder replaced by its value in the column fillings.",
         ("sql_template", "sql", "fillings"),
         check,
     )

@@ -83,7 +83,7 @@ def read_dataset(
 
 
 def _walk_without_template(node: LineageNode) -> list[LineageNode]:
-    """List a node's ancestors, except those of its SQL template, whose calls are shown with the template."""
+    """List a node's ancestors without the ancestors of its SQL template, whose calls are shown elsewhere."""
     of_template = {
         ancestor.key
         for parent in walk_nodes(node)
@@ -136,14 +136,15 @@ def view_questions(rows: DatasetRows, artifact: Path) -> Viewer:
     members: defaultdict[str, list[Question]] = defaultdict(list)
     for question in rows.questions:
         members[question.group].append(question)
-    # The keys are short because every row contains two of them.
+    # The keys are short because every row contains two keys.
     groups = {group: f"g{place}" for place, group in enumerate(rows.groups)}
     texts = {text: f"t{place}" for place, text in enumerate(rows.texts)}
     return Viewer(
         noun="question",
         nouns="questions",
-        placeholder="words of a question, its answer or its SQL",
-        empty="Choose a question to see its SQL, answer, model calls and the other questions of its group.",
+        placeholder="words in a question, its answer or its SQL",
+        empty="Choose a question to see its SQL, its answer, its model calls and the other questions of its "
+        "group.",
         filters=(
             Filter("set", "Set", ((BALANCED, BALANCED),), BALANCED),
             Filter("criterion", "Criterion"),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 AS_WRITTEN = ("", "same")
-"""The values of `reading` for texts that were read with the same answers, or not read."""
+"""The values of `reading` for texts whose reading gave the same answers, and for texts that were not read."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,10 @@ class CriterionYield:
     confirmed: int
     """The written texts that passed the back-check."""
     read: int
-    """The confirmed texts that were read the same a second time; all of them if nobody reads."""
+    """The confirmed texts whose second reading gave the same answers.
+
+    If nobody reads, these are all confirmed texts.
+    """
     unbalanced: int
     balanced: int
     """`unbalanced` and `balanced` are the numbers of questions in the two sets."""
@@ -44,14 +47,14 @@ def count_yields(
 
 
 def count_distinct(sets: Path, column: str) -> int:
-    """Count the distinct values of a column of a set of questions."""
+    """Count the distinct values of a column in a set of questions."""
     return len(pq.read_table(sets, columns=[column])[column].unique())
 
 
 def count_same(second_reading: Path) -> int:
-    """Count the texts that were read the same a second time.
+    """Count the texts whose second reading gave the same answers.
 
-    A person's text is kept even if it was read otherwise, but is not counted then.
+    A person's text is kept even if its reading gave other answers, but such a text is not counted.
     """
     return _count_criteria(second_reading, read=True).total()
 

@@ -1,6 +1,7 @@
-"""Sentences of reference answers: the figures that a question needs, and the conclusion from them.
+"""Write the sentences of reference answers: the figures that a question needs, and the conclusion.
 
-Each sentence has several wordings of the same content. A model with constrained decoding chooses among them.
+Each sentence has several wordings of the same content. A model with constrained decoding chooses among these
+wordings.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ WORDS = {"mean": "average", "median": "median", "highest": "highest"}
 
 
 def list_heads(question: ControlledQuestion) -> list[str]:
-    """List what the conjecture must guess, one line for each figure, such as `Higher average runtime`."""
+    """List what the conjecture must guess, with one line per figure, such as `Higher average runtime`."""
     if is_analysis(question.design):
         return [say_head(question, figure) for figure in question.figures]
     heads = []
@@ -89,7 +90,7 @@ def _say_share(figure: FoundFigure, question: ControlledQuestion) -> Choices:
 
 
 def conclude_figures(figures: Figures, question: ControlledQuestion) -> Choices:
-    """State the conclusion: yes or no for a definite question, otherwise who leads by which figures."""
+    """State the conclusion: yes or no for a definite question, otherwise the leading group by figure."""
     if is_analysis(question.design):
         return conclude_analysis(figures, question)
     return CONCLUSIONS[question.design](figures, question)
@@ -192,4 +193,4 @@ CONCLUSIONS: Mapping[str, Callable[[Figures, ControlledQuestion], Choices]] = {
     OPEN: _conclude_open, BOTH: _conclude_both, LEADER: _conclude_leader, WITHIN: _conclude_within,
     MOST: _conclude_most, TYPICAL: _conclude_typical,
 }  # fmt: skip
-"""Design -> the function that states the conclusion from its figures."""
+"""Map each design to the function that states the conclusion from its figures."""

@@ -1,4 +1,4 @@
-"""Stage: write the reference answers from the rows that the databases contain (section 2.2, conclude)."""
+"""Stage: write the reference answers from the rows in the databases (section 2.2, conclude)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Conclusion:
 
 
 class Conclude(Settings):
-    """`longform.conclude` in params.yaml."""
+    """The settings in params.yaml under `longform.conclude`."""
 
     rounds: int = Field(default=2, ge=0)
     """Maximum number of attempts at an answer in the model's words; with 0, code writes the answer."""

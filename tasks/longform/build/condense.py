@@ -1,4 +1,4 @@
-"""Stage: shorten the questions, so that they need inference (section 2.1, condense)."""
+"""Stage: shorten the questions, so that answering them needs inference (section 2.1, condense)."""
 
 from __future__ import annotations
 
@@ -30,11 +30,13 @@ class CondensedQuestion:
 
 
 class Condense(Settings):
-    """`longform.condense` in params.yaml."""
+    """The settings in params.yaml under `longform.condense`."""
 
     words: int = Field(default=45, ge=8)
-    """Maximum number of words of a short question. A second limit is two words more than the original
-    question has."""
+    """Maximum number of words of a short question.
+
+    A short question also has at most two words more than the original question.
+    """
     rounds: int = Field(default=3, ge=1)
     """Maximum number of attempts per question."""
 
@@ -42,7 +44,7 @@ class Condense(Settings):
 async def condense(
     control: list[ControlledQuestion], params: Condense, ask: Ask
 ) -> Drafts[CondensedQuestion]:
-    """Have a model shorten every question; entities, and everything that a definite answer needs, stay.
+    """Have a model shorten every question, except entities and everything that a definite answer needs.
 
     Drop reason: `uncondensed`.
     """
@@ -51,9 +53,9 @@ async def condense(
 
 
 def list_kept(question: ControlledQuestion) -> list[tuple[str, ...]]:
-    """List what a short question must name, each entry as alternative texts of which one is required.
+    """List the names that a short question must contain, each as a tuple of alternative texts.
 
-    The short form of an open question does not name the figures, so that readers decide which ones count.
+    The short form of an open question does not name the figures, so that readers decide which figures count.
     """
     asked = question.asked
     if is_analysis(question.design):

@@ -24,7 +24,7 @@ from tasks.settings import Settings
 
 YES, NO = "Yes", "No"
 CRITERIA = ("ambiguous", "not answerable", "one query is enough")
-"""The meaning of each `No` in the model's reply, in the order of the prompt's lines."""
+"""The problem that each `No` in the model's reply means, in the order of the prompt's lines."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,13 @@ class ConfirmedQuestion:
 
 
 class Confirm(Settings):
-    """`longform.confirm` in params.yaml."""
+    """The settings in params.yaml under `longform.confirm`."""
 
     least: int = Field(default=3, ge=0, le=3)
-    """Number of the three criteria that the model must confirm. With 0, only people review, and undecided
-    questions stay, confirmed by `nobody`."""
+    """Number of the three criteria that the model must confirm.
+
+    With 0, only people review; questions without a decision are kept, and `confirmed_by` is `nobody`.
+    """
 
 
 async def confirm(

@@ -34,14 +34,17 @@ class Conjecture:
     id: str
     text: str
     expected: tuple[str, ...]
-    """The expected outcome of each figure. For a mean, it is the group that is higher. For a share, it is
-    `yes` if the share is more than half, otherwise `no`. For an analysis, it is one of
-    `outcomes.list_choices`, or `unknown` if the rows must not answer the question."""
+    """The expected outcome of each figure.
+
+    For a mean, this is the group with the higher mean. For a share, this is `yes` if the share is more than
+    half, otherwise `no`. For an analysis, this is one of `outcomes.list_choices`, or `unknown` if the rows
+    must not answer the question.
+    """
     origin: tuple[Origin, ...]
 
 
 class ConjectureSettings(Settings):
-    """`longform.conjecture` in params.yaml."""
+    """The settings in params.yaml under `longform.conjecture`."""
 
     unknown: float = Field(default=0, ge=0, le=1)
     """The share of questions with the answer `unknown`, sampled among the definite questions of
@@ -56,7 +59,7 @@ async def conjecture(
     params: ConjectureSettings,
     ask: Ask,
 ) -> Drafts[Conjecture]:
-    """Have a model guess an answer to every question, and for each figure its outcome.
+    """Have a model guess an answer to every question, and the outcome of each figure.
 
     Drop reason: `no_conjecture`.
     """
@@ -79,8 +82,8 @@ def draw_unknown(
 ) -> Collection[str]:
     """Sample the ids of questions whose rows must not answer them.
 
-    `share` is their share of all questions. The sample may be smaller, because only definite analyses
-    qualify.
+    `share` is the share of such questions among all questions. The sample may be smaller, because only
+    definite analyses qualify.
     """
     if not share:
         return frozenset()
@@ -96,7 +99,7 @@ def draw_unknown(
 
 
 def list_choices(question: ControlledQuestion) -> list[tuple[str, ...]]:
-    """List the outcomes that each line of the conjecture may have: the groups, or yes and no."""
+    """List the possible outcomes for each line of the conjecture: the groups, or yes and no."""
     if is_analysis(question.design):
         return [list_figure_choices(question, figure) for figure in question.figures]
     return [(YES, NO) if figure.kind == "share" else question.groups for figure in question.figures]

@@ -39,8 +39,7 @@ class SyntheticDatabase:
 
     id: str
     script: str
-    """The CREATE statements, then one INSERT statement per row, in canonical form instead of the model's
-    words."""
+    """The CREATE statements, then one INSERT statement per row, rewritten in canonical form."""
     tables: int
     columns: int
     rows: int
@@ -52,7 +51,7 @@ class SyntheticDatabase:
 
 
 class Construct(Settings):
-    """`longform.construct` in params.yaml."""
+    """The settings in params.yaml under `longform.construct`."""
 
     rows: int = Field(default=4, ge=1)
     """Number of rows per group of the compared table; groups alternate between one row more and one row
@@ -63,8 +62,10 @@ class Construct(Settings):
     """Whether the rows must support the conjecture. If true, other rows are requested again, and the question
     is dropped after the last round. If false, the answer follows the rows."""
     tables: int | None = Field(default=0, ge=0)
-    """Minimum number of tables, if the source has that many. The tables nearest by keys are added without
-    rows. 0 adds no tables; null adds all."""
+    """Minimum number of tables, if the source has that many.
+
+    The tables nearest by foreign keys are added without rows. 0 adds no tables; null adds all tables.
+    """
     limits: ScratchLimits = ScratchLimits()
 
 
@@ -81,9 +82,9 @@ async def construct(
     Drop reasons:
     - `no_rows`: the source has too few rows
     - `refused`: the statements did not run
-    - `nothing_to_compare`: a group has no value of a measure, or too few
+    - `nothing_to_compare`: a group has no value of a measure, or too few values
     - `not_borne_out`: the rows do not support the conjecture
-    - `told`: the rows answer the question although they must not
+    - `told`: the rows answer the question although they must leave it open
     """
     known = SourceArtifacts(sources)
     asked = {question.id: question for question in control}
@@ -101,7 +102,7 @@ async def construct(
 
 
 def add_tables(needed: Sequence[str], columns: Sequence[Column], least: int | None) -> list[str]:
-    """Return tables of a source: the needed tables, then other tables, nearest by foreign keys first.
+    """Return the needed tables of a source, then other tables, nearest by foreign keys first.
 
     columns: all columns of the source. least: the minimum number of tables, if the source has that many; None
     returns all tables.
@@ -180,7 +181,8 @@ class _Construction:
     def _find_unfit(self, figures: Sequence[FoundFigure]) -> tuple[str, str] | None:
         """Return (drop reason, problem) if rows do not fit the question; otherwise None.
 
-        Rows do not fit if they do not answer the question, or if they answer a question that must stay open.
+        Rows do not fit if they do not answer the question, or if they answer a question that must remain
+        unanswered.
         """
         if self.invented:
             return find_unfit(figures, self.controlled, self.guess.expected)

@@ -35,21 +35,21 @@ from tasks.settings import Settings
 LEAST, MOST = 12, 70
 """Minimum and maximum number of words of a question."""
 DRAWS = 3
-"""How many times a design is tried for a new question before the other designs are tried."""
+"""Maximum number of attempts with one design for a new question, before other designs are tried."""
 ALIKE = 0.9
 """Two measures with a higher absolute correlation than this are not used in the same question."""
 EVERY = 3
-"""Every third question is open."""
+"""The distance between open questions: with 3, every third question is open."""
 
 
 @dataclass(frozen=True)
 class ControlledQuestion:
-    """Row of the stage `control`: a question that was written about given columns and entities."""
+    """Row of the stage `control`: a question about given columns and entities."""
 
     id: str
     database: str
     seed: str
-    """The question of the database's own that the model saw; empty if there is none."""
+    """The database's own question that the model saw as an example; empty if there is none."""
     design: str
     """A name in `designs.DESIGNS`, or in `kinds.KINDS` if the plan comes from another question."""
     focus: Focus
@@ -57,7 +57,7 @@ class ControlledQuestion:
     groups: tuple[str, ...]
     """The values of the focus's group column that the question names."""
     decoy: str
-    """Another value of the group column, with rows in the database too; empty if there is none."""
+    """Another value of the group column, for which the database also has rows; empty if there is none."""
     quality: Quality | None
     """The abstract word that the question depends on; None for a question with a definite answer."""
     figures: tuple[FigureDesign, ...]
@@ -67,12 +67,12 @@ class ControlledQuestion:
 
     @property
     def asked(self) -> Asked:
-        """The subject of the question, in the words for its frames."""
+        """The subject of the question, with the words for its frames."""
         return Asked(self.focus, self.groups, self.quality, self.figures)
 
 
 class Control(Settings):
-    """`longform.control` in params.yaml."""
+    """The settings in params.yaml under `longform.control`."""
 
     plans: Literal["rows", "questions"] = "rows"
     """The basis of the plans: groups of existing rows (`rows`), or the database's questions (`questions`).
@@ -80,7 +80,7 @@ class Control(Settings):
     interpretive: float = Field(default=0.51, ge=0, le=1)
     """The share of questions about an abstract word, with `plans: questions`."""
     known: int = Field(default=4, ge=2)
-    """Minimum number of rows of a group that have all amounts of the question."""
+    """Minimum number of rows per group with all amounts of the question."""
     rounds: int = Field(default=3, ge=1)
     """Maximum number of attempts per question; each prompt names the previous error."""
 
@@ -106,7 +106,7 @@ class Plan:
 
     @property
     def asked(self) -> Asked:
-        """The subject of the question, in the words for its frames."""
+        """The subject of the question, with the words for its frames."""
         return Asked(self.focus, self.groups, self.chosen.quality, self.chosen.figures)
 
 
@@ -151,7 +151,7 @@ def _plan_steered(known: SourceArtifacts, database: str, entry: LongformSet, tal
 
 
 def choose_plans(known: SourceArtifacts, database: str, entry: LongformSet, least: int) -> list[Plan]:
-    """Choose the plans of a database's questions, taking designs, tables and measures in turn.
+    """Choose the plans of a database's questions, with alternating designs, tables and measures.
 
     least: the minimum number of rows of a group.
     """
@@ -243,8 +243,8 @@ def _go_together(figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> b
 def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[WholeRow], least: int) -> bool:
     """Return whether a group has `least` rows with all amounts that the question is about.
 
-    With a threshold, both sides of it need that many rows. Otherwise, the threshold would exclude almost
-    nothing.
+    With a threshold, the group needs that many rows above and also below it. Otherwise, the threshold would
+    exclude almost nothing.
     """
     known = list_known(group, figures, rows)
     if len(known) < least:
@@ -265,7 +265,7 @@ def list_known(group: str, figures: Sequence[FigureDesign], rows: Sequence[Whole
 
 
 def list_named(asked: Asked) -> list[str]:
-    """List what a question must name before it is condensed: the rows, the groups and the measures."""
+    """List the names that a question must contain before it is condensed: rows, groups and measures."""
     return [asked.rows, *asked.groups, *(measure.name for measure in asked.measures)]
 
 

@@ -1,4 +1,4 @@
-"""The designs of questions: which groups they compare by which figures. No answer is a single number."""
+"""Define the designs of questions: the compared groups and figures. No answer is a single number."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FigureDesign:
     measure: str
     """The id of the measure's column."""
     over: str = ""
-    """The id of another measure: only rows above `threshold` in it count. Empty: all rows count."""
+    """The id of another measure, in which counted rows must exceed `threshold`. If empty, all rows count."""
     threshold: float = 0
 
 
@@ -35,14 +35,17 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Design:
-    """A design of questions. groups: how many groups a question names. choose: chooses the figures."""
+    """A design of questions.
+
+    groups: the number of groups that a question names. choose: the function that chooses the figures.
+    """
 
     groups: int
     choose: Callable[[Focus, Counter[str], random.Random], Chosen | None]
 
 
 def _take(focus: Focus, used: Counter[str], dice: random.Random, count: int) -> list[FocusMeasure]:
-    """Return the `count` measures that were used least, ties in random order; empty if there are too few."""
+    """Return the `count` least used measures, ties in random order; empty if there are too few measures."""
     shuffled = dice.sample(focus.measures, len(focus.measures))
     taken = sorted(shuffled, key=lambda measure: used[measure.column])[:count]
     return taken if len(taken) == count else []
@@ -93,5 +96,8 @@ DESIGNS: Mapping[str, Design] = {
     WITHIN: Design(2, _choose_within),
     TYPICAL: Design(2, _choose_typical),
 }
-"""Name -> design. Questions take the definite designs in this order; `control` inserts open questions."""
+"""The designs by name.
+
+Questions cycle through the definite designs in this order; `control` inserts open questions.
+"""
 DEFINITE = tuple(name for name in DESIGNS if name != OPEN)

@@ -1,4 +1,4 @@
-"""The queries that a question's answer depends on, and the figures that their rows give."""
+"""Write the queries that a question's answer depends on, and compute the figures from their results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ FURTHER = 4
 
 @dataclass(frozen=True)
 class FoundFigure:
-    """The result of a figure's query. values: by group; a share has one value for the first group, 0 to 1."""
+    """The result of a figure's query.
+
+    values: the value of each group. A share has one value, 0 to 1, for the first group.
+    """
 
     design: FigureDesign
     sql: str
@@ -37,7 +40,7 @@ class FoundFigure:
 
     @property
     def ahead(self) -> str:
-        """The group with the highest value; empty if there is no single one. A share has `yes` or `no`.
+        """The group with the highest value; empty on a tie. For a share, this is `yes` or `no`.
 
         Kinds of figures that only analyses have return their outcome (`outcomes.find_outcome`).
         """
@@ -55,7 +58,7 @@ class FoundFigure:
 
 
 def write_query(question: ControlledQuestion, figure: FigureDesign, further: int = 0) -> str:
-    """Write the query of a figure. further: decimal places beyond those of its measure."""
+    """Write the query of a figure. further: the number of decimal places beyond the measure's own."""
     focus = question.focus
     group, amount = quote_column(focus.group), quote_column(figure.measure)
     digits = focus.find(figure.measure).digits + further
@@ -94,7 +97,7 @@ def write_query(question: ControlledQuestion, figure: FigureDesign, further: int
 
 
 def _read_apart(question: ControlledQuestion, figure: FigureDesign, database: SafeDatabase) -> FoundFigure:
-    """Read a figure; use more decimal places if rounding alone makes two groups equal."""
+    """Read a figure; use more decimal places if two groups are equal only because of rounding."""
     found = _read_figure(question, figure, database)
     if figure.kind in QUERIES:
         return found

@@ -30,24 +30,24 @@ NO_AMOUNT = re.compile(
 )
 """Names of numeric columns that are not amounts: keys without a constraint, dates, positions."""
 AMOUNT = re.compile(r"^number_of_", re.IGNORECASE)
-"""Names of counts, which are amounts although they match `NO_AMOUNT`."""
+"""Matches the names of counts, which are amounts although `NO_AMOUNT` matches them."""
 TIME = re.compile(r"\d:\d\d|\d-\d\d-\d")
-"""Matches a part of a time of day or of a date."""
+"""Matches a part of a time of day or a date."""
 NUMBER = re.compile(r"\W*\d[\d.,]*\W*")
 """Matches a text that is only a number, perhaps with signs around it."""
 PREPOSITION = re.compile(r" (in|of|at|by|to|for|from|on)$")
 KEY = re.compile(r"[_ ](code|id|number)$", re.IGNORECASE)
-"""Matches the name of a key that ends with a technical word, and so does not name the group."""
+"""Matches the name of a key that ends with a technical word and therefore does not name the group."""
 LIST = re.compile(r", .*\.$")
 """Matches a value that would end the sentence around it: `Apartment, Flat, Condo, etc.`."""
 VALUES = 6
-"""Maximum number of values of a group column that are kept, the most common ones."""
+"""Maximum number of values of a group column. The most common values are used."""
 FEW = 4
 """A column with at most this many distinct values is a category that is stored as numbers."""
 
 ALIKE = 0.5
-"""A column is not a measure if more than this share of its values are equal, unless
-words are given for it."""
+"""A column is not a measure if more than this share of its values are equal, unless the database's entry has
+words for the column."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class FocusMeasure:
     negative: str
     """The word for amounts below 0: `early`. If empty, amounts keep the minus sign."""
     digits: int
-    """Number of decimal places of figures of this measure."""
+    """Number of decimal places in the figures of this measure."""
 
     def say(self, value: float) -> str:
         """Write an amount with its unit: `1,234.5 US dollars`, `3.5 minutes early`."""
@@ -89,7 +89,7 @@ class Quality:
 
 @dataclass(frozen=True)
 class Focus:
-    """Row of the stage `foci`: the measures of a table, and a group column to compare its rows by."""
+    """Row of the stage `foci`: the measures of a table, and a group column by which to compare its rows."""
 
     id: str
     table: str
@@ -100,15 +100,15 @@ class Focus:
     qualities: tuple[Quality, ...]
     """The qualities whose measures are all in `measures`."""
     group: str
-    """The id of a text column, of the same table or of a table that a foreign key or link table leads to."""
+    """The id of a text column, in the same table or in a table reached by a foreign key or a link table."""
     group_words: str
     """The noun for the group of a row of `table`: `origin airport`."""
     relation: str
-    """The words for membership in a group, with `{}` for the value: `directed by {}`."""
+    """The phrase for membership in a group, with `{}` for the value: `directed by {}`."""
     groups: tuple[str, ...]
     """The most common values of the group column, the most common first."""
     source: str
-    """The FROM clause that joins table and group, without the keyword FROM."""
+    """The FROM clause that joins the table with the group column's table, without the keyword FROM."""
     tables: tuple[str, ...]
     """The tables of the FROM clause."""
     origin: tuple[Origin, ...]
@@ -127,14 +127,14 @@ class Focus:
 
 
 class Foci(Settings):
-    """`longform.foci` in params.yaml."""
+    """The settings in params.yaml under `longform.foci`."""
 
     least: int = Field(default=8, ge=1)
     """Minimum number of rows in the source for each value of a group column."""
 
 
 def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci) -> Drafts[Focus]:
-    """List every table's measures with every column that groups its rows, one row per table and group column.
+    """List every table's measures with every column that groups its rows, in one row per column.
 
     There are no rows if no table has both an amount and two groups of enough rows; the stage `control`
     reports each question that is missing for this reason. Raises BadInput for words about a column or group

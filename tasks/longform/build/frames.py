@@ -1,8 +1,8 @@
-"""Frames: the phrasings of questions among which a model with constrained decoding chooses.
+"""Compose frames: the phrasings of questions among which a model with constrained decoding chooses.
 
 A small model without constraints omits or garbles half of the required names. Frames apply to models that
-decode by a grammar. The parsers also accept other phrasings, from all other models. `read_question`, the
-parser of both question stages, is here too.
+decode by a grammar. The parsers also accept other phrasings, from all other models. This module also has
+`read_question`, the parser of both question stages.
 """
 
 from __future__ import annotations
@@ -195,12 +195,12 @@ QUESTIONS: Mapping[str, Callable[[Asked], Parts]] = {
     OPEN: _ask_open, BOTH: _ask_both, LEADER: _ask_leader, WITHIN: _ask_within, MOST: _ask_most,
     TYPICAL: _ask_typical,
 }  # fmt: skip
-"""Design -> the frame of the full question."""
+"""Map each design to the function that composes the frame of the full question."""
 SHORT: Mapping[str, Callable[[Asked], Parts]] = {
     OPEN: _shorten_open, BOTH: _shorten_both, LEADER: _shorten_leader, WITHIN: _shorten_within,
     MOST: _shorten_most, TYPICAL: _shorten_typical,
 }  # fmt: skip
-"""Design -> the frame of the condensed question."""
+"""Map each design to the function that composes the frame of the condensed question."""
 
 
 def read_question(text: str, least: int, most: int) -> str:

@@ -1,4 +1,4 @@
-"""Stage: join the finished items: question, database, reference answer and evidence of each."""
+"""Stage: join the question, database, reference answer and evidence of each finished item."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def items(
     conclude: list[Conclusion],
     classify: list[QuestionKind],
 ) -> Drafts[LongformItem]:
-    """Join the outputs of the stages for every question that passed all of them.
+    """Join the outputs of the stages for every question that passed all stages.
 
     Raises StageFailed if there is no such question.
     """
@@ -65,7 +65,7 @@ def items(
     ]
     if not rows:
         raise StageFailed(
-            f"no question came through: {len(control)} were written, {len(confirm)} confirmed, "
-            f"{len(construct)} have a database; the .dropped files say why"
+            f"no question passed all stages: {len(control)} were written, {len(confirm)} confirmed, "
+            f"{len(construct)} have a database; the .dropped files give the reasons"
         )
     return Drafts(rows)

@@ -1,4 +1,4 @@
-"""Contracts of items: texts and kind are valid, and every claim's query returns its recorded rows."""
+"""Define the contracts of items: texts and kind are valid; claims' queries return the recorded rows."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ ITEM_CONTRACTS = (
     expect_match("kind", "The kind is conclusive or interpretive.", "kind", f"^({'|'.join(KINDS)})$"),
     RowRule(
         "claims_hold",
-        "The database opens, its foreign keys are valid, and the query of every claim returns the claim's "
-        "rows.",
+        "The database can be opened, its foreign keys are valid, and the query of every claim returns the "
+        "claim's rows.",
         ("script", "claims"),
         find_false_claim,
     ),

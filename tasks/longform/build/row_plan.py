@@ -1,9 +1,9 @@
 """Plan the rows of a synthetic database: its tables, the number of rows, and the choices for each row.
 
-Rows are whole rows of the source, chosen to support the conjecture. A group that is expected to be ahead gets
-rows from the upper part of its rows; the other group gets rows from the lower part. The prompt describes the
-plan to the model. With constrained decoding, the plan is the grammar, and the model chooses among
-interchangeable rows.
+The planned rows are whole rows of the source, chosen to support the conjecture. A group with an expected
+higher value gets rows from the upper part of its ranking. The other group gets rows from the lower part of
+its ranking. The prompt describes the plan to the model. With constrained decoding, the plan is the grammar,
+and the model chooses among interchangeable rows.
 """
 
 from __future__ import annotations
@@ -25,22 +25,24 @@ from tasks.longform.build.source_rows import Cells, WholeRow, list_keys, list_re
 from tasks.longform.build.sql import quote, write_literal
 
 OFFERED = 2
-"""Number of rows to choose from for each place, if the source has that many."""
+"""Number of source rows that the model can choose from for each planned row, if the source has that many."""
 UPPER = 0.6
 """The part of a group's ranked rows from which the rows of a synthetic database are chosen. The rows that
 support the conjecture rank first."""
 ABOVE = 3
 """Minimum number of rows above the threshold in each group, for a figure that covers only such rows."""
 DECOYS = 2
-"""Number of rows of a group that the question does not name, so that a query without a condition gives
-another result."""
+"""Number of rows of a group that the question does not name.
+
+With these rows, a query without a condition gives another result.
+"""
 Place = list[dict[str, Cells]]
-"""The choices for one row of the compared table: joined source rows with the same keys."""
+"""The source rows, joined and with the same keys, that can fill one planned row of the compared table."""
 
 
 @dataclass(frozen=True)
 class TablePlan:
-    """The rows of one table: for each place its possible rows, as SQL literals in the order of `columns`."""
+    """The planned rows of one table, each with its possible contents as SQL literals in `columns` order."""
 
     table: str
     columns: tuple[str, ...]
@@ -132,7 +134,7 @@ class RowPlanner:
                 ]
 
     def _find_key(self) -> str:
-        """Return the integer key of the compared table, which gets new numbers; empty if there is none."""
+        """Return the integer key of the compared table, which gets new numbers; empty without such a key."""
         own = [column for column in self.columns if column.table == self.focus.table and column.primary_key]
         return own[0].name if len(own) == 1 and own[0].type == "integer" and not own[0].references else ""
 
@@ -147,7 +149,7 @@ class RowPlanner:
         return copy
 
     def _choose_places(self) -> list[Place]:
-        """Choose the places of each group, then interleave the groups."""
+        """Choose the planned rows of each group, then interleave the groups."""
         per_group = self.per_group + (1 if self.over else 0)  # a figure over some rows skips the others
         sizes = {name: per_group + (1, -1, 0)[turn % 3] for turn, name in enumerate(self.question.groups)}
         if self.question.decoy:
@@ -161,7 +163,7 @@ class RowPlanner:
         return [place for *_, place in sorted(mixed, key=lambda entry: entry[:2])]
 
     def _choose_group(self, group: str, size: int) -> list[Place]:
-        """Choose the rows of a group for its places; in the largest group, one row has an unknown amount."""
+        """Choose the planned rows of a group; in the largest group, one row has an unknown amount."""
         known, unknown = self._rank(group)
         if not known:
             raise SqlError(f"the source has no rows of {group} with the amounts that are asked about")
@@ -175,7 +177,7 @@ class RowPlanner:
         return places + [[joined] for joined in gap]
 
     def _place(self, rows: Sequence[dict[str, Cells]], size: int) -> list[Place]:
-        """Assign rows to places, most frequent keys first, so that other tables need few rows."""
+        """Assign source rows to planned rows, frequent keys first, so that other tables need few rows."""
         alike: defaultdict[str, list[dict[str, Cells]]] = defaultdict(list)
         for joined in rows:
             keys = list_keys(joined, self.focus, self.columns)
@@ -196,7 +198,7 @@ class RowPlanner:
         return places
 
     def _mix(self, rows: Sequence[dict[str, Cells]]) -> list[dict[str, Cells]]:
-        """Interleave rows above and below a figure's threshold, after the first `ABOVE` rows above it."""
+        """Interleave rows above and below a figure's threshold, after `ABOVE` rows above the threshold."""
         above = [joined for joined in rows if self._is_above(joined)]
         below = [joined for joined in rows if joined not in above]
         turns = zip_longest(above[::2], below, above[1::2])
@@ -239,7 +241,7 @@ class RowPlanner:
         return [known[at] for at in order], [joined for joined in rows if joined not in known]
 
     def _read_name(self, joined: Mapping[str, Cells]) -> list[Value]:
-        """Return the cells that identify a compared row: its name or title, or else all cells but the key."""
+        """Return the cells that identify a compared row: name or title, otherwise all but the key."""
         texts = [
             column.name
             for column in self.columns
@@ -250,7 +252,7 @@ class RowPlanner:
         return named or [cells[name] for name in cells if name != self.key]
 
     def _read_expected(self, group: str) -> dict[str, float]:
-        """Map each measure to 1 if the conjecture expects the group to be ahead in it, -1 if behind, or 0."""
+        """Map each measure to the group's expected position: 1 for ahead, -1 for behind, or 0."""
         expected: defaultdict[str, float] = defaultdict(float)
         for figure, ahead in zip(self.question.figures, self.conjecture.expected, strict=True):
             if figure.kind == "share":
@@ -272,7 +274,7 @@ class RowPlanner:
         return TablePlan(table, tuple(column.name for column in columns), literals)
 
     def _is_filled(self, column: Column) -> bool:
-        """Return whether a column gets values, as required columns, keys, measures and names do."""
+        """Return whether a column gets values because it is required, or is a key, a measure or a name."""
         joined = column.references is not None and split_column_id(column.references)[0] in self.focus.tables
         if not column.nullable or column.primary_key or joined or column.id == self.focus.group:
             return True

@@ -40,7 +40,7 @@ class SourceArtifacts:
         return list(read_rows(self._find(database, "foci"), Focus))
 
     def read_seeds(self, database: str) -> list[str]:
-        """Read the database's own questions; empty if it has none."""
+        """Read the database's own questions; empty if the database has no questions."""
         path = self._folder / database / "seeds.json"
         return list(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else []
 

@@ -1,4 +1,4 @@
-"""Stage: copy a database's own questions, which new questions are based on (section 2.1, control)."""
+"""Stage: copy a database's own questions, on which new questions are based (section 2.1, control)."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from tasks.errors import BadInput
 from tasks.files import write_text
 from tasks.longform.entries import SourceDatabase
 
-HINT = 'write a JSON list of questions, such as ["How many cities?"]; [] where there are none'
+HINT = 'write a JSON list of questions, such as ["How many cities?"]; use [] if there are no questions'
 LONGEST = 300
-"""Maximum number of characters of a question that is kept."""
+"""Maximum number of characters of a question; longer questions are left out."""
 
 
 def seeds(entry: SourceDatabase, out: Path) -> Counts:
-    """Write a database's own questions as JSON, without duplicates and questions above `LONGEST` characters.
+    """Write a database's own questions as JSON, without duplicates and overlong questions (`LONGEST`).
 
     Raises BadInput if the file is not a JSON list of texts.
     """

@@ -20,8 +20,10 @@ from tasks.longform.entries import SourceDatabase
 KEPT = 12
 """Maximum number of values that are kept per column."""
 VOCABULARY = 60
-"""Maximum number of distinct values of a vocabulary, such as genres. Columns with more are names, amounts or
-dates."""
+"""Maximum number of distinct values in a column that counts as a vocabulary, such as genres.
+
+Columns with more values contain names, amounts or dates.
+"""
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,8 @@ class SourceColumn:
     vocabulary: bool
     """Whether the column has at most `VOCABULARY` distinct values."""
     values: tuple[str, ...]
-    """Distinct values as JSON: the most common ones of a vocabulary, otherwise values spread over their
-    order."""
+    """Distinct values as JSON: the most common values of a vocabulary, otherwise values at equal distances in
+    sorted order."""
     origin: tuple[Origin, ...]
 
 

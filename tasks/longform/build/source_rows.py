@@ -1,6 +1,6 @@
 """Stage: read whole rows of a source, from which the rows of synthetic databases are chosen.
 
-Values drawn separately per column give impossible rows, such as 2,475 miles in 30 minutes.
+Sampling the columns separately would give impossible rows, such as 2,475 miles in 30 minutes.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from tasks.longform.build.sql import quote, quote_column, read_column, write_lit
 from tasks.longform.entries import SourceDatabase
 
 Cells = dict[str, Value]
-"""Column name -> value."""
+"""Map each column name to its value."""
 KEPT = 36
-"""Maximum number of rows that are kept of each group of a focus."""
+"""Maximum number of rows to keep from each group of a focus."""
 ALIKE = 4
 """Maximum number of kept rows with the same keys, unless all rows of the group have the same keys."""
 ENOUGH = 12
-"""Minimum number of rows that must remain after rows of several groups are excluded; with fewer, a weaker
-condition is tried."""
+"""Minimum number of rows that must remain after rows of several groups are excluded; with fewer rows, a
+weaker condition is tried."""
 READ = 400
-"""Maximum number of rows of a group that are read, at equal distances in the order of its amounts."""
+"""Maximum number of rows to read from a group, at equal distances in the order of the group's amounts."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +46,14 @@ class WholeRow:
     group: str
     """The value of the focus's group column."""
     tables: str
-    """Table -> column -> value, as JSON."""
+    """The values by table and column, as JSON."""
     origin: tuple[Origin, ...]
 
 
 def source_rows(
     entry: SourceDatabase, source_columns: list[SourceColumn], foci: list[Focus]
 ) -> Drafts[WholeRow]:
-    """Keep up to `KEPT` rows per group of every focus, and the rows that they refer to, each once."""
+    """Keep up to `KEPT` rows per group of every focus, and the rows that they refer to, without repeats."""
     columns = [row.column for row in source_columns]
     kept: list[WholeRow] = []
     with SafeDatabase(entry.file) as database:
@@ -133,8 +133,8 @@ def list_keys(
 ) -> list[tuple[str, Value]]:
     """List (column id, value) of the cells that a row has in common with interchangeable rows.
 
-    These are keys that are not nullable, and all cells of the rows that it is joined to, except references
-    back to it.
+    These cells are keys that are not nullable, and all cells of the joined rows except references back to
+    this row.
     """
     keys = []
     for column in columns:

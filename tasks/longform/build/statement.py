@@ -1,4 +1,4 @@
-"""State the figures of a question's database in words, and check a model's answer against them."""
+"""State the figures of a question's database in sentences, and check a model's answer against them."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ LOWER = re.compile(
 )
 """Words that state that a value is lower than another."""
 NO_PROSE = re.compile(r"\b(findings?|conclusion|answer):|\bvs\b|\d\s*/\s*\d", re.IGNORECASE)
-"""Notes and labels, which are not prose for a reader."""
+"""Matches notes and labels, which do not belong in an answer's sentences."""
 UNKNOWN = re.compile(r"\b(because|due to|likely|suggest\w*|indicat\w*|average of \w+ and)\b", re.IGNORECASE)
-"""Words for causes, guesses and further computation, which the findings do not support."""
+"""Matches words for causes, guesses and further computation, which the findings do not support."""
 FIRST_WORD = re.compile(r"\w+")
 SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z])")
 
@@ -59,7 +59,7 @@ class Statement:
 
     @property
     def opening(self) -> str:
-        """`Yes`, `No` or `Unknown`: the first word of a definite question's answer; empty for others."""
+        """`Yes`, `No` or `Unknown`: the first word of a definite question's answer; empty otherwise."""
         return "" if self.question.quality else FIRST_WORD.findall(self.verdicts[0])[0]
 
     @property
@@ -106,7 +106,7 @@ class Statement:
 
 
 def state_figures(script: str, question: ControlledQuestion) -> Statement:
-    """Run the queries of a question's figures on its database, and state their results in words."""
+    """Run the queries of a question's figures on its database, and state the results in sentences."""
     figures = read_script(script, question)
     stated = [say_figure(figure, question) for figure in figures]
     claims = tuple(_make_claim(said[0], figure) for said, figure in zip(stated, figures, strict=True))
@@ -152,7 +152,7 @@ def _list_named(sentence: str, question: ControlledQuestion) -> list[str]:
 
 
 def _fits(figure: FoundFigure, sentence: str, question: ControlledQuestion) -> bool:
-    """Return whether a sentence may be about a figure; a share may only be stated in our own wordings."""
+    """Return whether a sentence may be about a figure; only code may word a share."""
     if figure.design.kind == "share":
         return False
     kinds = [kind for kind, word in WORDS.items() if names_all(sentence, [word])]

@@ -1,4 +1,4 @@
-"""Words for columns and amounts: `films.box_office_usd` is `box office` in `US dollars`."""
+"""Find words for columns and amounts: `films.box_office_usd` is `box office` in `US dollars`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ UNITS = {
     "mph": "miles per hour", "millibars": "millibars", "kg": "kilograms", "percent": "percent",
     "score": "points",
 }  # fmt: skip
-"""Last word of a column's name -> the unit, written out."""
+"""Map the last word of a column's name to the written-out unit."""
 ABBREVIATION = 4
-"""A name in capitals with at most this many letters is an abbreviation, and stays in capitals."""
+"""A name in capitals with at most this many letters is an abbreviation, and remains in capitals."""
 
 
 def say_amount(column: str) -> tuple[str, str]:

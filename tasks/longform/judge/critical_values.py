@@ -1,8 +1,8 @@
 """Find the values that an answer must contain: the critical values of the reference's claims.
 
-A claim's critical values are what it states about its first group: the group's name, and the numbers before
-the numbers of the other groups. They come from the claim's own query and rows. If a judge's verdict is better
-than these values allow, it is lowered, and the missing values are listed.
+A claim's critical values are the name of its first group, and the numbers that the claim states about that
+group. The values come from the claim's own query and rows. If a judge's verdict is better than these values
+allow, the verdict is lowered, and the missing values are listed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ AGAINST = re.compile(r",? against\b")
 NEAR = Decimal("0.01")
 """The largest relative difference between a number and its rounded form in an answer."""
 SHORT = {"k": 3, "m": 6, "bn": 9, "b": 9, **SCALES}
-"""Suffix or word after a number -> its power of ten."""
+"""Map a suffix or word after a number to its power of ten."""
 INTENT = re.compile(
     r"\b(?:(?:would|we|you|i) (?:also )?(?:need|have|want) to|(?:we|i|you) (?:can|will|would|could|should)\b"
     r"|(?:can|could|would) be (?:calculated|determined|computed|found)|sql quer(?:y|ies)|step-by-step)",
@@ -44,7 +44,8 @@ def find_missing(item: LongformItem, answer: str) -> tuple[str, ...]:
     """List the critical values that an answer lacks, in the order of the claims.
 
     A reference without claims comes from a user's file, so its critical numbers are not known. If the answer
-    has none of the reference's numbers, all of them are returned as missing; otherwise nothing is missing.
+    has none of the reference's numbers, the function returns all these numbers. Otherwise, it returns an
+    empty tuple.
     """
     text = answer[:LONGEST]
     said = read_numbers(text)
@@ -76,7 +77,7 @@ def _list_names(claim: Claim) -> list[str]:
 
 
 def read_numbers(text: str) -> list[Decimal]:
-    """Read the numbers of a text without their signs; `1.2 million` gives both 1.2 and 1200000."""
+    """Read the numbers in a text without their signs; for `1.2 million`, return both 1.2 and 1200000."""
     numbers, plain = [], text.casefold()
     for figure in list_figures(plain):
         numbers.append(abs(figure.value))
@@ -95,7 +96,8 @@ def is_said(number: str, said: Sequence[Decimal]) -> bool:
 def _has(value: str, text: str, said: Sequence[Decimal]) -> bool:
     """Return whether an answer contains a critical value, which is a number or a name.
 
-    A name counts if the answer has all its words, one word of more than three letters, or its initials.
+    An answer contains a name if it contains all words of the name, one word of more than three letters, or
+    the initials.
     """
     if _is_number(value):
         return is_said(value, said)
@@ -114,9 +116,9 @@ def limit_verdict(item: LongformItem, answer: str, verdict: Verdict) -> tuple[Ve
     """Lower a verdict that is better than the answer's values allow; return it with the missing values.
 
     A conclusive item needs all critical values for a Match. For an interpretive item, scores 4 and 5 need all
-    numbers, and score 3 needs half of the numbers. An answer without any number gets at most 2, or at most 1
-    if it names no measure of a claim or describes how to find the result. Scores of items without claims are
-    not changed.
+    numbers, and score 3 needs half of the numbers. An answer without any number gets at most 2. It gets at
+    most 1 if it names no measure of a claim, or describes how to find the result. Scores of items without
+    claims are not changed.
     """
     missing = find_missing(item, answer)
     if item.kind == CONCLUSIVE:

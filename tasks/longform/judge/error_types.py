@@ -33,7 +33,7 @@ class ErrorLabel:
 
 
 class ErrorTyping(Settings):
-    """`longform.error_types` in params.yaml."""
+    """The settings in params.yaml under `longform.error_types`."""
 
     prompt_tokens: int = Field(default=3000, ge=1500)
     """Maximum number of tokens of a prompt (an estimate); rows of results are cut to fit."""

@@ -15,14 +15,14 @@ from tasks.longform.solve.interaction import AgentQuery, Interaction, tell_stati
 from tasks.longform.solve.room import fit_description
 
 FRAME = 550
-"""Maximum number of tokens of the fixed text in a judge's prompt."""
+"""Maximum number of tokens in the fixed text of a judge's prompt."""
 QUESTION, DATABASE, PLAN, STATISTICS, ANSWER, OPINIONS = 0.08, 0.28, 0.15, 0.05, 0.17, 0.15
 """The largest share of the remaining tokens for each text. Queries get the rest, which is at least 12%."""
 REFERENCE = 0.4
 """The largest share of the remaining tokens for the reference answer, and for the judged answer."""
 LEFT_OUT = "(left out for lack of room)"
 SQL, ERROR, LINE = 600, 240, 300
-"""Maximum number of characters shown of an SQL statement, of an error and of one row of a result."""
+"""Maximum numbers of characters to show of an SQL statement, an error, and one row of a result."""
 NO_QUERY = "(the agent ran no query)"
 
 
@@ -48,7 +48,7 @@ def show_answer(
 def show_step(
     item: LongformItem, interaction: Interaction, step: str, prompt_tokens: int
 ) -> tuple[Exhibit, ...]:
-    """Show what a reviewer of a step sees (section 4.2.2), and leave room for `show_opinions`.
+    """Show the texts that a reviewer of a step sees (section 4.2.2); reserve tokens for `show_opinions`.
 
     - IP: the question, the database description and the plan
     - TE: also the queries with their results
@@ -88,7 +88,7 @@ def show_opinions(title: str, reviews: Sequence[Review], prompt_tokens: int) -> 
 
 
 def quote_within(text: str, tokens: float) -> str:
-    """Quote a text within a number of tokens, fence included; the middle of a longer text is left out."""
+    """Quote a text within a number of tokens, including the fence; omit the middle of a longer text."""
     quoted = quote(text, limit=12 * len(text)).text
     limit = len(quoted)
     while (size := estimate_tokens(quoted)) > tokens:
@@ -115,8 +115,8 @@ def _describe(script: str, tokens: float) -> str:
 def show_queries(queries: Sequence[AgentQuery], tokens: float) -> str:
     """Show queries with their results within a number of tokens, each text quoted separately.
 
-    Every result is cut to the same number of first rows, as many as fit. If the queries do not fit even
-    without rows, the last queries are omitted. The text states how much was left out.
+    Every result is cut to its first rows, with the same maximum number of rows for all results. If the
+    queries do not fit even without rows, the last queries are omitted. The text states how much was left out.
     """
     if not queries:
         return NO_QUERY

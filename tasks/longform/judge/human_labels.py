@@ -30,7 +30,7 @@ class PersonLabel:
     rater: str
     """The rater's name; empty if the file has none."""
     label: Verdict
-    """A verdict as judges give it: Match or Not Match, 1 to 5, or Perfect or Imperfect for a step."""
+    """A verdict on the judges' scale: Match or Not Match, 1 to 5, or Perfect or Imperfect for a step."""
     origin: tuple[Origin, ...]
 
 
@@ -46,8 +46,8 @@ def human_labels(
     A line's id is the id of a row of `reference_verdicts`, or of `revisions` for a step. Raises BadInput if
     the file cannot be read. Drop reasons, with the line in `detail`:
     - the reasons of `read_human_labels`
-    - `unknown_verdict`: there is no such row, or its interaction has nothing to judge
-    - `other_response`: the line shows another response, so it labels another run
+    - `unknown_verdict`: there is no such row, or its interaction has nothing to judge - `other_response`: the
+      response in the line differs from the judged response, so the line labels another run
     - `other_scale`: the label is not a choice for this line, such as Match for a score
     """
     if entry.labels is None:

@@ -23,7 +23,7 @@ from tasks.settings import Settings, read_section
 AGAIN, SWAPPED = "again", "swapped"
 """The two ways to repeat a request; see `JudgeRepeat.way`."""
 SAME = "not asked: at temperature 0 it is the same request"
-SAME_REVIEWS = "not asked: the reviews read the same in either order"
+SAME_REVIEWS = "not asked: the reviews are the same in either order"
 SAMPLE = 1
 """The sample number of the repeated call; the call of the first verdict has sample 0."""
 
@@ -38,21 +38,30 @@ class JudgeRepeat:
     part: str
     """`match` for the answer, compared with the reference; `IP`, `TE` or `IS` for a step."""
     way: str
-    """`again`: the same texts with another seed. `swapped`: the compared texts in the other order."""
+    """`again` means the same texts with another seed.
+
+    `swapped` means the compared texts in the other order.
+    """
     before: Verdict | None
     """The judge's first verdict, before any rule lowered it; None if the reply had no verdict."""
     verdict: Verdict | None
     """The repeated verdict; None if the reply had no verdict, or if no request was sent."""
     problem: str
-    """Why there is no repeated verdict; begins with `not asked` if the request would be the same."""
+    """The reason why there is no repeated verdict.
+
+    It begins with `not asked` if the request would be the same.
+    """
     origin: tuple[Origin, ...]
 
 
 class JudgeRepeating(Settings):
-    """`longform.judge_repeats` in params.yaml."""
+    """The settings in params.yaml under `longform.judge_repeats`."""
 
     items: int = Field(default=3, ge=0)
-    """Number of items, in order of their ids, for all agents and models; 0 repeats nothing."""
+    """Number of items whose verdicts are repeated, in the order of item ids, for all agents and models.
+
+    0 repeats nothing.
+    """
 
 
 async def judge_repeats(
@@ -70,8 +79,9 @@ async def judge_repeats(
 
     For every answer: `again` has the same texts and another seed, and `swapped` shows the answer before the
     reference. For every step with two or more reviews that have verdicts: `swapped` repeats the first
-    meta-reviewer's verdict with the reviews in reverse order. A request that would be the same is not sent,
-    and its row says so. settings: `longform.reference_verdicts`, `longform.meta_reviews` and `roles`.
+    meta-reviewer's verdict with the reviews in reverse order. A request that would be the same is not sent;
+    the row's `problem` then begins with `not asked`. settings: `longform.reference_verdicts`,
+    `longform.meta_reviews` and `roles`.
     """
     ranks = rank_items(items)
     chosen = [made for made in interactions if ranks[made.item] < params.items]
@@ -130,7 +140,7 @@ async def repeat_meta_review(
     params: MetaReviewing,
     ask: Ask,
 ) -> JudgeRepeat:
-    """Repeat a meta-review of a step with its reviews in reverse order. Raises as `repeat_verdict`.
+    """Repeat a step's meta-review with the reviews in reverse order. Raises the errors of `repeat_verdict`.
 
     seen: the reviews that the first request showed, all with verdicts.
     """

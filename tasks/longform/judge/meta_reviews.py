@@ -19,7 +19,7 @@ NOTHING = "no review has a verdict"
 
 
 class MetaReviewing(PeerPrompts):
-    """`longform.meta_reviews` in params.yaml."""
+    """The settings in params.yaml under `longform.meta_reviews`."""
 
 
 async def meta_reviews(
@@ -86,8 +86,8 @@ async def ask_meta_reviewer(
 ) -> Answer[Opinion[Verdict]]:
     """Ask a meta-reviewer about one step.
 
-    `row` is the id that errors name. `seen` are reviews with verdicts, shown in this order. Raises
-    ModelFailed, BudgetSpent, CallMissing.
+    `row` is the id that error messages state. `seen` contains reviews with verdicts, in the order in which
+    the prompt shows them. Raises ModelFailed, BudgetSpent, CallMissing.
     """
     tokens = params.prompt_tokens
     return await ask_peer(

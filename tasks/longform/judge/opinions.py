@@ -58,7 +58,7 @@ async def ask_opinion(
 
     - words: maximum number of words of the rationale before the verdict; 0 requests no rationale
     - tokens: maximum number of tokens of the reply
-    - row: the id that errors name
+    - row: the id that error messages state
     - step: the step that the prompt is about, for prompts that differ by step
 
     Raises ModelFailed, BudgetSpent, CallMissing.
@@ -87,7 +87,7 @@ async def ask_peer(
     ask: Ask,
     sample: int = 0,
 ) -> Answer[Opinion[Verdict]]:
-    """Ask for a verdict on a step, with a rationale before it. Raises as `ask_opinion`."""
+    """Ask for a verdict on a step, with a rationale before it. Raises the same errors as `ask_opinion`."""
     return await ask_opinion(
         prompt,
         exhibits,
@@ -130,8 +130,8 @@ def make_review(
 ) -> Review:
     """Make the row of a review; if the reply did not parse, the rationale is the raw text.
 
-    answer: has no call if the judge was not asked. seen: the reviews that the judge saw, rows of stage
-    `seen_in`.
+    answer: the judge's reply, without a call if the judge was not asked. seen: the reviews that the judge
+    saw, which are rows of the stage `seen_in`.
     """
     origin = [Origin("row", f"interactions#{interaction.id}")]
     origin += [Origin("row", f"{seen_in}#{review.id}") for review in seen]

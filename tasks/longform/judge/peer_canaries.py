@@ -1,6 +1,6 @@
 """Stage: test the judge and the reviewers on cases with known verdicts, with the evaluation's prompts.
 
-The cases are answers and steps about invented things, in peer_canaries.yaml.
+The cases, in peer_canaries.yaml, are answers and steps about invented subjects.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Cell = int | float | str | None
 
 
 class CanaryQuery(Settings):
-    """A query of a canary's agent, with its whole result or its error."""
+    """A query in a canary's interaction, with its whole result or its error."""
 
     sql: str
     columns: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class PeerCanary(KnownCase):
     @model_validator(mode="after")
     def _check_verdicts(self) -> PeerCanary:
         if not set(self.accepted) <= set(CHOICES[self.kind]):
-            raise ValueError(f"accepted holds something else than {', '.join(CHOICES[self.kind])}")
+            raise ValueError(f"accepted contains a value other than {', '.join(CHOICES[self.kind])}")
         return self
 
     def make_item(self) -> LongformItem:
@@ -96,8 +96,8 @@ async def peer_canaries(
     """Get the judge's verdicts on canaries that are answers, and the reviewer's on canaries that are steps.
 
     settings: `longform.reference_verdicts` and `longform.reviews`, as in the evaluation. Half of the
-    conclusive canaries and half of the steps deserve the worse verdict, so a judge that always gives the
-    better one is right on only half of them. Raises BadInput for an unreadable canary file.
+    conclusive canaries and half of the steps deserve the worse verdict. A judge that always gives the better
+    verdict is therefore right on only half of these canaries. Raises BadInput for an unreadable canary file.
     """
     judging = read_section(settings, "longform.reference_verdicts", ReferenceJudging)
     reviewing = read_section(settings, "longform.reviews", Reviewing)
@@ -127,7 +127,10 @@ def _make_row(
     rule: str = "",
     settled: Verdict | None = None,
 ) -> CanaryRow:
-    """Make a canary's row. given: the judge's own verdict. settled: the verdict after the rules."""
+    """Make a canary's row.
+
+    given: the judge's own verdict. settled: the verdict after the rules were applied.
+    """
     final = settled if rule else given
     calls = tuple(made for made in origin if made.kind == "call")
     return CanaryRow(

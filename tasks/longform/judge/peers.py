@@ -1,4 +1,4 @@
-"""The steps that peers judge, and the summaries of their verdicts: majority, unanimity and pooled share."""
+"""List the steps that peers judge, and summarise their verdicts: majority, unanimity and pooled share."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def list_steps(
 def decide(verdicts: Verdicts) -> Verdict | None:
     """Return the majority verdict of the peers (section 4.2.2).
 
-    A tie is Imperfect. The verdict is None if fewer than half of the replies have one.
+    A tie is Imperfect. The majority is None if fewer than half of the replies have a verdict.
     """
     given = _list_given(verdicts)
     if not given:
@@ -59,7 +59,7 @@ def decide(verdicts: Verdicts) -> Verdict | None:
 def agree(verdicts: Verdicts) -> bool | None:
     """Return whether all verdicts are the same (`Agree.` of Table 5).
 
-    None if there are fewer than two verdicts, or if fewer than half of the replies have one.
+    Returns None if there are fewer than two verdicts, or if fewer than half of the replies have a verdict.
     """
     given = _list_given(verdicts)
     return len(set(given)) == 1 if len(given) > 1 else None

@@ -55,13 +55,18 @@ class ReferenceVerdict:
 
 
 class ReferenceJudging(Settings):
-    """`longform.reference_verdicts` in params.yaml; canaries are judged in the same way."""
+    """The settings in params.yaml under `longform.reference_verdicts`.
+
+    Canaries are judged in the same way.
+    """
 
     prompt_tokens: int = Field(default=3000, ge=1500)
     """Maximum number of tokens of a prompt (an estimate)."""
     feedback: bool = False
-    """Whether the judge writes a reason before its verdict, as in the paper. A reason does not help small
-    models."""
+    """Whether the judge writes a reason before its verdict, as in the paper.
+
+    Writing a reason does not improve the verdicts of small models.
+    """
     rationale_words: int = Field(default=25, gt=0)
     """Maximum number of words of a rationale."""
     reply_tokens: int = Field(default=160, gt=0)
@@ -77,7 +82,7 @@ async def reference_verdicts(
     params: ReferenceJudging,
     ask: Ask,
 ) -> Drafts[ReferenceVerdict]:
-    """Judge the answers of all agents: a label for conclusive items, a score (1 to 5) for interpretive ones.
+    """Judge the answers of all agents: a label for conclusive items, a score (1 to 5) for interpretive items.
 
     For an interaction without an answer, the row has no label and no score, and no request is sent.
     """
@@ -91,7 +96,7 @@ async def judge_answers(
     params: ReferenceJudging,
     ask: Ask,
 ) -> Drafts[ReferenceVerdict]:
-    """Judge all answers with the model of one role. Raises as `judge_answer`."""
+    """Judge all answers with the model of one role. Raises the same errors as `judge_answer`."""
     by_id = {item.id: item for item in items}
     verdicts = (
         judge_answer(by_id[interaction.item], interaction, role, params, ask) for interaction in interactions
@@ -102,7 +107,10 @@ async def judge_answers(
 async def judge_answer(
     item: LongformItem, interaction: Interaction, role: str, params: ReferenceJudging, ask: Ask
 ) -> ReferenceVerdict:
-    """Judge one answer, by the rules for its item's kind. Raises ModelFailed, BudgetSpent, CallMissing."""
+    """Judge one answer by the rules for the kind of its item.
+
+    Raises ModelFailed, BudgetSpent, CallMissing.
+    """
     row = make_id("reference_verdicts", interaction.id)
     if problem := find_no_answer(interaction):
         return _make_row(row, item, interaction, skip(problem))
@@ -123,8 +131,8 @@ async def ask_judge(
 ) -> Answer[Opinion[Verdict]]:
     """Ask the judge about one answer.
 
-    `row` is the id that errors name. With `answer_first`, the answer comes before the reference. Raises
-    ModelFailed, BudgetSpent, CallMissing.
+    `row` is the id that error messages state. With `answer_first`, the answer comes before the reference.
+    Raises ModelFailed, BudgetSpent, CallMissing.
     """
     conclusive = item.kind == CONCLUSIVE
     return await ask_opinion(

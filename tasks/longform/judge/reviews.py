@@ -15,7 +15,7 @@ from tasks.models.ask import Ask
 
 
 class Reviewing(PeerPrompts):
-    """`longform.reviews` in params.yaml; canaries are reviewed in the same way."""
+    """The settings in params.yaml under `longform.reviews`; canaries are reviewed in the same way."""
 
 
 async def reviews(

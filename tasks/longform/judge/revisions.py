@@ -19,7 +19,7 @@ NOTHING = "fewer than half of the meta-reviews have a verdict"
 
 
 class Revising(PeerPrompts):
-    """`longform.revisions` in params.yaml."""
+    """The settings in params.yaml under `longform.revisions`."""
 
 
 async def revisions(

@@ -30,8 +30,8 @@ def list_cautions(
 ) -> list[str]:
     """Write the warnings for the top of the page; empty if all measures are within the thresholds.
 
-    reviews: of reviewers, meta-reviewers and the revision. repeated: the table of repeated judgements.
-    settings: `judging.thresholds.*`, and `roles.*` if they are known.
+    reviews: the reviews, meta-reviews and revisions. repeated: the table of repeated judgements.
+    settings: `judging.thresholds.*`, and `roles.*` if the roles are known.
     """
     thresholds = read_section(settings, "judging.thresholds", TrustThresholds)
     answered = [outcome for outcome in outcomes if outcome.answered]
@@ -66,7 +66,7 @@ def warn_failed(outcomes: Sequence[AnswerOutcome], most: float) -> Iterable[str]
 
 
 def _warn_one_model(entry: AgentEvaluation, settings: Mapping[str, object]) -> Iterable[str]:
-    """Warn if one model wrote the references, answered and judged; compares roles if a model is not known."""
+    """Warn if the same model, or role if unknown, wrote the references, answered and judged."""
     judges = tuple(dict.fromkeys((entry.judge, entry.reviewer)))
     named = {role: settings.get(f"roles.{role}.model") for role in (WRITER, *entry.models, *judges)}
     known = all(isinstance(model, str) for model in named.values())
@@ -76,5 +76,6 @@ def _warn_one_model(entry: AgentEvaluation, settings: Mapping[str, object]) -> I
         what = "model" if known else "role"
         yield (
             f"One {what}, `{writer}`, wrote the reference answers, answered the questions and judged the "
-            f"answers. This {what} may prefer its own wording, and repeat errors of the references."
+            f"answers. This {what} may prefer its own wording, and may repeat the errors of the reference "
+            "answers."
         )

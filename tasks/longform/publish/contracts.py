@@ -71,7 +71,7 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
     known = written_questions.keys()
     written = RowRule(
         "question_exists",
-        "Each row has the id of a question that was written.",
+        "Each row has the id of a question in the artifact control.",
         ("id",),
         lambda record: "" if record["id"] in known else "control has no question with this id",
     )
@@ -83,8 +83,8 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
         *ITEM_CONTRACTS,
         RowRule(
             "answer_borne_out",
-            "Every claim states what its query finds, and the reference answer states no other number, "
-            "group, order or conclusion.",
+            "Every claim states the result of its query. The reference answer does not contain any other "
+            "number, group, order or conclusion.",
             ("id", "script", "claims", "reference"),
             lambda record: find_unborne(record, written_questions.get(record["id"])),
         ),

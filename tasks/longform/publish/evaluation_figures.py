@@ -54,8 +54,8 @@ def evaluation_figures(
     """Write an evaluation's figures as one JSON object.
 
     statistics: the set's `statistics.json`. interactions_calls: the calls of the agents, for token counts;
-    the file may be missing. settings: `judging.thresholds.*`, the limits for the page's warnings, and
-    `roles.*`. The other arguments are artifacts of the same name.
+    the file may be missing. settings: the parameters `judging.thresholds.*`, which are the limits for the
+    page's warnings, and `roles.*`. Every other argument is the artifact of that name.
     """
     outcomes = join_outcomes(items, interactions, reference_verdicts)
     peers = Peers.gather(reviews, meta_reviews, revisions)

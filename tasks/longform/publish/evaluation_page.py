@@ -34,18 +34,18 @@ from tasks.reports.tables import FigureTable, read_systems
 from tasks.scoring.statistics import LEAST
 
 MEASURES = {"match rate": MATCH_RATE, "mean score": MEAN_SCORE}
-"""The measures of Table 2 that DVC shows: metric name -> column of the table."""
+"""Map the name of each DVC metric to its column in Table 2."""
 FORM = FormLink(
     "to_label.csv",
     "Answers and steps to label (CSV)",
-    "Write one of the choices in the column label, and your name in the column rater. Then set the "
-    "file's path in params.yaml.",
+    "Write one of the choices in the column label, and your name in the column rater. Then put the file "
+    "into data/labels, and set `labels` of the evaluation in params.yaml to its path.",
 )
 """A link to the CSV form in which people label answers and steps."""
 SUBTITLE = (
-    "This page shows how agents answer questions that need several queries and a synthesis. A judge "
-    "compares each answer with a reference answer. Peers review each step (planning, queries, "
-    "synthesis) without a reference."
+    "This page shows how agents answer questions that need several queries and a synthesis of their "
+    "results. A judge compares each answer with a reference answer. Peer reviewers judge each step "
+    "(planning, queries, synthesis) without a reference."
 )
 
 CALLED = (
@@ -67,7 +67,7 @@ class PageFigures:
 
     warnings: tuple[str, ...] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
-    """Role -> its model, for the roles whose model is known."""
+    """Map each role whose model is known to its model."""
     tables: Mapping[str, FigureTable] = field(default_factory=dict)
     figures: FigureSeries = field(default_factory=FigureSeries)
 
@@ -96,7 +96,7 @@ def evaluation_page(
     metrics: Path,
     bars: Path,
 ) -> Counts:
-    """Write the page into the folder `out`; the counts are of interactions.
+    """Write the page into the folder `out`; the returned counts are numbers of interactions.
 
     Raises BadInput if `evaluation_figures` cannot be read as `PageFigures`, or if an item's script does not
     run.
@@ -165,30 +165,34 @@ def _list_parts(figures: PageFigures) -> list[PagePart]:
     agents, models = draw_agents(series.agents), draw_models(series.models)
     queries = draw_queries(series.scatters)
     quality = (
-        "Answers are compared with the reference answers: by a share of matches, or by a mean score "
-        f"from 1 to 5. Bars are 95% intervals, shown for {LEAST} or more items. The interval of a mean "
-        "score is bootstrapped from the scores themselves, so it is too narrow if n is small."
+        "The judge compares answers with the reference answers. The charts show the share of matches for "
+        "conclusive questions, and the mean score from 1 to 5 for interpretive "
+        f"questions. Bars are 95% intervals, shown for {LEAST} or more items. The interval of a mean "
+        "score is bootstrapped from the scores, so it is too narrow if n is small."
     )
     who = (
         "The agent “none” sees all records and makes no query. The agent “sequential” plans, writes all "
         "its queries before it sees a result, and then answers. The agent “iterative” writes one query "
-        "per round and sees its result. Two references are for comparison. The agent “guess” sees only "
-        "the schema. The other reference is the answers of an agent that could query but never did."
+        "per round and sees its result. The charts show two references for comparison. The first reference "
+        "is the agent “guess”, which sees only the schema. The second reference is all answers of agents "
+        "that could query but did not."
     )
     correlated = (
-        "The charts cover the agents that query. A match counts as 1 and any other verdict as 0; "
-        "interpretive answers count with their score. A correlation (-1 to 1) has a 95% interval, "
-        f"bootstrapped over items with all their answers. A correlation over fewer than {LEAST} items "
+        "The charts cover the agents that query. The quality of a conclusive answer is 1 for a match and 0 "
+        "for any other verdict. The quality of an interpretive answer is its score. A correlation (-1 to "
+        "1) has a 95% interval, bootstrapped over items with all their "
+        f"answers. A correlation over fewer than {LEAST} items "
         "has no interval."
     )
     compared = (
-        "The charts show quality against the reference, next to a guess if the agent “guess” ran. Further "
-        f"charts show the share of interactions whose step is {Verdict.PERFECT.shown} by the revised "
-        "verdict."
+        "The charts show the quality of the answers compared with the reference. If the agent “guess” ran, "
+        "the charts show its quality too. Further charts show, for each step, the share of interactions in "
+        f"which the revised verdict on the step is {Verdict.PERFECT.shown}."
     )
     counted = (
-        "Intervals are 95%. n counts interactions unless a cell says otherwise. A failed interaction "
-        "lacks an answer, a verdict or a label, and no figure includes it."
+        "The intervals are 95% intervals. n "
+        "counts interactions unless a cell says otherwise. A failed interaction has no "
+        "answer, no verdict or no label. No figure includes failed interactions."
     )
     return [
         PagePart(
@@ -205,7 +209,7 @@ def _list_parts(figures: PageFigures) -> list[PagePart]:
         ),
         PagePart(
             "models",
-            "Models as the sequential agent (Figure 4)",
+            "Models with the agent “sequential” (Figure 4)",
             "Models",
             [TextBlock(compared), Charts(models)] if models else [],
         ),
@@ -225,13 +229,17 @@ def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[System
         return []
     return [
         *read_systems(
-            table, MATCH_RATE, dataset=dataset, measure="match with the reference", symbol="match rate"
+            table,
+            MATCH_RATE,
+            dataset=dataset,
+            measure="matches with the reference answer",
+            symbol="match rate",
         ),
         *read_systems(
             table,
             MEAN_SCORE,
             dataset=dataset,
-            measure="score compared with the reference, 1 to 5",
+            measure="score compared with the reference answer, 1 to 5",
             symbol="mean score",
             bottom=1,
             top=5,
@@ -260,19 +268,19 @@ def _make_headlines(
         Headline(
             "verdicts",
             verdicts,
-            f"of {len(judged.verdicts):,} comparisons with the reference",
+            f"of {len(judged.verdicts):,} comparisons with a reference answer",
             Derivation("count", GIVEN, once=True),
         ),
         Headline(
             "reviews",
             reviewed,
-            f"of {len(peers):,}, including meta-reviews and revisions",
+            f"of {len(peers):,} requested, including meta-reviews and revisions",
             Derivation("count", REVIEWS),
         ),
         Headline(
             "model calls",
             len(calls),
-            "without the calls that test the judges",
+            "excluding the calls that test the judges",
             derive_shown_calls(calls, *CALLED),
         ),
     ]
@@ -290,9 +298,12 @@ def _list_facts(entry: AgentEvaluation, models: Mapping[str, str]) -> list[tuple
         ("Models", ", ".join(map(tell, entry.models))),
         ("Judge of answers", tell(entry.judge)),
         ("Reviewer", tell(entry.reviewer)),
-        ("Peers of a step", f"{entry.reviewers} reviewers and {entry.meta_reviewers} meta-reviewers"),
         (
-            "More peers",
+            "Peer reviewers of a step",
+            f"{entry.reviewers} reviewers and {entry.meta_reviewers} meta-reviewers",
+        ),
+        (
+            "Additional peer reviewers",
             f"{more.reviewers} reviewers and {more.meta_reviewers} meta-reviewers "
             f"for the first {more.items} items"
             if more

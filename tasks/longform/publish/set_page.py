@@ -33,12 +33,12 @@ from tasks.reports.report_page import write_page
 from tasks.reports.yields import StageYield, derive_calls, derive_dropped, read_yield
 
 THROUGH = (
-    "Every question goes through all stages; a dropped question is in no later stage. Choose a number "
-    "of dropped questions to read why."
+    "Every question goes through the stages in this order. If a stage drops a question, later stages do not "
+    "see it. To see the reasons, choose a number in the column Dropped."
 )
 SUBTITLE = (
-    "The questions need several queries and a synthesis. Each question has a synthetic database and a "
-    "reference answer, and a query supports every claim of the answer."
+    "Each question needs several queries and a synthesis of their results. It has a synthetic database and "
+    "a reference answer. A query supports every claim of the answer."
 )
 
 
@@ -57,7 +57,7 @@ def set_page(
     out: Path,
     metrics: Path,
 ) -> Counts:
-    """Write the page into the folder `out`; the counts are of questions.
+    """Write the page into the folder `out`; the returned counts are numbers of questions.
 
     Also reads the `*.dropped` and `*.calls` files of the artifacts. contracts: the folder with the findings
     of the stage `contracts`. statistics: the set's `statistics.json`.
@@ -104,14 +104,14 @@ def set_page(
 def _list_contracts(findings: ContractResults) -> list[TextBlock | ContractList]:
     held, checked = findings.count("held"), len(findings.findings)
     said = (
-        f"{held:,} of {checked:,} contracts are met. The contracts run the query of every claim again, on a "
-        "database that is rebuilt from its script."
+        f"{held:,} of {checked:,} contracts hold. They include a check that runs the query of every claim "
+        "again, on a database that is rebuilt from its script."
     )
     return [TextBlock(said), ContractList(findings)]
 
 
 def list_calls(artifacts: Iterable[Path]) -> dict[str, list[str]]:
-    """List the ids of the calls behind every question, each once; all artifacts use the question's id."""
+    """Map each question's id, which all artifacts use, to the ids of its calls, without duplicates."""
     calls: defaultdict[str, dict[str, None]] = defaultdict(dict)
     for path in artifacts:
         for row in pq.read_table(path, columns=["id", "origin"]).to_pylist():
@@ -140,7 +140,7 @@ def _make_headlines(figures: Mapping[str, Any], stages: Sequence[StageYield]) ->
         Headline(
             "questions",
             figures["items"],
-            f"of {begun:,} started; {kinds}",
+            f"of {begun:,} questions at the start; {kinds}",
             Derivation("count", (Selection("items"),)),
         ),
         Headline(
@@ -149,7 +149,7 @@ def _make_headlines(figures: Mapping[str, Any], stages: Sequence[StageYield]) ->
             "each with a query",
             Derivation("sum", (Selection("items"),), "count(claims)"),
         ),
-        Headline("dropped", dropped, "each with its reason", derive_dropped(stages)),
+        Headline("dropped", dropped, "listed below with their reasons", derive_dropped(stages)),
         Headline(
             "model calls",
             tally.calls,

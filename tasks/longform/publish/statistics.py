@@ -1,4 +1,4 @@
-"""Stage: compute the statistics of a question set (Table 1, section 2), and the drop reasons of stages."""
+"""Stage: compute the statistics of a question set (Table 1, section 2), and count drop reasons by stage."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def statistics(
     classify_dropped: Path,
     out: Path,
 ) -> Counts:
-    """Write Table 1, counts of the building stages and drop reasons as JSON; lengths are in words.
+    """Write Table 1, row counts of the building stages and drop reasons as JSON; lengths are in words.
 
     Raises BadInput if a script does not run.
     """
@@ -82,7 +82,7 @@ def _describe(items: Sequence[LongformItem]) -> dict[str, float | int | None]:
 
 
 def _measure_databases(made: Sequence[SyntheticDatabase]) -> dict[str, float | int | None]:
-    """Compute the median of tables over databases, and the medians of columns and rows over all tables."""
+    """Compute the median number of tables per database, and of columns and rows per table."""
     databases = [read_script(database.script).tables for database in made]
     tables = [table for database in databases for table in database]
     return {

@@ -1,4 +1,4 @@
-"""Describe an item's database for a prompt: its schema, and rows of every table (section 4.1)."""
+"""Describe an item's database for a prompt: the schema, and sample rows of every table (section 4.1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.databases.scratch.scratch import write_database
 from tasks.databases.values import Value, to_plain_row
 
 SAMPLES = 3
-"""Sample rows per table in a description, as many as in the paper (appendix A)."""
+"""Number of sample rows per table in a description, as in the paper (appendix A)."""
 CELL = 60
 """Maximum number of characters of a cell; records that are shown in full have no such limit."""
 ELLIPSIS = "..."

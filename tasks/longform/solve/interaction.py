@@ -1,4 +1,4 @@
-"""An interaction: what an agent, or a user's system, did to answer the question of an item."""
+"""Define an interaction: the steps in which an agent or a user's system answers the question of an item."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ class AgentStatistic:
     request: str
     """The kind of statistic, and columns of the result: `pearson(seats, concerts)`."""
     figures: str
-    """The figures by name, as JSON. They cover all rows of the result, even if the agent saw fewer."""
+    """The figures by name, as JSON.
+
+    The figures cover all rows of the result, even if the agent saw fewer rows.
+    """
     error: str
-    """Why the statistic was not computed; empty if it was."""
+    """The reason why the statistic was not computed; empty if it was computed."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +34,17 @@ class AgentQuery:
     sql: str
     columns: tuple[str, ...]
     rows: str
-    """The rows that the agent was shown, as JSON: a list of lists."""
+    """The rows that the agent saw, as JSON: a list of lists."""
     n_rows: int
     """The number of all rows of the result."""
     error: str
-    """Why there is no result; empty if there is one."""
+    """The reason why the query has no result; empty if it has a result."""
     statistics: tuple[AgentStatistic, ...] = ()
 
 
 @dataclass(frozen=True)
 class AgentStep:
-    """One step of an agent. An interaction has its steps in the order in which the agent took them."""
+    """One step of an agent. An interaction lists its steps in the order in which the agent took them."""
 
     kind: str
     """The kind of step: `plan`, `need`, `query`, `statistic`, `reasoning` or `answer`."""
@@ -50,7 +53,7 @@ class AgentStep:
 
 @dataclass(frozen=True)
 class Interaction:
-    """Row of the stage `interactions`: what one agent did with one item."""
+    """Row of the stage `interactions`: the work of one agent on one item."""
 
     id: str
     item: str
@@ -59,10 +62,13 @@ class Interaction:
     model: str
     """The role whose model ran the agent, or the name of a user's system."""
     plan: str
-    """The agent's plan. For the iterative agent, its needs, one per line. Empty for `none` and `guess`."""
+    """The agent's plan.
+
+    For the iterative agent, this is the list of its needs, one per line. It is empty for `none` and `guess`.
+    """
     queries: tuple[AgentQuery, ...]
     answer: str | None
-    """The answer; None if there is none, and `problem` says why."""
+    """The answer; None if the agent gave no answer, and `problem` then says why."""
     steps: tuple[AgentStep, ...]
     left_out: tuple[str, ...]
     """The names of parts that did not fit into the agent's prompts, such as tables or rows of a result."""
@@ -76,14 +82,14 @@ def tell_statistics(interaction: Interaction) -> str:
 
 
 def find_gap(interaction: Interaction) -> str:
-    """Describe what an interaction lacks for a review, a plan or an answer; empty if it has both."""
+    """Say whether an interaction lacks the plan or the answer that a review needs; empty if it has both."""
     if not interaction.plan.strip():
         return _explain("no plan", interaction)
     return find_no_answer(interaction)
 
 
 def find_no_answer(interaction: Interaction) -> str:
-    """Describe why an interaction has no answer; empty if it has one. White space is not an answer."""
+    """Describe why an interaction has no answer; empty if it has an answer. White space is not an answer."""
     return "" if (interaction.answer or "").strip() else _explain("no answer", interaction)
 
 

@@ -45,13 +45,13 @@ from tasks.longform.solve.session import AgentSession, FoundResult
 from tasks.models.ask import Ask
 
 NO_LIMIT = "as many as that takes"
-"""The text in the prompt in place of the number of queries, if that number has no limit."""
+"""The text that replaces the number of queries in the prompt, if that number has no limit."""
 TOKENS_PER_WORD = 2
-"""Tokens per word of a plan: column names take more tokens than ordinary words do."""
+"""Tokens per word of a plan. The number is high because column names take more tokens than ordinary words."""
 Agent = Callable[[AgentSession], Awaitable[str | None]]
-"""An agent: works on an item through a session, and returns its answer, or None.
+"""An agent: a function that works on an item through a session, and returns its answer or None.
 
-Afterwards, the session has the agent's calls, queries, steps and failures.
+Afterwards, the session contains the agent's calls, queries, steps and failures.
 """
 
 
@@ -116,7 +116,7 @@ async def interact(
 async def work_alone(session: AgentSession) -> str | None:
     """Answer from all records of the database, after a chain of thought (agent `none`).
 
-    If the records do not fit into the prompt, no request is sent, and the session's problems say so.
+    If the records do not fit into the prompt, no request is sent, and the session's problems report this.
     """
     params = session.params
     records = quote_data(describe_records(session.database.tables))
@@ -146,7 +146,7 @@ async def work_alone(session: AgentSession) -> str | None:
 
 
 async def guess_answer(session: AgentSession) -> str | None:
-    """Answer from the question and the schema alone (agent `guess`, the reference line of Figure 2)."""
+    """Answer from only the question and the schema (agent `guess`, the reference line of Figure 2)."""
     return await session.answer(
         "agent_guess", {"database": session.describe(session.measure_room(), samples=0)}
     )
@@ -155,8 +155,9 @@ async def guess_answer(session: AgentSession) -> str | None:
 async def work_sequentially(session: AgentSession) -> str | None:
     """Plan, then write and run all queries without seeing a result, then answer (agent `sequential`).
 
-    Without a readable plan, the model writes the queries from the question alone. Without queries, it writes
-    the answer without results. So the quality of the answer shows each failure (section 4.3).
+    Without a readable plan, the model writes the queries from only the question. Without readable queries,
+    the model writes the answer without results. The quality of the answer therefore shows each failure
+    (section 4.3).
     """
     plan = await _write_plan(session)
     if plan is not None:
@@ -208,8 +209,8 @@ async def _run_queries(session: AgentSession) -> None:
 async def work_iteratively(session: AgentSession) -> str | None:
     """Run rounds, each with one need and one query, then answer (agent `iterative`).
 
-    The rounds end if the agent has enough information or reaches the limit. A round with an unreadable reply
-    counts, and the next prompt tells the agent about it.
+    The rounds end when the agent has enough information or reaches the limit. A round with an unreadable
+    reply counts, and the next prompt tells the agent about it.
     """
     for number in range(session.params.rounds):
         taken = await _take_round(session, session.params.rounds - number)
@@ -228,7 +229,7 @@ async def _take_round(session: AgentSession, left: int) -> Round | None:
     """Request a need and its query in one reply; two prompts would send all findings twice."""
     params = session.params
     room = session.measure_room()
-    # Results get the room that a whole description of the database leaves, but at least half of all room.
+    # Results get the tokens that a whole description of the database leaves, but at least half of all tokens.
     whole = estimate_tokens(quote_data(describe_database(session.database.tables)))
     findings = session.show_findings(max(room / 2, room - whole))
     shown = sum(estimate_tokens(text) for found in findings for text in found.values())
@@ -261,4 +262,4 @@ AGENTS: Mapping[str, Agent] = {
     "iterative": work_iteratively,
     "guess": guess_answer,
 }
-"""Name of an agent, as in params.yaml and in rows -> the agent."""
+"""Map the name of each agent, as in params.yaml and in rows, to the agent."""

@@ -1,4 +1,4 @@
-"""Replies of agents: limits, the grammars and tools that constrain the replies, and the parsers.
+"""Define the limits of agents' replies, the grammars and tools that constrain replies, and the parsers.
 
 A reply consists of labelled parts, such as `SQL: ...`. The parsers accept Markdown around a label and words
 before the first label, and are strict about everything else.
@@ -30,9 +30,12 @@ NEED_TOKENS, STATISTIC_TOKENS = 50, 40
 NEED_CHARACTERS = 160
 """Maximum number of characters of a need in a grammar."""
 CHARACTERS_PER_WORD, CHARACTERS_PER_TOKEN = 8, 3
-"""Grammars limit characters, not tokens. SQL has fewer characters per token than prose."""
+"""Characters per word of prose and per token of SQL, because grammars limit characters rather than tokens.
+
+SQL has fewer characters per token than prose.
+"""
 FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
-"""Matches a line that begins or ends a Markdown fence."""
+"""Matches a line that opens or closes a Markdown code fence."""
 
 
 class AgentLimits(Settings):
@@ -59,8 +62,10 @@ class AgentLimits(Settings):
     statistics: bool = False
     """Whether querying agents may also request correlations, regressions and quantiles."""
     at_once: int = Field(default=200, gt=0)
-    """Maximum number of items that agents work on at the same time, which limits memory. The same limit
-    applies to a round of a batch."""
+    """Maximum number of items that agents work on at the same time, which limits memory.
+
+    The same limit applies to each round of requests to a batch endpoint.
+    """
     limits: QueryLimits = QueryLimits()
 
 
@@ -74,7 +79,10 @@ class WrittenQuery:
 
 @dataclass(frozen=True)
 class Round:
-    """A reply of the iterative agent: a need and its query; `query` is None if the agent has enough."""
+    """A reply of the iterative agent: a need and its query.
+
+    `query` is None if the agent has enough information.
+    """
 
     need: str
     query: WrittenQuery | None
@@ -88,7 +96,7 @@ def make_plan_grammar(params: AgentLimits) -> str:
 
 
 def make_queries_grammar(params: AgentLimits) -> str:
-    """Build the GBNF grammar of a list of queries, at most `params.queries`."""
+    """Build the GBNF grammar of a list of at most `params.queries` queries."""
     query, rules = _query_rules(params)
     more = "*" if params.queries is None else f"{{0,{params.queries - 1}}}"
     return f'root ::= {query} ("\\n" {query}){more}\n{rules}'
@@ -128,14 +136,14 @@ def _line(characters: int) -> str:
 
 
 def offer_queries(*, statistics: bool) -> tuple[Tool, ...]:
-    """Return the tool of the sequential agent, which accepts all its queries at once."""
+    """Return the tool of the sequential agent, which accepts all the agent's queries at once."""
     query = _make_object(_describe_query(statistics), required=["sql"])
     queries = {"queries": {"type": "array", "items": query}}
     return (Tool("run_queries", "Run SQLite SELECT queries.", _make_object(queries, required=["queries"])),)
 
 
 def offer_round(*, statistics: bool) -> tuple[Tool, ...]:
-    """Return the tools of the iterative agent: one accepts a need and its query, one ends the rounds."""
+    """Return the iterative agent's two tools: one accepts a need and its query, one ends the rounds."""
     need = {"type": "string", "title": NEED, "description": "What has to be known"}
     query = _make_object({"need": need, **_describe_query(statistics)}, required=["need", "sql"])
     enough = {**_make_object({}, required=[]), "title": ENOUGH}
@@ -161,7 +169,10 @@ def _make_object(properties: Mapping[str, object], required: Sequence[str]) -> d
 
 
 def parse_plan(reply: str) -> str:
-    """Parse a plan of three parts; return them labelled, one per line. Raises Unparsed if one is missing."""
+    """Parse a plan of three parts; return the labelled parts, one per line.
+
+    Raises Unparsed if a part is missing.
+    """
     parts = split_parts(reply, PLAN_PARTS)
     if [label for label, _ in parts] != list(PLAN_PARTS):
         raise Unparsed(f"no_plan: it must have the parts {', '.join(PLAN_PARTS)}, in this order")
@@ -216,7 +227,7 @@ def parse_answer(reply: str) -> str:
 
 
 def parse_reasoned(reply: str) -> tuple[str, str]:
-    """Parse (reasoning, answer) from a reply; the last part labelled as answer counts. Raises Unparsed."""
+    """Parse (reasoning, answer) from a reply, with the last part labelled as answer. Raises Unparsed."""
     before, *parts = re.split(make_label_pattern((ANSWER,)), reply.replace("\r\n", "\n"))
     if not parts:
         raise Unparsed(f"no_answer: no line begins with `{ANSWER}: `")

@@ -18,7 +18,7 @@ STATISTICS = 120
 
 @dataclass(frozen=True)
 class Fitted:
-    """The quoted text that fits into a prompt. left_out: the names of the parts that do not fit."""
+    """A quoted text that fits into a prompt. left_out: the names of the parts that do not fit."""
 
     text: str
     left_out: tuple[str, ...]
@@ -27,8 +27,8 @@ class Fitted:
 def fit_description(database: Database, tokens: float, samples: int = SAMPLES) -> Fitted:
     """Describe a database within a number of tokens.
 
-    If the description is too long, the sample rows of tables are omitted first, then whole tables, in both
-    cases from the last table to the first.
+    If the description is too long, the sample rows of tables are omitted first, and then whole tables. Both
+    are omitted from the last table to the first.
     """
     tables, shown = list(database.tables), {table.name: samples for table in database.tables}
     left_out: list[str] = []
@@ -46,7 +46,7 @@ def fit_description(database: Database, tokens: float, samples: int = SAMPLES) -
 def fit_results(queries: Sequence[AgentQuery | None], tokens: float) -> list[Fitted]:
     """Show results within a number of tokens, by omitting all rows of the largest results first.
 
-    In `queries`, None is a round without a query.
+    In `queries`, None represents a round without a query.
     """
     shown = [Fitted(quote_data(show_result(query)), ()) for query in queries]
     while sum(estimate_tokens(fitted.text) for fitted in shown) > tokens:
@@ -65,7 +65,7 @@ def fit_results(queries: Sequence[AgentQuery | None], tokens: float) -> list[Fit
 
 
 def show_result(query: AgentQuery | None, *, rows: bool = True) -> str:
-    """Write a query's result for a prompt: its columns and rows, or its error; then its statistics.
+    """Write a query's result for a prompt: columns and rows, or the error, and then the statistics.
 
     Quote the text, because cells are untrusted data. If `rows` is False, the rows are omitted and their
     number is stated.

@@ -1,4 +1,4 @@
-"""A session of one agent on one item: requests and queries, and a record of them."""
+"""Run the session of one agent on one item: send requests, run queries, and record both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class FoundResult:
-    """A query with its result, and the need that it serves. query: None if the reply had no query."""
+    """A query with its result, and the need that the query serves. query: None if the reply had no query."""
 
     need: str
     query: AgentQuery | None
@@ -37,7 +37,7 @@ class AgentSession:
     def __init__(
         self, row: str, role: str, question: str, database: Database, params: AgentLimits, ask: Ask
     ) -> None:
-        """Start a session. row: the interaction's id. role: the role of the model that is asked."""
+        """Start a session. row: the interaction's id. role: the role of the agent's model."""
         self.question, self.database, self.params = clean(question), database, params
         self.plan = ""
         self.findings: list[FoundResult] = []
@@ -103,7 +103,7 @@ class AgentSession:
         self.left_out.update(dict.fromkeys(names))
 
     async def run(self, queries: Sequence[WrittenQuery], need: str = "") -> None:
-        """Run queries, and add all of them, also failed ones, with their statistics to the findings."""
+        """Run queries, and add all queries, including failed ones, with their statistics to the findings."""
         params = self.params
         fewer = [replace(query, statistics=query.statistics[:MOST]) for query in queries]
         ran = await asyncio.to_thread(
@@ -124,7 +124,7 @@ class AgentSession:
                 )
 
     def measure_room(self, *texts: str) -> float:
-        """Return how many tokens of a prompt are left for data, after the question and the given texts."""
+        """Return the number of tokens of a prompt that the question and `texts` leave for data."""
         said = sum(map(estimate_tokens, (self.question, *texts)))
         instructions = INSTRUCTIONS + STATISTICS * self.params.statistics
         return max(0.0, self.params.prompt_tokens - instructions - said)

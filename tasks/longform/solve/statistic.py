@@ -1,7 +1,7 @@
-"""The statistics tool: correlation, regression and quantiles of a query's result.
+"""Implement the statistics tool: correlation, regression and quantiles of a query's result.
 
-Section 4.5 of the paper reports that agents fail at these with SQL alone. A request is a line after its
-query, such as `Statistic: pearson(seats, concerts)`.
+Section 4.5 of the paper reports that agents with only SQL fail to compute these statistics. A request is a
+line after its query, such as `Statistic: pearson(seats, concerts)`.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ REQUEST_CHARACTERS = 160
 LEAST_ROWS, DIGITS = 3, 6
 """Minimum number of rows for a statistic, and the number of significant digits of its figures."""
 QUARTILES = (0.25, 0.5, 0.75)
-"""The quantiles that are computed if a request names none."""
+"""The quantiles that are computed if a request names no quantiles."""
 Shares = Sequence[float]
 Figures = Mapping[str, float]
 FORM = re.compile(r"([A-Za-z]+)\s*\((.*)\)\s*[.;]?")
 """Matches a request: the kind of statistic, and its arguments in parentheses."""
 QUOTES = {'"': '"', "`": "`", "[": "]"}
-"""Opening quote of a column name -> the closing quote."""
+"""Map the opening quote of a column name to the closing quote."""
 
 
 class BadRequest(ValueError):
@@ -42,7 +42,7 @@ class BadRequest(ValueError):
 
 @dataclass(frozen=True)
 class StatisticRequest:
-    """A parsed request. shares: the quantiles to compute, 0 to 1; empty for the other kinds."""
+    """A parsed request. shares: the quantiles to compute, 0 to 1; empty for other kinds of statistic."""
 
     kind: str
     columns: tuple[str, ...]
@@ -52,7 +52,7 @@ class StatisticRequest:
 def compute_statistic(
     request: str, columns: Sequence[str], rows: Sequence[Sequence[Value]]
 ) -> AgentStatistic:
-    """Compute a requested statistic from a whole result; if it cannot be computed, its error says why.
+    """Compute a requested statistic from a whole result, or record the error if that is not possible.
 
     Rows in which one of the named columns is NULL are skipped and counted.
     """

@@ -1,8 +1,8 @@
 """Stage: have a user's system answer every item, and record its answer, plan and queries.
 
-A request has the question, and below it the item's database as a script. The contexts that the system returns
-with its answer are its queries; a context with the title `plan` is its plan. The queries are run here, so the
-recorded results really come from the database.
+A request contains the question, and below it the item's database as a script. The contexts that the system
+returns with its answer are its queries; a context with the title `plan` is its plan. This stage runs the
+queries, so the recorded results really come from the database.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PLAN = "plan"
 async def system_interactions(
     items: list[LongformItem], entry: OwnAgent, system: SystemEntry, params: SystemLimits, ask: Ask
 ) -> Drafts[Interaction]:
-    """Ask a system every question; the row of a failed answer has no answer, and `problem` says why."""
+    """Ask a system every question; a failed request has a row without an answer, with `problem` set."""
     built = build_system(entry.system, system, (), ask)
     responses = await asyncio.gather(
         *(built.answer(pose(item), row=make_id(item.id, AGENT, entry.system), item=item.id) for item in items)

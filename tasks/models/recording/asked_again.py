@@ -1,4 +1,4 @@
-"""Ask stages again although their answers are recorded (`--ask-again`)."""
+"""Repeat the recorded calls of given stages (`--ask-again`)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from tasks.models.recording.ledger import Ledger
 
 
 class AskedAgain:
-    """Decides which recorded calls are asked again, and replaces their answers with the new ones.
+    """Decides which recorded calls are repeated, and replaces their answers with the new answers.
 
-    The commit that records a new answer also replaces the old one, so a killed run loses nothing. The ledger
-    stores which calls a stage has asked again until the stage finishes. A run after a stopped one therefore
-    asks only the remaining calls. Thread-safe.
+    A new answer replaces the old answer in a single commit, so a killed run loses nothing. Until a stage
+    finishes, the ledger stores which of its calls were already repeated. The next run after a stopped run
+    therefore repeats only the remaining calls. Thread-safe.
     """
 
     def __init__(self, ledger: Ledger, project: str, stages: Iterable[str] = ()) -> None:
-        """Read from the ledger which calls the stages have already asked again.
+        """Read from the ledger which calls of the stages were already repeated.
 
-        `project`: the project's folder. `stages`: the names of the stages to ask again.
+        `project`: the project's folder. `stages`: the names of the stages whose calls are repeated.
         """
         self._ledger, self._project = ledger, project
         self._done = {stage: frozenset(ledger.list_asked_again(project, stage)) for stage in stages}
@@ -27,21 +27,21 @@ class AskedAgain:
         self._renewed: set[str] = set()
 
     def covers(self, stage: str) -> bool:
-        """Return whether a stage is asked again."""
+        """Return whether a stage's calls are repeated."""
         return stage in self._done
 
     def meet(self, stage: str, keys: Iterable[str]) -> None:
-        """Register calls that a stage needs: their recorded answers are ignored until new ones arrive."""
+        """Register calls that a stage needs: their recorded answers are ignored until new answers arrive."""
         for key in keys:
             if key not in self._renewed and key not in self._done[stage]:
                 self._waiting.setdefault(key, stage)
 
     def is_waiting(self, key: str) -> bool:
-        """Return whether a call's recorded answer is ignored, because the call is being asked again."""
+        """Return whether a call's recorded answer is ignored, because the call is being repeated."""
         return key in self._waiting
 
     async def record(self, entries: Iterable[LedgerEntry]) -> None:
-        """Record answers; they are on disk on return. The answer to a repeated call replaces the old one.
+        """Record answers; they are on disk on return. A repeated call's answer replaces the old answer.
 
         A refusal of the endpoint never replaces a recorded answer.
         """
@@ -54,5 +54,5 @@ class AskedAgain:
             self._waiting.pop(key, None)
 
     def finish(self, stage: str) -> None:
-        """Delete a finished stage's list of calls asked again, so that the next time it asks all of them."""
+        """Delete a finished stage's list of repeated calls, so that the next run repeats all its calls."""
         self._ledger.forget_asked_again(self._project, stage)

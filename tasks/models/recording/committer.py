@@ -1,4 +1,4 @@
-"""A writer thread for a ledger with group commit: entries that arrive during a commit share the next one.
+"""A writer thread for a ledger with group commit: entries that arrive during a commit share the next commit.
 
 A commit waits for the disk. With many concurrent calls, one commit per call would limit the throughput of the
 whole model layer.
@@ -42,7 +42,7 @@ class Committer:
         self._lock = threading.Lock()
 
     def submit(self, statements: Sequence[Statement]) -> Future[None]:
-        """Queue statements to be committed together; the future is done when they are on disk."""
+        """Queue statements to be committed together; the future is done when the statements are on disk."""
         job = _Job(statements)
         job.done.set_running_or_notify_cancel()  # a paid reply must be written even if the caller gives up
         with self._lock:

@@ -19,8 +19,8 @@ DEEPEST = 12
 
 
 UNANSWERED = "unanswered"
-"""The finish reason of a call that the endpoint refused, or for which it never sent a usable reply. The
-entry's text says why. A replay returns this entry; a live run asks again."""
+"""The finish reason of a call that the endpoint refused, or for which the endpoint never sent a usable reply.
+The entry's text contains the reason. A replay returns this entry; a live run repeats the call."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,14 @@ class LedgerEntry:
     """Other parts of the reply, such as log probabilities or an embedding."""
     latency_s: float = 0.0
     attempts: int = 1
-    """How often the call was sent until a usable reply arrived."""
+    """Number of times that the call was sent until a usable reply arrived."""
     at: float = 0.0
     """Time of recording, in seconds since the Unix epoch; 0 in shipped ledgers."""
     model: str = ""
-    """The model's name in params.yaml. Empty in shipped ledgers, because the key is computed from the name,
-    too."""
+    """The model's name in params.yaml.
+
+    Empty in shipped ledgers, because the name is already part of the key.
+    """
     batch: bool = False
     """Whether the call used the Batch API, which has a lower price."""
 
@@ -53,7 +55,7 @@ class LedgerEntry:
 
     @property
     def model_named(self) -> str:
-        """Return the model that the reply named, or "" if it named none or an earlier version recorded it."""
+        """Return the model that the reply named, or "" if unknown (as in older entries)."""
         return str(self.extra.get("model", ""))
 
     @property
@@ -95,15 +97,15 @@ class LedgerEntry:
             if not isinstance(values.get(name), kind):
                 raise ValueError(f"has no {name!r} of type {kind.__name__}")  # noqa: TRY004
         if not (is_count(values["prompt_tokens"]) and is_count(values["completion_tokens"])):
-            raise ValueError("has a number of tokens that no call can have")
+            raise ValueError("has an impossible number of tokens")
         if not isinstance(values.get("estimated", False), bool):
-            raise ValueError("has an 'estimated' that is no boolean")  # noqa: TRY004
+            raise ValueError("has an 'estimated' that is not a boolean")  # noqa: TRY004
         if not isinstance(values.get("extra", {}), dict):
-            raise ValueError("has an 'extra' that is no object")  # noqa: TRY004
+            raise ValueError("has an 'extra' that is not an object")  # noqa: TRY004
         check_values(values)
         entry = cls(**values)
         if checksum is not None and checksum != entry.checksum:
-            raise ValueError(f"call {entry.key[:12]!r} does not have the checksum that it says")
+            raise ValueError(f"call {entry.key[:12]!r} does not match its recorded checksum")
         return entry
 
 
@@ -120,7 +122,10 @@ def compute_checksum(
     key: str, text: str, finish_reason: str, prompt_tokens: int, completion_tokens: int, estimated: bool,
     extra: str,
 ) -> str:  # fmt: skip
-    """Compute the checksum of an entry's reproducible fields: half of a SHA-256. `extra`: JSON text."""
+    """Compute the checksum of an entry's reproducible fields: the first half of a SHA-256.
+
+    `extra`: JSON text.
+    """
     fields = [key, text, finish_reason, prompt_tokens, completion_tokens, bool(estimated), extra]
     return hashlib.sha256(CANONICAL.encode(fields).encode()).hexdigest()[:32]
 
@@ -161,11 +166,11 @@ def _check_value(value: object) -> None:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ValueError("holds half a surrogate pair") from None
+            raise ValueError("contains half of a surrogate pair") from None
     elif isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("holds a number that is not finite")
+        raise ValueError("contains a number that is not finite")
     elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise ValueError("holds a number of more than 64 bits")
+        raise ValueError("contains a number of more than 64 bits")
 
 
 def estimate_tokens(text: str) -> int:

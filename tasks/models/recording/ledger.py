@@ -1,8 +1,8 @@
-"""The ledger: a store of every model call ever made, by the hash of its request.
+"""The ledger: a store of every recorded model call, looked up by the hash of its request.
 
 The ledger has two layers. Shipped ledgers are read-only and are looked up first, so that a replay produces
-the project's published bytes, whatever else was recorded. The live ledger is one SQLite file that all
-processes of a user share, or a PostgreSQL database that several machines share.
+the published artifacts byte for byte, regardless of other recorded calls. The live ledger is one SQLite file
+that all processes of a user share, or a PostgreSQL database that several machines share.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from tasks.models.recording.shipped import iterate_shipped, read_shipped
 from tasks.models.recording.stores import CallLocks, open_store
 
 ROOM = 1 << 20
-"""Number of bytes that are written and removed before a call is paid for, to detect a full disk in time."""
+"""Number of bytes that are written and removed before the first paid call, to detect a full disk in time."""
 IMPORTED_AT_ONCE, IMPORTED_CHARACTERS = 1_000, 10_000_000
-"""Limits of entries, and of characters of text, that an import keeps in memory before it commits them."""
+"""Maximum numbers of entries and of characters that an import stores in memory between two commits."""
 INSERT_UNFINISHED = "INSERT INTO unfinished VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 NOTED_AT_ONCE = 200
 """Number of reused calls that are noted in one commit. A crash may lose such notes, but no payment, because
@@ -48,7 +48,7 @@ this run did not pay for the calls."""
 
 @dataclass(frozen=True)
 class PossiblyPaid:
-    """A call that was sent and got no usable reply, but for which the provider may have charged."""
+    """A call that got no usable reply, although the provider may have billed it."""
 
     key: str
     model: str
@@ -60,11 +60,14 @@ class PossiblyPaid:
 
 @dataclass(frozen=True)
 class OpenBatch:
-    """A batch that is not collected yet. `id` is empty until the provider has confirmed the batch."""
+    """A submitted batch whose results are not collected yet.
+
+    `id` is empty until the provider has confirmed the batch.
+    """
 
     token: str
-    """A random name in the batch's metadata, by which a batch is found if its process ended before it
-    recorded the id."""
+    """A random name in the batch's metadata, which identifies a batch whose process ended before it recorded
+    the batch's id."""
     model: str
     id: str
     keys: tuple[str, ...]
@@ -86,7 +89,7 @@ class ModelStats:
 class LedgerStats:
     """The size of a ledger in calls, tokens and bytes.
 
-    `unanswered_calls`: calls that a live run asks again.
+    `unanswered_calls`: calls without an answer, which a live run repeats.
     """
 
     path: str
@@ -119,9 +122,9 @@ class Ledger:
         self._replaced = set(self.list_asked_again(ANY, ANY)) if self._shipped else set()
 
     def get(self, key: str) -> LedgerEntry | None:
-        """Look up a call in the shipped ledgers, then in the live one. Raises BadInput for a damaged entry.
+        """Look up a call in the shipped and live ledgers. Raises BadInput for a damaged entry.
 
-        A live call replaces a shipped call that has no answer or that was asked again.
+        A live entry takes precedence if the shipped call has no answer or was repeated.
         """
         shipped = self._shipped.get(key)
         if shipped is not None and not shipped.is_unanswered and key not in self._replaced:
@@ -146,8 +149,8 @@ class Ledger:
                 draft.flush()
                 os.fsync(draft.fileno())
         except OSError as error:
-            what = f"cannot record a reply ({(error.strerror or '').lower()}); no model was asked"
-            hint = "make room, or set BENCHLOOM_LEDGER to another file"
+            what = f"cannot record a reply ({(error.strerror or '').lower()}); no model was called"
+            hint = "free disk space, or set BENCHLOOM_LEDGER to another file"
             raise BadInput(self.address, what, hint=hint) from error
 
     def open_locks(self) -> CallLocks:
@@ -155,7 +158,7 @@ class Ledger:
         return self._store.open_locks()
 
     def put(self, entry: LedgerEntry) -> None:
-        """Record a call; it is on disk on return. An answer that is already recorded is not replaced."""
+        """Record a call; it is on disk on return. An existing answer is not replaced."""
         self.put_many([entry])
 
     def put_many(self, entries: Iterable[LedgerEntry]) -> None:
@@ -163,9 +166,9 @@ class Ledger:
         self._committer.submit([(INSERT_CALL, _write_row(entry)) for entry in entries]).result()
 
     def import_shipped(self, path: Path) -> int:
-        """Copy all calls of a shipped ledger into the live one; return the number of calls in the file.
+        """Copy all calls of a shipped ledger into the live ledger; return the number of calls in the file.
 
-        The file may be larger than memory. Raises BadInput if any line is not valid; then nothing is copied.
+        The file may be larger than memory. Raises BadInput and copies nothing if any line is not valid.
         """
         for _ in iterate_shipped(path):
             pass
@@ -184,40 +187,40 @@ class Ledger:
     ) -> None:
         """Record calls without blocking the event loop; they are on disk on return.
 
-        `again`: (project, stage, key) of the calls that were asked again; they replace recorded answers.
+        `again`: (project, stage, key) of repeated calls; their answers replace the recorded answers.
         """
         replaced = {key for _, _, key in again}
         statements: list[Statement] = [
             (REPLACE_CALL if entry.key in replaced else INSERT_CALL, _write_row(entry)) for entry in entries
         ]
         marks = [*again, *((ANY, ANY, key) for key in sorted(replaced))]
-        # Shielded: a paid reply is recorded even if the waiting task has been cancelled.
+        # Shielded from cancellation: a paid reply is recorded even if the waiting task has been cancelled.
         future = self._committer.submit([*statements, *((INSERT_ASKED_AGAIN, mark) for mark in marks)])
         await asyncio.shield(asyncio.wrap_future(future))
         self._replaced |= replaced
 
     def list_asked_again(self, project: str, stage: str) -> list[str]:
-        """List the keys of the calls that an unfinished stage has asked again, sorted."""
+        """List the keys of the calls that an unfinished stage has repeated, sorted."""
         query = "SELECT key FROM asked_again WHERE project = ? AND stage = ? ORDER BY key"
         return [key for (key,) in self.read(query, (project, stage))]
 
     def forget_asked_again(self, project: str, stage: str) -> None:
-        """Delete the list of calls that a stage has asked again, because the stage has finished."""
+        """Delete the list of calls that a stage has repeated, because the stage has finished."""
         self.submit([("DELETE FROM asked_again WHERE project = ? AND stage = ?", (project, stage))])
 
     def record_possibly_paid(self, call: PossiblyPaid) -> None:
-        """Record a call that the provider may have charged for although no answer was received."""
+        """Record a call that the provider may have billed although no answer arrived."""
         row = (call.key, call.model, call.problem, call.prompt_tokens, call.max_tokens, call.at)
         self._committer.submit([(INSERT_POSSIBLY_PAID, row)])
 
     def list_possibly_paid(self) -> list[PossiblyPaid]:
-        """List the calls that may have been charged without an answer, oldest first."""
+        """List the calls that may have been billed without an answer, oldest first."""
         self._committer.flush()
         rows = self._store.select("SELECT * FROM possibly_paid ORDER BY at, key")
         return [PossiblyPaid(*row) for row in rows]
 
     async def book_batch(self, batch: OpenBatch) -> None:
-        """Record an open batch, or add its id once it is known; it is on disk on return."""
+        """Record an open batch, or add the batch's id once it is known; the record is on disk on return."""
         row = (batch.token, batch.model, batch.id, json.dumps(batch.keys), batch.at)
         future = self._committer.submit([(INSERT_BATCH, row)])
         await asyncio.shield(asyncio.wrap_future(future))
@@ -229,7 +232,10 @@ class Ledger:
         await asyncio.shield(asyncio.wrap_future(future))
 
     def list_batches(self) -> list[OpenBatch]:
-        """List the batches that are not collected yet, oldest first. Raises BadInput if one is damaged."""
+        """List the batches that are not collected yet, oldest first.
+
+        Raises BadInput if a record is damaged.
+        """
         rows = self._store.select("SELECT token, model, id, keys, at FROM batches ORDER BY at, token")
         try:
             return [
@@ -287,7 +293,7 @@ class Ledger:
         return [ModelStats(name, bool(batch), *counts) for name, batch, *counts in rows]
 
     def submit(self, statements: Iterable[Statement]) -> None:
-        """Queue SQL statements for one commit; they reach the disk before any that are queued later."""
+        """Queue SQL statements for one commit; they reach the disk before statements queued later."""
         self._committer.submit(list(statements))
 
     def read(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
@@ -327,7 +333,7 @@ class Ledger:
 
 
 def _choose(before: float, model: str | None) -> tuple[str, tuple[object, ...]]:
-    """Write an SQL condition for calls recorded before a time, and of one model if it is given."""
+    """Write an SQL condition for calls recorded before a time, and for one model if `model` is given."""
     return ("at < ?", (before,)) if model is None else ("at < ? AND model = ?", (before, model))
 
 
@@ -338,7 +344,7 @@ def _write_row(entry: LedgerEntry) -> tuple[object, ...]:
 
 
 def _is_sound(row: tuple[Any, ...]) -> bool:
-    """Return whether a row matches its checksum, or can be read if it was recorded without a checksum."""
+    """Return whether a row matches its checksum, or, if it has no checksum, can be read."""
     extra, checksum = row[6], row[-1]
     try:
         if checksum:
@@ -354,7 +360,7 @@ def _read_row(address: Address, row: tuple[Any, ...] | None) -> LedgerEntry | No
     if row is None:
         return None
     if not _is_sound(row):
-        hint = "`benchloom ledger prune --damaged` deletes such calls, and the next run asks them again"
+        hint = "`benchloom ledger prune --damaged` deletes such calls, and the next run repeats the calls"
         raise BadInput(address, f"call {row[0][:12]!r} is damaged", hint=hint)
     key, text, finish, prompt, completion, estimated, extra, latency, attempts, at, model, batch, _ = row
     more = json.loads(extra) if extra != "{}" else {}
@@ -368,14 +374,14 @@ class Unfinished:
     """Notes in the live ledger which calls one stage of a project uses, until the stage has finished.
 
     The artifact of a finished stage names its calls. The calls of a stage that is running or was stopped are
-    only in the live ledger, which does not record who asked. The table `unfinished` stores their project and
-    stage.
+    only in the live ledger, whose entries do not contain project or stage. The table `unfinished` stores
+    their project and stage.
     """
 
     def __init__(self, ledger: Ledger, project: str, stage: str) -> None:
-        """Start with no notes.
+        """Store the names; no calls are noted yet.
 
-        `project`: the project's folder; a stage may have this name in other projects.
+        `project`: the project's folder; several projects may have a stage with the same name.
         """
         self._ledger, self._project, self._stage = ledger, project, stage
         self._waiting: set[str] = set()
@@ -383,7 +389,7 @@ class Unfinished:
     def note(self, keys: Iterable[str], *, asked: bool) -> None:
         """Note calls that the stage uses.
 
-        `asked`: write the notes now, because the calls will be paid for.
+        `asked`: write the notes immediately, because the calls are about to be billed.
         """
         self._waiting.update(keys)
         if asked or len(self._waiting) >= NOTED_AT_ONCE:
@@ -399,7 +405,7 @@ class Unfinished:
 
 
 def list_unfinished(ledger: Ledger, project: str, flow: str) -> list[str]:
-    """List the keys of calls that a flow's unfinished stages use, sorted; some may not be answered yet."""
+    """List the keys of calls that a flow's unfinished stages use, sorted; some may be unanswered."""
     rows = ledger.read(
         "SELECT DISTINCT key FROM unfinished WHERE project = ? AND stage >= ? AND stage < ? ORDER BY key",
         (project, f"{flow}-", f"{flow}."),  # "." follows "-" in ASCII, so this matches the prefix

@@ -1,4 +1,7 @@
-"""Find the live ledger: a SQLite file, or a PostgreSQL database. Its URL must not contain a password."""
+"""Find the live ledger: a SQLite file, or a PostgreSQL database.
+
+The database's URL must not contain a password.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,16 @@ import platformdirs
 from tasks.errors import BadInput
 
 SCHEMES = frozenset({"postgresql", "postgres"})
-PASSWORD_HINT = "put it into PGPASSWORD or ~/.pgpass"  # noqa: S105 - where it belongs
+PASSWORD_HINT = "put the password into PGPASSWORD or ~/.pgpass"  # noqa: S105 - where it belongs
 
 Address = Path | str
 """The path of a SQLite file, or the URL of a PostgreSQL database."""
 
 
 def find_ledger(setting: str | None = None) -> Address:
-    """Return the live ledger's address: BENCHLOOM_LEDGER, else the setting, else in the user's data folder.
+    """Return the live ledger's address: BENCHLOOM_LEDGER, the setting, or a default file.
 
-    Raises BadInput or ValueError if the address is not valid.
+    The default file is in the user's data folder. Raises BadInput or ValueError if the address is not valid.
     """
     if named := os.environ.get("BENCHLOOM_LEDGER"):
         try:
@@ -48,5 +51,5 @@ def read_address(text: str) -> Address:
         raise ValueError("must be a file's path or postgresql://user@host/database")
     # The option passfile names a file, but password and sslpassword contain secrets.
     if has_password or any("password" in name.lower() for name, _ in parse_qsl(parts.query)):
-        raise ValueError(f"holds a password: {PASSWORD_HINT}")
+        raise ValueError(f"contains a password: {PASSWORD_HINT}")
     return text

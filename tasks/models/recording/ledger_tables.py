@@ -36,13 +36,15 @@ REPLACE_CALL = (
     "ON CONFLICT (key) DO UPDATE SET "
     + ", ".join(f"{column} = excluded.{column}" for column in COLUMNS.split(", ")[1:])
 )
-"""Inserts a call or replaces the recorded one, for calls that are deliberately asked again."""
+"""Inserts a call or replaces the recorded one, for calls that are deliberately repeated."""
 INSERT_CALL = f"{REPLACE_CALL} WHERE calls.finish_reason = '{UNANSWERED}'"
 """Inserts a call; a recorded call is replaced only if it has no answer."""
 INSERT_ASKED_AGAIN = "INSERT INTO asked_again VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 ANY = ""
-"""Project and stage of a permanent mark. It says that the call was asked again, so that the live answer is
-used instead of a shipped one."""
+"""Project and stage of a permanent mark, which shows that the call was repeated.
+
+The live answer is then used instead of a shipped answer.
+"""
 INSERT_POSSIBLY_PAID = "INSERT INTO possibly_paid VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_BATCH = (
     "INSERT INTO batches VALUES (?, ?, ?, ?, ?) ON CONFLICT (token) DO UPDATE SET "

@@ -31,7 +31,7 @@ OPTIONS = {
 }  # fmt: skip
 """Default options of every connection; the ledger's address can override them."""
 PATIENCE_S = 10.0
-"""How long a lost connection is retried, in seconds; a server's restart should take less."""
+"""Seconds during which a lost connection is retried; a server's restart should take less."""
 RETRY_S = 0.3
 """Seconds between two attempts to reconnect."""
 SILENT_S = 60.0
@@ -41,14 +41,16 @@ SERVER_OPTIONS = {
     "tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
     "tcp_user_timeout": "25000",
 }  # fmt: skip
-"""Settings of every session, so that the server detects a client whose machine is gone. Its locks on calls
-would otherwise last for hours."""
-# Psycopg logs a warning about a connection lost in a transaction, but raises the same error, too.
+"""Settings of every session, so that the server detects a client whose machine is gone.
+
+Without these settings, the client's locks on calls would last for hours.
+"""
+# Psycopg logs a warning about a connection lost in a transaction, but it also raises the same error.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 
 class TextDumper(Dumper):
-    """Writes text as bytes, because a text column of PostgreSQL cannot store NUL or half a surrogate pair."""
+    """Writes text as bytes, because a text column of PostgreSQL cannot store NUL or an unpaired surrogate."""
 
     format = pq.Format.BINARY
     oid = BYTEA
@@ -91,17 +93,20 @@ class PostgresSession:
         self._mutex = threading.Lock()
         self._connection: Connection | None = None
         self._watched: Connection | None = None
-        """The connection that is open or being greeted, for the watcher thread."""
+        """The connection that the watcher thread checks: open, or still passed to `greet`."""
         self._since: float | None = None
         """Start of the running statement, in seconds of the monotonic clock; None if no statement is
         running."""
         self._closed = threading.Event()
         self._watcher: threading.Thread | None = None
         self._gone = True
-        """Whether the last attempt found no server. The next statement then tries to connect only once."""
+        """Whether the last attempt failed to reach the server.
+
+        If so, the next statement tries to connect only once.
+        """
 
     def run(self, work: Callable[[Connection], Result]) -> Result:
-        """Run a function with the connection; run it again if the connection is lost meanwhile.
+        """Run a function with the connection; rerun it if the connection is lost.
 
         The function must be safe to run twice. Raises DatabaseGone if the server cannot be reached, and
         BadInput if the server refuses a statement.
@@ -205,7 +210,7 @@ def wrap(address: str, error: psycopg.Error) -> BenchloomError:
     if lost and (not state or state.startswith(("08", "57P"))):
         return DatabaseGone(
             f"{address}: no connection to the ledger's server: {describe(error)} "
-            "(without the ledger nothing is asked)"
+            "(no model is called without the ledger)"
         )
     return BadInput(address, f"cannot be used as the ledger: {describe(error)}")
 

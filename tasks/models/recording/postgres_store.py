@@ -23,7 +23,7 @@ from tasks.models.recording.postgres_session import (
 )
 
 TYPES = {"TEXT": "BYTEA", "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", " WITHOUT ROWID": ""}
-"""Words of the SQLite schema -> words for PostgreSQL."""
+"""Type or keyword in the SQLite schema -> its replacement for PostgreSQL."""
 TABLES = "unnest(ARRAY['calls', 'possibly_paid', 'batches', 'unfinished', 'asked_again', 'claims']) AS name"
 PREPARING = 4_711_000_004_711
 """The number of the advisory lock for creating the tables. `CREATE TABLE IF NOT EXISTS` fails if two
@@ -31,19 +31,19 @@ processes create the same table at once."""
 FETCHED_AT_ONCE = 500
 """Number of rows that a server-side cursor fetches at a time."""
 WRITING_PATIENCE_S = 60.0
-"""Seconds to wait for the server when writing: longer than for reads, so that a paid reply is not lost."""
+"""Seconds to wait for the server when writing: longer than when reading, so that a paid reply is not lost."""
 CLAIMS = """
 CREATE TABLE IF NOT EXISTS claims (
     key BYTEA PRIMARY KEY, holder BIGINT NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 """
 DEAD = "pg_try_advisory_xact_lock(holder)"
-"""SQL condition: the process that holds the claim has no connection left."""
+"""SQL condition: the process that claimed the call has no connection left."""
 AT_LEISURE = "set_config('synchronous_commit', 'off', true) = 'off'"
 """SQL condition, always true, that lets a statement commit without waiting for the disk. If a crash undoes a
 release, the process repeats the release when it reconnects."""
 GRACE_S = 5.0
-"""Seconds that a holder must have been without a connection before its calls are taken over."""
+"""Seconds that the holder of a lock must be disconnected before another process takes over its calls."""
 WATCH_S = 1.0
 """Interval in seconds at which a process checks that its connection still works."""
 log = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ class PostgresStore:
     key_bytes = "key"
 
     def __init__(self, address: str) -> None:
-        """Open the database. Raises BadInput if it is not usable, DatabaseGone if it is not reachable."""
+        """Open the database. Raises BadInput if it is not usable, or DatabaseGone if not reachable."""
         self._address = address
         self._holder = secrets.randbits(62)
         self._reader = PostgresSession(address, self._greet)
@@ -103,7 +103,7 @@ class PostgresStore:
         self._reader.close()
 
     def _greet(self, connection: Connection) -> None:
-        """Lock the process's number on every connection, so that losing one of them releases no call."""
+        """Lock the process's number on every connection, so that losing one connection frees no call."""
         connection.execute("SELECT pg_advisory_lock_shared(%s)", (self._holder,))
 
     def _greet_writer(self, connection: Connection) -> None:
@@ -118,9 +118,9 @@ class PostgresWriter:
         self._session = session
 
     def commit(self, statements: Sequence[Statement]) -> None:
-        """Run statements in one transaction; it is on the server's disk on return."""
-        # If the connection is lost at the very end, the transaction runs twice. Calls are not changed by
-        # that, but a possibly paid call may be recorded twice.
+        """Run statements in one transaction; the changes are on the server's disk on return."""
+        # If the connection is lost just before the reply, the transaction runs twice. Calls are not changed
+        # by that, but a possibly paid call may be recorded twice.
         if statements:
             self._session.run(lambda connection: _commit(connection, statements))
 
@@ -151,23 +151,25 @@ def _prepare(connection: Connection) -> None:
 class PostgresLocks:
     """The locks that one process holds on calls. Thread-safe.
 
-    A lock is a row that contains the number of its holder. Each process draws a random number, and each of
+    A lock is a row that contains the number of its holder. Each process chooses a random number, and each of
     its connections holds an advisory lock on that number. When the process ends for any reason, the server
-    drops the advisory locks, and another process may then take over the row.
+    drops the advisory locks, and another process may then claim the row.
 
-    The calls themselves have no advisory locks: a process that loses its connection during a call would lose
-    the lock, and another process would pay for the call again.
+    The calls themselves have no advisory locks. Otherwise, a process that loses its connection during a call
+    would lose the lock, and another process would pay for the call again.
     """
 
     def __init__(self, address: str, holder: int) -> None:
         """Store the settings; the first lock opens the connection.
 
-        `holder`: the random number of this process; its other connections hold advisory locks on it, too.
+        `holder`: the random number of this process; its other connections also hold advisory locks on this
+        number.
         """
         self._address, self._holder = address, holder
         self._held: set[str] = set()
         self._missed: dict[int, tuple[float, float]] = {}
-        """Holder -> when it was first and last seen without a connection, on our monotonic clock."""
+        """Holder -> when the holder was first and last seen without a connection, in seconds of the monotonic
+        clock."""
         self._dead: set[int] = set()
         self._session = PostgresSession(address, self._greet, on_loss=self._tell_loss)
         self._lost = False

@@ -15,8 +15,10 @@ from tasks.models.recording.entries import LedgerEntry
 MAX_LINE = 40_000_000
 """Maximum length of a line in bytes."""
 MAX_RATIO, FREE_BYTES = 100, 1 << 22
-"""A ledger may decompress to at most MAX_RATIO times its size plus FREE_BYTES. Its keys are random, so a
-genuine file never comes close to this ratio."""
+"""A ledger may decompress to at most MAX_RATIO times its size plus FREE_BYTES.
+
+Ledger keys are hashes, which compress badly, so a genuine file never comes close to this ratio.
+"""
 
 
 def read_shipped(path: Path) -> dict[str, LedgerEntry]:
@@ -58,7 +60,7 @@ def write_shipped(path: Path, entries: Iterable[LedgerEntry]) -> int:
     with (
         write_beside(path) as draft,
         draft.open("wb") as raw,
-        # The gzip header contains no time and no file name, so that the bytes do not depend on them.
+        # The gzip header contains no time and no file name, so that equal entries give equal bytes.
         gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=9) as packed,
         io.TextIOWrapper(packed, encoding="utf-8", newline="\n") as file,
     ):

@@ -23,18 +23,18 @@ ADDED = {
     "batch": "INTEGER NOT NULL DEFAULT 0",
     "checksum": "TEXT NOT NULL DEFAULT ''",
 }
-"""Columns that ledgers of earlier versions lack, and their SQL definitions."""
+"""Column that ledgers of earlier versions lack -> its SQL definition."""
 BUSY_S = 60
 """Seconds that a statement waits for another process's transaction."""
 BESIDE = ("", "-wal", "-shm", "-claims")
-"""File name endings of a ledger's files: the database, its log and index, and the locks."""
+"""File name endings of a ledger's files: database, write-ahead log, its index, and locks."""
 
 
 class FileLocks:
     """Locks on the calls of a ledger that is a SQLite file.
 
     A lock covers one byte of a file next to the ledger, at an offset computed from the call's key. The kernel
-    releases it when its process ends for any reason, so a lock is never stale.
+    releases the lock when the process ends for any reason, so a lock is never stale.
 
     Use one object per process and file: closing any descriptor of a file drops all of the process's locks on
     it.
@@ -45,7 +45,7 @@ class FileLocks:
         self._file: int | None = None
 
     def acquire(self, key: str) -> bool:
-        """Lock a call; return False if another process holds it. Locking again in this process succeeds."""
+        """Lock a call; return False if another process holds it. A process can lock a call twice."""
         if self._file is None:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -163,7 +163,7 @@ class SqliteWriter:
         self._connection = connection
 
     def commit(self, statements: Sequence[Statement]) -> None:
-        """Run statements in one transaction; it is on disk on return."""
+        """Run statements in one transaction; the changes are on disk on return."""
         connection = self._connection
         try:
             connection.execute("BEGIN IMMEDIATE")
@@ -192,7 +192,7 @@ def _add_columns(connection: sqlite3.Connection) -> None:
 
 
 def _keep_private(path: Path) -> None:
-    """Restrict a ledger and the files next to it to their owner; SQLite copies the mode to its own files."""
+    """Make a ledger's files readable only by their owner; SQLite copies the mode to its log files."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     for ending in BESIDE:
         with contextlib.suppress(FileNotFoundError, PermissionError):  # another user's file, which is shared

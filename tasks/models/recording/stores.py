@@ -21,7 +21,7 @@ class CallLocks(Protocol):
     """
 
     def acquire(self, key: str) -> bool:
-        """Lock a call; return False if another process holds it. Locking again in this process succeeds."""
+        """Lock a call; return False if another process holds it. A process can lock a call twice."""
 
     def release(self, key: str) -> None:
         """Release a lock if this process holds it."""
@@ -46,7 +46,7 @@ class Store(Protocol):
         """Open the connection that commits."""
 
     def open_locks(self) -> CallLocks:
-        """Open the locks on calls; the caller closes them."""
+        """Open the locks on calls; the caller must close them."""
 
     def compact(self) -> None:
         """Free the disk space of deleted rows."""

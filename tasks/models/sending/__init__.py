@@ -1,1 +1,1 @@
-"""Send requests to endpoints and systems: limits, retries, budget, batches, replies."""
+"""Send requests to endpoints and systems: rate limits, retries, the budget, batches and replies."""

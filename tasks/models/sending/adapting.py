@@ -14,8 +14,8 @@ from tasks.models.sending.failures import Failure
 class Adaptation:
     """A parameter that an endpoint may refuse, and what is sent instead.
 
-    `spelt`: pattern of the parameter's name in error messages. `said`: a description of the replacement, for
-    reports. `left_out`: parameters that are removed from the body of later requests.
+    `spelt`: pattern of the parameter's name in error messages. `said`: a sentence for reports that describes
+    the replacement. `left_out`: parameters that are removed from the body of later requests.
     """
 
     spelt: re.Pattern[str]
@@ -45,7 +45,7 @@ ADAPTATIONS = {
         ("tools", "tool_choice"),
     ),
 }
-"""Name of a constraint, or of the token limit -> how to adapt when an endpoint refuses it."""
+"""Name of a constraint or of the token limit -> the adaptation if an endpoint refuses it."""
 
 
 class Adapter:
@@ -63,7 +63,7 @@ class Adapter:
     def learn(self, failure: Failure, sent_without: frozenset[str], requests: Iterable[Request]) -> bool:
         """Find out which parameter was refused; return whether to send the requests again.
 
-        `sent_without`: the parameters that the failed request already left out.
+        `sent_without`: the parameters that were already left out of the failed request.
         """
         if failure.retry or failure.paid or failure.kind != "refused":
             return False
@@ -84,5 +84,5 @@ class Adapter:
                 body.pop(parameter, None)
 
     def list_notes(self) -> list[str]:
-        """Describe which parameters are sent in another form than the roles request."""
+        """Describe which parameters are sent in a different form than the roles request."""
         return [ADAPTATIONS[name].said for name in sorted(self.refused)]

@@ -1,4 +1,4 @@
-"""The files of the Batch API: write the file of calls, and read the files of results."""
+"""The files of the Batch API: write the file with the calls, and read the files with the results."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def read_results(
 ) -> dict[str, BatchOutcome]:
     """Read a finished batch's files; return an entry or a failure for every key.
 
-    `requests`: the known requests by key. Without the request, prompt tokens cannot be estimated if the
-    provider did not count them. If several lines belong to a call, the first answer counts.
+    `requests`: the known requests by key. If a request is unknown and the provider did not count the prompt
+    tokens, they cannot be estimated. If several lines belong to a call, the first answer is used.
 
     Raises UnusableReply if a line cannot be read, for example because a file is truncated. `skips_broken`:
     skip such lines instead; calls without another line then count as possibly paid.
@@ -76,7 +76,7 @@ def _read_line(line: bytes) -> tuple[str, Mapping[str, Any]]:
     """Read a line of results; return its call's ledger key and the whole object. Raises UnusableReply."""
     row = read_body(line)
     if not isinstance(row, dict) or not isinstance(key := row.get("custom_id"), str):
-        raise UnusableReply("sent a batch's result that is no JSON Lines")
+        raise UnusableReply("sent a batch's result that is not JSON Lines")
     return key, row
 
 
@@ -92,8 +92,8 @@ def _read_result(
             return Failure(problem, retry=True, paid=False)
         return replace(judge_code(status, read_error(said), {}), paid=False)
     if request is None and _has_calls(body):
-        # The text depends on the tools that were offered, and without the request these are unknown.
-        return Failure("answered by a tool call that cannot be read any more", retry=True, paid=True)
+        # The text depends on the tools that were offered, which are unknown without the request.
+        return Failure("answered by a tool call that can no longer be read", retry=True, paid=True)
     embeds = isinstance(body, dict) and "data" in body
     known = request or Request("", ({"role": INPUT if embeds else "user", "content": ""},))
     try:

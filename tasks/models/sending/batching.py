@@ -37,12 +37,12 @@ from tasks.models.sending.results import CallResult
 from tasks.models.settings import BatchMode
 
 TOKEN = "benchloom"  # noqa: S105 - the name of a metadata field
-"""The field of a batch's metadata that contains our token."""
+"""The field of a batch's metadata that contains the token by which we recognise our batches."""
 FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
 """Statuses of a batch that has ended."""
 MAX_CLOCK_SKEW_S = 3600.0
-"""Allowed difference in seconds between our clock and the provider's, when searching for a submitted
-batch."""
+"""Allowed difference in seconds between our clock and the provider's, when searching for a batch by its time
+of submission."""
 MAX_LISTED = 10_000
 """Maximum number of batches that are searched for a batch whose id was lost."""
 
@@ -86,7 +86,7 @@ class Batcher:
     ) -> dict[str, CallResult]:
         """Send requests in the next batch; see `ModelClient.send`. Answers are in the ledger on return.
 
-        Raises ModelFailed, BudgetSpent, or BadInput if the endpoint has no Batch API.
+        Raises ModelFailed, BudgetSpent, and BadInput if the endpoint has no Batch API.
         """
         results = await asyncio.gather(
             *(self._send(key, request, admit) for key, request in requests.items())
@@ -128,7 +128,7 @@ class Batcher:
                     entry = make_unanswered(key, endpoint.name, outcome, attempts)
                     await self._ledger.put_async([entry])
                     return CallResult(entry, live=True)
-                raise ModelFailed(f"{endpoint.name}: by batch, the endpoint {outcome.problem}")
+                raise ModelFailed(f"{endpoint.name}: in batch mode, the endpoint {outcome.problem}")
         return None
 
     def _account(self, reservation: Reservation, key: str, failure: Failure) -> None:
@@ -186,11 +186,11 @@ class Batcher:
 
     async def _connect(self, endpoint: EndpointClient) -> AsyncOpenAI:
         api = endpoint.open(await self._client.find_url(endpoint))
-        # Reads and uploads are free, so the openai library may retry them by itself.
+        # Reads and uploads are free, so the openai library may retry them automatically.
         return api.with_options(max_retries=endpoint.settings.retries)
 
     def _is_under_way(self, call: PendingCall) -> bool:
-        """Answer a call from the ledger, or attach it to an open batch; return whether one was possible."""
+        """Answer a call from the ledger, or attach it to an open batch; return False if neither works."""
         if (entry := self._ledger.get(call.key)) is not None and not entry.is_unanswered:
             call.outcome.set_result(entry)
             return True
@@ -200,7 +200,7 @@ class Batcher:
         return False
 
     async def _adopt_open_batches(self, endpoint: EndpointClient, api: AsyncOpenAI) -> set[str]:
-        """Follow open batches whose process has ended; return the keys in batches of running processes."""
+        """Take over open batches whose process has ended; return the keys in batches of running processes."""
         followed: set[str] = set()
         for batch in self._ledger.list_batches():
             if batch.model != endpoint.name or batch.token in self._open:
@@ -319,7 +319,7 @@ class Batcher:
 
 
 async def find_batch(api: AsyncOpenAI, batch: OpenBatch) -> Batch | None:
-    """Find a batch by its token among the provider's MAX_LISTED newest batches, if its id never arrived."""
+    """Find a batch by its token among the provider's MAX_LISTED newest batches, whose id never arrived."""
     seen = 0
     async for listed in api.batches.list(limit=100):
         seen += 1
@@ -331,17 +331,17 @@ async def find_batch(api: AsyncOpenAI, batch: OpenBatch) -> Batch | None:
 
 
 def describe(error: Exception) -> Failure:
-    """Describe why a batch could not be followed; running the same command again continues the batch."""
+    """Describe why a batch could not be polled; running the same command again continues the batch."""
     problem = (
         classify_failure(error).problem
         if isinstance(error, SENDING_ERRORS)
         else plain(str(error) if isinstance(error, BenchloomError) else f"{type(error).__name__}: {error}")
     )
-    return Failure(f"{problem}; run the same command again to go on with the batch", retry=False, paid=False)
+    return Failure(f"{problem}; run the same command again to continue the batch", retry=False, paid=False)
 
 
 def fail(calls: Sequence[PendingCall], failure: Failure) -> None:
-    """Set a failure as the outcome of all calls that still wait."""
+    """Set a failure as the outcome of all calls that are still waiting."""
     for call in calls:
         if not call.outcome.done():
             call.outcome.set_result(failure)

@@ -82,7 +82,7 @@ class Budget:
     async def reserve(
         self, model: str, prompt_tokens: int, max_tokens: int, *, batch: bool = False
     ) -> Reservation:
-        """Reserve the maximum cost of an attempt; wait if reservations of other calls may still be freed.
+        """Reserve the maximum cost of an attempt; wait if other calls may still free their reservations.
 
         Raises BudgetSpent if the attempt would not fit even if all calls in flight turned out to be free.
         """
@@ -93,7 +93,7 @@ class Budget:
         return reservation
 
     def settle(self, reservation: Reservation, prompt_tokens: int, completion_tokens: int) -> Amount:
-        """Replace a reservation by the actual cost; return the cost."""
+        """Replace a reservation with the actual cost; return the cost."""
         cost = self.price(reservation.model, prompt_tokens, completion_tokens, batch=reservation.batch)
         self._finish(reservation, cost)
         return cost
@@ -103,7 +103,7 @@ class Budget:
         self._finish(reservation, Amount())
 
     def record_possibly_paid(self, reservation: Reservation, times: int = 1) -> None:
-        """Count a reservation as spent, because the reply was lost and may have been charged for.
+        """Count a reservation as spent, because the reply was lost and may have been billed.
 
         `times`: how often the request was sent; each redirect repeats it.
         """

@@ -1,8 +1,8 @@
 """Send requests to model endpoints, with rate limits, a budget, retries and a deadline per call.
 
-The module uses the official `openai` client over its aiohttp transport. It takes raw responses, because
-building typed responses would cost a fifth of the calls per second. The client's own retries are off: they
-neither record what a lost reply may have cost nor respect a deadline for the whole call.
+The module uses the official `openai` client over its aiohttp transport. It uses raw responses, because
+building typed responses would lower the throughput by a fifth. The client's own retries are off: they neither
+record the possible cost of a lost reply nor respect a deadline for the whole call.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ from tasks.models.sending.results import CallResult, RecordEntries
 from tasks.models.settings import Endpoint, read_secret
 
 REFUSED_ALIKE = 10
-"""Number of items refused with the same message, before any is answered, after which the endpoint counts as
-refusing all requests."""
+"""If an endpoint refuses this many items with the same message before it answers any, it counts as refusing
+all requests."""
 KEY_HEADER = "X-Benchloom-Key"
 """Header with the ledger keys of a request. It is sent only to loopback servers, such as the ledger
 server."""
 MAX_KEYS_IN_HEADER = 100
-"""Maximum number of ledger keys in the header, so that they fit into one header line."""
+"""Maximum number of ledger keys in the header, so that the keys fit into one header line."""
 
 LocateServer = Callable[[str], Awaitable[str]]
 """Model name -> base URL of its embedded server, which is started if it is not running."""
@@ -68,9 +68,9 @@ class EndpointClient:
         self.limiter = RateLimiter(name, settings)
         self.adapter = Adapter(settings.token_limit)
         self.refusals: Counter[str] = Counter()
-        """Error message -> number of items that the endpoint refused with it before it answered any."""
+        """Error message -> number of items that the endpoint refused with it before it answered any item."""
         self.refuses: Failure | None = None
-        """The failure of every request, once it is known that the endpoint refuses all of them."""
+        """The failure to report for every request, once the endpoint is known to refuse all requests."""
         place = f"params.yaml: run.endpoints.{name}"
         self._headers = {
             header: read_secret(f"{place}.headers.{header}", variable)
@@ -110,7 +110,7 @@ class EndpointClient:
             raise ModelRefused(f"{self.name}: the endpoint {self.refuses.problem}")
 
     def build_post(self, requests: Sequence[Request]) -> tuple[str, dict[str, object]]:
-        """Return path and body of a POST request, without the parameters that the endpoint has refused."""
+        """Return the path and body of a POST request, without parameters that the endpoint has refused."""
         path, body = build_post(requests, self.settings)
         if path == CHAT:
             body["stream"] = False
@@ -156,8 +156,9 @@ def is_of_item(state: SendState, failure: Failure) -> bool:
     """Return whether a final failure concerns this request only, so that other requests may continue.
 
     A refusal concerns only its request, unless the endpoint has answered nothing and refuses REFUSED_ALIKE
-    items with the same message. A reply that stays broken concerns only its request if the endpoint has
-    answered other requests since the first attempt. A failed embedding always concerns the endpoint.
+    items with the same message. A reply that is still broken after all retries concerns only its request if
+    the endpoint has answered other requests since the first attempt. A failed embedding always concerns the
+    endpoint.
     """
     endpoint = state.endpoint
     if any(is_embedding(request) for request in state.requests.values()):
@@ -189,9 +190,7 @@ def without_model(extra: Mapping[str, object]) -> dict[str, object]:
 def advise(failure: Failure) -> str:
     """Return a hint on the settings to change if the endpoint refused a parameter, otherwise ""."""
     if failure.words & {"unknown_parameter", "unsupported_parameter", "unsupported_value"}:
-        return (
-            " (of its entry in run.endpoints, `token_limit` names the limit, `omit` leaves a parameter out)"
-        )
+        return " (in its run.endpoints entry, `token_limit` names the limit, `omit` leaves out a parameter)"
     return ""
 
 
@@ -218,12 +217,12 @@ class ModelClient:
     ) -> dict[str, CallResult]:
         """Send requests of one model until a usable reply arrives: one question, or several texts to embed.
 
-        `requests`: the requests by ledger key. `admit`: called for each key right before each attempt. A key
-        for which it returns False is not sent and is missing from the result. `record_entries`: records the
-        replies; the call counts as in flight until this function returns.
+        `requests`: the requests by ledger key. `admit`: called for each key immediately before each attempt.
+        A key for which it returns False is not sent and is missing from the result. `record_entries`: records
+        the replies; the call counts as in flight until this function returns.
 
         A request gets an entry without an answer (UNANSWERED) if the endpoint refuses it, or sends no usable
-        reply to it while answering others.
+        reply to it although it answers other requests.
 
         Raises ModelFailed if the endpoint still fails after the last retry or the deadline, ModelRefused if
         it refuses all requests, BudgetSpent, and BadInput if the model has no endpoint.
@@ -270,14 +269,14 @@ class ModelClient:
         return [report for report in reports if report]
 
     def list_notes(self) -> list[str]:
-        """Describe each parameter that is sent in another form than the roles request, one line each."""
+        """Describe each parameter that is sent in a different form than the roles request, one line each."""
         endpoints = list(self._endpoints.values())
         return [
             f"{endpoint.name}: {note}" for endpoint in endpoints for note in endpoint.adapter.list_notes()
         ]
 
     def find_endpoint(self, model: str) -> EndpointClient:
-        """Return the client of a model's endpoint. Raises BadInput if none is configured."""
+        """Return the client of a model's endpoint. Raises BadInput if no endpoint is configured."""
         if model not in self._endpoints:
             settings = self._settings.get(model)
             if settings is None:
@@ -352,7 +351,8 @@ class ModelClient:
             for key, reply in zip(chosen, replies, strict=True)
         ]
         try:
-            # The permit is released only after the reply is on disk, so a kill loses only calls in flight.
+            # The permit is released only after the reply is on disk, so killing the process loses only calls
+            # in flight.
             if state.record_entries is not None:
                 await state.record_entries(entries)
         finally:

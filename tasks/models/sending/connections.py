@@ -1,4 +1,4 @@
-"""Connections for one request and one reply each, so that no reply is assigned to a wrong request.
+"""Connections that serve only one request, so that no reply is assigned to the wrong request.
 
 A server or a proxy may send a reply twice, or late. On a reused connection, a client would read these bytes
 as the reply to the next request, and the ledger would replay them for the wrong question. HTTP/1.1 replies do
@@ -20,7 +20,7 @@ from aiohttp.client_proto import ResponseHandler
 from openai import DefaultAioHttpClient
 
 GRACE_S = 0.002
-"""Seconds to wait after connecting, to detect a server that sends data before it gets a request."""
+"""Seconds to wait after connecting, to detect a server that sends data before it receives a request."""
 EARLY = "a reply came before its request"
 
 
@@ -38,7 +38,7 @@ class OneReplyConnector(aiohttp.TCPConnector):
     """Opens a connection for every request, and closes it after the reply."""
 
     async def connect(self, *request: Any, **settings: Any) -> Any:
-        """Connect and wait GRACE_S, so that data which the server sends before the request is detected."""
+        """Connect and wait GRACE_S, to detect data that the server sends before the request."""
         connection = await super().connect(*request, **settings)
         try:
             await asyncio.sleep(GRACE_S)
@@ -48,7 +48,7 @@ class OneReplyConnector(aiohttp.TCPConnector):
         return connection
 
     def __init__(self, ssl: SSLContext | bool = True) -> None:
-        # The rate limiter limits the number of concurrent requests, so the connector must not.
+        # The rate limiter limits the number of concurrent requests, so the connector must not limit it.
         super().__init__(ssl=ssl, limit=0, force_close=True)
         self._factory = partial(OneReplyProtocol, loop=self._loop)  # type: ignore[assignment] # of its type
 

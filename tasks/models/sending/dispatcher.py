@@ -1,4 +1,4 @@
-"""Get requests answered: from the ledger, or by the endpoint, whose answers are recorded in the ledger.
+"""Answer requests from the ledger, or send them to the endpoint and record its answers.
 
 All model traffic of a process runs in one event loop in a separate thread. Stages in several threads
 therefore share the rate limits, the budget and the calls in flight.
@@ -37,7 +37,7 @@ FIRST_POLL_S, MAX_POLL_S = 0.05, 1.0
 
 @dataclass
 class CallInFlight:
-    """A call in flight, whose task several calls may share, and the number of callers that wait for it."""
+    """A call in flight, with the task that several callers may share, and the number of waiting callers."""
 
     task: asyncio.Task[dict[str, CallResult]]
     batch: bool
@@ -66,7 +66,7 @@ class Dispatcher:
         """Called once, before the first call that no ledger answers. It raises an error if calls cannot be
         sent."""
         self.again: AskedAgain | None = None
-        """The recorded calls that are asked again; None if there are none."""
+        """The recorded calls that are repeated; None if there are none."""
         self._client, self._systems = client, systems
         self._locks = ledger.open_locks()
         self._batcher: Batcher | None = None
@@ -78,7 +78,7 @@ class Dispatcher:
         self._room: asyncio.Task[None] | None = None
         """The task that checks, once per run, whether calls can be sent and the ledger can be written."""
         self._unanswered: dict[str, LedgerEntry] = {}
-        """Calls to which this run got no answer, by key."""
+        """Key -> the entry of a call that got no answer in this run."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
@@ -98,14 +98,15 @@ class Dispatcher:
         )
 
     def list_notes(self) -> list[str]:
-        """Describe the parameters that endpoints get in another form than roles request, one line each."""
+        """Describe the parameters that are sent in a different form than roles request, one per line."""
         return self._client.list_notes() if self._client is not None else []
 
     def find_recorded(self, key: str) -> LedgerEntry | None:
         """Look up a call in the ledger; return None if it is not recorded.
 
-        An entry without an answer from an earlier run is returned only in a replay, because a live run asks
-        again. If a recorded call must be asked again, it counts as not recorded until the new answer arrives.
+        An entry without an answer from an earlier run is returned only in a replay, because a live run
+        repeats the call. If a recorded call must be repeated, it counts as not recorded until the new answer
+        arrives.
         """
         if self.again is not None and self.again.is_waiting(key):
             return self._unanswered.get(key)
@@ -115,18 +116,18 @@ class Dispatcher:
         return self._unanswered.get(key)
 
     def choose(self, stage: str, variants: Sequence[Request]) -> Request:
-        """Choose the variant of a request: the current one if the stage asks again, else a recorded one."""
+        """Choose a request's variant: the current one if the stage repeats its calls, or a recorded one."""
         if self.again is None or not self.again.covers(stage):
             return self.choose_recorded(variants)
         self.again.meet(stage, [variants[0].key()])
         return variants[0]
 
     def choose_recorded(self, variants: Sequence[Request]) -> Request:
-        """Return the variant of a request whose answer is recorded, or else the first (current) variant.
+        """Return the variant of a request whose answer is recorded, or otherwise the first (current) variant.
 
-        The last variant names no served model: its answer was recorded before a served model was configured,
-        or by another model. The answer is used if its reply names no model, or names the model that is asked
-        now.
+        The last variant has no name of a served model. Its answer was recorded before a served model was
+        configured, or another model produced it. The answer is used if its reply names no model, or names the
+        model that is currently used.
         """
         today, *earlier = variants
         if not earlier or self.find_recorded(today.key()) is not None:
@@ -146,12 +147,12 @@ class Dispatcher:
         return self._client.find_endpoint(model).settings.texts_per_call
 
     async def ask(self, request: Request) -> CallResult:
-        """Get one request answered; see `ask_all`."""
+        """Answer one request; see `ask_all`."""
         key = request.key()
         return (await self.ask_all({key: request}))[key]
 
     async def ask_all(self, requests: Mapping[str, Request], *, batch: bool = False) -> dict[str, CallResult]:
-        """Get requests of one model answered, by key: one question, or texts to embed in one call.
+        """Answer requests to one model, by key: one question, or texts to embed in one call.
 
         Equal requests in flight are sent once. `batch`: use the Batch API, together with other calls that are
         made at about the same time. Raises the errors of `ModelClient.send`. On return the answers are
@@ -200,8 +201,8 @@ class Dispatcher:
         answers: dict[str, CallResult] = {}
         try:
             for key, call in calls.items():
-                # Shielded: if one stage stops, the shared call must continue and its paid reply must be
-                # recorded.
+                # Shielded from cancellation: if one stage stops, the shared call must continue and its paid
+                # reply must be recorded.
                 sent = (await asyncio.shield(call.task))[key]
                 answers[key] = sent if key in new else CallResult(sent.entry, live=False)
         finally:
@@ -232,7 +233,7 @@ class Dispatcher:
     async def _complete_once(
         self, requests: Mapping[str, Request], batch: bool, send: Send | None
     ) -> dict[str, CallResult]:
-        """Answer the requests that are recorded by now or can be locked; skip those of another process."""
+        """Answer the requests that are recorded by now or can be locked; skip requests of other processes."""
         assert self._client is not None, "a replay asks nobody"  # noqa: S101
         assert self._batcher is not None  # noqa: S101
         answers: dict[str, CallResult] = {}

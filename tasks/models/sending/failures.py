@@ -1,4 +1,4 @@
-"""Classify failed attempts: whether to retry, whether it may have been paid, and how long to wait."""
+"""Classify failed attempts: whether to retry, how long to wait, and whether we may have paid."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ from tasks.models.incoming import RefusedReply, plain
 from tasks.models.sending.replies import ErrorReply, UnusableReply, find_error
 
 MAX_REDIRECTS = 3
-"""Maximum number of redirects per attempt. A redirect that keeps the body sends, and may bill, the request
-again."""
+"""Maximum number of redirects per attempt.
+
+If a redirect keeps the body, the request is sent, and possibly billed, again.
+"""
 THROTTLED = 429
 """The status of a rate limit."""
 RETRIED = frozenset({408, 409, 425, THROTTLED})
 """Statuses below 500 after which a request is sent again."""
 FOR_ALL = frozenset({401, 402, 403, 404, 405, 407, 410})
-"""Statuses that mean that every request will be refused, because the key, the account, the model or the
+"""Statuses that show that every request will be refused, because the key, the account, the model or the
 address is wrong."""
 WORDS_FOR_ALL = frozenset({
     "account_deactivated", "authentication_error", "billing_hard_limit_reached", "billing_not_active",
@@ -64,20 +66,23 @@ class Failure:
     retry: bool
     paid: bool
     wait_s: float | None = None
-    """The wait in seconds that the endpoint asked for; None if it asked for none."""
+    """The wait in seconds that the endpoint asked for; None if the endpoint named no wait."""
     kind: Literal["broken", "throttled", "refused"] = "broken"
-    """The kind of failure: the endpoint is faulty, is overloaded, or is healthy and refuses this request."""
+    """The kind of failure: the endpoint is faulty (`broken`), is overloaded (`throttled`), or works but
+    refuses this request (`refused`)."""
     item: bool = False
-    """Whether the failure concerns this request only. If so, the item fails after the last attempt and other
-    requests continue."""
+    """Whether the failure concerns this request only.
+
+    If so, only this request fails after the last attempt, and other requests continue.
+    """
     words: frozenset[str] = frozenset()
     """The error's code and type, and the parameter that it names, in lower case."""
     times: int = 1
-    """How often the request was sent in this attempt."""
+    """Number of times that the request was sent in this attempt."""
 
 
 class ProviderFailed(Exception):
-    """Raised if a provider's library returned no reply; the cause is the library's exception.
+    """Raised if a provider's library returned no reply; its `__cause__` is the library's exception.
 
     `status`: the HTTP status of the provider's answer, or None if there was no error status. `sent`: False if
     the library rejected the request without sending it. `headers`: the headers of the provider's answer.
@@ -114,7 +119,7 @@ NEVER_CONNECTED = (
     httpx.ConnectTimeout,
 )
 """Exceptions of aiohttp and httpx for failed connections. The transport above aiohttp reports a refused
-connection as a timeout, so the causes of its exception are searched for these."""
+connection as a timeout, so the function looks for these exceptions among the causes of a timeout."""
 TOO_LATE = (TimeoutError, httpx.TimeoutException)
 """Exceptions for a reply that did not arrive in time."""
 LOST = (httpx.TransportError, aiohttp.ClientError, OSError)
@@ -135,7 +140,7 @@ def classify_failure(error: BaseException) -> Failure:
     if isinstance(error, ProviderFailed) and error.status is not None:
         return judge_code(error.status, read_error(str(error)), error.headers)
     if isinstance(error, ProviderFailed) and not error.sent:
-        said = f"cannot be asked so: {plain(str(error))} (its `omit` leaves a parameter out)"
+        said = f"cannot be called this way: {plain(str(error))} (`omit` leaves out a parameter)"
         return Failure(said, retry=False, paid=False, kind="refused")
     causes = list(_walk_causes(error))
     if refused := next((cause for cause in causes if isinstance(cause, RefusedReply)), None):
@@ -202,7 +207,7 @@ def read_error(error: object) -> ErrorBody:
 
 
 def judge_reply(reply: ErrorReply) -> Failure:
-    """Classify an error object in a response with status 200: by the error's own code if it has one.
+    """Classify an error object in a response with status 200: use the error's code if it has one.
 
     An error without a known code counts as a broken reply, which is retried and may have been paid.
     """
@@ -221,9 +226,9 @@ def _judge_status(error: openai.APIStatusError) -> Failure:
 
 
 def judge_code(code: int, error: ErrorBody, headers: Mapping[str, str], sent: str = "answered") -> Failure:
-    """Classify an error by its status, code and type. `sent`: text that says how the error arrived.
+    """Classify an error by its status, code and type. `sent`: how the error arrived, as text for the message.
 
-    A provider may have charged for a request that failed with a 5xx status, but not for a refused one.
+    A provider may have billed a request that failed with a 5xx status, but not a refused request.
     """
     for_all = bool(error.words & WORDS_FOR_ALL) or (
         code in FOR_ALL and not (error.flagged or error.words & WORDS_FOR_ITEM)
@@ -255,7 +260,7 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def choose_wait(attempts: int, failure: Failure) -> float:
-    """Choose the wait in seconds before the next attempt: as the endpoint asked, or doubling with jitter."""
+    """Choose the seconds until the next attempt: as the endpoint asked, or doubling with jitter."""
     if failure.wait_s is not None:
         return failure.wait_s + JITTER.uniform(0, 0.25)
     ceiling = min(MAX_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1))

@@ -14,7 +14,7 @@ from tasks.models.settings import Endpoint
 
 
 class IncomingHooks:
-    """Hooks that the HTTP library calls for every exchange, including those after a redirect."""
+    """Hooks that the HTTP library calls for every exchange, including exchanges after a redirect."""
 
     def __init__(self, url: str, secret: Secret, settings: Endpoint, library: ModuleType = httpx2) -> None:
         """Store the endpoint's settings.
@@ -34,7 +34,7 @@ class IncomingHooks:
             request.headers.pop("Authorization", None)
 
     async def read_response(self, response: httpx2.Response | httpx.Response) -> None:
-        """Read the body, limited in size and time, and remove our key. Raises RefusedReply."""
+        """Read the body, limited in size and time, and remove the API key. Raises RefusedReply."""
         stream: Any = response.stream
         is_file = response.request.url.path.endswith("/content")
         limit = self._settings.max_file_bytes if is_file else self._settings.max_bytes

@@ -15,13 +15,15 @@ if TYPE_CHECKING:
     from tasks.models.sending.results import CallResult
 
 WINDOW = 512
-"""Number of most recent calls that the rate is computed from. With all calls the rate would hide a stall;
-with a few it would jump."""
+"""Number of most recent calls that the rate is computed from.
+
+If all calls were used, the rate would hide a stall. If few calls were used, the rate would fluctuate.
+"""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """A snapshot of a run's calls. `waiting`: calls that were started and are not answered."""
+    """A snapshot of a run's calls. `waiting`: calls that were started but are not answered yet."""
 
     answered: int
     failed: int
@@ -32,11 +34,12 @@ class Progress:
     failing: tuple[str, ...] = ()
     """One line per endpoint whose last calls all failed."""
     to_come: int | None = None
-    """Number of the run's calls that have not started, estimated from earlier runs; None without earlier
-    runs."""
+    """Number of the run's calls that have not started, estimated from earlier runs; None if there are
+    none."""
     limit_usd: float | None = None
     limit_tokens: int | None = None
-    """Limits of the run's budget; None if there is no limit."""
+    """Limits of the run's budget in dollars (`limit_usd`) and in tokens (`limit_tokens`); None if there is no
+    limit."""
 
     @property
     def left_s(self) -> float | None:
@@ -74,7 +77,7 @@ class CallCounter:
     ends: deque[float] = field(default_factory=lambda: deque(maxlen=WINDOW))
 
     def begin(self, count: int) -> None:
-        """Count calls that start."""
+        """Add `count` to the started calls."""
         if not self.waiting:
             # Restart the measurement, because idle time must not lower the rate.
             self.begun_at = time.monotonic()
@@ -82,7 +85,7 @@ class CallCounter:
         self.waiting += count
 
     def end(self, count: int, answers: Collection[CallResult]) -> None:
-        """Count calls that ended; calls without an answer failed or were cancelled."""
+        """Add `count` to the ended calls; calls that are not in `answers` failed or were cancelled."""
         now = time.monotonic()
         self.waiting -= count
         self.failed += count - len(answers)

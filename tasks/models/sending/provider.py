@@ -1,4 +1,4 @@
-"""Call a provider through its own library, using any-llm, with chat completions in and out.
+"""Call a provider through its own library, using any-llm; requests and replies are chat completions.
 
 Requests and replies have the format of the OpenAI protocol, so the budget and the ledger need not know other
 protocols. This module sends each request once; `ModelClient` makes the retries.
@@ -33,7 +33,10 @@ NO_FIELD = frozenset({"grammar"})
 
 @dataclass
 class Sending:
-    """Whether a call was sent. An error that the provider's library raises before that has cost nothing."""
+    """Whether a call was sent.
+
+    If the provider's library raises an error before sending, the call costs nothing.
+    """
 
     begun: bool = False
 
@@ -51,12 +54,12 @@ class ProviderClient:
     """An endpoint of kind `provider`. Must be used from a single event loop."""
 
     def __init__(self, name: str, settings: Endpoint, secret: Secret) -> None:
-        """Open nothing yet, since the library takes a second to import. Raises BadInput if it is missing."""
+        """Store the settings; `complete` loads the library. Raises BadInput if the library is missing."""
         self._name, self._settings, self._secret = name, settings, secret
         self._api: AnyLLM | None = None
         self._http: httpx.AsyncClient | None = None
         if find_spec("any_llm") is None:
-            what = "is of kind provider, whose library is not installed here"
+            what = "is of kind provider, whose library is not installed"
             raise BadInput(self._place, what, hint="pip install 'benchloom[providers]'")
 
     async def complete(self, request: Request) -> bytes:
@@ -67,7 +70,7 @@ class ProviderClient:
         if is_embedding(request):
             raise BadInput(
                 self._place,
-                "is a provider, and providers cannot embed texts here",
+                "is of kind provider, which cannot embed texts",
                 hint="see docs/providers.md",
             )
         api, sending = self._open(), Sending()
@@ -139,7 +142,7 @@ class ProviderClient:
 
 
 def read_message(error: Any, cause: Any) -> str:
-    """Return the message of a provider's error: the one in the response body if there is one."""
+    """Return the message of a provider's error: from the response body if possible."""
     body = getattr(cause, "body", None)
     for part in (body.get("error"), body) if isinstance(body, dict) else ():
         if isinstance(part, dict) and isinstance(part.get("message"), str):

@@ -23,7 +23,7 @@ MAX_COOLDOWN_S = 60.0
 EPSILON = 1e-9
 """Number of units that counts as zero, because rounding may leave such a remainder."""
 MINUTE_S = 60.001
-"""Slightly more than a minute, so that rounding never admits one attempt too many in a minute."""
+"""Slightly more than a minute, so that rounding errors never admit too many attempts in a minute."""
 
 
 @dataclass
@@ -37,8 +37,8 @@ class Permit:
 class TokenBucket:
     """A token bucket that admits at most `per_minute` units in any minute; None means no limit.
 
-    The capacity is the number of units per second. A full bucket at the start would exceed the limit by that
-    much, so the refill rate is lower by the same amount.
+    The capacity is the number of units per second. A full bucket at the start would exceed the limit by the
+    capacity, so the refill per minute is lower by the same amount.
     """
 
     def __init__(self, per_minute: int | None, now: float) -> None:
@@ -47,10 +47,10 @@ class TokenBucket:
         self._level, self._at = self._size, now
 
     def find_wait(self, amount: float, now: float) -> float:
-        """Return the seconds until an amount can be taken; more than the capacity needs a full bucket."""
+        """Return the seconds until an amount can be taken; for more than the capacity, until it is full."""
         self._fill(now)
         missing = min(amount, self._size) - self._level
-        # Rounding may leave a tiny amount missing that is never refilled.
+        # Because of rounding, a tiny missing amount may never be refilled.
         return missing / self._rate if missing > EPSILON else 0.0
 
     def take(self, amount: float, now: float) -> None:
@@ -59,7 +59,7 @@ class TokenBucket:
         self._level -= amount
 
     def refund(self, amount: float) -> None:
-        """Return an unused amount; a negative amount takes more, down to a debt of one minute's units."""
+        """Return an unused amount; a negative amount takes more, up to a debt of one minute."""
         self._level = min(self._size, max(-MINUTE_S * self._size, self._level + amount))
 
     def _fill(self, now: float) -> None:
@@ -107,7 +107,7 @@ class RateLimiter:
     async def acquire(self, tokens: int, *, again: bool = False) -> Permit:
         """Wait until an attempt is admitted.
 
-        `tokens`: the maximum that it uses. `again`: put it first in line.
+        `tokens`: the maximum number of tokens of the attempt. `again`: put the attempt first in the queue.
 
         Raises ModelFailed if the endpoint has failed without a success for longer than its deadline.
         """
@@ -133,7 +133,7 @@ class RateLimiter:
         self._release(permit, 0)
 
     def release_answered(self, permit: Permit, tokens: int) -> None:
-        """Release the permit of an answered attempt. `tokens`: the number that it used."""
+        """Release the permit of an answered attempt. `tokens`: the number of tokens that it used."""
         self._failures = self._throttled = 0
         self.answers += 1
         self._cooldown_s = self._endpoint.breaker_s
@@ -141,7 +141,7 @@ class RateLimiter:
         self._release(permit, tokens)
 
     def release_failed(self, permit: Permit, failure: Failure, wait_s: float) -> None:
-        """Release the permit of a failed attempt. `wait_s`: the seconds that its call now waits."""
+        """Release the permit of a failed attempt. `wait_s`: the seconds until its call is retried."""
         if failure.kind == "throttled":
             self._slow_down(permit, wait_s)
         elif failure.kind == "broken":
@@ -155,11 +155,12 @@ class RateLimiter:
         now = time.monotonic()
         self._failures = 0
         self._throttled += 1
-        # Attempts admitted before the last reduction say nothing about the reduced concurrency.
+        # Attempts admitted before the last reduction do not show whether the reduced concurrency is low
+        # enough.
         if permit.at >= self._reduced_at:
             self._allowed, self._reduced_at = max(1.0, self._allowed / 2), now
-            # A single throttled call waits by itself. Two without an answer in between pause the whole
-            # endpoint.
+            # After a single throttled call, only that call waits. Two without an answer in between pause the
+            # whole endpoint.
             if self._throttled > 1:
                 # A call never waits longer than its deadline, so the endpoint's queue must not either.
                 wait_s = min(wait_s, self._endpoint.deadline_s)
@@ -173,7 +174,7 @@ class RateLimiter:
         if self._failures < self._endpoint.breaker or now < self._paused_until:
             return
         # The pause never extends past the deadline, counted from the first failure, so that waiting calls
-        # fail in time.
+        # still fail in time.
         ends = self._failing_since + self._endpoint.deadline_s
         self._paused_until = min(now + self._cooldown_s, max(ends, now))
         self._cooldown_s = min(MAX_COOLDOWN_S, 2 * self._cooldown_s)

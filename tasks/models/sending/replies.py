@@ -5,12 +5,12 @@ exception decides what happens next:
 
 | shape of the reply | exception | next |
 |---|---|---|
-| not JSON, cut, no choice, a choice that ended with an error | `UnusableReply` | send again |
+| not JSON, cut off, no choice, a choice that ended with an error | `UnusableReply` | send again |
 | content of a shape that no retry changes | `UnusableReply`, again=False | fail this item |
 | an event stream, several JSON documents | `UnusableReply`, for_all=True | end the run |
 | an error object with status 200 | `ErrorReply` | depends on its code |
 
-Each of these replies may have been paid for, except an error object whose code says that the request was
+Each of these replies may have been billed, except an error object whose code means that the request was
 refused.
 """
 
@@ -40,30 +40,32 @@ FILTER_REASONS = frozenset(
     {"content_filter", "safety", "sensitive", "blocked", "prohibited_content", "recitation"}
 )
 ERROR_REASONS = frozenset({"error", "network_error", "insufficient_system_resource", "malformed_response"})
-"""Finish reasons of providers, in lower case, for an answer that was cut, was filtered, or ended with an
-error."""
+"""Finish reasons of providers, in lower case: separate sets for cut-off answers, filtered answers, and
+answers that ended with an error."""
 TEXT_PARTS = frozenset({"text", "output_text", "refusal"})
 REASONING_PARTS = frozenset({"thinking", "reasoning", "redacted_thinking", "reasoning_content"})
-"""Types of a message's content parts: those with text, and those with reasoning."""
+"""Types of a message's content parts: separate sets for parts with text and parts with reasoning."""
 REASONING = re.compile(
     r"\s*<(think|thinking|reasoning)>(?P<inside>.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )
 REASONING_ENDS = re.compile(r"(?P<inside>.*?)</think>", re.DOTALL | re.IGNORECASE)
 """Matches reasoning without an opening tag: the chat templates of some models contain that tag, so a reply
-has only the closing one."""
+has only the closing tag."""
 STREAMS = (b"data:", b"event:", b"id:", b":")
 """Possible first bytes of an event stream."""
 MOST_CHARACTERS = 25
-"""More characters per token than any tokenizer reaches over a whole text. Smaller token counts are
-implausible."""
+"""Maximum plausible number of characters per token, averaged over a whole text.
+
+Token counts that imply more are treated as wrong.
+"""
 MAX_REASONING = 200_000
 """Maximum number of characters of a reply's reasoning that are stored."""
 
 
 class UnusableReply(ValueError):
-    """A reply without the expected content, which may have been paid for.
+    """A reply without the expected content, which may have been billed.
 
-    `again`: whether another try may get a usable reply. `for_all`: whether no request would get one.
+    `again`: whether a retry may get a usable reply. `for_all`: whether no request would get a usable reply.
     """
 
     def __init__(self, problem: str, *, again: bool = True, for_all: bool = False) -> None:
@@ -95,7 +97,7 @@ class ModelReply:
 
 
 def build_post(requests: Sequence[Request], endpoint: Endpoint) -> tuple[str, dict[str, object]]:
-    """Return path and body of a POST for one question, or for any number of texts to embed."""
+    """Return the path and body of a POST for one question, or for any number of texts to embed."""
     path, first = find_path(requests[0]), requests[0]
     if path == CHAT:
         return path, build_body(first, endpoint)
@@ -110,13 +112,16 @@ def find_path(request: Request) -> str:
 
 
 def read_body(raw: bytes) -> object:
-    """Read a response body as JSON. Raises UnusableReply if it is cut or is not a single JSON document."""
+    """Read a response body as JSON.
+
+    Raises UnusableReply if it is cut off or is not a single JSON document.
+    """
     try:
         return json.loads(raw)
     except (ValueError, RecursionError) as error:
         if raw.lstrip().startswith(STREAMS):
             raise UnusableReply(
-                "sent an event stream, although it was asked for none", for_all=True
+                "sent an event stream, although the request did not ask for one", for_all=True
             ) from None
         if (
             isinstance(error, json.JSONDecodeError)
@@ -124,7 +129,7 @@ def read_body(raw: bytes) -> object:
             and raw.lstrip()[:1] in b"{["
         ):
             raise UnusableReply("sent several JSON documents, as a stream does", for_all=True) from None
-        raise UnusableReply(f"sent a reply that is no JSON ({type(error).__name__})") from error
+        raise UnusableReply(f"sent a reply that is not valid JSON ({type(error).__name__})") from error
 
 
 def read_replies(
@@ -186,7 +191,7 @@ def parse_reply(body: Any, request: Request, *, strips_reasoning: bool = True) -
         beside = beside.get("content") if isinstance(beside, dict) else beside
     except (KeyError, IndexError, TypeError, AttributeError) as problem:
         raise UnusableReply(
-            f"sent a reply that is no chat completion ({type(problem).__name__})"
+            f"sent a reply that is not a chat completion ({type(problem).__name__})"
         ) from problem
     finished = _name_reason(reason)
     if error or finished == "error":
@@ -200,7 +205,7 @@ def parse_reply(body: Any, request: Request, *, strips_reasoning: bool = True) -
         text, inside = strip_reasoning(text)
         thoughts += inside
     thoughts += beside if isinstance(beside, str) else ""
-    # JSON may contain half a surrogate pair, which cannot be written to a UTF-8 file.
+    # JSON may contain an unpaired surrogate, which cannot be written to a UTF-8 file.
     text = text.encode("utf-8", "replace").decode()
     prompt, completion, estimated = count_tokens(body.get("usage"), request, text + thoughts)
     extra = dict(_keep_logprobs(logprobs))
@@ -237,7 +242,7 @@ def _read_content(content: object) -> tuple[str, str]:
         return content or "", ""
     parts = [content] if isinstance(content, dict) else content
     if not isinstance(parts, list):
-        raise UnusableReply("sent a reply whose content is no text", again=False)
+        raise UnusableReply("sent a reply whose content is not text", again=False)
     texts, thoughts = [], []
     for part in parts:
         kind = part.get("type", "text") if isinstance(part, dict) else "text"
@@ -256,12 +261,12 @@ def _read_part(part: object) -> str:
         text = part.get("text", part.get("refusal"))
         text = text.get("value") if isinstance(text, dict) else text
     if not isinstance(text, str):
-        raise UnusableReply("sent a reply whose content is no text", again=False)
+        raise UnusableReply("sent a reply whose content is not text", again=False)
     return text
 
 
 def _read_thoughts(part: Mapping[str, object]) -> str:
-    """Read the reasoning of a part: a text or a list of parts; return "" for anything else."""
+    """Read the reasoning in a content part: a text or a list of parts; return "" for anything else."""
     for name in ("thinking", "reasoning", "text", "reasoning_content"):
         inside = part.get(name)
         if isinstance(inside, str):
@@ -274,7 +279,7 @@ def _read_thoughts(part: Mapping[str, object]) -> str:
 def strip_reasoning(text: str) -> tuple[str, str]:
     """Split a text into the answer and the reasoning before it.
 
-    The reasoning may be cut, and its opening tag may be missing.
+    The reasoning may be cut off, and its opening tag may be missing.
     """
     inside = ""
     while found := REASONING.match(text):
@@ -309,15 +314,15 @@ def _keep_logprobs(logprobs: object) -> Mapping[str, object]:
 def parse_embeddings(body: Any, requests: Sequence[Request]) -> list[ModelReply]:
     """Read an embeddings reply. Raises UnusableReply if a text has no vector of numbers.
 
-    Providers count the tokens of the whole call, so each text's share of a call with several texts is an
-    estimate.
+    Providers count the tokens of the whole call. If a call has several texts, the count of each text is
+    therefore an estimate.
     """
     try:
         rows = {row["index"]: _read_vector(row["embedding"]) for row in body["data"]}
         vectors = [rows[number] for number in range(len(requests))]
     except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise UnusableReply(
-            f"sent a reply that is no list of {len(requests)} embeddings ({type(error).__name__})"
+            f"sent a reply that is not a list of {len(requests)} embeddings ({type(error).__name__})"
         ) from error
     shares, estimated = _share_tokens(body.get("usage"), requests)
     return [
@@ -359,10 +364,11 @@ def estimate_worst_case(requests: Iterable[Request]) -> tuple[int, int]:
 
 
 def count_tokens(usage: object, request: Request, text: str) -> tuple[int, int, bool]:
-    """Count a reply's tokens; return (prompt, completion, whether a number is an estimate).
+    """Count a reply's tokens; return (prompt, completion, whether any count is estimated).
 
-    Some endpoints count reasoning only in the total, so the total minus the prompt counts as completion if
-    that is more. An impossible number is replaced by an estimate from the texts if the estimate is larger.
+    Some endpoints count reasoning only in the total, so the completion count is the total minus the prompt,
+    if that is larger than the reported count. An impossible number is replaced by an estimate from the texts
+    if the estimate is larger.
     """
     guessed = estimate_prompt(request), estimate_tokens(text)
     if not isinstance(usage, dict):

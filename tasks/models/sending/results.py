@@ -14,7 +14,7 @@ RecordEntries = Callable[[Iterable[LedgerEntry]], Awaitable[None]]
 
 @dataclass(frozen=True)
 class CallResult:
-    """The ledger entry that answers a request, whether it was asked for now (`live`), and its cost."""
+    """The ledger entry that answers a request, whether this run sent it (`live`), and its cost."""
 
     entry: LedgerEntry
     live: bool

@@ -1,6 +1,6 @@
 """Send requests to systems under test, with a rate limit, retries and a deadline; classify failures.
 
-A system that sends an unusable reply, or none in time, has failed that question: the call is recorded as
+If a system sends an unusable reply, or no reply in time, it has failed that question: the call is recorded as
 failed, with the reason as its text. If a system cannot be reached, refuses the key, or only answers that it
 is busy, nothing is known about its quality. The stage then fails, and continues from there when it is run
 again.
@@ -71,7 +71,7 @@ class LiveTransport:
     async def post(self, path: str, body: Mapping[str, object]) -> str:
         """Post JSON and return the reply's text; follow redirects on the same host. Raises SendFailed."""
         if self._settings.url is None:
-            raise BadInput(f"{self._place}.url", "is missing", hint="the system is asked over HTTP")
+            raise BadInput(f"{self._place}.url", "is missing", hint="Benchloom calls the system over HTTP")
         url = first = self._settings.url + path
         for _ in range(MAX_REDIRECTS + 1):
             try:
@@ -88,9 +88,9 @@ class LiveTransport:
         raise SendFailed(_refuse(f"redirected more than {MAX_REDIRECTS} times"))
 
     async def call(self, function: str, **arguments: object) -> str:
-        """Await an async function, or call another one in a separate thread; return its result as JSON.
+        """Await an async function, or run any other function in a thread; return its result as JSON.
 
-        Raises SendFailed if the function raises an exception, and BadInput if there is no such function.
+        Raises SendFailed if the function raises an exception, and BadInput if the function does not exist.
         """
         found = find_function(self._place, function)
         try:
@@ -147,7 +147,7 @@ class _Redirect:
 
 
 def find_function(place: str, function: str) -> Callable[..., object]:
-    """Import the function `package.module:name`. Raises BadInput if there is no such function."""
+    """Import the function `package.module:name`. Raises BadInput if the function does not exist."""
     module, _, name = function.partition(":")
     try:
         found = getattr(importlib.import_module(module), name, None)
@@ -200,7 +200,7 @@ def _judge_connection(error: BaseException) -> Failure:
     if isinstance(error, NEVER_CONNECTED):
         return refuse_connection(error)
     if isinstance(error, aiohttp.InvalidURL):
-        return _refuse("redirected to what is no address")
+        return _refuse("redirected to an invalid address")
     return Failure(f"lost the connection ({type(error).__name__})", retry=True, paid=True)
 
 
@@ -213,7 +213,7 @@ def _judge_status(reply: aiohttp.ClientResponse, text: str) -> Failure:
     if reply.status in RETRIED or reply.status >= 500:
         return Failure(problem, retry=True, paid=True, wait_s=wait_s, kind="broken")
     if reply.status == NO_KEY:
-        # A refused key says nothing about the quality of the system.
+        # If the key is refused, the system's quality was not tested.
         return Failure(f"{problem}; is its key_env right?", retry=False, paid=False, kind="refused")
     return _refuse(problem)
 
@@ -245,7 +245,7 @@ class SystemCall:
         return failure.retry and self.attempts <= limit.retries and self.used_s + wait_s < limit.deadline_s
 
     async def record(self, text: str, finish_reason: str) -> LedgerEntry:
-        """Record the outcome, with 0 tokens, because the cost of a system is not known."""
+        """Record the outcome, with 0 tokens, because a system's token use is not known."""
         seconds = round(self.used_s, 3)
         entry = LedgerEntry(
             self.key, text, finish_reason, 0, 0,
@@ -270,7 +270,7 @@ class SystemClient:
         admit: Callable[[str], bool],
         record_entries: RecordEntries,
     ) -> dict[str, CallResult]:
-        """Send a request to its system until it is answered or has failed; {} if it is not admitted.
+        """Send a request to its system until it succeeds or fails; return {} if it is not admitted.
 
         Raises ModelFailed if the system cannot be reached, and BadInput if it is not configured.
         """
@@ -306,7 +306,8 @@ class SystemClient:
     async def _try(self, call: SystemCall) -> LedgerEntry | Failure | None:
         """Make one attempt once the rate limiter allows it; None if the call is no longer admitted."""
         connection = call.connection
-        # Retries go first. Otherwise every question would be tried once before the first one is given up.
+        # Retries go first. Otherwise every question would be tried once before the first question is given
+        # up.
         permit = await connection.limiter.acquire(0, again=call.attempts > 0)
         try:
             reply = await self._send(call) if call.admit(call.key) else None
@@ -320,7 +321,8 @@ class SystemClient:
             connection.limiter.release_failed(permit, reply, reply.wait_s or 0.0)
             return reply
         try:
-            # The permit is released only after the reply is on disk, so a kill loses only calls in flight.
+            # The permit is released only after the reply is on disk, so killing the process loses only calls
+            # in flight.
             return await call.record(reply, "stop")
         finally:
             connection.limiter.release_answered(permit, 0)

@@ -1,4 +1,4 @@
-"""A Batch API server on loopback, for drills: it answers the lines of uploaded files after a delay."""
+"""A Batch API server on loopback, for fault drills: it answers the lines of uploaded files after a delay."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from aiohttp import web
 
 AnswerLine = Callable[[str, Mapping[str, object]], tuple[int, dict[str, object]]]
-"""(custom id, body of a call) -> status and body of its answer."""
+"""Function from a call's custom id and body to the status and body of its answer."""
 
 
 @dataclass

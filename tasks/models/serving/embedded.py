@@ -1,4 +1,4 @@
-"""Find, start and stop the servers of embedded models; processes find servers through state files."""
+"""Find, start and stop the servers of embedded models; processes find the servers through state files."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PROJECT = Path(__file__).resolve().parents[3]
 START_S = 180.0
 """Maximum time in seconds for a server to start."""
 STOP_S = 10.0
-"""Seconds that a server may take to stop by itself before it is killed."""
+"""Seconds that a server may take to stop before it is killed."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class RunningServer:
     url: str
 
     def is_alive(self) -> bool:
-        """Return whether the process is still running, by its id and start time, since ids are reused."""
+        """Return whether the process is still running, by its id and start time, because ids are reused."""
         return is_running(self.pid, self.started)
 
     def serves(self, model: EmbeddedModel) -> bool:
@@ -59,7 +59,7 @@ class RunningServer:
 
 @dataclass(frozen=True)
 class Stopped:
-    """The servers that stopping a project ended, and the servers that are still in use."""
+    """The result of stopping a project's servers: which servers ended, and which are still in use."""
 
     names: list[str]
     shared: dict[str, list[str]]
@@ -74,10 +74,10 @@ def state_folder() -> Path:
 
 
 def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
-    """Return the base URL of a model's server; start it if none runs, and record that it is used.
+    """Return the base URL of a model's server; start it if necessary, and record that it is used.
 
     Raises BadInput if the model's file or library is missing, or if another project uses a server of this
-    name with other settings; ModelFailed if the server does not start.
+    name with different settings, and ModelFailed if the server does not start.
     """
     library, extra = LIBRARIES[model.kind]
     if find_spec(library) is None:
@@ -232,7 +232,7 @@ def stop_servers() -> list[str]:
 
 
 def stop_own_servers(project: Path = PROJECT) -> Stopped:
-    """Stop the servers that a project started, except those used by other projects' running processes."""
+    """Stop the servers that a project started, except servers that other projects' processes use."""
     stopped = Stopped([], {})
     for running in list_servers():
         owner = _owner_file(running.name)
@@ -246,5 +246,5 @@ def stop_own_servers(project: Path = PROJECT) -> Stopped:
 
 
 def _owner_file(name: str) -> Path:
-    """Return the path of the file that names the project which started a server."""
+    """Return the path of the file with the name of the project that started a server."""
     return state_folder() / f"{name}.owner"

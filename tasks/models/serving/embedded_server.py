@@ -1,7 +1,7 @@
-"""The server process of an embedded text model: one slot, no prompt cache, so texts are reproducible.
+"""The server process of an embedded text model: reproducible, because it has one slot and no cache.
 
 Run it as `python -m tasks.models.serving.embedded_server --state FILE --model FILE ...`; the parent waits for
-the state file. The process ends by itself after `--idle` seconds without use (0: never).
+the state file. The process ends automatically after `--idle` seconds without use (0: never).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tasks.files import write_text
 from tasks.processes import read_start
 
 POLL_S = 2.0
-"""Seconds between two checks whether the server is idle."""
+"""Seconds between two checks of whether the server is idle."""
 BUSY_SHARE = 0.05
-"""Share of one core. A process that uses more than this between two polls is answering a request."""
+"""Share of one core's time. A process that used more than this share between two polls counts as busy."""
 
 
 def main() -> None:
@@ -40,7 +40,7 @@ def main() -> None:
     wait_until_idle(options.state, options.idle, stopping)
     with contextlib.suppress(FileNotFoundError):
         options.state.unlink()
-    # llama.cpp's worker threads may keep the interpreter from exiting, and there is nothing left to save.
+    # llama.cpp's worker threads may keep the interpreter from exiting, and there is no data left to save.
     os._exit(0)
 
 
@@ -85,7 +85,7 @@ def read_options(description: str | None) -> argparse.Namespace:
 
 
 def make_path() -> str:
-    """Draw a random URL path for the server. Only this user can read it, in the state file."""
+    """Choose a random URL path for the server. The state file contains it, which only this user can read."""
     return f"/{secrets.token_urlsafe(24)}"
 
 
@@ -104,7 +104,7 @@ def _start_server(options: argparse.Namespace, path: str) -> Any:
     params.fit_params = False
     params.cpuparams.n_threads = options.threads
     params.cpuparams_batch.n_threads = options.threads
-    # A cached prefix is computed in other batches than a new one, so the texts would differ.
+    # A cached prefix is computed in different batches than a new prefix, so the texts would differ.
     params.cache_prompt = options.prompt_cache
     params.cache_ram_mib = 0
     params.cache_idle_slots = False
@@ -118,7 +118,7 @@ def _start_server(options: argparse.Namespace, path: str) -> Any:
 
 
 def write_state(options: argparse.Namespace, address: str) -> None:
-    """Write the state file, which tells the parent and other processes how to reach the server."""
+    """Write the state file, from which the parent and other processes learn the server's address."""
     state = {
         "pid": os.getpid(),
         "started": read_start(os.getpid()),

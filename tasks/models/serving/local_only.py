@@ -21,14 +21,16 @@ async def refuse_foreign(request: web.Request, handler: Handler) -> web.StreamRe
     own = find_origin(f"http://{request.headers.get('Host', '')}")
     origin = request.headers.get("Origin")
     if own is None or own[1] not in LOOPBACK:
-        return web.json_response({"error": {"message": "this server is 127.0.0.1's alone"}}, status=403)
+        return web.json_response(
+            {"error": {"message": "this server answers only requests to 127.0.0.1"}}, status=403
+        )
     if origin is not None and find_origin(origin) != own:
         return web.json_response({"error": {"message": "pages of other origins are refused"}}, status=403)
     return await handler(request)
 
 
 def make_runner(application: web.Application, stop_s: float = 60.0) -> web.AppRunner:
-    """Make the runner of an application; it logs a request that is not HTTP as one line without a traceback.
+    """Make the runner of an application; it logs requests that are not HTTP in one line each.
 
     `stop_s`: seconds that the runner waits for running requests when it stops.
     """
@@ -40,6 +42,6 @@ def shorten_refusal(record: logging.LogRecord) -> bool:
     """Shorten the log record of a request that is not HTTP; other server errors keep their tracebacks."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, HttpProcessingError):
-        record.msg, record.args = f"refused a request that is no HTTP: {clean(error.message)[:200]}", ()
+        record.msg, record.args = f"refused a request that is not HTTP: {clean(error.message)[:200]}", ()
         record.exc_info = None
     return True

@@ -1,7 +1,7 @@
 """The server process of an embedding model: `POST /v1/embeddings` on loopback, using onnxruntime.
 
 Run it as `python -m tasks.models.serving.onnx_server --state FILE --model MODEL.onnx TOKENIZER.json ...`.
-Each text is computed separately: with int8 weights, other texts in a batch would change its vector.
+Each text is computed separately: with int8 weights, the other texts in a batch would change its vector.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Embedder:
 
 
 def build_application(embedder: Embedder, name: str, path: str = "") -> web.Application:
-    """Build the aiohttp application with the embeddings route below a path; it runs one call at a time."""
+    """Build the aiohttp application with the embeddings route below a path; it serves one call at a time."""
     turn = asyncio.Lock()
 
     async def answer(request: web.Request) -> web.Response:
@@ -69,7 +69,7 @@ def build_application(embedder: Embedder, name: str, path: str = "") -> web.Appl
             if not texts or not all(isinstance(text, str) for text in texts):
                 raise TypeError  # noqa: TRY301
         except (ValueError, KeyError, TypeError):
-            message = {"message": "the body must hold `input`, a text or a list of texts"}
+            message = {"message": "the body must contain `input`, a text or a list of texts"}
             return web.json_response({"error": message}, status=400)
         async with turn:
             found = await asyncio.to_thread(lambda: [embedder.embed(text) for text in texts])

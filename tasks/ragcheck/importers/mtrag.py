@@ -28,7 +28,7 @@ from tasks.systems.replayed import name_question
 FOLDER = Path("data/raw/mtrag")
 COLUMNS = ("item", "system", "rater", "rating")
 ALGORITHMS = frozenset({"system", "composite"})
-HINT = "an evaluation file as MT-RAG publishes it, such as mtrag-human.json"
+HINT = "give an evaluation file as MT-RAG publishes it, such as mtrag-human.json"
 Row = TypeVar("Row")
 
 
@@ -134,7 +134,7 @@ class Mtrag(BaseImporter):
         chosen = next((metric for metric in metrics if metric.name == wanted), None)
         if chosen is None:
             there = ", ".join(metric.name for metric in metrics)
-            raise BadInput("--metric", f"people rated no {wanted!r} (known: {there})")
+            raise BadInput("--metric", f"people did not rate {wanted!r} (known: {there})")
         return chosen
 
 

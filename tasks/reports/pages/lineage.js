@@ -53,7 +53,7 @@
     if (!item.querySelector(":scope > ul")) {
       const {parents, cut} = nodes[Number(item.dataset.node)];
       item.append(make("ul", {role: "group"}, ...parents.map((place) => makeItem(place, level, parents.length)),
-        cut ? make("li", {role: "none", class: "dim"}, `and ${count(cut)} not on this page`) : null));
+        cut ? make("li", {role: "none", class: "dim"}, `and ${count(cut)} more, which this page leaves out`) : null));
     }
     item.querySelector(":scope > ul").hidden = false;
   }
@@ -148,14 +148,14 @@
       places.length || cut
         ? make("ul", {class: "links"}, ...places.slice(0, 100).map((place) => make("li", null, tag(nodes[place]), " ", link(place))),
           places.length > 100 || cut ? make("li", {class: "dim"}, `and ${count(Math.max(0, places.length - 100) + cut)} more`) : null)
-        : make("p", {class: "dim"}, "Nothing: this is a source.")];
+        : make("p", {class: "dim"}, "None. This node is a source.")];
   }
 
   function show() {
     const wanted = Number(readAddress().node ?? roots[0]);
     const node = nodes[wanted];
     if (!node) {
-      detail.replaceChildren(make("p", null, "This page does not have that node."));
+      detail.replaceChildren(make("p", null, "This page does not contain that node."));
       return;
     }
     const {value, label, ...facts} = node.summary;

@@ -131,7 +131,7 @@
     if (!shown) return;
     act({decision, edited: edited ?? {}});
     const open = findOpen(place + 1);
-    if (items[open].decision) say("Every item is decided.");
+    if (items[open].decision) say("All items are decided.");
     else go(open);
   }
 
@@ -175,7 +175,7 @@
       if (!text) return say(`${box.dataset.column} is empty`, true);
       if (text !== before) edited[box.dataset.column] = text;
     }
-    if (!Object.keys(edited).length) return say("The text has not changed: accept the item, or change the text.", true);
+    if (!Object.keys(edited).length) return say("The text has not changed. Accept the item, or change the text.", true);
     return decide("edit", edited);
   }
 

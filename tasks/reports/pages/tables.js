@@ -206,7 +206,7 @@
     document.getElementById("lineage")?.remove();
     const close = make("button", {type: "button"}, "Close");
     const dialog = make("dialog", {id: "lineage", "aria-labelledby": "lineage-title"},
-      make("h2", {id: "lineage-title"}, title), make("p", {class: "dim"}, "Run this command in the project's folder. The command lists the rows, calls and files that the figure was computed from; --html writes a page:"),
+      make("h2", {id: "lineage-title"}, title), make("p", {class: "dim"}, "Run this command in the project's folder. It lists the rows, calls and files from which the figure was computed. Add --html to write a page."),
       showCommand(lineageOf(target)), close);
     close.addEventListener("click", () => dialog.close());
     document.body.append(dialog);

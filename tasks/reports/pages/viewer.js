@@ -25,7 +25,7 @@
   }
 
   function showCall(key, call, open) {
-    if (!call) return dim(`Call ${key} is not on this page.`);
+    if (!call) return dim(`This page does not contain the call ${key}.`);
     const again = call.attempt ? ` · attempt ${call.attempt + 1}` : "";
     return make("details", {class: "call", open: open ? "" : null},
       make("summary", null, make("strong", null, call.prompt), ` · ${call.role} · ${call.model}`,
@@ -35,7 +35,7 @@
         make("h4", null, "reply"), make("pre", {class: "text"}, call.text),
         call.finish_reason === "length" ? dim("The reply was cut off at the token limit.") : null,
         call.problem ? dim(`Problem: ${call.problem}`) : null,
-        call.reasoning ? make("details", null, make("summary", null, "reasoning, removed before the answer was read"), make("pre", {class: "text"}, call.reasoning)) : null,
+        call.reasoning ? make("details", null, make("summary", null, "reasoning, removed before the answer was parsed"), make("pre", {class: "text"}, call.reasoning)) : null,
         make("ul", {class: "plain dim"},
           call.stage ? make("li", null, `stage ${call.stage} · prompt ${call.prompt} `, make("span", {class: "mono"}, call.prompt_digest)) : null,
           call.decoding ? make("li", null, `decoding ${call.decoding}${call.epoch ? ` · epoch ${call.epoch}` : ""}`) : null,
@@ -80,7 +80,7 @@
   // A place that is filled when a data file beside the page has been loaded.
   function load(file, fill) {
     const place = make("div", null, dim("Loading."));
-    want(file, (data) => place.replaceChildren(...fill(data)), () => place.replaceChildren(dim(`${file}.js is not beside this page.`)));
+    want(file, (data) => place.replaceChildren(...fill(data)), () => place.replaceChildren(dim(`The file ${file}.js is missing from the folder of this page.`)));
     return place;
   }
 
@@ -117,12 +117,12 @@
     ids: (named) => [make("h3", null, "Ids"), make("ul", {class: "plain dim mono"}, ...named.map(([name, id]) => make("li", null, `${name} ${id}`)))],
     shared: (key) => draw(viewed.shared[key] || []),
     stored: (file, key) => [load(file, (data) => draw((data.rows || data)[key] || []))],
-    component: (name, data) => (components[name] ? components[name](data) : [dim(`This page lacks the part ${name}.`)]),
+    component: (name, data) => (components[name] ? components[name](data) : [dim(`This page lacks the component ${name}.`)]),
   };
   let viewed = {shared: {}};
 
   // The nodes of blocks; a kind that this page does not know is named.
-  const draw = (blocks) => blocks.flatMap(([kind, ...rest]) => (KINDS[kind] ? KINDS[kind](...rest) : [dim(`This page lacks the block ${kind}.`)]));
+  const draw = (blocks) => blocks.flatMap(([kind, ...rest]) => (KINDS[kind] ? KINDS[kind](...rest) : [dim(`This page cannot show blocks of the kind ${kind}.`)]));
 
   // All texts of a value, but addresses of other rows.
   const collect = (value) => (typeof value === "string" ? (ADDRESS.test(value) ? "" : value) : Array.isArray(value) ? value.map(collect).join("\n") : "");
@@ -258,7 +258,7 @@
         return made;
       };
       return [make("div", {class: "walk"}, button("Previous", -1, here === 0), button("Next", 1, here === found.length - 1),
-        make("span", {class: "where"}, here < 0 ? `not among the ${nouns} listed` : `${count(here + 1)} of ${count(found.length)} listed`))];
+        make("span", {class: "where"}, here < 0 ? `not among the listed ${nouns}` : `${count(here + 1)} of ${count(found.length)} listed`))];
     }
 
     function show() {

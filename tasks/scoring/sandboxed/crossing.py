@@ -1,9 +1,9 @@
 """Serialize values of an untrusted program as JSON: `pack` in the sandbox, `unpack` outside.
 
-A node is a JSON scalar, or a list of a kind and its parts: `["tuple", 1, 2]`, `["array", "<i8", [2], "..."]`.
-Only values whose type is exactly one of the types below can be serialized, because an instance of a subclass
-may behave in any way. Neither pickles nor code are transferred. `unpack` checks each part, and allocates
-nothing on the basis of a size that a node only claims.
+A node is a JSON scalar, or a list that contains the node's kind and its parts: `["tuple", 1, 2]`, `["array",
+"<i8", [2], "..."]`. Only values whose type is exactly one of the types below can be serialized, because an
+instance of a subclass may behave in any way. Neither pickles nor code are transferred. `unpack` checks each
+part, and never allocates memory for a size that a node claims without providing the data.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ UNSHOWN = "unshown"
 MAX_DEPTH = 60
 MAX_VALUES = 1_000_000
 MAX_DIMENSIONS = 32
-"""Limits of untrusted values: nesting depth, number of values, and dimensions of an array."""
+"""Limits for untrusted values: maximum nesting depth, number of values, and dimensions of an array."""
 DTYPE = re.compile(
     r"[<>|=](?:b1|[iu][1248]|f(?:2|4|8|16)|c(?:8|16|32)|[SU]\d{1,6}|[mM]8(?:\[\w{1,9}\])?)", re.A
 )
@@ -54,11 +54,11 @@ CLOSED = {"left", "right", "both", "neither"}
 
 
 class CannotCross(Exception):
-    """Raised for a value whose type cannot be serialized here."""
+    """Raised for a value whose type cannot be serialized."""
 
 
 def load(name: str) -> Any:
-    """Import a library, in the version that the test programs' environment has."""
+    """Import a library, in the version of the test programs' environment."""
     return importlib.import_module(name)
 
 
@@ -196,7 +196,7 @@ _OTHER = ({"scipy", "torch", "tensorflow"}, _pack_other)
 
 
 class _Reader:
-    """Builds values from nodes; each `_read_` method takes the parts of one kind of node."""
+    """Builds values from nodes; each `_read_` method reads the parts of one kind of node."""
 
     def __init__(self) -> None:
         self.values = 0

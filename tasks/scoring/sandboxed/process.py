@@ -16,7 +16,7 @@ MAX_MESSAGE = 32 << 20
 HEAD = 8
 """Number of bytes before a message that contain its length."""
 REASON = 300
-"""Maximum number of characters of a reason."""
+"""Maximum number of characters of an error description."""
 
 
 class BadMessage(Exception):
@@ -59,7 +59,7 @@ def load_libraries(names: list[str]) -> str:
 
 
 def begin(seconds: float) -> None:
-    """Limit the CPU time from now on, and seed random numbers as in the other process."""
+    """Start the limit on CPU time, and seed random numbers as in the other process."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = math.ceil(used.ru_utime + used.ru_stime + seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))

@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def answer(replies: int, request: dict[str, Any]) -> None:
-    """Run code once and send the result: raised, values, or refused if the input cannot be read."""
+    """Run code once and send the result: `raised`, `values`, or `refused` if the input cannot be read."""
     try:
         environment = {name: _take(value) for name, value in request["environment"].items()}
     except Exception as error:  # noqa: BLE001 (classes of the input may raise anything)

@@ -1,6 +1,7 @@
 """The process that runs the test program and decides pass or fail; `exec` runs in another process.
 
-The predicted code is only text in this process. Its results are read with `crossing.unpack` only.
+The predicted code is only text in this process. The results of that code are read only with
+`crossing.unpack`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Decided(BaseException):
 
 
 class RemoteExecution:
-    """Replaces `exec` for the test program; `outcome` is set as soon as it is certain."""
+    """Replaces `exec` for the test program; `outcome` is set as soon as the outcome is certain."""
 
     def __init__(self, requests: int, replies: int, test: str) -> None:
         self.requests, self.replies = requests, replies
@@ -104,7 +105,7 @@ class RemoteExecution:
         raise Decided
 
     def pack(self, name: str, value: object) -> list[str]:
-        """Pack an input for the other process; a pickle is safe in this direction, from the test program."""
+        """Pack an input for the other process; pickles are safe here, because the test program is trusted."""
         if isinstance(value, ModuleType):
             return ["module", value.__name__]
         try:
@@ -123,7 +124,7 @@ class RemoteExecution:
             self.decide("error", "the program wrote where it must not")
 
     def place_files(self, files: dict[str, Any]) -> None:
-        """Write the program's pictures where the test looks for them; create other files by name only."""
+        """Write the program's pictures where the test expects them; create other files without content."""
         for name in files.keys() & set(self.files):
             path = Path(name)
             if path.exists() and path.absolute().as_posix() not in self.unreadable_paths:
@@ -144,7 +145,7 @@ class RemoteExecution:
             self.decide("error", "the program wrote where it must not")
 
     def watch(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Audit hook: refuse to read a file of which only the name was transferred."""
+        """Audit hook: refuse to read a file if only its name was transferred."""
         if event in {"open", "os.listdir", "os.scandir"} and self.unreadable_paths:
             path = arguments[0]
             if isinstance(path, str) and os.path.abspath(path) in self.unreadable_paths:  # noqa: PTH100

@@ -1,1 +1,1 @@
-"""Importers, one per file, which is named like the importer; docs/plugs.md describes such a file."""
+"""Importers, each in a file with the importer's name; docs/plugs.md describes such a file."""

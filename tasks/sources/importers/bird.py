@@ -39,7 +39,7 @@ class Bird(SqlImporter):
         return read_pairs(path, "SQL", "question_id")
 
     def read_schemas(self) -> Mapping[str, str]:
-        """Return CREATE statements by database; if two files describe a database, the first one counts."""
+        """Return CREATE statements by database; if two files describe a database, the first file is used."""
         return {name: text for file in reversed(self.tables) for name, text in read_bird_tables(file).items()}
 
     def list_read(self) -> Sequence[Path]:
@@ -48,14 +48,14 @@ class Bird(SqlImporter):
 
     @cached_property
     def tables(self) -> list[Path]:
-        """The files that describe tables, as far as they exist."""
+        """Return the existing files that describe tables."""
         return [self.folder / name for name in TABLES if (self.folder / name).is_file()]
 
 
 def read_bird_tables(path: Path) -> dict[str, str]:
-    """Return CREATE statements by database, from a list of tables or an object that maps databases to tables.
+    """Return CREATE statements by database, from a list of tables or an object (database -> tables).
 
-    The result is empty if the file is neither.
+    The result is empty if the file contains neither.
     """
     found: dict[str, str] = {}
     for _, record in read_records(path):

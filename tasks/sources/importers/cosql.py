@@ -33,7 +33,7 @@ class Cosql(SqlImporter):
     """The release has its databases in the parent folder of its splits."""
 
     def read_questions(self, path: Path) -> Placed:
-        """Yield the turns of all dialogues; a key is file, dialogue and turn, starting at 0: `dev-3-1`."""
+        """Yield the turns of all dialogues; a key has file, dialogue and turn, counted from 0: `dev-3-1`."""
         for count, (where, record) in enumerate(read_records(path)):
             if isinstance(record, BrokenRecord):
                 yield where, LeftOutRecord("broken", record.why)

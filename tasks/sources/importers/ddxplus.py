@@ -2,8 +2,8 @@
 
 `release_test_patients` is a CSV file, or a zip file with it, with or without the suffix. Its columns are AGE,
 SEX, PATHOLOGY, EVIDENCES (a list of codes; `E_55_@_V_29` has a value) and INITIAL_EVIDENCE.
-`release_evidences.json` has the question for each code. `release_conditions.json` lists the conditions; the
-label of a condition is its position in this list.
+`release_evidences.json` contains the question for each code. `release_conditions.json` lists the conditions;
+the label of a condition is its position in this list.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FIELD_BYTES = 1_000_000
 MOST_BYTES = 8 * 2**30
 SEXES = {"F": "female", "M": "male"}
 TAKEN = 36 * LABELS
-"""T in the paper: 36 patients of each diagnosis (appendix F.2.6)."""
+"""Default number of patients, T in the paper: 36 patients for each diagnosis (appendix F.2.6)."""
 
 
 class Ddxplus(Importer):
@@ -83,12 +83,12 @@ class Ddxplus(Importer):
 
     @cached_property
     def words(self) -> Vocabulary:
-        """The vocabulary of the release."""
+        """Return the release's vocabulary: its conditions and evidences."""
         return read_vocabulary(self.folder)
 
     @cached_property
     def tested(self) -> Path:
-        """The patients of the test split. Raises BadInput if there are none."""
+        """Return the file with the patients of the test split. Raises BadInput if there are none."""
         # `self.words` is read first, so that an error in the vocabulary is reported before missing patients.
         found = find_patients(self.folder, "test") if self.words else None
         if found is None:
@@ -98,7 +98,7 @@ class Ddxplus(Importer):
 
     @cached_property
     def others(self) -> Path | None:
-        """The patients of the validation split; None if the file does not exist."""
+        """Return the file with the patients of the validation split; None if it does not exist."""
         return find_patients(self.folder, "validate")
 
 
@@ -106,10 +106,10 @@ class Ddxplus(Importer):
 class Vocabulary:
     """The conditions and evidences of the release.
 
-    - conditions: a condition's position is its label.
-    - questions: evidence code -> question.
-    - values: (evidence code, value) -> meaning.
-    - antecedents: the codes that are about the patient's history.
+    - `conditions`: a condition's position is its label.
+    - `questions`: evidence code -> question.
+    - `values`: (evidence code, value) -> meaning.
+    - `antecedents`: the codes of questions about the patient's history.
     """
 
     conditions: tuple[str, ...]
@@ -119,7 +119,7 @@ class Vocabulary:
 
 
 def read_vocabulary(folder: Path) -> Vocabulary:
-    """Return the conditions and evidences. Raises BadInput if a file is invalid, or has not 49 conditions."""
+    """Return the conditions and evidences. Raises BadInput if a file is not valid."""
     conditions, evidences = read_json_object(folder / CONDITIONS), read_json_object(folder / EVIDENCES)
     names = tuple(tidy_line(name) for name in conditions)
     if len(set(names)) != LABELS:
@@ -146,7 +146,7 @@ def find_patients(folder: Path, split: str) -> Path | None:
 
 
 def read_patients(path: Path, words: Vocabulary) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Yield patients as items; a key is the split and the row number, starting at 0: `test-12`."""
+    """Yield patients as items; a key has split and row number, from 0: `test-12`."""
     split = path.name.removeprefix("release_").partition("_")[0].partition(".")[0]
     with _open_table(path) as lines:
         rows = csv.DictReader(lines)
@@ -168,7 +168,7 @@ def read_patients(path: Path, words: Vocabulary) -> Iterator[tuple[str, DatasetI
 
 @contextmanager
 def _long_fields() -> Iterator[None]:
-    """Raise the limit on CSV fields; the limit is the process's, so it is restored at the end."""
+    """Raise the limit on CSV fields in the `with` block; the limit is global to the process."""
     before = csv.field_size_limit(FIELD_BYTES)
     try:
         yield

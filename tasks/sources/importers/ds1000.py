@@ -35,7 +35,7 @@ class Ds1000(Importer):
 
 
 def make_problem(record: object, count: int) -> DatasetItem | LeftOutRecord:
-    """Return an item for a published problem. count: the key if the problem has no `problem_id`."""
+    """Return an item for a published problem. `count`: the key if there is no `problem_id`."""
     own = record if isinstance(record, Mapping) else {}
     meta = own.get("metadata") if isinstance(own.get("metadata"), Mapping) else {}
     number = meta.get("problem_id", count) if isinstance(meta, Mapping) else count

@@ -45,7 +45,7 @@ def make_hotpotqa_shot(item: DatasetItem) -> DatasetShot:
 
 
 def read_hotpotqa(path: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Yield the questions of a file; without an id, a question's key is file and number, from 0."""
+    """Yield the questions of a file; the default key has file and number, from 0."""
     for count, (where, record) in enumerate(read_records(path)):
         if isinstance(record, BrokenRecord):
             yield where, LeftOutRecord("broken", record.why)
@@ -54,7 +54,7 @@ def read_hotpotqa(path: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord
 
 
 def make_hotpotqa_item(record: object, place: str) -> DatasetItem | LeftOutRecord:
-    """Return an item for a published question. place: the key if the question has no id."""
+    """Return an item for a published question. `place`: the key if the question has no id."""
     own = record if isinstance(record, Mapping) else {}
     key = tidy_line(own.get("_id") or own.get("id")) or place
     question, answer = tidy_line(own.get("question")), tidy_line(own.get("answer"))

@@ -38,8 +38,8 @@ ATTRIBUTION = "Spider (Yu et al., 2018)"
 FOLDER = Path("data/raw/spider")
 QUESTIONS = FOLDER / "questions.jsonl"
 SET_NAME = re.compile(r"\w[\w-]{0,79}")
-"""Valid names of params.yaml entries for which stages run (flows/params_file.py)."""
-# Number of known databases that an error message lists.
+"""Matches valid names of params.yaml entries that stages run for (flows/params_file.py)."""
+# Maximum number of known databases that an error message lists.
 NAMED = 20
 
 
@@ -55,7 +55,7 @@ class Spider(SqlImporter):
     """StreamBench uses the test split (section 3.2); if it is missing, the development split is read."""
     train = ("train_spider.json", "train_others.json", "train.json")
     database_folders = tuple(reversed(FOLDERS))
-    """The folder of test databases comes first, since it contains all databases of the release."""
+    """The folder of test databases comes first, because it contains all databases of the release."""
 
     path: Path = argument("The published Spider folder, or an archive of the folder.", "PATH")
     database: list[str] | None = option("A database to import. Repeatable.", "ID")
@@ -124,7 +124,7 @@ class Spider(SqlImporter):
         return self._describe(project, release, done, left)
 
     def _choose(self, release: SpiderRelease, names: Sequence[str]) -> list[str]:
-        """Return ids of the release's databases: those that were named, then the others in a seeded order."""
+        """Return ids of the release's databases: those in `names`, then the rest in seeded order."""
         if unknown := [name for name in names if name not in release.databases]:
             there = ", ".join(sorted(release.databases)[:NAMED])
             raise BadInput(
@@ -132,7 +132,7 @@ class Spider(SqlImporter):
             )
         if not names and self.take is None and not self.every:
             which = f"which of its {len(release.databases)} databases?"
-            raise BadInput("benchloom import spider", which, hint="--database ID, --take N or --all")
+            raise BadInput("benchloom import spider", which, hint="give --database ID, --take N or --all")
         others = [name for name in release.databases if name not in names and (self.every or self.take)]
         return [*names, *sorted(others, key=lambda name: make_id("spider", self.seed, name))]
 
@@ -178,14 +178,18 @@ def check_entry(project: Project, section: str, name: str) -> None:
     entry = (project.find(section) or {}).get(name)
     known = entry.get("file") if isinstance(entry, Mapping) else None
     if entry is not None and known != name_file(name):
-        raise BadInput("params.yaml", f"{section}.{name} is another database", hint="rename that database")
+        raise BadInput(
+            "params.yaml", f"{section}.{name} already names another database", hint="rename that database"
+        )
 
 
 def check_set(project: Project, name: str) -> None:
-    """Raise BadInput if a set of long-form questions cannot have this name."""
+    """Raise BadInput if this name is not possible for a set of long-form questions."""
     if not SET_NAME.fullmatch(name):
         raise BadInput(
-            "--longform", f"{name[:80]!r} is not a name", hint="use letters, digits, hyphens and underscores"
+            "--longform",
+            f"{name[:80]!r} is not a valid name",
+            hint="use letters, digits, hyphens and underscores",
         )
     entry = (project.find("longform.sets") or {}).get(name) or {}
     if not isinstance(entry, Mapping) or not isinstance(entry.get("databases") or [], list):
@@ -193,9 +197,10 @@ def check_set(project: Project, name: str) -> None:
 
 
 def make_set(project: Project, name: str, databases: Sequence[str]) -> dict[tuple[str, ...], object]:
-    """Return params.yaml settings for databases with their questions, and for a set with one question each.
+    """Return params.yaml settings for databases with questions, and for a set with a question each.
 
-    Existing settings stay in params.yaml: those of a database, and other databases and settings of the set.
+    Existing settings stay in params.yaml: settings of a database, and other databases and settings of the
+    set.
     """
     settings: dict[tuple[str, ...], object] = {}
     for database in databases:
@@ -223,7 +228,7 @@ def write_json(texts: Sequence[str]) -> str:
 
 
 def merge_questions(path: Path, release: SpiderRelease, names: Sequence[str]) -> str:
-    """Return JSON Lines: the questions about these databases, and those in the file about other databases."""
+    """Return JSON Lines: questions on these databases, and the file's questions on other databases."""
     before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     kept = [line for line in before if json.loads(line)["database"] not in names]
     new = [
@@ -236,7 +241,7 @@ def merge_questions(path: Path, release: SpiderRelease, names: Sequence[str]) ->
 
 @dataclass(frozen=True)
 class SpiderQuestion:
-    """A question from Spider. id: the file and the question's number in it, from 0, such as `dev-12`."""
+    """A question from Spider. `id`: the file and the question's number in it, from 0: `dev-12`."""
 
     id: str
     split: str
@@ -249,8 +254,8 @@ class SpiderQuestion:
 class SpiderRelease:
     """The content of a release.
 
-    - databases: id -> its SQLite file; None if the file is missing.
-    - problems: one line per unreadable record.
+    - `databases`: id -> its SQLite file; None if the file is missing.
+    - `problems`: one line per unreadable record.
     """
 
     databases: Mapping[str, Path | None]
@@ -284,7 +289,7 @@ def _find_database(folder: Path, name: str) -> Path | None:
 def _read_questions(
     path: Path, split: str, databases: Mapping[str, object]
 ) -> Iterator[tuple[SpiderQuestion | None, str]]:
-    """Yield each question with an empty text, or None with a line that says what is wrong."""
+    """Yield (question, "") for a valid question, and (None, problem) for any other record."""
     for number, record in enumerate(_read_list(path, ())):
         texts = [record.get(name) for name in ("db_id", "question", "query")]
         where = f"{path.name}, question {number}"

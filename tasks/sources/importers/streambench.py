@@ -2,7 +2,7 @@
 
 The dataset on the hub is `appier-ai-research/StreamBench`, with one configuration per dataset. The library
 `datasets` saves it as folders `CONFIGURATION/` with `SPLIT-*.parquet`; JSON Lines with the same columns are
-read, too. If a stream has `order: released`, these rows are permuted as in the paper.
+also read. If a stream has `order: released`, these rows are permuted as in the paper.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ from tasks.sources.stream_dataset import (
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FIRST_SHOTS = 16
-"""Number of examples that are imported for datasets of which the paper uses the first rows of a split."""
+"""Number of examples that are imported for datasets whose examples in the paper are the first rows of a
+split."""
 DIAGNOSES = (
     "Acute COPD exacerbation / infection", "Acute dystonic reactions", "Acute laryngitis",
     "Acute otitis media", "Acute pulmonary edema", "Acute rhinosinusitis", "Allergic sinusitis",
@@ -74,11 +75,11 @@ NUMBERS = {name.lower(): number for number, name in enumerate(DIAGNOSES)}
 class Configuration:
     """The splits of a configuration that are read.
 
-    - dataset: the importer whose kind of items it has.
-    - split: possible names of the streamed split.
-    - rows: maximum number of streamed rows.
-    - shots: the split of examples.
-    - shuffled: whether the stream's seed shuffles the examples; otherwise the first rows are the examples.
+    - `dataset`: the importer with the same kind of items.
+    - `split`: possible names of the streamed split.
+    - `rows`: maximum number of streamed rows.
+    - `shots`: the split of examples.
+    - `shuffled`: whether the stream's seed shuffles the examples; otherwise the first rows are the examples.
     """
 
     dataset: type[Importer]
@@ -129,7 +130,10 @@ class Streambench(SqlImporter):
     seed: int = 0
 
     def bring_in(self, project: Project) -> Imported:
-        """Write a dataset for each configuration. Raises BadInput and writes nothing if none can be read."""
+        """Write a dataset for each configuration.
+
+        Raises BadInput and writes nothing if no dataset can be read.
+        """
         self.project = project
         wanted = self._list_wanted()
         if self.named is not None:
@@ -174,7 +178,7 @@ class Streambench(SqlImporter):
                 hint=f"known: {', '.join(CONFIGURATIONS)}",
             )
         if self.named is not None and len(names) != 1:
-            raise BadInput("--name", "needs exactly one configuration", hint="select it by --config")
+            raise BadInput("--name", "needs exactly one configuration", hint="select it with --config")
         return names
 
     def _read_one(self, name: str, folder: Path) -> tuple[list[str], list[str], Callable[[], None]]:
@@ -193,7 +197,11 @@ class Streambench(SqlImporter):
         read = partial(number_rows, rows, "test", partial(self._make_item, name), counted)
         items = list(sieve.sift(read, DatasetItem, "item"))
         if not items:
-            hint = "--databases DIR says where they are" if sieve.skipped["no_database"] else sieve.first
+            hint = (
+                "give the folder of the databases with --databases DIR"
+                if sieve.skipped["no_database"]
+                else sieve.first
+            )
             raise BadInput(folder, f"none of {counted['test']:,} rows can be imported", hint=hint)
         shots = list(sieve.sift(partial(self._read_shots, name, examples, own, counted), DatasetShot, "shot"))
         own_files = self._list_files_of(name, items)
@@ -248,7 +256,7 @@ class Streambench(SqlImporter):
         yield from number_rows(rows, "example", partial(self._make_shot, name), counted)
 
     def _make_item(self, name: str, key: str, row: object) -> DatasetItem | LeftOutRecord:
-        """Return an item for a row of a configuration. key: the item's key if the row has no id."""
+        """Return an item for a row of a configuration. `key`: the item's key if the row has no id."""
         record = row if isinstance(row, Mapping) else {}
         match name:
             case "ds_1000":
@@ -283,7 +291,7 @@ class Streambench(SqlImporter):
         return make_question(key, record.get("db_id"), record.get("question"), record.get("SQL"))
 
     def read_questions(self, path: Path) -> Placed:
-        """Yield nothing, since `bring_in` reads the rows from several files."""
+        """Yield nothing, because `bring_in` reads the rows from several files."""
         return iter(())
 
     def _list_files_of(self, name: str, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
@@ -305,7 +313,10 @@ def number_rows(
     make: Callable[[str, Row], Made | LeftOutRecord],
     counted: Counter[str],
 ) -> Iterator[tuple[str, Made | LeftOutRecord]]:
-    """Yield a record with its row number for each row. counted: part -> number of rows, with broken ones."""
+    """Yield a record with its row number for each row.
+
+    `counted`: file -> number of rows, including invalid rows.
+    """
     for number, (where, row) in enumerate(rows):
         counted[part] += 1
         if isinstance(row, BrokenRecord):

@@ -38,9 +38,9 @@ class Toolbench(Importer):
     stratum = "api"
 
     def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Yield the queries of all APIs; a key is the API and the query's number, from 0: `add_date#3`.
+        """Yield the queries of all APIs; a key has API and query number, from 0: `add_date#3`.
 
-        Queries of an API without a description are skipped, since prompts could not mention that API.
+        Queries of an API without a description are skipped, because prompts could not mention that API.
         """
         tests, known = (read_json_object(self.folder / name) for name in (TEST, DESCRIPTIONS))
         for api, queries in tests.items():
@@ -87,8 +87,8 @@ def list_descriptions(folder: Path) -> dict[str, object]:
 def write_description(value: object) -> str:
     """Return an API's description for prompts: its purpose, its tool, and one line per argument.
 
-    value: a JSON object as text, or plain text. In a plain text, only the arguments are kept of the closing
-    instructions.
+    `value`: a JSON object as text, or plain text. Of the instructions at the end of a plain text, only the
+    arguments are used.
     """
     text = tidy(value)
     try:

@@ -63,7 +63,7 @@ WIKIS = {
     "vro": "fiu_vro",
     "yue": "zh_yue",
 }
-"""Languages whose Wikipedia has a database that is not named by the language code -> that name."""
+"""Language code -> the name of its Wikipedia's database, if it does not follow from the language code."""
 IN_MEMORY = 4_096
 """Number of entity rows in memory during sorting. Entity rows can be large; claim rows cannot."""
 
@@ -137,7 +137,7 @@ class Wikidata(BaseImporter):
         )
 
     def make_selection(self) -> EntitySelection:
-        """Return the selection that the options describe. An option that is not given filters nothing.
+        """Return the selection that the options describe. If an option is not set, nothing is filtered by it.
 
         The exception is the language, which is English by default. Raises BadInput if an id is invalid.
         """
@@ -153,9 +153,9 @@ class Wikidata(BaseImporter):
         )
 
     def state_rights(self, foreign: str = "") -> tuple[str, str, str]:
-        """Return the source, its licence and its attribution: from the options, Wikidata's, or `not stated`.
+        """Return the source, licence and attribution: from the options, else Wikidata's or `not stated`.
 
-        foreign: the host name of a Wikibase other than Wikidata from which a dump was made.
+        `foreign`: the host name of a Wikibase other than Wikidata from which a dump was made.
         """
         first = self.places[0]
         host = urlsplit(first).hostname or "" if "://" in first else foreign
@@ -188,7 +188,7 @@ class Wikidata(BaseImporter):
         }
 
     def _word(self, found: tuple[int, int], report: ReadingReport, left_out: Counter[str]) -> list[str]:
-        """Return lines that say what was read, what was left out, and the licence and attribution."""
+        """Return lines that report the numbers read and left out, the licence and the attribution."""
         place = (FOLDER / self.called).as_posix()
         lines = [f"{self.called}: {found[0]:,} entities, {found[1]:,} claims ({place})"]
         if report.not_asked:
@@ -215,14 +215,14 @@ def hold_folder(folder: Path) -> Iterator[None]:
             yield
     except portalocker.AlreadyLocked as error:
         raise LockHeld(
-            f"--name {folder.name}: another import is writing it; wait for its end, or take another name"
+            f"--name {folder.name}: another import is writing it; wait until it ends, or choose another name"
         ) from error
 
 
 def open_source(
     places: Sequence[str], folder: Path, columns: Sequence[PropertyColumn], contact: str
 ) -> EntitySource:
-    """Choose the kind of source by the end of a URL or the start of a file. Raises BadInput."""
+    """Open the source as the kind that a URL's end or a file's first bytes show. Raises BadInput."""
     first = places[0]
     alone = len(places) == 1
     if "://" in first and alone and first.endswith("/api.php"):
@@ -255,9 +255,9 @@ def read_dump(
 ) -> tuple[int, int]:
     """Read dump files into entities.parquet and claims.parquet of `folder`; return their numbers of rows.
 
-    work: runs the steps, each of which reads one part of a file. Parts that were read stay in `folder`/.parts
-    until the import is complete, so that an interrupted import continues with the missing parts. Raises
-    BadInput if a file is invalid, or if it changes while it is read.
+    `work`: function that runs the steps, each of which reads one part of a file. Parts that were read stay in
+    `folder`/.parts until the import is complete, so that an interrupted import continues with the missing
+    parts. Raises BadInput if a file is invalid, or if it changes while it is read.
     """
     parts = plan_parts(paths, selection, size)
     before = [identify(path) for path in paths]
@@ -287,13 +287,13 @@ def name_part(part: DumpPart) -> str:
 
 
 def refuse_nothing(where: str, report: ReadingReport) -> BadInput:
-    """Return the error for a source that contains none of the selected entities."""
+    """Return the error to raise if a source contains none of the selected entities."""
     read = f"; {report.not_asked:,} others were read" if report.not_asked else ""
     return BadInput(where, f"contains no requested entity{read}", hint=name_worst(report.counts))
 
 
 def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport) -> tuple[int, int]:
-    """Write both Parquet files unless there are no entities; return their numbers of rows."""
+    """Write both Parquet files, or neither if there are no entities; return their numbers of rows."""
     found: Spool[EntityRow] = Spool(IN_MEMORY)
     claims: Spool[ClaimRow] = Spool()
     for entity in entities:

@@ -36,8 +36,8 @@ GROUP_PARTS = 65_536
 """Number of rows of parts per Parquet row group; at most one group is in memory, plus one article's parts."""
 GROUP_ARTICLES = 4_096
 MOST_NAMES = 100_000
-"""Maximum number of distinct templates without a rule, and of layout keys, that are counted."""
-# Number of templates or keys that the printed summary names.
+"""Maximum number of distinct templates without a rule that are counted, and of distinct layout keys."""
+# Number of templates or layout keys that the printed summary lists.
 NAMED = 5
 
 
@@ -45,10 +45,10 @@ NAMED = 5
 class ImportCounts:
     """The counts of an import.
 
-    - skipped: number of pages by reason.
-    - unread: number of uses of each template without a rule.
-    - looks: number of infobox entries about layout, by key.
-    - ended: the places at which a truncated source ended early.
+    - `skipped`: number of pages by reason.
+    - `unread`: number of uses of each template without a rule.
+    - `looks`: number of infobox entries about layout, by key.
+    - `ended`: the positions at which a truncated source ended early.
     """
 
     articles: int = 0
@@ -82,7 +82,7 @@ class Wikipedia(BaseImporter):
     contact: str = option(CONTACT, "MAIL", default="", variable="BENCHLOOM_CONTACT")
 
     def bring_in(self, project: Project) -> Imported:
-        """Write the articles of a source, their parts, and the list of what was skipped.
+        """Write the articles of a source, their parts, and the list of skipped pages.
 
         All files are renamed into place together at the end. Raises BadInput, and changes nothing, if the
         name or the source is invalid, or if the source contains no article.

@@ -42,8 +42,8 @@ FIELDS = {
 class ApiSource:
     """Fetches entities by id from an API.
 
-    cache: a folder for its replies, `<host>/<last two digits>/<id>.json`. The host is part of the path, since
-    each Wikibase has its own ids.
+    `cache`: a folder for its replies, `<host>/<last two digits>/<id>.json`. The host is part of the path,
+    because the ids of each Wikibase are different.
     """
 
     def __init__(self, server: WebServer, cache: Path) -> None:
@@ -52,7 +52,7 @@ class ApiSource:
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
         """Yield the entities with the selected ids; see `EntitySource.read`. Raises BadInput without ids."""
         if selection.entities is None or selection.classes:
-            raise BadInput(self._server.url, "serves entities only by id", hint="--entity Q42")
+            raise BadInput(self._server.url, "serves entities only by id", hint="such as --entity Q42")
         known = KnownIds()
         with Client(self._server) as client:
             for names in _batch(list_named(selection)):
@@ -94,7 +94,7 @@ def place_answer(name: str) -> str:
 
 
 def name_unknown(reply: object, names: Sequence[str]) -> str | None:
-    """Return the unknown id for which the API rejected the whole request; None if there is none."""
+    """Return the unknown id because of which the API rejected the whole request; None if none."""
     error = find_error(reply)
     name = error.get("id")
     return (
@@ -103,7 +103,7 @@ def name_unknown(reply: object, names: Sequence[str]) -> str | None:
 
 
 def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, object]:
-    """Return a reply's records by the ids of the request. Raises DatabaseGone if one is missing."""
+    """Return a reply's records by the ids of the request. Raises DatabaseGone if any is missing."""
     check_accepted(reply, url)
     entities = reply.get("entities") if isinstance(reply, dict) else None
     if not isinstance(entities, dict):
@@ -115,7 +115,7 @@ def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, obje
     }
     found = {name: entities.get(name, by_old.get(name)) for name in names}
     if lacking := [name for name, record in found.items() if not isinstance(record, dict)]:
-        raise DatabaseGone(f"{url}: answered without {lacking[0]}, which it was asked for")
+        raise DatabaseGone(f"{url}: answered without {lacking[0]}, which was requested")
     return found
 
 

@@ -2,9 +2,10 @@
 
 Years are historical: the year before 1 is -1 (1 BCE), and there is no year 0.
 
-This is our own code, since datetime and dateutil start at the year 1 and do not support the Julian calendar.
-The libraries that do are not dependencies: convertdate requires PyMeeus (LGPL-3.0), and juliandate is
-GPL-3.0. The tests compare both calendars with convertdate, and ages with dateutil.
+This module does not use datetime or dateutil, because they start at the year 1 and do not support the Julian
+calendar. The libraries that support it are not used because of licences: convertdate requires PyMeeus
+(LGPL-3.0), and juliandate is GPL-3.0. The tests compare both calendars with convertdate, and ages with
+dateutil.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Literal
 
 Calendar = Literal["gregorian", "julian"]
 Date = tuple[int, int, int]
-"""(year, month, day)"""
+"""A date as (year, month, day); the year is historical."""
 MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 

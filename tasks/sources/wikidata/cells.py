@@ -1,7 +1,7 @@
 """Convert the cells of a table to Wikidata values, by the kind of each column.
 
-A cell can have SQL's format, or that of an export from Wikidata's query service: items as URLs, dates with T
-and Z, literals with their language or type.
+A cell can have SQL's format, or the format of an export from Wikidata's query service: items as URLs, dates
+with T and Z, literals with their language or type.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DATE = re.compile(
     r"(?P<clock>[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?P<zone>Z|[+-]00:?00)?)?)?)?"
 )
 MOST_YEARS = 9_999
-"""Maximum of a number that is read as a year; a larger one may be seconds, or a date without hyphens."""
+"""Maximum number that is read as a year; a larger number may be seconds, or a date without hyphens."""
 PRECISIONS = {"time": Precision.DAY, "month": Precision.MONTH, "year": Precision.YEAR}
 """Kind of a column of dates -> the finest precision of its dates."""
 _PROPERTIES: Mapping[Kind, str] = {
@@ -53,7 +53,8 @@ _PROPERTIES: Mapping[Kind, str] = {
     "text": "P1448 P1449 P1476 P1559 P1680 P1705 P1813 P2561",
 }
 KINDS: Mapping[str, Kind] = {name: kind for kind, names in _PROPERTIES.items() for name in names.split()}
-"""Frequent properties of Wikidata -> the kind of their values; for others, the cells determine it."""
+"""Frequent properties of Wikidata -> the kind of their values; for other properties, the cells determine the
+kind."""
 
 
 def clean_cell(cell: object) -> tuple[object, str]:
@@ -74,9 +75,9 @@ def read_id(cell: object) -> str | None:
 
 
 def choose_kind(cells: Iterable[object], property_: str) -> Kind:
-    """Return the kind of a column: that of its property if any cell fits, else that of most of its cells.
+    """Return the kind of a column: its property's if any cell fits, else that of most of its cells.
 
-    cells: the cells that are not empty.
+    `cells`: the cells that are not empty.
     """
     known = KINDS.get(property_)
     counts: dict[Kind, int] = dict.fromkeys(("item", "time", "quantity"), 0)
@@ -116,8 +117,8 @@ def looks_like(cell: object, kind: Kind) -> bool:
 def read_cell(cell: object, kind: str, language: str = "en", unit: str | None = None) -> Value:
     """Convert a non-empty cell to a value of its column's kind.
 
-    - kind: `item`, `time`, `quantity` or `text`; also `year` and `month`, for times with this precision.
-    - language: the language of a text without its own.
+    - `kind`: `item`, `time`, `quantity` or `text`; also `year` and `month`, for times with this precision.
+    - `language`: the default language of a text.
 
     Raises NoValue if the cell does not fit the kind, and KeptOut if it is Wikidata's unknown value.
     """
@@ -144,9 +145,9 @@ def read_cell(cell: object, kind: str, language: str = "en", unit: str | None = 
 
 
 def read_date(value: object, finest: Precision = Precision.DAY) -> Time:
-    """Convert a cell to a date with a historical year; with T and a time zone, it is RDF, which has a year 0.
+    """Convert a cell to a date with a historical year; a date with T and zone is RDF, which has a year 0.
 
-    finest: the finest precision of the result. Raises NoValue if the cell is not a date.
+    `finest`: the finest precision of the result. Raises NoValue if the cell is not a date.
     """
     found = DATE.fullmatch(str(value)) if isinstance(value, str | int) else None
     if found is None:
@@ -154,7 +155,7 @@ def read_date(value: object, finest: Precision = Precision.DAY) -> Time:
     year, month, day = int(found["sign"] + found["year"]), int(found["month"] or 0), int(found["day"] or 0)
     if found["month"] is None and abs(year) > MOST_YEARS:
         raise NoValue(f"{show(value)} is not a year")
-    # A month or day of 00 marks Wikibase's JSON, where it means unknown and where years are historical; RDF
+    # A month or day of 00 shows that the date has Wikibase's JSON format, with historical years. RDF
     # has no such dates.
     if found["zone"] and month and day:
         year = to_historical(year)

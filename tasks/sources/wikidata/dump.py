@@ -1,6 +1,7 @@
 """Read Wikidata's JSON dumps: an array with one entity per line, in one file or several, plain or compressed.
 
-JSON Lines are supported too, and saved replies of Special:EntityData and the API, with one or more entities.
+JSON Lines are also supported, and so are saved replies of Special:EntityData and the API, with one or more
+entities.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from tasks.sources.wikidata.report import ReadingReport, SkippedEntity
 from tasks.sources.wikidata.wikibase_json import read_entity
 
 MOST_BYTES = 16 * 2**20
-"""Maximum size of a line in bytes; the largest entities of Wikidata have less than half of it."""
+"""Maximum size of a line in bytes; Wikidata's largest entities are less than half this size."""
 BROKEN_LINE, LONG_LINE, TWICE = "broken line", "line too long", "entity twice"
 CUT_OFF, NO_END = "archive cut off or damaged", "array without its end"
 HEAD = re.compile(rb'\{"type": ?"item", ?"id": ?"(Q\d+)"')
@@ -31,19 +32,19 @@ HEAD = re.compile(rb'\{"type": ?"item", ?"id": ?"(Q\d+)"')
 FOREIGN = re.compile(
     rb'"(?:unit|globe)"\s*:\s*"https?:(?:\\?/){2}(?!(?:www\.)?wikidata\.org[/\\])([^/"\\]+)(?:\\?/)entity\b'
 )
-"""The URL of a unit or globe from another Wikibase; all Wikibases use Wikidata's calendars."""
+"""Matches the URL of a unit or globe from another Wikibase; all Wikibases use Wikidata's calendars."""
 SOME = b'"somevalue"'
 OPEN_CLASS = re.compile(rb'"somevalue"\s*,\s*"property"\s*:\s*"P31"|"P31"\s*,\s*"snaktype"\s*:\s*"somevalue"')
-"""A statement which says that an item's class is unknown."""
+"""Matches a statement that an item's class is unknown."""
 BOM = b"\xef\xbb\xbf"
 JSON_BEGINS = (b"", b"[", b"{", b" ", b"\n", b"\r", b"\t")
 
 
 class DumpSource:
-    """The entities of a dump's files, one file after the other, in file order.
+    """The entities of a dump's files, one file after another.
 
-    If the start of a line, in a dump's format, shows that its item cannot be selected, the item is only
-    counted and its JSON is not parsed.
+    If the start of a line shows that its item cannot be selected, the item is counted, but its JSON is not
+    parsed.
     """
 
     def __init__(self, paths: Sequence[Path], most_bytes: int = MOST_BYTES) -> None:
@@ -75,11 +76,11 @@ class DumpSource:
 
 @dataclass
 class FileProgress:
-    """The position up to which a file, or a part of one, was read.
+    """The progress of reading a file or a part of a file.
 
-    - lines: the number of lines read.
-    - opened: whether the JSON array is open; None if no array started or ended.
-    - broken: whether the file ended early because it is damaged.
+    - `lines`: the number of lines read.
+    - `opened`: whether the JSON array is open; None if no array started or ended.
+    - `broken`: whether the file ended early because it is damaged.
     """
 
     lines: int = 0
@@ -115,7 +116,7 @@ def read_records(
 ) -> Iterator[tuple[int, object]]:
     """Yield (line number, record) for each record that may be selected.
 
-    begins: whether the stream starts at the beginning of the file `path`; the report uses the file's name.
+    `begins`: whether the stream starts at the beginning of the file `path`; the report uses the file's name.
     """
     passes = _Filter(selection)
     while True:
@@ -155,7 +156,10 @@ def read_records(
 
 
 def _read_rest(stream: IO[bytes], size: int, most: int) -> bytes:
-    """Read the rest of a JSON document whose first line is `{`. Raises TooLong if it is too large."""
+    """Read the rest of a JSON document whose first line is `{`.
+
+    Raises TooLong if the document is too large.
+    """
     rest = stream.read(most - size + 1)
     if size + len(rest) <= most:
         return rest
@@ -166,7 +170,7 @@ def _read_rest(stream: IO[bytes], size: int, most: int) -> bytes:
 
 
 class _Filter:
-    """Decides by the bytes of a line whether its item may be selected."""
+    """Decides whether a line's item may be selected, without parsing the line."""
 
     def __init__(self, selection: EntitySelection) -> None:
         self._all = selection.takes_all_items()

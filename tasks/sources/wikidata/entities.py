@@ -26,7 +26,7 @@ class Qualifier:
 
 @dataclass(frozen=True)
 class EntityClaim:
-    """A statement. id: unique in its entity. position: its index among the property's statements."""
+    """A statement. `id`: unique in its entity. `position`: its index among the property's statements."""
 
     id: str
     property: str
@@ -38,7 +38,7 @@ class EntityClaim:
 
 @dataclass(frozen=True)
 class Sitelink:
-    """A page about an entity. site: the id of a wiki, such as `enwiki`."""
+    """A page about an entity. `site`: the id of a wiki, such as `enwiki`."""
 
     site: str
     title: str
@@ -46,10 +46,10 @@ class Sitelink:
 
 @dataclass(frozen=True)
 class Entity:
-    """An item or a property. revision: None if the source does not contain it.
+    """An item or a property. `revision`: None if the source does not contain it.
 
-    - labels: at most one per language.
-    - aliases: any number.
+    - `labels`: at most one per language.
+    - `aliases`: any number.
 
     Labels and aliases are sorted by language, and sitelinks by site.
     """
@@ -67,13 +67,13 @@ class Entity:
 class EntitySelection:
     """The selection of entities and properties from a source. None means all.
 
-    - entities: the ids of the selected items.
-    - classes: items that are instances (P31) of one of these classes are selected, too. With neither entities
-      nor classes, all items are selected.
-    - properties: only claims with these properties are read. The named properties are also read as entities,
-      since their labels are needed.
-    - languages: the languages of labels and aliases; `list_fallbacks` has the fallbacks for missing labels.
-    - sites: the sites of sitelinks.
+    - `entities`: the ids of the selected items.
+    - `classes`: items that are instances (P31) of one of these classes are also selected. If both are None,
+      all items are selected.
+    - `properties`: only claims with these properties are read. The named properties are also read as
+      entities, because their labels are needed.
+    - `languages`: the languages of labels and aliases; `list_fallbacks` has the fallbacks for missing labels.
+    - `sites`: the sites of sitelinks.
     """
 
     entities: frozenset[str] | None = None
@@ -90,7 +90,7 @@ class EntitySelection:
         ):
             for name in sorted(names):
                 if not (ENTITY.fullmatch(name) and name.startswith(letter)):
-                    raise BadInput(place, f"{name!r} is not an id", hint="like Q42, or P31 for a property")
+                    raise BadInput(place, f"{name!r} is not an id", hint="such as Q42, or P31 for a property")
 
     def names_property(self, name: str) -> bool:
         """Return whether a property is selected by its id."""
@@ -105,7 +105,7 @@ class EntitySource(Protocol):
     """A source of entities, such as a dump, a server or a table."""
 
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
-        """Yield each selected entity once; what cannot be used is reported with its place.
+        """Yield each selected entity once; report unusable records with their position.
 
         Raises BadInput if the source is invalid or does not support the selection, and DatabaseGone if a
         server does not answer.
@@ -114,7 +114,7 @@ class EntitySource(Protocol):
 
 
 def report_missing(selection: EntitySelection, known: KnownIds, where: str, report: ReadingReport) -> None:
-    """Report the selected ids that were not found. known: the ids that were found."""
+    """Report the selected ids that were not found. `known`: the ids that were found."""
     for name in list_named(selection):
         if name not in known:
             target = report.redirects.get(name)

@@ -27,7 +27,7 @@ OWNERS = {ENTITIES: "id", CLAIMS: "entity"}
 
 
 class PartJoiner:
-    """Joins the parts in `folder`, where each part has a subfolder; temporary files are there, too."""
+    """Joins the parts in `folder`, where each part has a subfolder; temporary files are also there."""
 
     def __init__(self, folder: Path, selection: EntitySelection, report: ReadingReport) -> None:
         self._folder, self._selection, self._report = folder, selection, report
@@ -106,7 +106,7 @@ class PartJoiner:
 
 
 def add_redirects(tables: Iterator[pa.Table], old: Mapping[str, list[str]]) -> Iterator[pa.Table]:
-    """Add to each entity the ids that redirect to it. old: entity id -> the ids that redirect to it."""
+    """Add to each entity the ids that redirect to it. `old`: entity id -> the ids that redirect to it."""
     for table in tables:
         if old:
             place = table.schema.get_field_index("redirects")

@@ -18,7 +18,7 @@ MOST_NAMED = 5
 def count_left_out(folder: Path) -> Counter[str]:
     """Return, per property, the number of claims whose item is not among the imported entities.
 
-    Memory use is one bit per entity.
+    Memory use is one bit per entity id.
     """
     known = KnownIds()
     with pq.ParquetFile(folder / "entities.parquet") as file:

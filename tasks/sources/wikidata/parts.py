@@ -26,9 +26,9 @@ ENTITIES, CLAIMS, ORDER, SKIPPED, SUMMARY = (
 
 @dataclass(frozen=True)
 class PartSummary:
-    """The results of a part other than its rows. kept_out: the result of `ReadingReport.list_kept_out`.
+    """The results of a part except its rows. `kept_out`: the result of `ReadingReport.list_kept_out`.
 
-    to_end: whether the part was read to the end of its file, because a bzip2 stream did not end where
+    `to_end`: whether the part was read to the end of its file, because a bzip2 stream in it did not end where
     expected.
     """
 
@@ -44,11 +44,11 @@ class PartSummary:
 
 
 def read_part(part: DumpPart, selection: EntitySelection, folder: Path, most: int = MOST_BYTES) -> None:
-    """Read a part into the subfolder `part.key`, which exists only once it is complete. Raises BadInput."""
+    """Read a part into the subfolder `part.key`, which exists only once complete. Raises BadInput."""
     with write_folder_beside(folder / part.key) as draft:
         if not _read(part, selection, draft, most):
-            # Read to the end of the file instead, as a serial reader does: what follows belongs to the same
-            # stream, or cannot be read.
+            # Read to the end of the file instead, as a serial reader does: the following data belongs to the
+            # same stream, or cannot be read.
             shutil.rmtree(draft)
             draft.mkdir()
             _read(replace(part, end=None), selection, draft, most, to_end=True)
@@ -109,14 +109,14 @@ def load_summary(folder: Path) -> PartSummary:
 
 
 def iterate_skipped(folder: Path) -> Iterator[SkippedEntity]:
-    """Yield what was skipped in a part, in the order of its lines."""
+    """Yield a part's skipped entities and statements, in the order of its lines."""
     with (folder / SKIPPED).open(encoding="utf-8") as file:
         for line in file:
             yield SkippedEntity(**json.loads(line))
 
 
 def iterate_order(folder: Path) -> Iterator[tuple[str, int, int]]:
-    """Yield (id, line, number of records skipped before) for the entities of a part, in file order."""
+    """Yield (id, line, number of records skipped before it) for a part's entities, in file order."""
     with (folder / ORDER).open(encoding="utf-8") as file:
         for line in file:
             name, number, skipped = line.split()

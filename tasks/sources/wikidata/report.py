@@ -1,4 +1,4 @@
-"""Count and list what a Wikidata reader could not use, with reason and position."""
+"""Count and list the data that a Wikidata reader could not use, with reason and position."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ LIKE_NAMED = "row without an id of the same label"
 class SkippedEntity:
     """A skipped entity or statement, or `count` values of a property that were skipped for the same reason.
 
-    - where: the place of the first one.
-    - rank: the statement's rank; empty if unknown.
-    - value: the item in the statement, if it could be read.
-    - statements: for a row without an id, property and value of each statement; the value may be empty.
+    - `where`: the position of the first one.
+    - `rank`: the statement's rank; empty if unknown.
+    - `value`: the item in the statement, if it could be read.
+    - `statements`: for a row without an id, property and value of each statement; the value may be empty.
     """
 
     reason: str
@@ -38,9 +38,9 @@ class SkippedEntity:
 
 
 class ReadingReport:
-    """Collects what is skipped. Memory use depends on the number of properties, not on the size of the data.
+    """Collects skipped data. Memory use depends on the number of properties, not on the size of the data.
 
-    write: called with each line of JSON, without the line break.
+    `write`: called with each line of JSON, without the line break.
     """
 
     def __init__(self, write: Callable[[str], None] = lambda line: None) -> None:
@@ -54,7 +54,7 @@ class ReadingReport:
         self.foreign = ""
         """Host name of another Wikibase whose items are used as units or globes; empty if there is none."""
         self.redirects: dict[str, str] = {}
-        """An id that redirects -> the id of the entity that it redirects to."""
+        """Id of a redirect -> id of the entity that it redirects to."""
 
     def skip(self, skipped: SkippedEntity) -> None:
         """Count and write one skipped entity or statement."""

@@ -15,7 +15,7 @@ CALENDARS: dict[str, Calendar] = {"gregorian": "gregorian", "julian": "julian"}
 
 @dataclass(frozen=True)
 class EntityRow:
-    """A row of entities.parquet. redirects: the ids that redirect to this entity."""
+    """A row of entities.parquet. `redirects`: the ids that redirect to this entity."""
 
     id: str
     kind: str
@@ -28,12 +28,12 @@ class EntityRow:
 
 @dataclass(frozen=True)
 class ValueRow:
-    """A value. kind: `item`, `time`, `quantity` or `text`; the columns of the other kinds are NULL.
+    """A value. `kind`: `item`, `time`, `quantity` or `text`; columns of other kinds are NULL.
 
-    - amount, lower, upper: exact decimal numbers as text.
-    - number: the amount as a float.
-    - year: historical, negative before 1 CE.
-    - precision: Wikibase's number, such as 11 = day, 9 = year, 7 = century.
+    - `amount`, `lower`, `upper`: exact decimal numbers as text.
+    - `number`: the amount as a float.
+    - `year`: historical, negative before 1 CE.
+    - `precision`: Wikibase's number, such as 11 = day, 9 = year, 7 = century.
     """
 
     kind: str
@@ -62,7 +62,10 @@ class QualifierRow:
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """A row of claims.parquet. id: the statement's id. position: its index among the property's claims."""
+    """A row of claims.parquet.
+
+    `id`: the statement's id. `position`: its index among the property's claims.
+    """
 
     id: str
     entity: str
@@ -74,7 +77,7 @@ class ClaimRow:
 
 
 def make_entity_row(entity: Entity, redirects: Mapping[str, tuple[str, ...]]) -> EntityRow:
-    """Return the row of an entity. redirects: id -> the ids that redirect to it."""
+    """Return the row of an entity. `redirects`: id -> the ids that redirect to it."""
     return EntityRow(
         entity.id,
         entity.kind,
@@ -121,7 +124,7 @@ def make_value_row(value: Value) -> ValueRow:
 
 
 def restore_claim(row: ClaimRow) -> EntityClaim:
-    """Convert a row back to a claim."""
+    """Convert a row of claims.parquet back to a claim."""
     qualifiers = tuple(
         Qualifier(qualifier.property, restore_value(qualifier.value)) for qualifier in row.qualifiers
     )
@@ -131,7 +134,7 @@ def restore_claim(row: ClaimRow) -> EntityClaim:
 
 
 def restore_value(row: ValueRow) -> Value:
-    """Convert the columns back to a value. Raises ValueError if they are inconsistent."""
+    """Convert a row's columns back to a value. Raises ValueError if they are inconsistent."""
     if row.kind == "item" and row.item is not None:
         return ItemValue(row.item)
     if row.kind == "text" and row.text is not None and row.language is not None:

@@ -24,15 +24,17 @@ from tasks.sources.wikidata.dump import BOM, MOST_BYTES, open_dump
 from tasks.sources.wikidata.entities import EntitySelection
 
 STREAM = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
-"""The first bytes of a bzip2 stream: its header and the marker of a block, or of the end if it is empty."""
+"""The first bytes of a bzip2 stream: its header and the marker of a block, or of the stream's end if the
+stream is empty."""
 HEAD = 10
 TRIED = 2 * 2**20
-"""Bytes that are decompressed to verify the start of a stream: more than one block needs."""
+"""Number of bytes that are decompressed to verify the start of a stream; a block is smaller."""
 PACKED, PLAIN = 2 * 2**20, 64 * 2**20
-"""Minimum sizes in bytes of a part of a bzip2 file and of plain JSON: about a second of reading."""
+"""Minimum size in bytes of a part of a bzip2 file, and of a part of plain JSON; reading such a part takes
+about a second."""
 MOST_PARTS = 256
 """Maximum number of parts per file; larger files get larger parts."""
-# Bytes of the beginning of a file that identify it.
+# Number of bytes at the beginning of a file that identify the file.
 IDENTIFIED = 2**16
 CODE = (*sorted(Path(__file__).parent.glob("*.py")), Path(__file__).parents[1] / "streams.py")
 """The source files that determine the content of a part; part keys contain their hash."""
@@ -63,7 +65,7 @@ class StreamRange(io.RawIOBase):
     An incomplete first line belongs to the previous range. The last line is read to its end, even beyond the
     range.
 
-    - end: None means the end of the file.
+    - `end`: None means the end of the file.
     - early: whether a stream did not end where expected.
     """
 
@@ -96,7 +98,7 @@ class StreamRange(io.RawIOBase):
         return 0
 
     def _unpack(self, size: int) -> bytes:
-        """Decompress the next piece; empty at the end, or if no other stream follows."""
+        """Decompress and return the next bytes; return none at the end, or if no other stream follows."""
         while True:
             if self._unpacker is None or self._unpacker.eof:
                 packed = (self._unpacker.unused_data if self._unpacker else b"") or self._file.read(CHUNK)
@@ -167,9 +169,9 @@ def open_unbuffered(path: Path) -> io.FileIO:
 
 @dataclass(frozen=True)
 class DumpPart:
-    """A range of bytes of a file that one step reads. end: None means the end of the file.
+    """A range of bytes of a file that one step reads. `end`: None means the end of the file.
 
-    key: the name of the part's results, which identifies the file, the range, the selection and the code.
+    `key`: the name of the part's results, which identifies the file, the range, the selection and the code.
     """
 
     path: Path
@@ -180,7 +182,7 @@ class DumpPart:
 
 @dataclass(frozen=True)
 class PartSize:
-    """Target sizes in bytes of a part of a bzip2 file (compressed), and of plain JSON."""
+    """Target size in bytes of a part of a bzip2 file (compressed), and of a part of plain JSON."""
 
     packed: int = PACKED
     plain: int = PLAIN
@@ -192,7 +194,7 @@ SIZE = PartSize()
 def plan_parts(
     paths: Sequence[Path], selection: EntitySelection, size: PartSize = SIZE, most: int = MOST_BYTES
 ) -> list[DumpPart]:
-    """Split files into parts, in order; the number of workers makes no difference. Raises BadInput.
+    """Split files into parts, in order; regardless of the number of workers. Raises BadInput.
 
     A part's key is a hash of the file (name, size, modification time, beginning), the range, the selection
     and this code.
@@ -210,9 +212,9 @@ def plan_parts(
 
 
 def identify(path: Path) -> tuple[str, int, int, str]:
-    """Return what identifies a file and its version: name, size, modification time, SHA-256 of its beginning.
+    """Return a file's name, size, modification time and SHA-256 of its beginning.
 
-    Raises BadInput if the file cannot be read.
+    Together they identify the file and its version. Raises BadInput if the file cannot be read.
     """
     try:
         found = path.stat()
@@ -238,7 +240,7 @@ def hash_code() -> str:
 
 
 def list_cuts(path: Path, size: PartSize) -> list[int]:
-    """Return where the parts of a file start: one part for gzip, a single stream or a single document."""
+    """Return where the parts of a file start: gzip, a single stream or a single document is one part."""
     with open_unbuffered(path) as file:
         head = file.read(BLOCK)
         if head.startswith(GZIP) or head.partition(b"\n")[0].removeprefix(BOM).strip() == b"{":

@@ -1,4 +1,4 @@
-"""Parse Wikibase's JSON of a value, which is inside a statement or qualifier."""
+"""Parse a snak, Wikibase's JSON of a value in a statement or qualifier."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def read_calendar(address: object) -> Calendar:
 
 def _read_item(value: Mapping[str, object]) -> ItemValue:
     kind, number = show(value.get("entity-type") or ""), value.get("numeric-id")
-    # In dumps of the first years, the id is missing and only its number is given.
+    # In dumps of the first years, the id is missing, and there is only its number.
     name = value.get("id") or f"{LETTERS.get(kind, '?')}{show(number)}"
     if kind and kind not in LETTERS:
         raise KeptOut(OTHER_TYPE, kind)

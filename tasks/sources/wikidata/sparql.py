@@ -68,7 +68,7 @@ class _Draft:
 class SparqlSource:
     """Fetches entities from a SPARQL endpoint, by POST requests with JSON results.
 
-    cache: a folder for its replies, `<host>/<hash of the query>.json`; no query is sent twice.
+    `cache`: a folder for its replies, `<host>/<hash of the query>.json`; no query is sent twice.
     """
 
     def __init__(self, server: WebServer, cache: Path) -> None:
@@ -81,7 +81,9 @@ class SparqlSource:
         """
         if selection.takes_all_items():
             raise BadInput(
-                self._server.url, "serves entities only by id or class", hint="--entity Q42, --class Q5"
+                self._server.url,
+                "serves entities only by id or class",
+                hint="such as --entity Q42 or --class Q5",
             )
         known = KnownIds()
         with Client(self._server) as client:
@@ -249,7 +251,7 @@ def list_bindings(reply: Mapping[str, Any], url: str) -> list[Binding]:
     results = reply.get("results")
     rows = results.get("bindings") if isinstance(results, dict) else None
     if not isinstance(rows, list) or not all(map(is_binding, rows)):
-        raise DatabaseGone(f"{url}: answered with what are no SPARQL results")
+        raise DatabaseGone(f"{url}: answered with something other than SPARQL results")
     return rows
 
 

@@ -40,7 +40,7 @@ SELECT ?item ?site ?title WHERE {{
   VALUES ?item {{ {items} }}
   ?page schema:about ?item ; schema:isPartOf ?site ; schema:name ?title .
 }}"""
-# The triples about the node are inside the OPTIONAL block: outside, a statement without a node would match
+# The triples about the node are inside the OPTIONAL block: outside it, a statement without a node would match
 # all nodes of the database.
 VALUE = """\
   OPTIONAL {{

@@ -33,14 +33,15 @@ IDS = ("qid", "item")
 LABELS = ("title", "name", "label", "full_name", "itemLabel")
 BROKEN_CELL, NO_PROPERTY, OTHER_LABEL = "broken cell", "column without a property", "another label"
 MOST_NAMELESS = 10_000
-"""Maximum number of rows without an id whose statements are listed; nothing is known about further ones."""
+"""Maximum number of rows without an id whose statements are listed; the statements of further rows are not
+known."""
 
 
 @dataclass(frozen=True)
 class PropertyColumn:
     """A column and the property that it contains.
 
-    how: a unit's id, `item`, `text`, or `time`, `month` or `year` (times with this precision). If it is
+    `how`: a unit's id, `item`, `text`, or `time`, `month` or `year` (times with this precision). If it is
     empty, the property or most of the cells determine the kind.
     """
 
@@ -53,7 +54,7 @@ def read_column(text: str) -> PropertyColumn:
     """Parse `runtime_minutes=P2047:Q7727`. Raises BadInput."""
     found = COLUMN.fullmatch(text)
     if found is None:
-        hint = "NAME=P577, with a unit NAME=P2047:Q7727, or with a type: item, time, month, year, text"
+        hint = "expected NAME=P577, or with a unit NAME=P2047:Q7727; types are item, time, month, year, text"
         raise BadInput("--column", f"{text!r:.80} is not a column with its property", hint=hint)
     return PropertyColumn(found["name"], found["property"], found["how"] or "")
 
@@ -67,11 +68,11 @@ def is_database(path: Path) -> bool:
 
 
 class TableSource:
-    """The rows of a table as entities. columns: those that are properties; the report names the others.
+    """The rows of a table as entities. `columns`: the property columns; the report lists others.
 
-    table: by default the first table with a column of item ids. label: by default its column `title`, `name`,
-    `label`, `full_name` or `itemLabel`. Labels in other languages are in columns with the language code as a
-    suffix, such as `label_mul`. id_column: by default `qid` or `item`.
+    `table`: by default the first table with a column of item ids. `label`: by default its column `title`,
+    `name`, `label`, `full_name` or `itemLabel`. Labels in other languages are in columns with the language
+    code as a suffix, such as `label_mul`. `id_column`: by default `qid` or `item`.
     """
 
     def __init__(
@@ -141,7 +142,8 @@ class TableSource:
         quoted = [f"wikidata_id({_quote(id_column)})", _quote(table), _quote(id_column)]
         query = "SELECT *, {0}, {2} FROM {1} ORDER BY {0}".format(*quoted)  # noqa: S608 - quoted names
         rows = enumerate(connection.execute(query), start=1)
-        # The id is read by position, since a column of the table may have the same name as the computed one.
+        # The id is read by position, because a column of the table may have the same name as the computed
+        # column.
         for name, group in groupby(rows, key=lambda pair: pair[1][-2]):
             if name is None:
                 for number, row in group:
@@ -168,9 +170,9 @@ class TableSource:
 
 @dataclass(frozen=True)
 class _RowReader:
-    """Converts the rows of one item. labels: column -> language. kinds: column -> its kind by `find_kind`.
+    """Converts the rows of one item. `labels`: column -> language. `kinds`: column -> its kind.
 
-    nameless: label -> the rows with this label but without an id, which are read first.
+    `nameless`: label -> the rows with this label but without an id, which are read first.
     """
 
     table: str
@@ -190,14 +192,14 @@ class _RowReader:
         self.report.skip(own)
 
     def skip_like_named(self, name: str, nameless: SkippedEntity) -> None:
-        """Report the statements of a row without an id as possible statements of the item with its label."""
+        """Report the statements of a row without an id as possible statements of the item with that label."""
         own = replace(nameless, reason=LIKE_NAMED, entity=name, rank="normal", statements=())
         for property_, item in nameless.statements:
             if item or property_ != INSTANCE_OF:
                 self.report.skip(replace(own, property=property_, value=item))
 
     def list_statements(self, row: sqlite3.Row) -> list[tuple[str, str]]:
-        """Return the properties and items in a row; a row without a class gets an unknown class."""
+        """Return the properties and items in a row; if it has no class, the class is unknown."""
         found = []
         for column, kind in self.kinds.items():
             cell = row[column.name]
@@ -207,7 +209,7 @@ class _RowReader:
         return found if known else [*found, (INSTANCE_OF, "")]
 
     def read(self, name: str, rows: Sequence[tuple[int, sqlite3.Row]]) -> Entity:
-        """Return the entity of an item's rows: each distinct value of a column becomes one claim."""
+        """Return the entity of an item's rows: each distinct value in a column becomes a claim."""
         claims: list[EntityClaim] = []
         places: Counter[str] = Counter()
         for column in self.kinds:
@@ -256,7 +258,7 @@ class _RowReader:
         return list(found)
 
     def find_label(self, name: str, rows: Sequence[tuple[int, sqlite3.Row]]) -> Text | None:
-        """Return the label of an item; if its rows have different labels, the first one counts."""
+        """Return the label of an item; if its rows have different labels, the first label counts."""
         picked: dict[Text, int] = {}
         for number, row in rows:
             label = pick_label(self.list_labels(name, row), self.language)
@@ -291,7 +293,7 @@ def find_label_columns(names: Sequence[str], label: str | None, language: str) -
 
 
 def find_kind(connection: sqlite3.Connection, table: str, column: PropertyColumn) -> str:
-    """Return the kind of a column: the given one, or one derived from its property and cells."""
+    """Return the kind of a column: the given kind, or one derived from property and cells."""
     if column.how:
         return "quantity" if column.how.startswith("Q") else column.how
     query = f"SELECT {_quote(column.name)} FROM {_quote(table)}"  # noqa: S608 - quoted names

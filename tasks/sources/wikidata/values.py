@@ -34,19 +34,19 @@ class Precision(IntEnum):
 
 
 PRECISIONS = tuple(Precision)
-"""Precisions by number: looking one up here is much faster than calling the enumeration."""
+"""Precision by number; a look-up here is much faster than calling the enumeration."""
 
 
 @dataclass(frozen=True)
 class ItemValue:
-    """A reference to another entity, usually an item. id: such as `Q42`."""
+    """A reference to another entity, usually an item. `id`: such as `Q42`."""
 
     id: str
 
 
 @dataclass(frozen=True)
 class Time:
-    """A date in its own calendar. year: historical, -44 = 44 BCE; there is no year 0.
+    """A date in its calendar. `year`: historical, -44 = 44 BCE; there is no year 0.
 
     month and day are None if the precision is coarser.
     """
@@ -78,7 +78,7 @@ class Time:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number. amount: exact. unit: an item id, None = no unit. lower, upper: its bounds, if known."""
+    """A number. `amount`: exact. unit: an item id or None. `lower`, `upper`: its bounds, if known."""
 
     amount: Decimal
     unit: str | None = None
@@ -98,7 +98,7 @@ Value = ItemValue | Time | Quantity | Text
 
 
 class NoValue(ValueError):
-    """Raised if a given value is not valid for its type; the message says why."""
+    """Raised if a given value is not valid for its type; the message contains the reason."""
 
 
 def show(value: object) -> str:
@@ -122,7 +122,7 @@ def make_time(text: object, precision: object, calendar: Calendar) -> Time:
 
 
 def make_date(year: int, month: int, day: int, precision: object, calendar: Calendar) -> Time:
-    """Return a time made from its parts, without those finer than the precision. Raises NoValue."""
+    """Return a time made from its parts, without parts finer than the precision. Raises NoValue."""
     if not isinstance(precision, int) or isinstance(precision, bool) or not 0 <= precision <= Precision.DAY:
         raise NoValue(f"{show(precision)} is no precision of a year, month or day")
     if year == 0:
@@ -147,7 +147,7 @@ def make_amount(text: object) -> Decimal:
 
 
 def make_text(text: object, language: object) -> Text:
-    """Return a text with its language. Raises NoValue if one of them is invalid."""
+    """Return a text with its language. Raises NoValue if the text or the language is invalid."""
     if not isinstance(text, str) or not isinstance(language, str) or not language:
         raise NoValue(f"{show(text)} is no text with a language")
     if len(text) > LONGEST_TEXT or len(language) > 40:

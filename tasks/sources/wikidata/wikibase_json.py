@@ -34,7 +34,7 @@ DEPRECATED = "deprecated"
 
 @dataclass(frozen=True)
 class _Reading:
-    """The entity that is being read, its place, and the report to which skipped parts are added."""
+    """The entity that is being read, its position, and the report to which skipped parts are added."""
 
     entity: str
     where: str
@@ -47,7 +47,10 @@ class _Reading:
 def read_entity(
     record: object, selection: EntitySelection, report: ReadingReport, where: str
 ) -> Entity | None:
-    """Return an entity; None if it is invalid, of another kind, or not selected. where: for the report."""
+    """Return an entity; None if it is invalid, of another kind, or not selected.
+
+    `where`: position for the report.
+    """
     if not isinstance(record, dict):
         report.skip(SkippedEntity(BROKEN, where, detail=f"{show(record)} is no entity"))
         return None
@@ -249,7 +252,7 @@ def _belongs(identifier: str, entity: str) -> bool:
 
 
 def name_place(position: int) -> str:
-    """Return a statement's name for the report: its position among the property's statements."""
+    """Describe a statement for the report by its position among the property's statements."""
     return f"statement {position + 1}"
 
 

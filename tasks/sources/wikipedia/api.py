@@ -25,7 +25,7 @@ PARAMETERS = {
 
 
 class WikipediaApi:
-    """The API `https://<language>.wikipedia.org/w/api.php`, or that of any MediaWiki. See `ArticleSource`.
+    """The API `https://<language>.wikipedia.org/w/api.php`, or any other MediaWiki API. See `ArticleSource`.
 
     A reply that is in the folder `cache` is not requested again. Raises DatabaseGone if the API does not
     answer.
@@ -34,7 +34,7 @@ class WikipediaApi:
     def __init__(
         self, server: WebServer, skip: Skip, cache: Path, wait: Callable[[float], None] = time.sleep
     ) -> None:
-        """wait: called with the number of seconds to wait before a retry."""
+        """Store the settings. `wait`: called with the number of seconds to wait before a retry."""
         self._server, self._skip = server, skip
         self._kept, self._client = KeptAnswers(cache, server.url), Client(server, wait)
         self._reader = PageReader()
@@ -76,8 +76,8 @@ class WikipediaApi:
         if not titles:
             raise BadInput(
                 self._server.url,
-                "is asked for articles by title alone",
-                hint="--title T; all of them: a dump",
+                "serves articles only by title",
+                hint="use --title T, or a dump for all articles",
             )
         given: set[str] = set()
         for title in dict.fromkeys(titles):
@@ -133,7 +133,7 @@ class WikipediaApi:
         answer = self._client.ask("GET", fields, "application/json", check_passing)
         check_accepted(answer, self._server.url)
         if not isinstance(answer, dict):
-            raise DatabaseGone(f"{self._server.url}: answered no JSON object")
+            raise DatabaseGone(f"{self._server.url}: the answer is not a JSON object")
         return answer
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Render = Callable[[Any], str]
-"""Converts a parsed piece of wikitext to text; blocks, list entries and line breaks become lines."""
+"""Function that converts parsed wikitext to text; blocks, list entries and line breaks become lines."""
 
 
 def normalise_name(name: str) -> str:
@@ -20,9 +20,9 @@ def normalise_name(name: str) -> str:
 class Arguments:
     """The arguments of a template.
 
-    - name: the template's normalised name.
-    - positional: arguments without a name, in order.
-    - named: lower-case name -> value.
+    - `name`: the template's normalised name.
+    - `positional`: arguments without a name, in order.
+    - `named`: lower-case name -> value.
     """
 
     name: str

@@ -11,7 +11,7 @@ TEXT, CELL, INFOBOX = "text", "cell", "infobox"
 LICENCE = "CC BY-SA 4.0"
 ATTRIBUTION = "Wikipedia contributors"
 MOST_BYTES = 2 * 2**20
-"""Maximum size of one page's text in bytes; MediaWiki has the same limit."""
+"""Maximum size of one page's text in bytes; MediaWiki's limit is the same."""
 LONGEST_TITLE = 255
 """Maximum size of a title in bytes, as in MediaWiki."""
 PATH = "/wiki/"
@@ -20,15 +20,16 @@ PATH = "/wiki/"
 
 @dataclass(frozen=True)
 class Part:
-    """A sentence, a table's cell or an infobox's entry.
+    """A sentence, a table cell or an infobox entry.
 
-    - position: index of the part in the article, in the order of the page.
-    - section: the heading above the part; empty in the lead.
-    - parent: the heading of the enclosing section; empty if there is none.
-    - headers: empty for text; (row header, column header) for a cell; (key, label) for an infobox entry.
-      Either header may be empty; header levels are joined by ` / `. The label is what a reader sees.
-    - table: number of the page's table or infobox, from 0.
-    - row, column: position of a cell, from 0.
+    - `position`: index of the part in the article, in the order of the page.
+    - `section`: the heading above the part; empty in the lead.
+    - `parent`: the heading of the enclosing section; empty if there is none.
+    - `headers`: empty for text; (row header, column header) for a cell; (key, label) for an infobox entry.
+      Either header may be empty; header levels are joined by ` / `. The label is the key as the page shows
+      it.
+    - `table`: number of the page's table or infobox, from 0.
+    - `row`, `column`: position of a cell, from 0.
     """
 
     position: int
@@ -46,11 +47,11 @@ class Part:
 class Article:
     """A page of the main namespace.
 
-    - id, revision: MediaWiki's numbers; None if the source does not contain them.
-    - aliases: titles that redirect to the page, sorted.
-    - unread: template without a rule that converts it to text -> number of uses.
-    - problems: descriptions of what was left out of the page.
-    - looks: key of an infobox entry that was left out, since it is about layout -> number of entries.
+    - `id`, `revision`: MediaWiki's numbers; None if the source does not contain them.
+    - `aliases`: titles that redirect to the page, sorted.
+    - `unread`: template without a rule that converts it to text -> number of uses.
+    - `problems`: descriptions of content that was left out.
+    - `looks`: key of infobox entries that were left out because they are about layout -> number of entries.
     """
 
     title: str
@@ -65,10 +66,10 @@ class Article:
 
 @dataclass(frozen=True)
 class SkippedPage:
-    """A page that a source skipped. where: a title, a file, or a line of a file. reason: a fixed word.
+    """A page that a source skipped. `where`: a title, a file, or a line of a file. `reason`: see below.
 
     reason is one of: broken, duplicate, empty, missing, not_wikitext, redirect_circle, redirect_nowhere,
-    too_large, too_slow, truncated. ended: whether the source could not be read beyond this point.
+    too_large, too_slow, truncated. `ended`: whether the source could not be read beyond this point.
     """
 
     where: str
@@ -78,7 +79,7 @@ class SkippedPage:
 
 
 Skip = Callable[[SkippedPage], None]
-"""Called for everything that is skipped, so that skipped pages need not be in memory."""
+"""Function called for every skipped page, so that skipped pages need not be in memory."""
 
 
 class ArticleSource(Protocol):
@@ -87,11 +88,11 @@ class ArticleSource(Protocol):
     def find(self, title: str) -> Article | None:
         """Return the article of a title, following redirects; if there is none, report it and return None.
 
-        Raises BadInput if the source cannot be read at all, DatabaseGone if a server does not answer.
+        Raises BadInput if the source cannot be read, and DatabaseGone if a server does not answer.
         """
 
     def stream(self, titles: Collection[str] | None = None) -> Iterator[Article]:
-        """Yield every article once, in the source's order; with titles, only their articles.
+        """Yield every article once, in the source's order; if titles are given, only their articles.
 
         Redirects are followed. Pages that cannot be read are skipped. Raises the same errors as `find`.
         """

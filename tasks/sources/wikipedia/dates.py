@@ -1,4 +1,4 @@
-"""Expand date templates as Wikipedia does, except those that depend on the current date."""
+"""Expand date templates as Wikipedia does, except templates that depend on the current date."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MONTHS = (
 
 
 def write_date(parts: tuple[str, ...] | list[str], *, day_first: bool) -> str:
-    """Return the text of (year, month, day); month and day may be missing, and other text is unchanged."""
+    """Return the text of (year, month, day); month and day may be missing; any other text is unchanged."""
     given: list[str] = [part.strip() for part in [*parts, "", "", ""]]
     year, month, day = given[:3]
     if not month:

@@ -23,7 +23,7 @@ FIELDS = {
     ("page", "revision", "model"), ("page", "revision", "text"),
 }  # fmt: skip
 LONGEST_TOKEN = 16 * 2**20
-"""Bytes that may be read without an element or text; a dump has no tags or comments of this length."""
+"""Maximum number of bytes without an element or text; real dumps have no tags or comments of this length."""
 
 
 class Dump(PageSource):
@@ -104,7 +104,7 @@ class _Pages(ContentHandler):
         elif self._path[1:] == ["page", "redirect"]:
             self._redirect = attrs.get("title")
         elif self._path[1:] == ["page", "revision"]:
-            # A full history has many revisions per page; the last one counts, as in pages-articles.
+            # A full history has many revisions per page; the last revision counts, as in pages-articles.
             for key in [key for key in self._fields if key[1] == "revision"]:
                 del self._fields[key], self._sizes[key]
 

@@ -63,9 +63,9 @@ STRAY_TAG = re.compile(
 
 
 def remove_notes(text: str) -> str:
-    """Remove comments and references from wikitext; the parser handles unclosed ones incorrectly.
+    """Remove comments and references from wikitext; the parser mishandles unclosed references.
 
-    A reference ends at the next closing tag; of a reference that is never closed, only the tag is removed.
+    A reference ends at the next closing tag. If a reference is never closed, only its opening tag is removed.
     The run time is linear.
     """
     kept, place = [], 0
@@ -88,11 +88,11 @@ def remove_notes(text: str) -> str:
 
 
 class Renderer:
-    """Converts the parsed pieces of one page to text.
+    """Converts the parsed wikitext of one page to text.
 
     - found: tables and infoboxes found since the list was last emptied, in order.
     - unread: template without a rule -> number of uses.
-    - looks: key of an infobox entry that is about layout -> number of entries.
+    - looks: key of infobox entries about layout -> number of entries.
     """
 
     def __init__(self, title: str = "") -> None:
@@ -102,7 +102,7 @@ class Renderer:
         self._title = title
 
     def render(self, code: Any) -> str:
-        """Return the text of a Wikicode or its nodes; blocks, lists and breaks become line breaks."""
+        """Return the text of a Wikicode object or of nodes; blocks, lists and breaks become line breaks."""
         nodes = list(getattr(code, "nodes", code))
         pieces: list[str] = []
         for place, node in enumerate(nodes):
@@ -211,13 +211,13 @@ def make_label(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """Collapse white space, and repair what removed notes and templates leave: `( , born 1950)`, ` .`."""
+    """Collapse white space, and repair gaps left by removed notes and templates: `( , born 1950)`, ` .`."""
     if "<" in text:
         text = STRAY_TAG.sub(" ", text)
     # Pages that were escaped twice still contain this entity.
     text = text.replace("&nbsp;", " ")
     text = " ".join(text.replace("\u200b", "").replace("\u00ad", "").replace("\ufeff", "").split())
-    # The pattern takes quadratic time on repeated spaces, so they are collapsed before.
+    # The pattern takes quadratic time on repeated spaces, so they are collapsed first.
     if "equivalent to" in text:
         text = re.sub(r" ?\((?:equivalent|equal) to [^\d()]*\)", "", text)
     text = re.sub(r"\(\s*[;,:]\s*", "(", re.sub(r"[;,:]?\s+\)", ")", re.sub(r"\(\s+", "(", text)))

@@ -15,11 +15,11 @@ MOST_ANSWER = 32 * 2**20
 def open_source(path: str, skip: Skip, cache: Path, contact: str = "") -> ArticleSource:
     """Open a dump, structured contents, wikitext, a JSON file `{title: text}`, or an API by its URL.
 
-    - cache: folder for the replies of an API.
-    - contact: see `WebServer`.
+    - `cache`: folder for the replies of an API.
+    - `contact`: see `WebServer`.
 
-    The kind of a file is detected by its name and first bytes. Raises BadInput if the source is none of
-    these.
+    The kind of a file is detected by its name and first bytes. Raises BadInput if the source is of no known
+    kind.
     """
     if path.startswith(("http://", "https://")):
         from tasks.sources.web import WebServer

@@ -31,7 +31,7 @@ LOOKS = re.compile(
     r"|(?:bg_?colou?r|background(?:_?colou?r)?|(?:text|box|header)_?colou?r|box_width|caption_align|italic_title)$"
     r"|(?:pattern_|leftarm|rightarm|body|shorts|socks)\w*\d+$|(?:pushpin_\w+|unit_pref|embed|nocat|show-medals)$"
 )
-"""Keys of infobox entries that are about layout."""
+"""Matches the keys of infobox entries about layout."""
 PAIRS = (
     (re.compile(r"(.*)_date(\d*)$"), r"\1_title\2"),
     (re.compile(r"(.*)_name(\d*)$"), r"\1_type\2"),
@@ -42,13 +42,17 @@ PAIRS = (
     (re.compile(r"(leader)_name(\d*)$"), r"\1_title\2"),
     (re.compile(r"((?:area|population)_blank\d+)(?:_\w+)?$"), r"\1_title"),
 )
-"""Key of a value -> key of the entry with its label: `established_date2` -> `established_title2`."""
+"""Pattern for the key of a value -> key of the entry with the value's label: `established_date2` ->
+`established_title2`."""
 LOOK = re.compile(
     r"(?:#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3}))+$"
     r"|(?=.*\d)(?=.*[a-fA-F])[0-9a-fA-F]{6}$|\d{1,4} ?px$"
 )
 SIDE = re.compile(r"(?:.*_)?(?:align|float|label_position)\d*$")
-"""Keys of entries whose `left` or `right` is about layout; in others it is a hand or a side of a road."""
+"""Matches the keys of entries whose values `left` and `right` are about layout.
+
+In other entries, these are a hand or a side of a road.
+"""
 CONTAINERS = frozenset(
     ["div", "center", "section", "onlyinclude", "noinclude", "blockquote", "span", "small", "big"]
 )
@@ -58,7 +62,7 @@ REDIRECT = re.compile(
     r"|перенаправление|aanstuur|przekierowanie|patrz|転送|重定向)\s*:?\s*\[\[([^\[\]|]{1,600})", re.IGNORECASE
 )  # fmt: skip
 LEFT = re.compile(r"\{\{|\}\}|\{\||\|\}|\|-|\|\||\[\[|\]\]|(?<!=)={2,6}(?!=)[^=]+={2,6}|^\||</?ref\b")
-"""Markup that appears in a sentence only if the page's markup is broken."""
+"""Matches markup that appears in a sentence only if the page's markup is broken."""
 
 
 def read_infobox(template: Any, renderer: Renderer) -> Iterator[tuple[str, str, str]]:
@@ -100,7 +104,7 @@ def _find_label(key: str, values: dict[str, str]) -> str:
 
 
 class UnreadablePage(ValueError):
-    """Raised if a page's text cannot be read. reason: the same as in `SkippedPage`."""
+    """Raised if a page's text cannot be read. `reason`: the same as in `SkippedPage`."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(reason, detail)
@@ -109,7 +113,7 @@ class UnreadablePage(ValueError):
 
 @dataclass(frozen=True)
 class PageText:
-    """The content of a page's text; `Article` describes the fields."""
+    """The content of a page; `Article` describes the fields."""
 
     parts: tuple[Part, ...]
     unread: dict[str, int]
@@ -118,7 +122,7 @@ class PageText:
 
 
 def find_redirect(text: str) -> str | None:
-    """Return the target title of a redirect page as it is written; None if the page is not a redirect."""
+    """Return the target title of a redirect page as written; None if the page is not a redirect."""
     found = REDIRECT.match(text[:2000])
     return found.group(1).strip() if found else None
 
@@ -159,7 +163,7 @@ def read_plain(text: str) -> PageText:
 class PageBuilder:
     """Collects the parts of one page in order, with their section headings.
 
-    is_wikitext: whether a sentence with markup is broken and left out; in other sources, it is part of the
+    `is_wikitext`: whether a sentence with markup is broken and left out; in other sources, it is part of the
     text.
     """
 
@@ -223,7 +227,7 @@ class PageBuilder:
         rendered = self.renderer.render(nodes)
         for paragraph in make_paragraphs(rendered):
             self.add_text(paragraph)
-        # A box may contain another one: an infobox in an infobox, or a table in a cell.
+        # A box may contain another box: an infobox in an infobox, or a table in a cell.
         while self.renderer.found:
             found, self.renderer.found = self.renderer.found, []
             for box in found:

@@ -22,7 +22,7 @@ class PlainTexts(PageSource):
         self._path = path
 
     def read_text(self, page: RawPage) -> PageText:
-        """Convert plain text to parts; this needs no child process, since no parser could hang."""
+        """Convert plain text to parts; no child process is needed, because no parser can hang."""
         return read_plain(page.text)
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:

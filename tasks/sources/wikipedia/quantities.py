@@ -38,7 +38,7 @@ SYMBOLS = {
     "cny": "CN¥", "nz$": "NZ$", "hk$": "HK$", "pkr": "Rs.", "krw": "₩", "won sign": "₩", "₱": "₱",
     "philippine peso": "₱",
 }  # fmt: skip
-"""Names of currency templates -> the symbol before the amount."""
+"""Name of a currency template -> the symbol before the amount."""
 RUPEES = {
     "k": "thousand", "l": "lakh", "m": "million", "c": "crore", "b": "billion", "t": "trillion",
     "lc": "lakh crore",
@@ -55,7 +55,7 @@ def expand_convert(arguments: Arguments) -> str:
         given = given[2:]
     if given:
         text += f" {name_unit(given[0])}"
-    # A second number with its own unit is part of the same quantity: feet and inches, stones and pounds.
+    # A second number with a unit is part of the same quantity: feet and inches, stones and pounds.
     if len(given) > 2 and _is_number(given[1]) and not _is_number(given[2]):
         text += f" {given[1]} {name_unit(given[2])}"
     return text.strip()
@@ -105,7 +105,7 @@ def expand_superscript(arguments: Arguments) -> str:
 
 
 def expand_gaps(arguments: Arguments) -> str:
-    """Expand {{gaps|299|792|458}} without gaps, since the gaps on the page are not characters."""
+    """Expand {{gaps|299|792|458}} without gaps, because a page's gaps are not characters."""
     number = "".join(arguments.positional)
     if power := arguments.first("e"):
         number += f" × 10^{power}"
@@ -123,7 +123,7 @@ def expand_rupees(arguments: Arguments) -> str:
 
 
 def expand_coordinates(arguments: Arguments) -> str:
-    """Expand {{coord|39|06|N|84|30|W|...}} to `39°06′N 84°30′W`, decimal ones to `39.1, -84.5`."""
+    """Expand {{coord|39|06|N|84|30|W|...}} to `39°06′N 84°30′W`, or decimals to `39.1, -84.5`."""
     given = [part.strip() for part in arguments.positional if ":" not in part]
     places = [number for number, part in enumerate(given) if part.upper() in {"N", "S", "E", "W", "O"}]
     if len(places) < 2:
@@ -143,7 +143,7 @@ def expand_number(arguments: Arguments) -> str:
 
 
 def raise_text(text: str) -> str:
-    """Return a superscript: a short number in superscript digits, a longer one after `^`, words unchanged."""
+    """Return a superscript: digits for a short number, `^` and the number if it is long, words unchanged."""
     if text and len(text) < 4 and not text.strip("0123456789+-−n"):
         return text.translate(POWERS)
     return f"^{text}" if EXPONENT.fullmatch(text) else text

@@ -16,7 +16,8 @@ from tasks.errors import StageFailed
 from tasks.sources.wikipedia.pages import PageText, UnreadablePage, read_page
 
 LONGEST_S = 60.0
-"""Maximum time per page; the longest pages of the English Wikipedia take ten seconds on a slow machine."""
+"""Maximum time per page in seconds; the longest pages of the English Wikipedia take ten seconds on a slow
+machine."""
 SERVE = "import sys; from tasks.sources.wikipedia.reading import serve; serve(int(sys.argv[1]))"
 MOST_MEMORY = 4 * 2**30
 """Maximum address space of the child process, in bytes."""
@@ -33,7 +34,7 @@ class PageReader:
     def read(self, text: str, title: str) -> PageText:
         """Convert wikitext to parts in the child process.
 
-        Raises UnreadablePage as `read_page` does, and if the page takes too much time or memory. Raises
+        Raises UnreadablePage as `read_page` does, and also if the page takes too much time or memory. Raises
         StageFailed if the child process cannot start.
         """
         pipe = self._pipe or self._start()
@@ -70,8 +71,8 @@ class PageReader:
     def _start(self) -> Connection:
         own, other = socket.socketpair()
         with other:
-            # A new interpreter instead of a fork: it copies no threads, and imports nothing of the program
-            # that started the command.
+            # A new interpreter is started instead of a fork. It copies no threads, and imports nothing of the
+            # program that started the command.
             self._child = subprocess.Popen(  # noqa: S603 (this interpreter, and words of our own)
                 [sys.executable, "-c", SERVE, str(other.fileno())],
                 pass_fds=[other.fileno()],

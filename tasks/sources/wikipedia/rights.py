@@ -1,4 +1,4 @@
-"""Determine licence and attribution of a source's texts from the source's own metadata."""
+"""Determine the licence and attribution of a source's texts from the source's metadata."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tasks.sources.wikipedia.article import ATTRIBUTION, LICENCE
 
 HOST = re.compile(r"(?:[a-z0-9-]+\.)*wikipedia\.org")
 BASE = re.compile(rb"<base>\s*([^<\s]+)")
-"""The URL of a dump's wiki."""
+"""Matches the URL of a dump's wiki."""
 NAME = re.compile(rb"<dbname>(?:simple|[a-z]{2,3}(?:_[a-z_]+)?)wiki</dbname>")
-"""The database name of a Wikipedia, for dumps without a URL."""
+"""Matches the database name of a Wikipedia, for dumps without a URL."""
 HEAD = 8192
-"""Number of bytes read from about.json, and from the start of a dump, which contain this metadata."""
+"""Number of bytes that are read from about.json and from the start of a dump to find this metadata."""
 
 
 def find_rights(source: str) -> tuple[str, str]:
@@ -50,7 +50,7 @@ def _read_about(path: Path) -> tuple[str, str]:
 
 def _find_host(place: Path) -> str:
     """Return the host name of the wiki in a dump or in the first line of structured contents."""
-    # Imported here, as in `open_source`, since the module needs optional dependencies.
+    # The import is here, as in `open_source`, because the module needs optional dependencies.
     from tasks.sources.wikipedia.structured import LONGEST_RECORD, PATTERNS
 
     if place.is_dir():

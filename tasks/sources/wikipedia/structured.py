@@ -21,13 +21,13 @@ INFOBOXES, SECTIONS = ("infoboxes", "infobox"), ("sections", "article_sections")
 DEEPEST = 30
 """Maximum nesting depth of sections, lists and fields."""
 LONGEST_RECORD = 8 * MOST_BYTES
-"""Maximum size of a line in bytes; a line has the parts of an article with their links and citations."""
+"""Maximum size of a line in bytes; a line contains the parts of an article with their links and citations."""
 
 
 class StructuredContents(PageSource):
     """A file of structured contents, or a folder of such files (.ndjson, .jsonl, .gz), sorted by name.
 
-    The format separates infoboxes from the text, so infobox entries come first; their key and label are
+    The format separates infoboxes from the text, so infobox entries come first. Their key and label are
     equal. A table is in the section that refers to it, or after the last section.
     """
 
@@ -40,7 +40,7 @@ class StructuredContents(PageSource):
             raise BadInput(path, "contains no structured contents", hint=", ".join(PATTERNS))
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
-        """Yield one article per line, and its redirects; the text of a page is the line itself."""
+        """Yield one article per line, and its redirects; a page's text is the JSON line."""
         for file in self._files:
             yield from _read_file(file)
 
@@ -55,7 +55,7 @@ class StructuredContents(PageSource):
 
 
 def read_record(record: Mapping[str, Any]) -> PageText:
-    """Return an article's parts. Raises UnreadablePage if nested too deeply, TypeError for wrong types."""
+    """Return an article's parts. Raises UnreadablePage for deep nesting, or TypeError."""
     builder = PageBuilder("")
     for box in _list_first(record, INFOBOXES):
         number, builder.boxes = builder.boxes, builder.boxes + 1
@@ -186,7 +186,7 @@ def _list(part: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
 
 
 def _list_first(part: Mapping[str, Any], names: Sequence[str]) -> list[Mapping[str, Any]]:
-    """Return the first of these fields that is not empty."""
+    """Return the objects in the first of these fields that is not empty."""
     return next(filter(None, (_list(part, name) for name in names)), [])
 
 

@@ -23,7 +23,7 @@ class TableTooLarge(ValueError):
 
 @dataclass(frozen=True)
 class WikiCell:
-    """A cell. row_header, column_header: header levels joined by ` / `, empty if there is none."""
+    """A cell. `row_header`, `column_header`: header levels joined by ` / `, or empty."""
 
     row: int
     column: int
@@ -34,7 +34,7 @@ class WikiCell:
 
 @dataclass(frozen=True)
 class _Place:
-    """A position in the grid of a table. first: whether the cell starts in this column."""
+    """A position in the grid of a table. `first`: whether the cell starts in this column."""
 
     text: str
     is_header: bool
@@ -45,11 +45,11 @@ class _Place:
 def read_table(table: Any, renderer: Renderer) -> tuple[str, list[WikiCell]]:
     """Return a table's caption and its cells with text, by row and column.
 
-    A cell that spans several rows is repeated in each of them. A cell that spans several columns is in the
-    first of them. Header rows consist only of header cells; in a `wikitable` without header cells, the first
-    row is the header row. A later header row replaces the previous ones for the rows below it. The header of
-    a row is its header cells, or else its first cell that contains a letter.
-    Raises TableTooLarge.
+    A cell that spans several rows is repeated in each row. A cell that spans several columns is only in the
+    first column. Header rows consist only of header cells; in a `wikitable` without header cells, the first
+    row is the header row. A later header row replaces the previous header rows for the rows below it. A row's
+    header consists of its header cells or, if it has none, of its first cell that contains a letter. Raises
+    TableTooLarge.
     """
     caption, rows = _list_rows(table, renderer)
     grid = _lay_out(rows)
@@ -134,7 +134,7 @@ def _read_cells(grid: Sequence[dict[int, _Place]]) -> Iterator[WikiCell]:
     for number, row in enumerate(grid):
         said = [place for place in row.values() if place.text]
         spanning = sum(place.first for place in row.values()) == 1 and len(row) == whole > 1
-        # A single header in a wider table is the heading of the rows below, like a header that spans all
+        # A single header in a wider table is the heading of the rows below it, like a header that spans all
         # columns.
         alone = spanning or len(row) == 1 < whole
         if not bodiless and said and not alone and _is_head(row):

@@ -131,13 +131,13 @@ FRACTION_NAMES = ("frac", "fraction", "sfrac", "fract")
 FLAG_CODES = _names(
     "bk, bkw, cr, cr-rt, crw, fb, fb-rt, fbu, fbw, fh, field hockey, hb, ih, nft, rl, ru, ru-rt, rul, rut"
 )
-"""Templates of national teams; the argument is a country's code or name."""
+"""Templates for national teams, whose argument is a country's code or name."""
 LANGUAGE = re.compile(r"lang-[a-z-]+$")
 COUNTRY = re.compile(r"[a-z]{3}$")
 
 
 def expand(arguments: Arguments) -> str | None:
-    """Return a template's text: lines for a list, empty if it shows no text, None without a rule."""
+    """Return a template's text: lines for a list, empty if it shows no text, None if it has no rule."""
     name = arguments.name
     if name in SIGNS and not (name in {"x", "y"} and arguments.positional):
         return SIGNS[name]
@@ -158,7 +158,7 @@ def is_unseen(name: str) -> bool:
 
 
 def guess(arguments: Arguments) -> str:
-    """Return the first argument of a template without a rule, since most templates in a line show it.
+    """Return the first argument of a template without a rule, which most templates in a line show.
 
     An argument of more than 200 characters is left out.
     """

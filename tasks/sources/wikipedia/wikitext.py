@@ -17,7 +17,7 @@ from tasks.sources.wikipedia.pages import PageText, UnreadablePage, find_redirec
 from tasks.sources.wikipedia.reading import PageReader
 
 LONGEST_CHAIN = 10
-"""Maximum number of redirects that are followed in a row; MediaWiki itself follows one."""
+"""Maximum number of redirects that are followed in a row; MediaWiki follows only one."""
 SCHEMA = (
     "CREATE TABLE pages (title TEXT PRIMARY KEY) WITHOUT ROWID",
     "CREATE TABLE redirects (title TEXT PRIMARY KEY, target TEXT NOT NULL) WITHOUT ROWID",
@@ -26,7 +26,7 @@ SCHEMA = (
 
 
 class RedirectCircle(ValueError):
-    """Raised if redirects lead to each other."""
+    """Raised if redirects form a circle."""
 
 
 class Titles:
@@ -55,7 +55,7 @@ class Titles:
         return self._base.execute("INSERT OR IGNORE INTO redirects VALUES (?, ?)", row).rowcount == 1
 
     def link(self) -> list[tuple[str, str]]:
-        """Link every redirect to its article; return (title, `SkippedPage.reason`) for those without one."""
+        """Link every redirect to its article; return (title, reason) for failures."""
         lost = []
         cursor = self._base.execute("SELECT title FROM redirects ORDER BY title")
         for (title,) in cursor:
@@ -71,7 +71,7 @@ class Titles:
         return lost
 
     def resolve(self, title: str) -> str | None:
-        """Return the title of the article that a title leads to; None if there is none.
+        """Return the title of the article that a title redirects to; None if there is none.
 
         Raises RedirectCircle if redirects are circular, or more than `LONGEST_CHAIN` in a row.
         """
@@ -101,7 +101,7 @@ class Titles:
 
 @dataclass(frozen=True)
 class RawPage:
-    """A page before its text is parsed. redirect: the target title. problem: why it has no text."""
+    """A page before its text is parsed. `redirect`: the target title. `problem`: why there is no text."""
 
     title: str
     id: int | None
@@ -115,7 +115,10 @@ class PageSource(ABC):
     """A source that is read from start to end: first for titles and redirects, then for the pages."""
 
     def __init__(self, skip: Skip) -> None:
-        """skip: called once for everything that is skipped, even if the source is read several times."""
+        """Start without an index.
+
+        `skip`: called once per skipped page, even if the source is read several times.
+        """
         self._skip = skip
         self._titles: Titles | None = None
         self._reader = PageReader()
@@ -146,7 +149,7 @@ class PageSource(ABC):
                     continue
                 if wanted is not None and page.title not in wanted:
                     continue
-                # The first page with a title counts; if it is broken, no later page replaces it.
+                # The first page with a title counts. If that page is broken, no later page replaces it.
                 if not firsts.add_page(page.title) or known.resolve(page.title) != page.title:
                     continue
                 article = self._read(page, known)

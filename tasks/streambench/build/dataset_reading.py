@@ -24,7 +24,7 @@ from tasks.sources.stream_dataset import (
 )
 from tasks.sources.whole_json import read_json_object
 
-HINT = "docs/streambench.md says what a dataset's folder holds"
+HINT = "docs/streambench.md describes a dataset's folder"
 LONGEST = 2_000_000
 """Maximum number of characters of one field."""
 
@@ -73,7 +73,7 @@ def open_dataset(folder: Path) -> StreamDataset:
         raise BadInput(
             f"streambench: dataset {folder.name}",
             f"does not exist ({folder.parent.name}/{folder.name})",
-            hint="benchloom import, or run streambench-grammar-dataset",
+            hint="run benchloom import, or benchloom run streambench-grammar-dataset",
         )
     about = read_json_object(folder / ABOUT)
     name, kind = tidy(about.get("name")), tidy(about.get("kind"))
@@ -105,7 +105,7 @@ def read_shot_texts(path: Path) -> Iterator[tuple[str, str]]:
 def _check_sum(folder: Path, file: str, digest: object) -> None:
     place = folder / file
     if ".." in PurePosixPath(file).parts or not place.is_file():
-        raise BadInput(folder / file, "does not exist any more", hint="import the dataset again")
+        raise BadInput(folder / file, "no longer exists", hint="import the dataset again")
     if digest_file(place) != digest:
         raise BadInput(
             place, "changed since its import (the checksum differs)", hint="import the dataset again"
@@ -128,7 +128,7 @@ def _make_item(path: Path, where: str, record: Mapping[str, object]) -> DatasetI
     try:
         json.dumps(details, allow_nan=False)
     except (ValueError, RecursionError) as error:
-        raise BadInput(path, f"{where}: details cannot be kept: {error}") from error
+        raise BadInput(path, f"{where}: details cannot be stored: {error}") from error
     return DatasetItem(
         _take(path, where, record, "key", needed=True),
         text,
@@ -155,7 +155,7 @@ def _make_shot(path: Path, where: str, record: Mapping[str, object]) -> DatasetS
 def _take_row(path: Path, where: str, record: Mapping[str, object]) -> int | None:
     row = record.get("row")
     if row is not None and (not isinstance(row, int) or isinstance(row, bool) or row < 0):
-        raise BadInput(path, f"{where}: row is {row!r:.40}; a number from 0 on is expected", hint=HINT)
+        raise BadInput(path, f"{where}: row is {row!r:.40}; expected a number, 0 or more", hint=HINT)
     return row
 
 

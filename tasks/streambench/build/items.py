@@ -176,7 +176,7 @@ def open_datasets(streambench: Path, names: Sequence[str]) -> list[StreamDataset
     datasets = []
     for name in names:
         if Path(name).name != name or name in {".", ".."}:
-            raise BadInput("streambench.streams", f"{name[:80]!r} is not a name of a dataset's folder")
+            raise BadInput("streambench.streams", f"{name[:80]!r} is not a valid name of a dataset folder")
         datasets.append(open_dataset(streambench / name))
     kinds = {dataset.head.kind: dataset.folder.name for dataset in datasets}
     if len(kinds) > 1:

@@ -14,9 +14,9 @@ from tasks.streambench.entries import Stream
 HASHED, SHIFT = "hashed", "distribution_shift"
 DATABASE = "db_id"
 TITLES: Mapping[str, str] = {
-    HASHED: "hashed: by the hashes of seed and item",
-    "released": "released: the paper's, datasets.Dataset.shuffle(seed)",
-    SHIFT: "distribution_shift: the released rows sorted by database, under every seed",
+    HASHED: "hashed: sorted by a hash of the seed and the item",
+    "released": "released: the paper's order, from datasets.Dataset.shuffle(seed)",
+    SHIFT: "distribution_shift: the released rows sorted by database, the same for every seed",
 }
 """Name of an order -> its description in reports."""
 
@@ -37,7 +37,7 @@ def require_rows(entry: Stream, datasets: Sequence[StreamDataset]) -> SplitRows:
     """
     where = "streambench.streams"
     if len(datasets) != 1:
-        raise BadInput(where, f"order: {entry.order} is of one dataset, not of {len(datasets)}")
+        raise BadInput(where, f"order: {entry.order} requires one dataset, not {len(datasets)}")
     name, rows = datasets[0].folder.name, datasets[0].rows
     if rows is None:
         raise BadInput(

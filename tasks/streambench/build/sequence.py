@@ -34,7 +34,7 @@ def sequence(items: list[StreamItem], streambench: Path, entry: Stream, key: str
     depend on the version of Python. Raises BadInput if the dataset does not support the entry's order.
     """
     if not items:
-        raise BadInput("streambench.sequence", "there is no item", hint="check the stream's datasets")
+        raise BadInput("streambench.sequence", "the stream has no items", hint="check the stream's datasets")
     return Drafts(
         [
             SequencePlace(

@@ -103,12 +103,14 @@ class ApiDescriptions:
         where = "streambench.streams: options"
         if count < EVERY:
             raise BadInput(
-                where, f"descriptions is {count}", hint="a number, 0 (the tested APIs) or -1 (all)"
+                where,
+                f"descriptions is {count}",
+                hint="expected a number of APIs, 0 (the tested APIs) or -1 (all APIs)",
             )
         if search not in SEARCHES:
             raise BadInput(where, f"search is {search!r}", hint=" or ".join(SEARCHES))
         if characters <= 0:
-            raise BadInput(where, f"characters is {characters}", hint="a number above 0")
+            raise BadInput(where, f"characters is {characters}", hint="expected a number above 0")
         self._setup, self._count, self._search, self._characters = setup, count, search, characters
         self._embedding: asyncio.Task[np.ndarray] | None = None
 
@@ -173,7 +175,7 @@ class ApiDescriptions:
             content = read_json_object(path)
             apis, tested = content.get("apis"), content.get("listed")
             if not isinstance(apis, Mapping) or not apis:
-                raise BadInput(path, "has no APIs", hint="benchloom import toolbench")
+                raise BadInput(path, "has no APIs", hint="run benchloom import toolbench")
             texts |= {str(name): text for name, text in sorted(apis.items()) if isinstance(text, str)}
             listed |= {name for name in (tested if isinstance(tested, list) else []) if name in texts}
         return texts, sorted(listed)

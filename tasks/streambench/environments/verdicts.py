@@ -64,7 +64,7 @@ def read_options(kind: str, given: Mapping[str, object], known: Mapping[str, Any
         default = known[name]
         wanted = (int, float) if isinstance(default, float) else type(default)
         if not isinstance(value, wanted) or (isinstance(value, bool) and not isinstance(default, bool)):
-            raise BadInput(where, f"{name} is {value!r}; {type(default).__name__} is wanted")
+            raise BadInput(where, f"{name} is {value!r}; expected {type(default).__name__}")
         options[name] = value
     return options
 

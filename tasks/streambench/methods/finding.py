@@ -26,7 +26,11 @@ def find_method(choice: MethodChoice) -> type[StreamMethod]:
     name = choice.method
     plug = CLASSES.choose(name, FOLDER)
     if plug is None and (choice.version or choice.record):
-        raise BadInput(WHERE, f"{name} is a file of the project", hint="leave version and record out")
+        raise BadInput(
+            WHERE,
+            f"{name} is a project file, whose content is its version",
+            hint="leave out version and record",
+        )
     if plug is not None and (choice.version, choice.record) != (plug.version, plug.record):
         problem = f"{plug.package} {plug.version}, which brings {name}, is installed, and not what is named"
         given = f'{{method: {name}, version: "{plug.version}", record: {plug.record}}}'

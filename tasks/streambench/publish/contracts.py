@@ -87,8 +87,8 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             expect_hash(),
             RowRule(
                 "of_its_dataset",
-                "Each item is from a dataset of the stream and has the stream's one kind, and its id is "
-                "derived from its key.",
+                "Each item is from a dataset of the stream and has the same kind as all other items. Its id "
+                "is derived from its dataset and key.",
                 ("id", "dataset", "kind", "key"),
                 lambda record: find_wrong_key(record, grounds),
             ),
@@ -101,7 +101,7 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             ),
             RowRule(
                 "file_inside",
-                "The file that an item names is in the folder of the datasets.",
+                "If an item names a file, the file is in the folder of the datasets.",
                 ("file",),
                 lambda record: find_way_out(str(record["file"])),
             ),
@@ -111,13 +111,13 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             expect_hash(),
             RowRule(
                 "item_exists",
-                "Each position has an item of the stream.",
+                "The item at each position is an item of the stream.",
                 ("item",),
                 lambda record: "" if record["item"] in grounds.items else f"unknown item {record['item']}",
             ),
             RowRule(
                 "whole_order",
-                "Each seed of the stream has every item exactly once, at positions that count from 1.",
+                "The order of each seed contains every item exactly once, at positions numbered from 1.",
                 ("id", "seed", "position", "item"),
                 lambda record: find_wrong_place(record, grounds),
             ),
@@ -126,8 +126,8 @@ def declare_stream(paths: Mapping[str, Path], grounds: StreamGrounds, origins: R
             origins,
             RowRule(
                 "shown",
-                "Each example has a text and an answer, and its number is within the number of examples "
-                "that the stream asks for.",
+                "Each example has a text and an answer. Its place, counted from 0, is less than the number "
+                "of examples that the stream asks for.",
                 ("place", "text", "answer", "dataset"),
                 lambda record: find_wrong_shot(record, grounds.entry),
             ),
@@ -151,9 +151,9 @@ def find_wrong_place(record: Record, grounds: StreamGrounds) -> str:
     if seed not in grounds.entry.seeds:
         return f"{seed} is not a seed of the stream"
     if grounds.lengths[seed] != len(grounds.items):
-        return f"seed {seed} has {grounds.lengths[seed]} places for {len(grounds.items)} items"
+        return f"seed {seed} has {grounds.lengths[seed]} positions for {len(grounds.items)} items"
     if grounds.places[seed, position] > 1 or grounds.asked[seed, item] > 1:
-        return f"seed {seed} has position {position} or its item twice"
+        return f"seed {seed} has position {position} twice, or the item at this position twice"
     if not 1 <= position <= len(grounds.items):
         return f"position {position} is beyond the {len(grounds.items)} items"
     wanted = make_id("place", grounds.stream, seed, position)
@@ -167,7 +167,7 @@ def find_wrong_shot(record: Record, entry: Stream) -> str:
     if record["dataset"] not in entry.datasets:
         return f"{record['dataset']} is not a dataset of the stream"
     inside = 0 <= record["place"] < entry.shots
-    return "" if inside else f"it is at place {record['place']} of {entry.shots}"
+    return "" if inside else f"its place is {record['place']}; expected less than {entry.shots}"
 
 
 def find_gap(record: Record) -> str:

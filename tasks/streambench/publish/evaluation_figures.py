@@ -45,10 +45,11 @@ COLUMNS = (
 FORMS = ("difference", "count", "count", "p", "p", "p")
 SEVERAL = "several seeds"
 NOTE = (
-    "A pair counts as failed or unjudged if either of its steps is. The steps of each seed are paired "
-    "by item. With one seed, McNemar's exact test decides. With several seeds, the steps on one item "
-    "are not independent, so a paired bootstrap over whole items decides. Holm's correction covers the "
-    "deciding tests of all pairs in this table. All tests treat the steps of a stream as independent, "
+    "A pair counts as failed or unjudged if at least one of its two steps "
+    "is. The steps of each seed are paired "
+    "by item. With one seed, the test is McNemar's exact test. With several seeds, the steps on one item "
+    "are not independent, so the test is a paired bootstrap over whole items. Holm's correction covers "
+    "these tests of all pairs in the table. All tests treat the steps of a stream as independent, "
     "although later steps depend on earlier ones."
 )
 
@@ -253,7 +254,7 @@ def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem)
 
     def show(value: float | None, measure: str, interval: Interval | None = None, why: str = "") -> Cell:
         if value is None:
-            return leave_out(f"fewer than {LEAST} items: no p")
+            return leave_out(f"fewer than {LEAST} items: no p value")
         failed = sum(first.failed or other.failed for first, other in pairs)
         unjudged = sum(first.unjudged or other.unjudged for first, other in pairs)
         derivation = derive(measure, names, "score")

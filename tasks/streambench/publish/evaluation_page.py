@@ -50,10 +50,10 @@ ASSETS = ("streambench.css", "streambench.js")
 CONFUSIONS = "confusions.html"
 RIGHT_TABLES = ("means", "gains", "model", "memories", "uses", "seeds", "kinds", "values", "readings")
 SUBTITLE = (
-    "This page compares methods over a stream of inputs. A method answers each input in order, and then "
-    "gets one bit of feedback: right or wrong."
+    "This page compares methods that answer a stream of inputs in order. After each answer, a method gets "
+    "one bit of feedback: right or wrong."
 )
-SCALE = "share right, from 0 to 100"
+SCALE = "share of correct steps, from 0 to 100"
 
 
 @dataclass(frozen=True)
@@ -149,23 +149,23 @@ def make_parts(
             "Over time",
             [
                 TextBlock(
-                    "The charts show the share of right steps among the first t steps, averaged over "
-                    "seeds. A band extends one standard error over seeds (with n - 1) to either side. "
-                    "Ablations are in Figure 2 only."
+                    "The charts show the share of correct steps among the first t steps, averaged over "
+                    "seeds. Each band extends one standard error over seeds (with n - 1) above and below "
+                    "the mean. Ablations are shown only in Figure 2."
                 ),
                 Charts(draw_over_time(runs, curves, (ACCURACY,))),
-                Head("Regret against the best method, and entries in the memory"),
+                Head("Regret compared with the best method, and entries in the memory"),
                 Charts(draw_over_time(runs, curves, (REGRET, MEMORY))),
                 TableBlock(choose_tables(tables, "times", "regrets")),
             ],
         ),
         PagePart(
             "means",
-            "Right steps",
+            "Correct steps",
             "Means",
             [
                 TextBlock(
-                    "Shares are in percent, with 95% intervals. A failed call counts as a wrong step. "
+                    "Shares are in percent, with 95% intervals. A step counts as wrong if its call failed. "
                     "Every n includes failed and unjudged steps."
                 ),
                 TableBlock(choose_tables(tables, *RIGHT_TABLES)),
@@ -178,9 +178,9 @@ def make_parts(
             "Confusions",
             [
                 TextBlock(
-                    "Columns are answers and rows are true labels, counted over all seeds. The labels "
-                    "are the ones that are mistaken most often. None: no label could be parsed, or "
-                    "there is no answer."
+                    "Columns are answers and rows are true labels, counted over all seeds. The matrices "
+                    "show the labels that are confused most often. None: there is no answer, or no label "
+                    "could be parsed from it."
                 ),
                 Component(CONFUSIONS, figures.confusions),
             ]
@@ -201,8 +201,9 @@ def make_parts(
             "Pairs",
             [
                 TextBlock(
-                    "Two methods are compared over the same sequence. The difference is between their "
-                    "shares of right steps, in percentage points, with a 95% interval and tests."
+                    "The tables compare two methods at a time over the same sequence of items. Each "
+                    "difference is between their shares of correct steps, in percentage points, with a 95% "
+                    "interval and a test."
                 ),
                 TableBlock(choose_tables(tables, "pairs")),
             ],
@@ -279,8 +280,8 @@ def tell_finding(runs: StreamRuns) -> str:
         return ""
     share = f"{100 * best[1]:.1f}% of the steps."
     if len(best[0]) > 1:
-        return f"{join_tied(best[0])} tie for the most right answers: {share}"
-    return f"{best[0][0]} has the most right answers: {share}"
+        return f"{join_tied(best[0])} tie for the most correct answers: {share}"
+    return f"{best[0][0]} has the most correct answers: {share}"
 
 
 def list_stream_facts(figures: StreamFigures, entry: StreamEvaluation) -> list[tuple[str, str]]:
@@ -294,7 +295,7 @@ def list_stream_facts(figures: StreamFigures, entry: StreamEvaluation) -> list[t
         ("k", ", ".join(map(str, figures.k))),
         ("Order", TITLES[figures.order]),
         ("Format of the replies", figures.reading),
-        ("Scored by the rule", figures.rule or "the metric's default"),
+        ("Scoring rule", figures.rule or "the metric's default"),
         ("Embedder", entry.embedder),
         ("Steps of each stream", "all" if entry.steps is None else f"the first {entry.steps:,}"),
     ]

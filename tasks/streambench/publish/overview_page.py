@@ -28,8 +28,8 @@ from tasks.streambench.view import view_runs
 
 EVALUATIONS = "evaluations.html"
 SUBTITLE = (
-    "This page compares methods over several streams by their share of right steps on each dataset. A "
-    "method answers each input in order, and then gets one bit of feedback."
+    "This page compares methods over several streams, by their share of correct steps on each dataset. A "
+    "method answers the inputs of a stream in order, and gets one bit of feedback after each answer."
 )
 
 
@@ -79,7 +79,7 @@ def overview_page(
                 "By dataset",
                 [
                     TextBlock(
-                        "Each cell is the share of right steps in percent, with its 95% interval. Each "
+                        "Each cell is the share of correct steps in percent, with its 95% interval. Each "
                         "column is a dataset of a stream."
                     ),
                     TableBlock(choose_tables(tables, "means", "gains", "model")),
@@ -103,7 +103,7 @@ def overview_page(
                 "Tokens",
                 [
                     TextBlock(
-                        "Each cell is the number of input and output tokens for one stream of a dataset."
+                        "Each cell is the number of input or output tokens for one stream of a dataset."
                     ),
                     TableBlock(choose_tables(tables, "tokens")),
                 ],
@@ -168,7 +168,7 @@ def list_overview_warnings(columns: Sequence[StreamColumn]) -> list[str]:
     if len(by_models) < 2:
         return []
     groups = "; ".join(f"{', '.join(titles)}: {', '.join(models)}" for models, titles in by_models.items())
-    return [f"The columns cover different models. Compare methods only within a column ({groups})."]
+    return [f"The columns cover different models ({groups}), so compare methods only within a column."]
 
 
 def tell_best(by_model: Mapping[str, FigureTable]) -> str:
@@ -194,7 +194,7 @@ def tell_best(by_model: Mapping[str, FigureTable]) -> str:
         tied = join_tied([name for name, value in values.items() if value == highest])
         best.setdefault(tied, []).append(title)
     parts = [f"{name} on {', '.join(titles)}" for name, titles in best.items() if name]
-    return f"Most right answers: {'; '.join(parts)}." if parts else ""
+    return f"Most correct answers: {'; '.join(parts)}." if parts else ""
 
 
 def list_values(table: FigureTable, place: int) -> dict[str, float]:

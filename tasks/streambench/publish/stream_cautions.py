@@ -36,7 +36,7 @@ def list_stream_cautions(runs: StreamRuns, settings: Mapping[str, object]) -> li
 def _warn_few(runs: StreamRuns) -> Iterator[str]:
     longest = max((scored.step.position for scored in runs.steps), default=0)
     if longest < FEW:
-        yield f"{longest} steps are few: a difference between two methods may be chance."
+        yield f"With only {longest} steps, a difference between two methods may be due to chance."
 
 
 def _warn_seeds(runs: StreamRuns) -> Iterator[str]:
@@ -45,13 +45,15 @@ def _warn_seeds(runs: StreamRuns) -> Iterator[str]:
     ]
     if single and len(single) == len(runs.systems):
         yield (
-            "Every method ran on one order of the stream (one seed). Another order may rank the methods "
-            "differently."
+            "Every method ran on only one order of the stream (one seed). The ranking of the methods may be "
+            "different on another order."
         )
     elif single:
         names = ", ".join(dict.fromkeys(system.title for system in single))
         counted = "1 method" if len(single) == 1 else f"{len(single)} methods"
-        yield f"{counted} ran on one seed alone. The order of the stream may decide their accuracy: {names}."
+        yield (
+            f"{counted} ran on only one seed. The accuracy may depend on the order of the stream: {names}."
+        )
 
 
 def _warn_unjudged(runs: StreamRuns, most: float) -> Iterator[str]:

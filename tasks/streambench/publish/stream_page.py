@@ -33,7 +33,9 @@ from tasks.streambench.publish.stream_cautions import FEW
 from tasks.streambench.tables import read_kind
 from tasks.streambench.view import view_items
 
-SUBTITLE = "A stream lists items in the order in which methods answer them, with feedback after each item."
+SUBTITLE = (
+    "A stream lists items in the order in which methods answer them. Methods get feedback after each item."
+)
 MOST_DROPPED, SHORT = 1_000, 120
 """Maximum number of dropped items listed per reason; maximum characters of an example's summary."""
 
@@ -86,8 +88,8 @@ def stream_page(
                 "Orders",
                 [
                     TextBlock(
-                        "Each seed orders the same items differently. The list has the keys of the "
-                        "first items in each order; the artifact `sequence` has every order in full."
+                        "Each seed orders the same items differently. The list below shows the keys of the "
+                        "first items in each order. The artifact `sequence` contains each order in full."
                     ),
                     Facts(
                         [
@@ -107,8 +109,8 @@ def stream_page(
                 "Examples",
                 [
                     TextBlock(
-                        "Few-shot prompts have these examples in this order. The last example is "
-                        "nearest to the question."
+                        "Few-shot prompts contain these examples in this order. The last example is "
+                        "directly before the question."
                     ),
                     *(fold_shot(shot) for shot in shown),
                     *([] if shown else [TextBlock("None.")]),
@@ -151,15 +153,17 @@ def list_stream_warnings(
     """Return warnings about few items, dropped items, and examples that are also items."""
     warnings = []
     if len(items) < FEW:
-        warnings.append(f"{len(items)} items are few: a difference between two methods may be chance.")
+        warnings.append(
+            f"With only {len(items)} items, a difference between two methods may be due to chance."
+        )
     if dropped:
         reasons = ", ".join(f"{len(rows)} {reason}" for reason, rows in group_dropped(dropped).items())
         warnings.append(f"{count_of(len(dropped), 'item')} could not be used ({reasons.replace('_', ' ')}).")
     asked = {(item.dataset, item.text) for item in items}
     same = sum((shot.dataset, shot.text) in asked for shot in shots)
     if same:
-        what = f"{count_of(same, 'example')} with the text of an item"
-        warnings.append(f"{what}: few-shot prompts may contain its answer.")
+        what = f"{count_of(same, 'example')} with the same text as an item"
+        warnings.append(f"{what}: few-shot prompts may contain the answer to this item.")
     return warnings
 
 

@@ -79,7 +79,7 @@ def list_runs(
     labels = {choice.label for choice in choices}
     for given, names in (("method_seeds", own_seeds.keys()), ("method_models", own_models.keys())):
         if unknown := sorted(names - labels):
-            raise BadInput(f"streambench: {given}", f"{unknown[0]} is the label of no method")
+            raise BadInput(f"streambench: {given}", f"no method has the label {unknown[0]}")
     runs = []
     for choice in choices:
         method = find_method(choice)

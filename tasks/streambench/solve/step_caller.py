@@ -171,7 +171,7 @@ class StreamTalk:
             self._setup.unanswered.problems[self._row] = f"the judge: {error}"
             return Feedback(False, Outcome.UNJUDGED, self._environment.say(False), problem=NO_VERDICT)
         except UnknownLabel as error:
-            raise StageFailed(f"step {self._row}: the outcome of its answer: {error}") from error
+            raise StageFailed(f"step {self._row}: its answer cannot be evaluated: {error}") from error
         self.booked.judge_calls += feedback.calls
         return feedback
 

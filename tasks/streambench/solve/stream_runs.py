@@ -95,9 +95,9 @@ async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamSte
     if problems and not work.params.count_unanswered:
         some = "; ".join(sorted(set(problems.values()))[:NAMED])
         raise StageFailed(
-            f"{work.stage}: {len(problems)} steps have a call that no endpoint answered ({some}); streams "
-            "that learn ended there; what was answered is in the ledger, and a run again asks the rest; "
-            "count_unanswered: true counts such steps as wrong"
+            f"{work.stage}: {len(problems)} steps have a call that no endpoint answered ({some}). Streams "
+            "that learn stopped there. The ledger contains all answers, and another run asks for the rest; "
+            "set count_unanswered: true to count such steps as wrong"
         )
     return rows
 
@@ -127,7 +127,7 @@ async def embed_keys(items: Sequence[StreamItem], ask: Ask, role: str) -> Mappin
     vectors = await ask.embed(keys, role=role, row="memory_keys")
     widths = {len(vector) for vector in vectors} - {0}
     if len(widths) > 1:
-        raise ModelFailed(f"{role}: vectors of different lengths came ({sorted(widths)})")
+        raise ModelFailed(f"{role}: the endpoint returned vectors of different lengths ({sorted(widths)})")
     found = {key: normalise(vector) for key, vector in zip(keys, vectors, strict=True)}
     return {item.id: found[item.memory_key] for item in items}
 

@@ -103,7 +103,9 @@ class VectorMemory:
 
     def _check_width(self, width: int) -> None:
         if self._places and width != self._matrix.shape[1]:
-            raise ModelFailed(f"vectors of {self._matrix.shape[1]} and of {width} numbers came")
+            raise ModelFailed(
+                f"the endpoint returned vectors of {self._matrix.shape[1]} and of {width} dimensions"
+            )
 
     def _open_index(self) -> Any:
         """Return the index; on first use, build it in one thread, in the memory's order."""

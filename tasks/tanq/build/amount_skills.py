@@ -1,6 +1,6 @@
-"""Skills on amounts: conversion to another unit or scale, and approximation (section 3.3, step 5).
+"""Compute skills on amounts: conversion to another unit or scale, and approximation (section 3.3, step 5).
 
-The module also has the names of units, and the unit that each unit is converted to.
+This module also contains the names of units, and the unit that each unit is converted to.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from tasks.tanq.graph.showing import show_amount
 from tasks.tanq.units import convert, find_unit
 
 SCALES = {"thousands": 3, "millions": 6, "billions": 9}
-"""Scale for plain numbers -> its power of ten."""
+"""Map each scale for plain numbers to its power of ten."""
 STEPS = {
     10: "ten", 100: "hundred", 1_000: "thousand", 10_000: "ten thousand", 100_000: "hundred thousand",
     1_000_000: "million", 10_000_000: "ten million", 100_000_000: "hundred million",
     1_000_000_000: "billion",
 }  # fmt: skip
-"""Step for rounding amounts -> its name in a question."""
+"""Map each step for rounding amounts to its name in a question."""
 DIGITS = 3
 """Number of significant digits of a converted amount below a hundred."""
 
@@ -29,10 +29,11 @@ DIGITS = 3
 class UnitWords:
     """The names of a unit.
 
-    one, many: `mile` and `miles`; sign: the symbol in headers, `mi`; pint: Pint's name.
+    one, many: the singular and the plural, such as `mile` and `miles`. sign: the symbol in headers, such as
+    `mi`. pint: the name in the library Pint.
 
 
-    other: the name of the unit that amounts are converted to; empty for none.
+    other: the name of the unit that amounts are converted to; empty if amounts are not converted.
     """
 
     one: str
@@ -75,7 +76,7 @@ WORDS: Mapping[str, UnitWords] = {
         UnitWords("percent", "percent", "%", "", "percent"),
     )
 }
-"""Singular name -> the unit's names."""
+"""Map the singular name of each unit to all its names."""
 
 
 def find_words(label: str) -> UnitWords | None:

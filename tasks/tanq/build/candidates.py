@@ -23,14 +23,14 @@ from tasks.tanq.labels import Support
 
 
 class Candidates(Settings):
-    """`tanq.candidates` in params.yaml."""
+    """The settings in params.yaml under `tanq.candidates`."""
 
     a_question: float | None = Field(default=None, ge=1)
-    """Number of extended questions to verify per requested question; null verifies all."""
+    """Number of extended questions to verify per requested question; null verifies all extended questions."""
     gaps: float = Field(default=1, ge=0, le=1)
-    """Maximum share of the verified questions that have a cell without evidence.
+    """Maximum share of verified questions that may have a cell without evidence.
 
-    A filter may remove its row later.
+    A filter may later remove the row of such a cell.
     """
     columns: bool = True
     """Require evidence for every column.
@@ -50,11 +50,11 @@ def candidates(
     params: Candidates,
     entry: TanqSet,
 ) -> Drafts[ExtendedQuestion]:
-    """Keep the questions that would have a table if the model accepted all proofs that rules do not reject.
+    """Keep the questions that would have a table if the model accepted every proof that no rule rejects.
 
     All other questions would lose a column or be dropped after the model calls. If there are more questions
     than needed, kinds alternate. Questions come first whose relations, shape and list question are least used
-    so far. settings: the parameters of `tanq.tables` and `tanq.verify`. Drop reasons: those of stage
+    so far. settings: the parameters of `tanq.tables` and `tanq.verify`. Drop reasons: the reasons of stage
     `tables`; `columns_missing`; `not_taken`. Raises StageFailed if no question is left.
     """
     rules = read_section(settings, "tanq.tables", Tables)
@@ -87,7 +87,7 @@ def candidates(
 def list_told(
     proofs: Iterable[Proof], facts: Mapping[str, Fact], relations: Iterable[Relation], params: Verify
 ) -> set[str]:
-    """Return the facts that have a proof which no rule rejects."""
+    """Return the facts with at least one proof that no rule rejects."""
     by_relation = {relation.id: relation for relation in relations}
     return {
         proof.fact
@@ -101,7 +101,7 @@ def list_told(
 def find_loss(
     question: ExtendedQuestion, facts: Mapping[str, Fact], told: set[str], rules: Tables, all_columns: bool
 ) -> str:
-    """Return why the evidence cannot fill a question's table; empty if it can.
+    """Return the reason why the evidence cannot fill a question's table; empty if it can fill the table.
 
     all_columns: whether every column needs evidence.
     """
@@ -121,8 +121,8 @@ def take_candidates(
 ) -> list[ExtendedQuestion]:
     """Choose at most `most` questions, and return them sorted by id.
 
-    whole: ids of questions with evidence for all cells. gaps: maximum share of other questions; once it is
-    reached, questions in `whole` come first. seed: decides ties.
+    whole: ids of questions with evidence for all cells. gaps: maximum share of other questions; once this
+    share is reached, questions in `whole` come first. seed: decides ties.
     """
     waiting: defaultdict[str, list[ExtendedQuestion]] = defaultdict(list)
     for question in sorted(questions, key=lambda candidate: make_id(seed, candidate.id)):

@@ -1,6 +1,6 @@
-"""Skills on dates: the year of a date, and the time between two dates (section 3.3, step 5).
+"""Compute skills on dates: the year of a date, and the time between two dates (section 3.3, step 5).
 
-Dates before a calendar's introduction are computed by its rules. There is no year 0.
+The rules of a calendar are also used for dates before its introduction. There is no year 0.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tasks.sources.wikidata.values import Precision, Time
 def count_full_years(first: Time, second: Time) -> int:
     """Count the full years between two days, such as the age of a person at death.
 
-    Two days in one calendar are counted in that calendar, otherwise in the Gregorian one. The anniversary of
-    29 February is 28 February in years without a leap day. Raises ValueError if a time is less precise than a
-    day, or if the second day is before the first.
+    If both days are in the same calendar, years are counted in that calendar, otherwise in the Gregorian
+    calendar. The anniversary of 29 February is 28 February in years without a leap day. Raises ValueError if
+    a time is less precise than a day, or if the second day is before the first.
     """
     calendar = first.calendar if first.calendar == second.calendar else "gregorian"
     start, end = (to_calendar(time, calendar) for time in (first, second))
@@ -45,7 +45,7 @@ def count_years_between(first: Time, second: Time) -> int:
 
 
 def count_days_between(first: Time, second: Time) -> int:
-    """Count the days between two days of any calendars; negative if the second day comes first.
+    """Count the days between two dates in any calendars; negative if the second date comes first.
 
     Raises ValueError if a time is less precise than a day.
     """

@@ -1,6 +1,6 @@
 """Find a mention of a fact's entity or value in a text: a name, an amount or a date (step 2).
 
-A mention is not yet a proof, because the text may say something else about the value.
+A mention is not yet a proof, because the text may state another fact about the value.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OUR_ERA = r"\s?(?:AD|CE|A\.\s?D\.|C\.\s?E\.)(?!\w)"
 APPROXIMATE = r"(?<!c\. )(?<!c\.)(?<!ca\. )(?<!circa )(?<!around )(?<!about )"
 NUMBER_BEFORE = r"(?<![\w,.$€£#/\u2013-])"
 YEAR_BEFORE = r"(?<![\w$€£#/])(?<!\d[,.])"
-"""A pattern for the text before a year, which may be the second in a range, such as `1879-1955`."""
+"""A pattern for the text before a year. The year may be the second year of a range, such as `1879-1955`."""
 ENDING = r"(?:st|nd|rd|th)?"
 COMMA = "(?: ?,)?"
 """A pattern for the comma before a year.
@@ -42,7 +42,7 @@ COMMA = "(?: ?,)?"
 Published texts that are split into tokens also have a space before the comma.
 """
 EARLY = 1000
-"""Earlier years match only with their era; without one, they could be any number."""
+"""The earliest year that matches without an era. A smaller number could be any number."""
 
 
 @dataclass(frozen=True)
@@ -63,10 +63,10 @@ End = NamedEnd | AmountEnd | DateEnd
 
 
 def find_date(text: str, end: DateEnd) -> tuple[int, int] | None:
-    """Find the first mention of a date in a text, as (start, end) in characters; None if there is none.
+    """Find the first mention of a date in a text, as (start, end) in characters, or None.
 
-    A month alone does not mention a day, but any day of a year mentions the year. A day also matches its date
-    in the other calendar.
+    A month without the day does not mention a day, but any day of a year mentions the year. A day also
+    matches its date in the other calendar.
     """
     pattern = _match_date(end)
     found = pattern.search(text) if pattern else None
@@ -129,7 +129,7 @@ def _write_year(year: int) -> str:
 
 
 def _write_dated_year(year: int) -> str:
-    """Return a pattern for the year after a day or a month, which is a year even without an era."""
+    """Return a pattern for the year after a day or a month, where a number is a year even without an era."""
     if year < 0:
         return rf"{-year}{BEFORE_OUR_ERA}"
     return rf"(?:AD )?{year}(?!\d|{BEFORE_OUR_ERA})"
@@ -153,7 +153,7 @@ def _write_name(month: int) -> str:
 def make_ends(
     facts: Sequence[Fact], things: Sequence[Thing], rounding: Decimal
 ) -> Iterator[tuple[Fact, NamedEnd | None, End | None]]:
-    """Yield each fact with the search patterns for its entity and its value; None if an end has no name."""
+    """Yield each fact with the search patterns for its entity and its value, None for an unnamed end."""
     used = {fact.entity for fact in facts} | {fact.value.item for fact in facts if fact.value.item}
     names = {thing.id: make_names(thing.label, thing.aliases) for thing in things}
     longer = find_longer(
@@ -203,7 +203,7 @@ def _make_amount(
 
 
 def find_mention(text: str, end: End, headers: Sequence[str] = ()) -> str:
-    """Return the first words of a text that mention an entity or a value; empty if there are none.
+    """Return the first words of a text that mention an entity or a value; empty if no words do.
 
     headers: the headers of a cell or an infobox entry, which may contain the unit of an amount.
     """

@@ -40,7 +40,7 @@ class ExtendedQuestion:
 
 
 class Extend(Settings):
-    """`tanq.extend` in params.yaml."""
+    """The settings in params.yaml under `tanq.extend`."""
 
     relations: tuple[int, int] | Literal["all"] = (1, 3)
     """Minimum and maximum number of relations per question.
@@ -50,18 +50,19 @@ class Extend(Settings):
     without: tuple[str, ...] = ()
     """Relations that only list questions may use, for example because articles do not state them."""
     a_seed: int = Field(default=1, gt=0)
-    """Number of extended questions per list question, with different relations."""
+    """Number of extended questions per list question, each with different relations."""
     most_values: int = Field(default=5, gt=0)
     """Maximum number of values that an answer may have for a relation."""
     clear: bool = False
-    """Exclude relations that could also refer to the intermediate entities of the answers.
+    """Exclude relations that could also refer to the intermediate entities through which the answers were
+    found.
 
     An example is `their dates of founding` for headquarters of companies.
     """
     leads_back: bool = False
     """Allow relations that lead back to the condition.
 
-    An example is the countries of the capitals of the countries that border Peru.
+    An example is a question for the countries of the capitals of the countries that border Peru.
     """
 
 
@@ -75,9 +76,10 @@ def extend(
 ) -> Drafts[ExtendedQuestion]:
     """Extend list questions with relations; relations that were used least so far come first.
 
-    A question is not extended with its own conditions, with a relation whose values it names, or with a
-    relation with an unread value. Drop reasons: `no_relation` (too few relations hold for all answers);
-    `incomplete` (too few relations were read completely). Raises StageFailed if no question can be extended.
+    A question is not extended with its own conditions, with a relation whose values the question names, or
+    with a relation that has an unread value. Drop reasons: `no_relation` (too few relations hold for all
+    answers); `incomplete` (too few relations were read completely). Raises StageFailed if no question can be
+    extended.
     """
     index = UnreadIndex(unread, ())
     by_entity: defaultdict[str, defaultdict[str, list[Fact]]] = defaultdict(lambda: defaultdict(list))
@@ -125,7 +127,9 @@ def extend(
                 )
             )
     if not rows:
-        raise StageFailed(f"none of {len(seeds)} list questions can be extended; the .dropped file says why")
+        raise StageFailed(
+            f"none of {len(seeds)} list questions can be extended; the .dropped file gives the reasons"
+        )
     return Drafts(rows, dropped)
 
 
@@ -164,7 +168,7 @@ def can_ask(
 def says_value(text: str, value: str) -> bool:
     """Return whether a text contains a value.
 
-    A name may be part of a word, because "Kenyan" gives away Kenya. A number must be a word by itself: "Thing
+    A name may be part of a word, because "Kenyan" reveals Kenya. A number must be a separate word: "Thing
     Q30" does not contain 0.
     """
     before = r"(?<!\w)(?<!\w[-.,])" if value[:1].isdigit() else ""
@@ -188,7 +192,7 @@ def is_ambiguous(
 def draw_relations(
     seed: str, relations: Sequence[Relation], used: Counter[str], params: Extend
 ) -> list[tuple[Relation, ...]]:
-    """Choose up to `a_seed` combinations of relations for a question, and update the counts of uses."""
+    """Choose at most `a_seed` combinations of relations for a question, and update the counts of uses."""
     if isinstance(params.relations, str):
         return [tuple(relations)] if relations else []
     least, most = params.relations

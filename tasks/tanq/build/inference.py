@@ -20,7 +20,7 @@ from tasks.tanq.labels import Support
 
 THREE = {"Yes": Support.SUPPORTED, "No": Support.REFUTED, "Unknown": Support.NOT_ENOUGH}
 TWO = {"Yes": Support.SUPPORTED, "No": Support.NOT_ENOUGH}
-"""A model's reply -> its label.
+"""Map a model's reply to its label.
 
 With two labels, No means only that the text does not support the statement.
 """
@@ -44,10 +44,11 @@ BORDER = "P47"
 AT_SEA = re.compile(
     r"\b(?:maritime|sea|marine)\b[^.;]{0,12}(?:border|boundar)(?!.*(?:border|boundar))", re.DOTALL
 )
-"""Matches the text before a mention, if the last border in it is a maritime one."""
+"""Matches the text before a mention if the last border in that text is a maritime border."""
 PRESENT = re.compile(r"\b(?:is|are|shares)\b")
 BEHIND, AHEAD = 70, 30
-"""Number of characters around a mention in which a word can change the meaning of what is said."""
+"""Numbers of characters before and after a mention in which a word can change the meaning of the
+statement."""
 FAR = 160
 """Number of characters before a mention in which a word of the same clause can deny the fact."""
 PATTERNS: Mapping[str, str] = {
@@ -65,7 +66,7 @@ PATTERNS: Mapping[str, str] = {
     "P20": r"\bdied (?:(?!born)[^.;]){0,60}\bin {}",
     "P57": r"\bdirected by (?:[^.;]{0,25} and )?{}",
 }
-"""Property -> pattern for a text that states the relation directly, with {} for the mention."""
+"""Map each property to a pattern for a text that states the relation directly, with {} for the mention."""
 
 
 class Inference(Settings):
@@ -74,7 +75,7 @@ class Inference(Settings):
     labels: Literal[2, 3] = 3
     """Number of labels: three are supported, refuted and not enough information; two omit refuted."""
     guards: bool = True
-    """Reject proofs that do not name the relation, deny it or refer to the past, without asking the model."""
+    """Without asking the model, reject proofs that do not name the relation, deny it or refer to the past."""
     rules: bool = False
     """Accept a proof that matches a known pattern for the relation, without asking the model."""
     tries: int = Field(default=2, gt=0)
@@ -83,7 +84,7 @@ class Inference(Settings):
 
 @dataclass(frozen=True)
 class Evidence:
-    """The evidence for a statement. text: as the prompt shows it; mention: the matched words of the text.
+    """The evidence for a statement. text: the text in the prompt. mention: the matched words of the text.
 
     headers: the headers of a cell or infobox entry.
     """
@@ -103,7 +104,7 @@ def decide_by_rule(evidence: Evidence, relation: Relation, params: Inference) ->
 
 
 def find_objection(evidence: Evidence, relation: Relation) -> str:
-    """Return why a proof clearly does not support the fact, or an empty text.
+    """Return the reason why a proof clearly does not support the fact, or an empty text.
 
     The reasons are `value`, `relation`, `denied`, `at_sea` and `past`.
     """
@@ -121,7 +122,7 @@ def find_objection(evidence: Evidence, relation: Relation) -> str:
 
 
 def tells_outright(evidence: Evidence, relation: Relation) -> bool:
-    """Return whether a proof matches a pattern for the relation, or is its infobox entry."""
+    """Return whether a proof matches a pattern for the relation, or is the relation's infobox entry."""
     if evidence.kind == INFOBOX:
         return names_relation(" ".join(evidence.headers), relation)
     pattern = PATTERNS.get(relation.id)

@@ -15,15 +15,18 @@ LEAKED, DISORDERED, UNLIKE_NOUN, NO_UNIT = (
     "answer_in_question", "relations_out_of_order", "noun_unlike_answers", "unit_not_named",
 )  # fmt: skip
 SHORT = 3
-"""Minimum length in letters: shorter values occur by chance in too many words."""
+"""Minimum number of letters of a value that is searched for in the question.
+
+Shorter values occur by chance in too many words.
+"""
 HUMAN = "human"
 
 
 def find_leak(item: TanqItem) -> str:
-    """Describe an entity or value of the answer that the question names, apart from its filters; else empty.
+    """Describe an answer's entity or value that the question names outside of its filters; else empty.
 
-    Amounts do not count, because a number can be in a question for other reasons. A longer name does not
-    count either: `South Sudan` does not name Sudan.
+    Amounts are ignored, because a number can be in a question for other reasons. A longer name is not a match
+    either: `South Sudan` does not name Sudan.
     """
     named = [
         value

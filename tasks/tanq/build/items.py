@@ -1,4 +1,4 @@
-"""Stage: the finished items, each with its question, answer table, and proofs for every cell."""
+"""Stage: make the finished items, each with a question, an answer table, and proofs for every cell."""
 
 from __future__ import annotations
 
@@ -27,10 +27,13 @@ from tasks.tanq.labels import Support
 
 
 class Items(Settings):
-    """`tanq.items` in params.yaml."""
+    """The settings in params.yaml under `tanq.items`."""
 
     share: float = Field(default=0.1, gt=0, le=1)
-    """Maximum share of items with the same shape, which is that of the list question with the skills."""
+    """Maximum share of items with the same shape.
+
+    An item's shape is the shape of its list question plus its skills.
+    """
     gaps: float = Field(default=1, ge=0, le=1)
     """Maximum share of items whose answer has an empty cell."""
     plain: float = Field(default=1, ge=0, le=1)
@@ -41,7 +44,7 @@ class Items(Settings):
 
 @dataclass(frozen=True)
 class Made:
-    """The artifacts of earlier stages that items are made from, by id."""
+    """The rows of earlier stages from which items are made, by id."""
 
     seeds: Mapping[str, SeedQuestion]
     tables: Mapping[str, AnswerTable]
@@ -49,9 +52,9 @@ class Made:
     facts: Mapping[str, Fact]
     things: Mapping[str, Thing]
     kinds: Mapping[str, str]
-    """Relation -> kind of its values."""
+    """Map each relation to the kind of its values."""
     proofs: Mapping[str, Sequence[Proof]]
-    """Fact -> the proofs that support it."""
+    """Map each fact to the proofs that support it."""
 
 
 def items(
@@ -108,7 +111,7 @@ def gather(
     proofs: Iterable[Proof],
     verify: Iterable[ProofVerdict],
 ) -> Made:
-    """Index the artifacts that items are made from, with only those facts and proofs that the tables use."""
+    """Index the artifacts from which items are made, with only the facts and proofs that the tables use."""
     used = {fact for table in tables for row in table.rows for cell in row.cells for fact in cell.facts}
     supporting = {verdict.id for verdict in verify if verdict.label == Support.SUPPORTED}
     by_fact: defaultdict[str, list[Proof]] = defaultdict(list)
@@ -200,10 +203,11 @@ def list_classes(entities: Iterable[str], things: Mapping[str, Thing]) -> tuple[
 
 
 def choose_items(items: Sequence[TanqItem], most: int, params: Items, seed: int) -> list[TanqItem]:
-    """Choose as many items as the limits on shapes, gaps and items without skills allow, at most `most`.
+    """Choose up to `most` items within the limits on shapes, gaps and items without skills.
 
-    Groups with the same kind and skills take turns. Within a group, items without gaps and with rare shapes
-    come first, and items come first whose list question and extended question were not used yet.
+    Items are grouped by kind and skills, and the groups alternate. Within a group, items without gaps and
+    with rare shapes come first. Items whose list question and extended question were not used yet also come
+    first.
     """
     order = _group(items, seed, classes=params.classes)
     for number in range(min(most, len(items)), 0, -1):
@@ -231,7 +235,7 @@ def _group(items: Iterable[TanqItem], seed: int, *, classes: bool) -> list[list[
 def _fill(
     groups: Sequence[Sequence[TanqItem]], number: int, cap: int, gaps: int, plain: int
 ) -> list[TanqItem]:
-    """Choose an item of each group in turn until there are `number` items, the rarest shapes first."""
+    """Choose items from alternating groups until there are `number` items, the rarest shapes first."""
     chosen: dict[str, TanqItem] = {}
     shapes: Counter[str] = Counter()
     asked: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""Find the name of an entity in a text: its label or an alias, and not as part of a longer name."""
+"""Find the name of an entity in a text: its label or an alias that is not part of a longer name."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 MOST_WORDS = 8
-"""Maximum number of words of a name that are searched for shorter names."""
+"""Maximum number of words of a name in which shorter names are searched for."""
 SIGNS = dict.fromkeys("\u2019\u2018\u02bb\u02bc\u00b4", "'") | dict.fromkeys("\u00a0\u202f\u2009", " ")
-"""Apostrophes and spaces of all kinds -> the plain ones."""
+"""Map apostrophes and spaces of all kinds to the plain characters."""
 BEFORE = re.compile(
     r"(?:(?<![\w-])(?:Equatorial|Papua New|New|Old|North|South|East|West|Northern|Southern|Eastern|Western|"
     r"Central|Upper|Lower|Greater|Great|Little|Inner|Outer|American|British|Dutch|French|Spanish|Portuguese|"
@@ -26,7 +26,7 @@ AFTER = re.compile(
 )
 """Words after a name that make it the name of another entity: `Mexico City`."""
 NEAR = 30
-"""Number of characters before a name in which these words are searched."""
+"""Number of characters before a name in which the words of `BEFORE` are searched for."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class NamedEnd:
 
     - names: normalised names, the longest first.
     - longer: names of other entities that contain one of these names.
-    - parts: whether the name of a part counts, such as `Northern Europe` for Europe.
+    - parts: whether the name of a part of the entity is a mention, such as `Northern Europe` for Europe.
     """
 
     names: tuple[str, ...]
@@ -63,7 +63,7 @@ def make_names(label: str, aliases: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def find_longer(wanted: Collection[str], others: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    """Return wanted name -> the other names that contain it, in one pass over the other names."""
+    """Map each wanted name to the other names that contain it, in one pass over the other names."""
     found: dict[str, dict[str, None]] = {}
     for other in others:
         words = re.split(r"[ -]", other)[:MOST_WORDS]
@@ -78,7 +78,7 @@ def find_longer(wanted: Collection[str], others: Iterable[str]) -> Mapping[str, 
 
 
 def find_name(text: str, end: NamedEnd) -> tuple[int, int] | None:
-    """Find the first mention of an entity's name in a text, as (start, end) in characters; None if none."""
+    """Find the first mention of an entity's name in a text, as (start, end) in characters, or None."""
     folded = fold(text)
     plain = folded.replace("\u2013", "-")
     if not any(name[1:] in plain for name in end.names):
@@ -94,7 +94,7 @@ def find_name(text: str, end: NamedEnd) -> tuple[int, int] | None:
 
 
 def _stands_alone(text: str, start: int, stop: int) -> bool:
-    """Return whether a name is not part of another, as in `Guinea-Bissau`, `South Sudan`, `Mexico City`."""
+    """Return whether a name is not part of a longer name such as `Guinea-Bissau` or `Mexico City`."""
     hyphens = text[max(0, start - 1) : start] == "-" or re.match(r"-\w", text[stop : stop + 2])
     return not (hyphens or BEFORE.search(text[max(0, start - NEAR) : start]) or AFTER.match(text, stop))
 

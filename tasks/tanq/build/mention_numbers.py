@@ -17,7 +17,7 @@ COUNTS = (
     "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
     "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
 )  # fmt: skip
-"""The numbers from 2 in words; `one` is left out, because it is usually not a number."""
+"""The number words from `two`. The word `one` is left out, because it is usually not a number."""
 FIGURE = re.compile(
     r"(?<![\w.,'])(?P<sign>[-\u2212])?(?P<digits>\d{1,3}(?:[,\u00a0\u202f\u2009]\d{3})+(?:\.\d+)?|\d{1,30}(?:\.\d+)?)"
     rf"(?:[ \u00a0-](?P<scale>{'|'.join(SCALES)})\b)?(?![\w]|[.,]\d)",
@@ -50,7 +50,7 @@ class AmountEnd:
 
     - unit: the name that `find_unit` returns; empty for a plain number.
     - names: the names of a unit that the units library does not know, such as a currency.
-    - most: maximum difference of a rounded figure, relative to the amount.
+    - most: maximum difference between the amount and a rounded figure, relative to the amount.
     """
 
     amount: Decimal
@@ -88,7 +88,7 @@ def find_amount(text: str, end: AmountEnd, headers: Sequence[str] = ()) -> tuple
 
 
 def list_numbers(text: str) -> Iterator[WrittenNumber]:
-    """Yield the numbers of a text in order; numbers in words come last."""
+    """Yield the numbers of a text in order; numbers written as words come last."""
     for found in FIGURE.finditer(text):
         digits = re.sub(r"[,\s]", "", found["digits"])
         scale = Decimal(SCALES[found["scale"]]) if found["scale"] else Decimal(1)
@@ -102,8 +102,8 @@ def list_numbers(text: str) -> Iterator[WrittenNumber]:
 def agrees(amount: Decimal, written: WrittenNumber, before: str, most: Decimal) -> bool:
     """Return whether an amount is equal to a written number, up to the number's rounding.
 
-    before: the words before the number; `over` and `nearly` say on which side the amount is. most: maximum
-    relative difference.
+    before: the words before the number; `over` and `nearly` say whether the amount is above or below the
+    number. most: maximum relative difference.
     """
     difference = amount - written.number
     if abs(difference) > most * abs(amount):
@@ -116,19 +116,19 @@ def agrees(amount: Decimal, written: WrittenNumber, before: str, most: Decimal) 
 
 
 def _find_step(digits: str, scaled: bool) -> Decimal:
-    """Return the place value of the last significant digit: 100,000 for `1,300,000`, 0.1 for `5.6`."""
+    """Return the place value of the last significant digit, such as 100,000 for `1,300,000`."""
     whole, _, rest = digits.partition(".")
     if rest:
         return Decimal(1).scaleb(-len(rest))
     zeros = 0 if scaled else len(whole) - len(whole.rstrip("0"))
-    # Two digits are always significant: 1,000,000 is not half a million, and 90 minutes are not 92.
+    # At least two digits are significant: 1,000,000 does not match half a million, and 90 does not match 92.
     return Decimal(10) ** max(0, min(zeros, len(whole) - 2))
 
 
 def _match(
     text: str, written: WrittenNumber, before: str, end: AmountEnd, headers: Sequence[str]
 ) -> int | None:
-    """Return where the figure ends, including its unit; None if it is not the amount."""
+    """Return the position at which the figure and its unit end; None if the figure is not the amount."""
     unit, stop = _read_unit(text, written.stop)
     if end.names:
         return _match_named(text, written, before, end)

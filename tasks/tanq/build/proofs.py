@@ -27,18 +27,18 @@ FACTS = 10_000
 """Number of facts in a shard."""
 ENTITY, VALUE = "entity", "value"
 TELLING = {INFOBOX: 0, TEXT: 1, CELL: 2}
-"""Rank of each kind of proof; the most informative kind comes first."""
+"""Map each kind of proof to its rank; the most informative kind has rank 0."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """A row of stage `proofs`: a text in the article of a fact's entity or value that mentions the other one.
+    """A row of stage `proofs`: a text from the article about one end of a fact that mentions the other end.
 
     The text is a sentence, a table row or an infobox entry.
 
     - side: `entity` if the article is about the fact's entity, `value` if it is about its value.
-    - kind, section, parent, position, headers: those of the article's part.
-    - row: for a cell, its whole row with headers; otherwise empty.
+    - kind, section, parent, position, headers: the fields of the article's part. - row: for a cell, its whole
+      row with headers; otherwise empty.
     - mention: the matched words.
     """
 
@@ -59,7 +59,7 @@ class Proof:
 
 
 class Proofs(Settings):
-    """`tanq.proofs` in params.yaml."""
+    """The settings in params.yaml under `tanq.proofs`."""
 
     most: int = Field(default=4, gt=0)
     """Maximum number of proofs per fact; proofs that name the relation come first."""
@@ -71,9 +71,9 @@ class Proofs(Settings):
 
 @dataclass(frozen=True)
 class ArticleSearch:
-    """A search in the article of a fact's entity or value for a mention of the other one.
+    """A search in the article of a fact's entity or value for a mention of the fact's other end.
 
-    side: `entity` or `value`, which the article is about. end: the search pattern.
+    side: `entity` or `value`, whichever the article is about. end: the search pattern.
     """
 
     fact: Fact
@@ -100,7 +100,7 @@ def proofs(
     """Search for each fact in the articles of its entity and of its value.
 
     articles: the folder of stage `articles`. Drop reasons of facts: `no_article` (neither end has an
-    article); `no_mention`; `more_proofs` (more proofs were found than are kept).
+    article); `no_mention`; `more_proofs` (the fact has more proofs than `params` allows).
     """
     known = {fact.id: fact for fact in list_wanted(extend, facts)}
     index = ArticleIndex(articles)
@@ -143,7 +143,7 @@ def group_kinds(proofs: Iterable[Proof]) -> dict[str, list[Proof]]:
 def plan_searches(
     facts: Sequence[Fact], things: Sequence[Thing], index: ArticleIndex, rounding: Decimal
 ) -> Mapping[IndexedArticle, list[ArticleSearch]]:
-    """Return article -> the searches in it."""
+    """Map each article to the searches in it."""
     searches: defaultdict[IndexedArticle, list[ArticleSearch]] = defaultdict(list)
     for fact, entity, value in make_ends(facts, things, rounding):
         own, other = index.find(fact.entity), index.find(fact.value.item or "")
@@ -210,13 +210,13 @@ def _say_none(fact: Fact, read: set[str]) -> Dropped:
 
 
 def rank_proof(proof: Proof, relation: Relation) -> tuple[bool, int, bool, int, str]:
-    """Return a sort key: proofs that name the relation come first, then by kind, side and position."""
+    """Return a sort key: proofs that name the relation first, then order by kind, side and position."""
     said = names_relation(" ".join((*proof.headers, proof.text)), relation)
     return not said, TELLING[proof.kind], proof.side != ENTITY, proof.position, proof.id
 
 
 def show_proof(proof: Proof) -> str:
-    """Return the text of a proof for a prompt: its sentence, its row, or its infobox entry with the label."""
+    """Return the text of a proof for a prompt: the sentence, the row, or the infobox entry with its label."""
     if proof.kind == INFOBOX:
         return f"{proof.headers[-1] if proof.headers else ''}: {proof.text}"
     return proof.row or proof.text

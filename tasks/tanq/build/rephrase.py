@@ -1,4 +1,4 @@
-"""Stage: let a model rephrase questions, with the tags of all relations kept (step 4)."""
+"""Stage: have a model rephrase questions while preserving the tags of all relations (step 4)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tasks.tanq.graph.seed_question import SeedQuestion, choose_pronoun
 from tasks.tanq.graph.things import Thing
 
 NAME = re.compile(r"(?<![\w'\u2019-])[^\W\d_a-z][\w'\u2019-]*")
-"""A word that does not begin with a lower-case letter: a name, or the first word of a sentence."""
+"""Matches a word that does not begin with a lower-case letter: a name, or the first word of a sentence."""
 NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 FIRST_WORDS = frozenset({
     "Among", "As", "By", "For", "From", "Give", "How", "In", "Of", "On", "The", "What", "When", "Where",
@@ -31,18 +31,18 @@ FIRST_WORDS = frozenset({
 })  # fmt: skip
 """Words with a capital letter that a question may begin with."""
 SUBJECT = re.compile(r"(?!(?:does|do|did|has|have been|will|can) )\w+ .+")
-"""The rest of a question after `Which countries`, if the countries are the subject of its verb."""
+"""Matches the rest of a question after `Which countries`, if the countries are the subject of its verb."""
 SHORT, A_COLUMN = 160, 25
 """Maximum number of tokens of a reply, and the additional tokens for each column after the third."""
 LONGER = 12
-"""Number of words that a rephrased question may have more than the original."""
+"""Maximum number of words by which a rephrased question may exceed the original."""
 
 
 @dataclass(frozen=True)
 class RephrasedQuestion:
     """A row of stage `rephrase`: a question in the words of a model (step 4).
 
-    tagged: with the tag of each relation in parentheses; text: without tags.
+    tagged: the question with the tag of each relation in parentheses. text: the question without tags.
     """
 
     id: str
@@ -52,12 +52,12 @@ class RephrasedQuestion:
 
 
 class Rephrase(Settings):
-    """`tanq.rephrase` in params.yaml."""
+    """The settings in params.yaml under `tanq.rephrase`."""
 
     rounds: int = Field(default=5, ge=1)
     """Maximum number of attempts per question."""
     questions: int | None = Field(default=None, ge=1)
-    """Number of questions to rephrase, sampled by seed; null rephrases all."""
+    """Number of questions to rephrase, sampled by seed; null rephrases all questions."""
 
 
 async def rephrase(
@@ -110,7 +110,7 @@ def tag_columns(
     *,
     of_each: bool = False,
 ) -> dict[str, str]:
-    """Return tag -> the words for a column followed by its tag: `capitals (capital)`.
+    """Map each tag to the words for its column followed by the tag: `capitals (capital)`.
 
     of_each: write the words for a single answer, in the singular unless an answer has several values.
     """
@@ -128,9 +128,9 @@ def tag_columns(
 
 
 def list_frames(seed: SeedQuestion, columns: Mapping[str, str], each: Mapping[str, str]) -> Parts:
-    """List the wordings that the grammar allows for a question; the first is that of the extended question.
+    """List the wordings that the grammar allows for a question; the first is the extended question's wording.
 
-    columns, each: the results of `tag_columns` for all answers together and for each answer.
+    columns, each: the results of `tag_columns`, worded for all answers together and for a single answer.
     """
     asked = " ".join(seed.text.split()).rstrip("?. ")
     listed, single = list_words(list(columns.values())), list_words(list(each.values()))
@@ -148,7 +148,7 @@ def list_frames(seed: SeedQuestion, columns: Mapping[str, str], each: Mapping[st
 
 
 def check_rephrased(text: str, tagged: str, seed: SeedQuestion, tags: Sequence[str]) -> str:
-    """Return a reply with normalised spaces, if it asks for the same as the tagged question.
+    """Return a reply with normalised spaces if its question has the meaning of the tagged question.
 
     Raises Unparsed with the first problem found.
     """

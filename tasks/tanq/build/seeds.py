@@ -14,7 +14,7 @@ from tasks.tanq.graph.seed_question import KINDS, SeedQuestion
 
 
 class Seeds(Settings):
-    """`tanq.seeds` in params.yaml."""
+    """The settings in params.yaml under `tanq.seeds`."""
 
     a_question: float = Field(default=2.5, ge=1)
     """Number of list questions per requested question; later stages drop some."""

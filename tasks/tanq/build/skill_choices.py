@@ -1,4 +1,4 @@
-"""List the uses of skills that a table allows, with bounds and steps that its evidence decides (step 5)."""
+"""List the uses of skills that a table allows, with bounds and steps that its evidence supports (step 5)."""
 
 from __future__ import annotations
 
@@ -42,19 +42,23 @@ from tasks.tanq.graph.showing import ITEM, QUANTITY, TEXT, TIME, show_amount
 COUNTED = Decimal(100_000)
 """Minimum plain number that a question may ask for in millions."""
 CLEAR = Decimal("0.02")
-"""Minimum distance of an amount from a rounding boundary, in steps."""
+"""Minimum distance of an amount from a rounding boundary, as a fraction of the rounding step."""
 FEW = 5
-"""Minimum size of an amount in steps, so that rounding does not remove most of its digits."""
+"""Minimum size of an amount as a multiple of the rounding step, so that rounding does not remove most of its
+digits."""
 ROUND_YEARS = (100, 50, 25, 10, 5, 1)
-"""Years that bound a filter are multiples of one of these, the roundest first."""
+"""The factors of years that bound a filter.
+
+Such a year is a multiple of one of these factors; the roundest is tried first.
+"""
 
 
 @dataclass(frozen=True)
 class Doubts:
     """The facts that the evidence does not decide.
 
-    - left: (entity, relation) -> facts without a supporting proof.
-    - steps: fact -> the place value of the last significant digit in the most precise supporting figure.
+    - left: maps (entity, relation) to the facts without a supporting proof. - steps: maps each fact to the
+      place value of the last significant digit in its most precise supporting figure.
     """
 
     left: Mapping[tuple[str, str], tuple[Fact, ...]] = field(default_factory=dict)
@@ -80,7 +84,7 @@ NO_DOUBTS = Doubts()
 def list_uses(
     table: BaseTable, margin: Decimal, least: int, doubts: Doubts = NO_DOUBTS
 ) -> dict[str, list[SkillUse]]:
-    """List the uses of each skill that change a table and leave at least `least` rows, in a fixed order.
+    """List the uses of each skill that change a table and leave `least` or more rows, in a fixed order.
 
     margin: minimum distance of all amounts from the bound of a filter, relative to the amount.
     """
@@ -96,7 +100,7 @@ def list_uses(
 def list_steps(
     table: BaseTable, relation: str, conversion: SkillUse | None, doubts: Doubts = NO_DOUBTS
 ) -> list[SkillUse]:
-    """List the approximations of a column, or of its values after a conversion, the coarsest first."""
+    """List the approximations of a column's values, before or after a conversion, the coarsest first."""
     column = table.columns[table.find(relation)]
     facts = [fact for cell in table.list_cells(relation) for fact in cell]
     amounts = [_convert(get_amount(fact), column, conversion) for fact in facts]
@@ -128,7 +132,7 @@ def _list_column_uses(
 
 
 def is_filled(cells: Sequence[KnownCell], least: int) -> bool:
-    """Return whether enough cells of a column are filled to rewrite it: half, and `least` or more."""
+    """Return whether enough cells of a column are filled to rewrite it: half, and at least `least`."""
     filled = sum(bool(cell.supported) for cell in cells)
     return filled >= least and 2 * filled >= len(cells)
 
@@ -136,8 +140,8 @@ def is_filled(cells: Sequence[KnownCell], least: int) -> bool:
 def decides(cells: Sequence[KnownCell], passes: Callable[[Fact], bool], least: int) -> bool:
     """Return whether the evidence decides a filter for every row, and the filter leaves enough rows.
 
-    At least `least` rows must be left, but not all. A row passes only by a supported fact. A row without one
-    must fail by all facts of the graph. Facts of one cell must not contradict each other.
+    At least `least` rows must be left, but not all rows. A row passes only by a supported fact. A row that
+    does not pass must fail by all facts of the graph. Facts of one cell must not contradict each other.
     """
     left = 0
     for cell in cells:
@@ -222,7 +226,7 @@ def _is_clear(amounts: Sequence[Decimal], step: int) -> bool:
 
 
 def _is_told(amount: Decimal, told: Decimal, step: int) -> bool:
-    """Return whether an amount that is rounded to `told` still rounds to the same multiple of a step."""
+    """Return whether an amount and its rounded form `told` round to the same multiple of a step."""
     if not told:
         return True
     written = (amount / told).quantize(Decimal(1), ROUND_HALF_UP) * told
@@ -249,9 +253,9 @@ def _can_count(table: BaseTable, first: str, second: str, counted: str, least: i
 
 
 def find_round(low: Decimal, high: Decimal) -> Decimal | None:
-    """Find the roundest number between two positive ones, with at most two digits; None if there is none.
+    """Find the roundest number, with at most two digits, between two positive numbers, or None.
 
-    Of several equally round numbers, the one nearest to the geometric mean is returned.
+    Of several equally round numbers, the number nearest to the geometric mean is returned.
     """
     if low >= high:
         return None
@@ -269,7 +273,7 @@ def find_round(low: Decimal, high: Decimal) -> Decimal | None:
 
 
 def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal, most: int) -> int:
-    """Return the number of steps whose total is nearest to the middle and within the bounds; 0 if none.
+    """Return the number of steps whose total is within the bounds and nearest to the middle, or 0.
 
     most: the maximum number of steps.
     """
@@ -279,7 +283,7 @@ def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal, mo
 
 
 def find_round_year(first: int, last: int) -> int | None:
-    """Find the roundest year from `first` to `last`, the earliest of several; None if there is none."""
+    """Find the roundest year from `first` to `last`, the earliest of equally round years, or None."""
     for step in ROUND_YEARS:
         year = -(-first // step) * step
         if year <= last and year != 0:

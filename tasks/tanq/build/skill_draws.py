@@ -20,7 +20,7 @@ class SkillLimits:
 
     - least: minimum number of rows that pass the filters.
     - filled: minimum share of these rows with a value in a rewritten column.
-    - choice: whether a filtered column must keep a value other than the filter's.
+    - choice: whether a filtered column must retain a value other than the filter's.
     """
 
     least: int
@@ -37,7 +37,7 @@ def draw_uses(
     limits: SkillLimits,
     seed: str,
 ) -> Uses:
-    """Choose up to `wanted` distinct skills, the least used so far first; fewer if no more are compatible.
+    """Choose up to `wanted` distinct compatible skills, the least used so far first.
 
     used: number of uses of each skill so far, which this function updates. seed: decides ties.
     """
@@ -94,7 +94,7 @@ def keep_rows(table: BaseTable, uses: Sequence[SkillUse]) -> BaseTable:
 def leaves_choice(kept: BaseTable, use: SkillUse) -> bool:
     """Return whether the remaining rows have a value other than the filter's in the filtered column.
 
-    Otherwise the question gives away the whole column: `Keep only the countries whose continent is Asia.`
+    Otherwise the question reveals the whole column: `Keep only the countries whose continent is Asia.`
     """
     return any({fact.shown for fact in cell} != {use.operand} for cell in kept.list_cells(use.relation))
 
@@ -102,7 +102,7 @@ def leaves_choice(kept: BaseTable, use: SkillUse) -> bool:
 def split_choices(
     table: BaseTable, choices: Mapping[str, Sequence[SkillUse]]
 ) -> tuple[dict[str, list[SkillUse]], list[SkillUse]]:
-    """Split uses into usable ones, by skill, and filters that leave one value in their column."""
+    """Split uses into usable uses, by skill, and filters that leave only one value in their column."""
     refused = [
         use
         for name in choices
@@ -115,7 +115,7 @@ def split_choices(
 
 
 def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses | None:
-    """Add a use to the chosen ones; None if they are incompatible.
+    """Add a use to the chosen uses; None if they are incompatible.
 
     A conversion comes before an approximation.
     """
@@ -141,7 +141,7 @@ def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses 
 
 
 def _tells(table: BaseTable, uses: Uses, limits: SkillLimits) -> bool:
-    """Return whether the uses leave enough rows and all change the table.
+    """Return whether the uses leave enough rows, and every use changes the table.
 
     Each filter must remove a row that no other filter removes, and each other use must change a cell. In the
     remaining rows, no column may be empty, and the share of filled cells in a rewritten column must reach

@@ -48,9 +48,9 @@ from tasks.tanq.graph.showing import ITEM, TEXT, show_amount
 
 @dataclass(frozen=True)
 class BaseColumn:
-    """A column before skills.
+    """A column before skills are applied.
 
-    words, one: its name for several values and for one; unit: its label or empty.
+    words, one: the column's name for several values and for one value. unit: the label of its unit, or empty.
     """
 
     relation: str
@@ -64,7 +64,7 @@ class BaseColumn:
 
 @dataclass(frozen=True)
 class BaseRow:
-    """A row before skills: for each column, the facts in its cell."""
+    """A row before skills are applied: for each column, the facts in its cell."""
 
     entity: str
     label: str
@@ -73,13 +73,13 @@ class BaseRow:
 
 @dataclass(frozen=True)
 class BaseTable:
-    """An answer table before skills."""
+    """An answer table before skills are applied."""
 
     columns: tuple[BaseColumn, ...]
     rows: tuple[BaseRow, ...]
 
     def find(self, relation: str) -> int:
-        """Return the position of a relation's column. Raises ValueError if there is none."""
+        """Return the position of a relation's column. Raises ValueError if there is no such column."""
         return [column.relation for column in self.columns].index(relation)
 
     def list_cells(self, relation: str) -> list[tuple[Fact, ...]]:
@@ -115,7 +115,7 @@ def apply_skills(
 
 
 def passes_filter(row: BaseRow, table: BaseTable, use: SkillUse) -> bool:
-    """Return whether a row passes a filter. One of several values is enough; an empty cell fails."""
+    """Return whether a row passes a filter. One passing value is enough; an empty cell fails."""
     return any(passes_bound(use, fact) for fact in row.cells[table.find(use.relation)])
 
 
@@ -145,14 +145,14 @@ def calculate_cell(row: BaseRow, table: BaseTable, use: SkillUse) -> FinalCell:
 
 
 def get_amount(fact: Fact) -> Decimal:
-    """Return the exact amount of a fact. Raises ValueError if it has none."""
+    """Return the exact amount of a fact. Raises ValueError if the fact has no amount."""
     if fact.value.amount is None:
         raise ValueError(f"{fact.shown!r:.60} is no amount")
     return Decimal(fact.value.amount)
 
 
 def get_time(fact: Fact) -> Time:
-    """Return the time of a fact. Raises ValueError if it has none."""
+    """Return the time of a fact. Raises ValueError if the fact has no time."""
     value = restore_value(fact.value)
     if not isinstance(value, Time):
         raise ValueError(f"{fact.shown!r:.60} is no time")  # noqa: TRY004 - a value of data, no type of ours
@@ -185,7 +185,7 @@ def _list_rewrites(uses: Sequence[SkillUse], relation: str) -> list[SkillUse]:
 
 
 def name_values(table: BaseTable, column: BaseColumn) -> str:
-    """Return the name of a column: plural such as `languages` if a cell has several values, else singular."""
+    """Return the name of a column: the plural if a cell has several values, otherwise the singular."""
     several = column.kind in (ITEM, TEXT) and any(len(cell) > 1 for cell in table.list_cells(column.relation))
     return column.words if several else column.one
 
@@ -204,7 +204,7 @@ def _make_column(column: BaseColumn, words: str, uses: Sequence[SkillUse]) -> Fi
 
 
 def say_year_of(words: str) -> str:
-    """Return the name for years instead of dates: `year of birth` for `date of birth`."""
+    """Return the name of a column that shows years instead of dates: `year of birth` for `date of birth`."""
     if words.startswith(("year of ", "years of ")) or words.endswith((" year", " years")):
         return words
     for date, year in (("date", "year"), ("dates", "years")):

@@ -1,4 +1,4 @@
-"""The skills that a question can use, and the schema of one use (section 3.3, step 5)."""
+"""Define the skills that a question can use, and the schema of one use (section 3.3, step 5)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REWRITES = (DATE_TO_YEAR, CONVERSION, APPROXIMATION)
 """Skills that rewrite a column, in the order in which they are applied."""
 EQUAL, LEAST, MOST = "=", ">=", "<="
 FULL_YEARS, YEARS, DAYS = "full years", "years", "days"
-"""Units of a time calculation: full years by date, the difference of the years, or days."""
+"""Units of a time calculation: full years between two dates, the difference of two years, or days."""
 
 AGE = ("P569", "P570")
 SPANS: Mapping[tuple[str, str], str] = {
@@ -29,7 +29,7 @@ SPANS: Mapping[tuple[str, str], str] = {
     ("P1619", "P3999"): YEARS,
     ("P2031", "P2032"): YEARS,
 }
-"""Properties for start and end -> the unit of the time between them."""
+"""Map the properties for a start and an end to the unit of the time between the two."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,8 @@ class SkillUse:
     """One use of a skill by a question (step 5).
 
     - name: one of `SKILLS`.
-    - relation: the relation of the column that the skill works on; `other` is that of a second column.
+    - relation: the relation of the column that the skill works on; `other` is the relation of a second
+      column.
     - operator: `=`, `>=` or `<=` for a filter.
     - operand: the filter's bound as shown, or the unit, scale or step.
     - words: the sentence or the words for the skill in the question.

@@ -33,11 +33,14 @@ BY_YEAR = {
     "P575": "discovered in {}", "P577": "released in {}", "P729": "that entered service in {}",
     "P730": "that left service in {}", "P1619": "opened in {}", "P3999": "closed in {}",
 }  # fmt: skip
-"""Property -> the words of a filter by the year of its date."""
+"""Map each date property to the words of a filter by the year of the date."""
 
 
 def make_tags(labels: Mapping[str, str]) -> dict[str, str]:
-    """Make a tag from the label of each relation, such as `shares_border_with`. labels: relation -> label."""
+    """Make a tag from the label of each relation, such as `shares_border_with`.
+
+    labels: maps each relation to its label.
+    """
     slugs = {relation: re.sub(r"\W+", "_", label.lower()).strip("_") for relation, label in labels.items()}
     taken = list(slugs.values())
     return {

@@ -1,4 +1,4 @@
-"""Stage: questions that also ask for filtering, conversion, calculation or approximation (step 5)."""
+"""Stage: make questions that also ask for filtering, conversion, calculation or approximation (step 5)."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from tasks.tanq.graph.things import Thing
 from tasks.tanq.labels import Support
 
 STRIDE = 3
-"""Number of positions in `counts` between the variants of a question."""
+"""Number of positions in `counts` from one variant of a question to the next variant."""
 
 
 @dataclass(frozen=True)
 class SkilledQuestion:
-    """A row of stage `skills`: a question and its answer with up to three skills, or with none (step 5).
+    """A row of stage `skills`: a question and its answer, with up to three skills or without skills (step 5).
 
     id: the id of the question with its skills. question: the id of the extended question.
     """
@@ -53,10 +53,10 @@ class SkilledQuestion:
 
 
 class Skills(Settings):
-    """`tanq.skills` in params.yaml."""
+    """The settings in params.yaml under `tanq.skills`."""
 
     counts: tuple[int, ...] = Field(default=(1, 2, 0, 1, 3, 1, 2, 0, 1, 1), min_length=1)
-    """Numbers of skills, used in turn; at most three in the paper.
+    """Numbers of skills per question, which questions cycle through; at most three in the paper.
 
     The 0s are used first for questions whose tables allow no skill.
     """
@@ -69,12 +69,12 @@ class Skills(Settings):
     filled: float = Field(default=0.5, gt=0, le=1)
     """Minimum share of rows with a value in a converted or rounded column."""
     choice: bool = False
-    """Drop filters after which all rows have the filter's value in the column (reason `no_choice`)."""
+    """Drop filters that leave only rows with the filter's value in the column (reason `no_choice`)."""
 
 
 @dataclass(frozen=True)
 class GraphByIds:
-    """The parts of tables: facts, relations and things by id, and tags by relation."""
+    """The parts of tables: facts, relations and entities by id, and tags by relation."""
 
     facts: Mapping[str, Fact]
     relations: Mapping[str, Relation]
@@ -86,7 +86,7 @@ class GraphByIds:
 class SkillDraft:
     """A question for which skills are chosen.
 
-    choices: skill -> possible uses. noun: the noun for the answers of the question.
+    choices: maps each skill to its possible uses. noun: the noun for the answers of the question.
     """
 
     question: RephrasedQuestion
@@ -134,7 +134,9 @@ def skills(
         for draft, uses in draw_all(drafts, params, entry.seed)
     ]
     if not rows:
-        raise StageFailed(f"none of {len(tables):,} tables has a question; rephrase.dropped.parquet says why")
+        raise StageFailed(
+            f"none of {len(tables):,} tables has a question; rephrase.dropped.parquet gives the reasons"
+        )
     return Drafts(rows, dropped)
 
 
@@ -152,7 +154,8 @@ def draw_all(drafts: Sequence[SkillDraft], params: Skills, seed: int) -> Iterato
     """Choose the skills of all questions, without repeating a set of skills for one question."""
     bare = sum(not draft.choices for draft in drafts)
     turns = params.counts
-    # Tables that allow no skill already count as questions without skills: only the remaining share is drawn.
+    # Tables that allow no skill already count as questions without skills, so only the remaining share is
+    # sampled.
     if bare * len(turns) >= turns.count(0) * len(drafts) and any(turns):
         turns = tuple(count for count in turns if count)
     used: Counter[str] = Counter()
@@ -237,7 +240,7 @@ def find_doubts(
 def find_steps(
     proofs: Iterable[Proof], verify: Sequence[ProofVerdict], graph: GraphByIds
 ) -> dict[str, Decimal]:
-    """Return amount -> the place value of the last significant digit in its most precise supporting figure.
+    """Map each amount to the place value of the last digit in its most precise supporting figure.
 
     A figure in another unit is treated as if it had the fact's unit.
     """

@@ -22,7 +22,7 @@ class Saying:
 
     - template: a sentence with {entity} and {value}.
     - cues: a pattern for words in texts that express the relation.
-    - parts: whether a part of the value counts, such as `Northern Europe` for Europe.
+    - parts: whether a mention of a part of the value is enough, such as `Northern Europe` for Europe.
     """
 
     template: str
@@ -106,14 +106,17 @@ SAYINGS: Mapping[str, Saying] = {
     "P2048": Saying("The height of {entity} is {value}.", r"height|tall|high"),
     "P2047": Saying("The duration of {entity} is {value}.", r"duration|runtime|running time|minutes|long"),
 }  # fmt: skip
-"""Property -> wording; the wording of any other relation is derived from its label."""
+"""Map each property to its wording. The wording of any other relation is derived from its label."""
 LEAST = 4
 """Minimum number of letters of a word that can express a relation."""
 IDLE = frozenset({"with", "from", "that", "their", "this", "main", "part", "name", "date", "number", "which"})
 
 
 def say_fact(fact: Fact, relation: Relation, things: Mapping[str, Thing]) -> str:
-    """Write a fact as a sentence. things: id -> entity, including the entity, the value and its unit."""
+    """Write a fact as a sentence.
+
+    things: maps ids to entities, including the fact's entity, its value and the value's unit.
+    """
     template = find_saying(relation).template
     entity = say_name(things[fact.entity].label) if fact.entity in things else fact.entity
     said = template.format(entity=entity, value=_show_value(fact, template, things))

@@ -38,7 +38,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class AnswerTable:
-    """A row of stage `tables`: the part of an extended question that is supported by proofs (step 3).
+    """A row of stage `tables`: the part of an extended question that proofs support (step 3).
 
     - id: the id of the question.
     - unsupported: number of its facts without a supporting proof.
@@ -60,19 +60,22 @@ EMPTY = TableCell((), ())
 
 
 class Tables(Settings):
-    """`tanq.tables` in params.yaml; defaults other than `most_values` and `least_rows` are the paper's."""
+    """The settings in params.yaml under `tanq.tables`.
+
+    Defaults other than `most_values` and `least_rows` are the paper's.
+    """
 
     most_values: int = Field(default=5, gt=0)
     """Maximum number of values in a cell; other questions are dropped (section 3, step 3)."""
     least_rows: int = Field(default=2, gt=0)
     """Minimum number of rows of a question."""
     whole_cells: bool = False
-    """Empty a cell that lost one of its values, because an incomplete list is wrong.
+    """Empty a cell if one of its values has no supporting proof, because an incomplete list is wrong.
 
-    Of several amounts, the first with evidence stays.
+    If a cell has several amounts, it contains the first amount with evidence.
     """
     rows_kept: float = Field(default=0, ge=0, le=1)
-    """Minimum share of a question's answers that remain as rows; 1 requires all."""
+    """Minimum share of a question's answers that remain as rows; 1 requires all answers."""
     cells_filled: float = Field(default=0, ge=0, le=1)
     """Minimum share of filled cells of a column; 1 allows no empty cell."""
 
@@ -167,7 +170,7 @@ def list_rows(
 def find_fault(
     question: ExtendedQuestion, rows: Sequence[TableRow], columns: Sequence[str], params: Tables
 ) -> str:
-    """Return why a table cannot be used; empty if it can."""
+    """Return the reason why a table cannot be used; empty if it can be used."""
     if not columns:
         return "no_values"
     if len(rows) < params.least_rows:
@@ -184,6 +187,6 @@ def _make_cell(facts: Sequence[Fact], supported: set[str], *, whole: bool) -> Ta
         kept = kept[:1]  # alternative figures are not a list: one supported amount is enough
     elif whole and len(kept) < len(facts):
         return EMPTY
-    # Statements with the same value and different qualifiers give one value.
+    # Statements with the same value and different qualifiers count as one value.
     values = tuple(dict.fromkeys(fact.shown for fact in kept))
     return TableCell(tuple(fact.id for fact in kept), values)

@@ -1,4 +1,4 @@
-"""The schema of a finished question with its answer table: of stage items, imports and own datasets."""
+"""Define the schema of a finished question with its answer table, for stages, imports and own datasets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENTITY = "entity"
 class FinalColumn:
     """A column of an answer table.
 
-    header: includes the unit, as in `area (km²)`; kind: the kind of values.
+    header: the header, including the unit, as in `area (km²)`. kind: the kind of values.
     """
 
     relation: str
@@ -58,7 +58,7 @@ def clean_cell(text: str) -> str:
 
 @dataclass(frozen=True)
 class ItemProof:
-    """A proof in an item, with the fact that it proves.
+    """A proof in an item, with the fact that the proof supports.
 
     value: the fact's value as shown. eval_result: the label of the verdict. mention: the words of the text
     that name the value.
@@ -86,7 +86,8 @@ class ItemProof:
 class ItemThing:
     """An entity that an item names.
 
-    id: the id in the graph. article: the title of its Wikipedia article; empty if there is none.
+    id: the id in the graph. article: the title of the entity's Wikipedia article; empty if there is no
+    article.
     """
 
     id: str
@@ -98,11 +99,12 @@ class ItemThing:
 class TanqItem:
     """A row of stage `items`, of imports and of own datasets: a question, its answer table, and all proofs.
 
-    - question: the final question. `ext_question_rephrased` has the tags, `ext_question_cleaned` does not.
+    - question: the final question. `ext_question_rephrased` contains the tags, and `ext_question_cleaned`
+      does not.
     - instance_type: labels of the answers' classes. extended_types: kinds of the relations' values.
     - intermediates: the intermediate entities of a composition.
     - near: entities that meet exactly one condition of an intersection; empty if unknown.
-    - rows: include rows that fail a filter.
+    - rows: all rows, including the rows that fail a filter.
     - answer_table: lines `a|b`, with `entity` as the first header; the values of a cell are joined by `, `.
     - record: for an imported item, the whole published record as JSON, with all fields; otherwise empty.
     """

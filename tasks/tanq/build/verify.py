@@ -35,10 +35,11 @@ class ProofVerdict:
 
 
 class Verify(Inference):
-    """`tanq.verify` in params.yaml."""
+    """The settings in params.yaml under `tanq.verify`."""
 
     each_kind: bool = False
-    """Check text, tables and infoboxes separately, as in the paper: a fact can have proofs of each kind."""
+    """Check text, tables and infoboxes separately, as in the paper, so that a fact can have proofs of each
+    kind."""
 
 
 async def verify(
@@ -50,7 +51,7 @@ async def verify(
     params: Verify,
     ask: Ask,
 ) -> Drafts[ProofVerdict]:
-    """Check each fact against its proofs, the best first, until one supports it or `tries` calls were made.
+    """Check each fact against its proofs, the best first, until a proof supports it or after `tries` calls.
 
     With `each_kind`, each kind of proof is checked separately. Drop reasons of proofs: `not_asked` (the fact
     is already decided); `no_verdict` (no reply could be parsed). Drop reason of facts: `not_supported`.
@@ -74,7 +75,7 @@ async def verify(
 
 
 def make_evidence(proof: Proof) -> Evidence:
-    """Make the evidence that a statement is checked against from a proof."""
+    """Convert a proof to the evidence that a statement is checked against."""
     return Evidence(proof.article, proof.kind, show_proof(proof), proof.mention, proof.headers)
 
 
@@ -105,7 +106,7 @@ async def _hold(
     params: Verify,
     ask: Ask,
 ) -> list[ProofVerdict | Dropped]:
-    """Check a fact against proofs in order, until one supports it or `tries` calls were made."""
+    """Check a fact against proofs in order, until a proof supports the fact or `tries` calls were made."""
     outcomes: list[ProofVerdict | Dropped] = []
     asked, supported = 0, False
     for proof in proofs:

@@ -36,7 +36,7 @@ async def verify_canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[Ca
     """Run the verifier on test cases about invented entities, whose labels are certain.
 
     settings: the parameters of `tanq.verify`, which also apply to facts. The model is asked about every case,
-    even if a rule decides it: `given` is the label by the model, `rule` the label by the rule. Raises
+    even if a rule decides it: `given` is the model's label, and `rule` the rule's label. Raises
     BadInput if the file of test cases cannot be read.
     """
     params = read_section(settings, "tanq.verify", Verify)

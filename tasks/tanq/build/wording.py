@@ -1,4 +1,4 @@
-"""The wording of an extended question: a list question, followed by the relations it asks for (step 1)."""
+"""Write extended questions: a list question, followed by the relations that it asks for (step 1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tasks.tanq.graph.things import Thing
 def extend_text(question: str, relations: Sequence[Relation], things: Mapping[str, Thing]) -> str:
     """Append relations to a list question: `Which ...?` becomes `Which ... and what are their ...?`.
 
-    things: id -> entity, including the units of the relations.
+    things: maps ids to entities, including the units of the relations.
     """
     asked = question.rstrip().rstrip("?.").rstrip()
     first = relations[0]
@@ -22,7 +22,7 @@ def extend_text(question: str, relations: Sequence[Relation], things: Mapping[st
 
 
 def name_column(relation: Relation, things: Mapping[str, Thing], *, one: bool = False) -> str:
-    """Return the words for a column with its unit: `areas in square kilometres`; one: `area in ...`."""
+    """Return the words for a column with its unit: `areas in square kilometres`; `area in ...` if `one`."""
     unit, words = things.get(relation.unit), relation.one if one else relation.words
     return f"{words} in {name_units(unit.label)}" if unit else words
 

@@ -1,1 +1,1 @@
-"""The Wikidata graph that questions are made from: its entities, relations and facts."""
+"""Read the Wikidata graph that questions are made from: its entities, relations and facts."""

@@ -13,7 +13,7 @@ from tasks.tanq.units import convert, find_unit
 MOST_DIGITS = 20
 """Maximum number of digits in an exact conversion.
 
-A result with more digits does not terminate, such as 1 m in feet, and is not exact.
+A result with more digits is a non-terminating decimal, such as 1 m in feet, and is not exact.
 """
 INEXACT = frozenset({"year", "month"})
 """Units whose length varies."""
@@ -22,7 +22,7 @@ INEXACT = frozenset({"year", "month"})
 def convert_amount(value: ValueRow, unit: str, labels: Mapping[str, str]) -> ValueRow | None:
     """Convert a quantity and its bounds to another unit; None if the conversion is not exact.
 
-    unit: the Wikidata id of the target unit. labels: id -> label, for the units that the graph names.
+    unit: the Wikidata id of the target unit. labels: maps ids to labels, for the units that the graph names.
     """
     names = [find_unit(UNIT_NAMES.get(name) or labels.get(name, "")) for name in (value.unit or "", unit)]
     written = [value.amount, value.lower, value.upper]

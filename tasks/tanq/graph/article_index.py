@@ -19,7 +19,7 @@ GROUP = 4_096
 
 @dataclass(frozen=True)
 class IndexedArticle:
-    """A row of the index: an article and where its parts are.
+    """A row of the index: an article, and the position of its parts in parts.parquet.
 
     - first, parts: the first row of the article in parts.parquet, and its number of rows.
     - things: ids of the entities that the article is about.
@@ -46,11 +46,11 @@ class ArticleIndex:
         }
 
     def find(self, thing: str) -> IndexedArticle | None:
-        """Return the article of an entity, or None if it has none."""
+        """Return the article of an entity, or None if the entity has no article."""
         return self._by_thing.get(thing)
 
     def read(self, wanted: Iterable[IndexedArticle]) -> Iterator[tuple[IndexedArticle, list[PartRow]]]:
-        """Yield each article with its parts, sorted by position, so that each row group is read only once."""
+        """Yield each article with its parts, in file order, so that no row group is read twice."""
         with pq.ParquetFile(self._folder / PARTS) as file:
             groups: dict[int, list[dict[str, Any]]] = {}
             for article in sorted(set(wanted), key=lambda row: (row.first, row.article)):

@@ -1,4 +1,4 @@
-"""Stage: copy the articles of a graph's entities, the only ones searched for evidence (step 2)."""
+"""Stage: copy the articles of a graph's entities; only these articles are searched for evidence (step 2)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tasks.tanq.graph.article_index import ARTICLES, GROUP, PARTS, IndexedArticl
 from tasks.tanq.graph.things import Thing
 
 BATCH = 16_384
-"""Number of the source's rows that are in memory at a time."""
+"""Maximum number of rows of the source that are in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def articles(things: Iterable[Thing], entry: GraphSource, out: Path) -> Counts:
 
 
 def _find_articles(path: Path, wanted: Mapping[str, list[str]]) -> dict[str, _Found]:
-    """Find the articles with the wanted titles or redirects. Returns title -> article."""
+    """Find the articles with the wanted titles or redirects. Returns a map from titles to articles."""
     found: dict[str, _Found] = {}
     redirected: dict[str, tuple[str, _Found]] = {}
     for batch in _read(path, ArticleRow, ["article", "revision", "aliases", "licence", "attribution"]):
@@ -84,7 +84,7 @@ def _find_articles(path: Path, wanted: Mapping[str, list[str]]) -> dict[str, _Fo
 def _copy_parts(path: Path, found: Mapping[str, object], out: Path) -> dict[str, tuple[int, int]]:
     """Copy the parts of articles in row groups of a fixed size.
 
-    Returns title -> (first row, number of rows).
+    Returns a map from titles to (first row, number of rows).
 
 
     Raises BadInput if the parts of an article are not adjacent in the source.

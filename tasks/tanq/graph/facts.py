@@ -1,4 +1,4 @@
-"""Stage: select the statements of a graph that questions can use, only those of the best rank (step 1)."""
+"""Stage: select the statements of a graph that questions can use, all of the best rank (step 1)."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ BEARING = frozenset(
 )  # fmt: skip
 """Reasons why an import skips a record that may contain a statement."""
 MOST_NAMED = 50
-"""Maximum number of dropped facts that are listed by name for each reason; the rest are only counted."""
+"""Maximum number of dropped facts that are listed by name for each reason; further facts are only counted."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A row of stage `facts`: one statement of the graph, of the best rank for its entity and relation.
+    """A row of stage `facts`: a statement of the graph that has the best rank for its entity and relation.
 
     id: the id of the statement. shown: the value as a table shows it, without its unit.
     """
@@ -65,9 +65,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class Unread:
-    """A row of stage `unread`: a statement that could not be read or shown, and so is not a fact.
+    """A row of stage `unread`: a statement that is not a fact because it could not be read or shown.
 
-    entity, relation, value: empty if unknown; they could then be any. value: the id of an entity.
+    entity, relation, value: empty if unknown; an unknown field may have any value. value: the id of an
+    entity.
     """
 
     id: str
@@ -95,7 +96,7 @@ def facts(entry: GraphSource) -> Drafts[Fact]:
     reasons of statements:
 
     - `deprecated` or `outranked`: the statement does not have the best rank.
-    - `of_itself`: the value is the entity itself; Wikidata gives Brazil as the country of Brazil.
+    - `of_itself`: the value is the entity itself. Wikidata lists Brazil as the country of Brazil.
     - `not_shown`: the value has no name, or is a date less precise than a millennium.
     - `other_unit`: the amount has no exact conversion.
     - `same_amount`: another statement has the converted amount.
@@ -112,7 +113,7 @@ def facts(entry: GraphSource) -> Drafts[Fact]:
 
 
 def read_graph(entry: GraphSource) -> GraphReading:
-    """Divide the statements of a graph into facts, dropped and unread ones.
+    """Divide the statements of a graph into facts, dropped statements and unread statements.
 
     Raises BadInput if the folder is not a graph.
     """
@@ -175,7 +176,7 @@ def group_skipped(
 
 
 def split_nameless(skipped: SkippedEntity) -> list[SkippedEntity]:
-    """Split the record of a row without an id into its statements. Such a row is an entity of its own."""
+    """Split the record of a row without an id into its statements. Such a row is a separate entity."""
     own = replace(skipped, statements=(), rank="normal")
     return [replace(own, property=name, value=value) for name, value in skipped.statements] or [skipped]
 
@@ -188,9 +189,9 @@ def name_thing(skipped: SkippedEntity) -> str:
 
 
 def is_total(skipped: SkippedEntity) -> bool:
-    """Return whether a record stands for several skipped statements of a property.
+    """Return whether a record represents several skipped statements of a property.
 
-    The entity in the record is then only an example.
+    If so, the entity in the record is only an example.
     """
     return skipped.count > 1 or skipped.reason == OTHER_TYPE
 
@@ -221,14 +222,14 @@ def find_fault(claim: ClaimRow, labels: Mapping[str, str]) -> str:
 
 
 def name_fault(claim: ClaimRow, labels: Mapping[str, str]) -> str:
-    """Say what is missing to show a statement, such as the label of an entity."""
+    """Describe what is missing to show a statement, such as the label of an entity."""
     lacking = [name for name in (claim.entity, claim.value.item) if name and not labels.get(name)]
     said = [f"{name} {'has no label' if name in labels else 'is not in the graph'}" for name in lacking]
     return ", ".join(said) or f"{claim.value.kind} value of statement {claim.id}"
 
 
 class DroppedFacts:
-    """Collects dropped statements: the first of each reason by name, the rest as a count."""
+    """Collects dropped statements: it names the first statements of each reason, and counts the rest."""
 
     def __init__(self) -> None:
         self._named: list[Dropped] = []
@@ -245,7 +246,10 @@ class DroppedFacts:
             self._named.append(Dropped(claim.id, reason, detail))
 
     def list(self) -> list[Dropped]:
-        """Return the dropped statements. The last entry of a reason says how many more there are."""
+        """Return the dropped statements.
+
+        The last entry of a reason states how many further statements were dropped.
+        """
         more = [
             Dropped(f"more/{reason}", reason, f"{count - MOST_NAMED} more")
             for reason, count in sorted(self._counts.items())
@@ -255,7 +259,7 @@ class DroppedFacts:
 
 
 def find_common_unit(facts: Iterable[Fact]) -> str:
-    """Return the unit that most amounts have; empty for plain numbers."""
+    """Return the most frequent unit of the amounts; empty for plain numbers."""
     counts = Counter(fact.value.unit or "" for fact in facts)
     return min(counts, key=lambda unit: (-counts[unit], unit))
 

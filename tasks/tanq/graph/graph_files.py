@@ -57,18 +57,18 @@ def read_skipped(folder: Path) -> Iterator[SkippedEntity]:
 
 
 def find_label(texts: Iterable[Text]) -> str:
-    """Return the English label, or a fallback in another language; empty if there is none."""
+    """Return the English label, or a fallback in another language; empty if there is no label."""
     label = pick_label(texts, ENGLISH)
     return label.text if label else ""
 
 
 def list_aliases(texts: Iterable[Text]) -> tuple[str, ...]:
-    """List the aliases that English uses: those in English and those marked for all languages (`mul`)."""
+    """List the aliases in English, and the aliases for all languages (`mul`)."""
     return tuple(dict.fromkeys(text.text for text in texts if text.language in (ENGLISH, MUL)))
 
 
 def find_article(entity: EntityRow) -> str:
-    """Return the title of an entity's article in the English Wikipedia; empty if there is none."""
+    """Return the title of an entity's article in the English Wikipedia; empty if there is no article."""
     return next((link.title for link in entity.sitelinks if link.site == WIKI), "")
 
 

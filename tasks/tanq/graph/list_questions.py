@@ -1,4 +1,4 @@
-"""Stage: the list questions of a source, imported or made from its graph (section 3, step 1)."""
+"""Stage: collect the list questions of a source, imported or made from its graph (section 3, step 1)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ GRAPH = "graph"
 
 
 class ListQuestions(Settings):
-    """`tanq.list_questions` in params.yaml."""
+    """The settings in params.yaml under `tanq.list_questions`."""
 
     answers: tuple[int, int] = (3, 8)
     """Minimum and maximum number of answers to a question."""
@@ -121,7 +121,7 @@ def _draft(
 class Draft:
     """A candidate for a list question.
 
-    open: an unread statement that could change the answers of the question; None if there is none.
+    open: an unread statement that could change the answers of the question; None if no statement could.
     """
 
     seed: SeedQuestion
@@ -132,7 +132,8 @@ class Draft:
 class FulfilledCondition:
     """A condition, with the entities of a class that meet it.
 
-    by: entity -> id of the fact by which it meets the condition. others: entities that may meet it as well.
+    by: maps each entity to the id of the fact by which it meets the condition. others: further entities that
+    may meet the condition.
     """
 
     target: str
@@ -149,17 +150,17 @@ class GraphView:
     things: Mapping[str, Thing]
     relations: Mapping[str, Relation]
     facts: Mapping[str, Mapping[str, Sequence[Fact]]]
-    """Relation -> entity -> the facts whose value is an entity."""
+    """Map each relation and entity to the facts whose value is an entity."""
     shared: Mapping[tuple[str, str], int]
-    """Relation and value -> number of facts with both."""
+    """Map each pair of relation and value to the number of facts with this pair."""
     nouns: Mapping[str, str]
-    """Class -> the plural noun for its entities. No question asks for a class without a noun."""
+    """Map each class to the plural noun for its entities. No question asks for a class without a noun."""
     conditions: Mapping[str, str]
-    """Relation -> the condition in words, such as `border {}`."""
+    """Map each relation to the wording of its condition, such as `border {}`."""
     complete: frozenset[str]
     """Classes of which the graph has all entities.
 
-    Only for these classes it is known which entities meet a condition.
+    It is known which entities meet a condition only for these classes.
     """
 
 
@@ -251,8 +252,8 @@ def draft_through_values(
 ) -> Iterator[Draft]:
     """Draft questions that describe a value by one of its facts, such as a country by its capital.
 
-    An example is `Which countries border the country whose capital is Lima?`. No other entity shares that
-    fact.
+    An example is `Which countries border the country whose capital is Lima?`. No other entity has the same
+    value for that relation.
     """
     for question in asked:
         thing = view.things[question.condition.value]

@@ -1,4 +1,4 @@
-"""The default set of relations (R in the paper): those of QAMPARI, with their words in questions."""
+"""Define the default relations (R in the paper): QAMPARI's relations, with their words in questions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ ASPECTS = (PLACE, BIRTH, DEATH, LIFE, WORK, MAKING, DATE, SIZE, "")
 
 @dataclass(frozen=True)
 class KnownRelation:
-    """The wording for a property. one, words: for one value and for several; aspect: one of `ASPECTS`."""
+    """The wording for a property.
+
+    one, words: the words for one value and for several values. aspect: one of `ASPECTS`.
+    """
 
     one: str
     words: str
@@ -85,7 +88,7 @@ KNOWN: Mapping[str, KnownRelation] = {
     "P2031": _know("date of career start", DATE, "dates of career start"),
     "P2032": _know("date of career end", DATE, "dates of career end"),
 }
-"""Property -> wording. Within an aspect, questions ask for relations in this order."""
+"""Map each property to its wording. Within an aspect, questions ask for relations in this order."""
 
 CONDITIONS: Mapping[str, str] = {
     "P36": "have {} as their capital",
@@ -115,4 +118,4 @@ CONDITIONS: Mapping[str, str] = {
     "P495": "were made in {}",
     "P364": "are in {}",
 }
-"""Property -> the condition of a list question, in words for several answers."""
+"""Map each property to the condition of a list question, worded for several answers."""

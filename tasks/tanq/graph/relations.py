@@ -1,4 +1,4 @@
-"""Stage: the relations that questions use as conditions or are extended with, and their words (step 1)."""
+"""Stage: list the relations that questions use as conditions or are extended with (step 1)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Relation:
       countries`.
     - kind: the kind of its values, `item`, `time`, `quantity` or `text`.
     - unit: the id of the unit of its amounts; empty for plain numbers.
-    - aspect: questions ask for relations of one aspect side by side, such as `birth`, in the order of `rank`.
+    - aspect: the topic, such as `birth`. Questions ask for relations of the same aspect together, in the
+      order of `rank`.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""The schema of list questions, for stages list_questions and seeds and for imports (section 3, step 1)."""
+"""Define the schema of list questions, for stages list_questions and seeds and for imports (step 1)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def choose_pronoun(noun: str) -> str:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition of a list question on its answers. value: an entity's id; shown: its label.
+    """A condition of a list question on its answers. value: an entity's id. shown: the entity's label.
 
     through: the relation from an answer to the entity on which `relation` is tested; empty for the answer
     itself.
@@ -55,7 +55,7 @@ class SeedProof:
 class SeedQuestion:
     """A row of stages `list_questions` and `seeds`: a list question, imported or made from the graph.
 
-    - shape: the kind with the relations and the direction of the conditions.
+    - shape: the kind of question, with the relations and the direction of its conditions.
     - noun: the noun for the answers, such as `countries`. target: the class of the answers.
     - source: `graph`, or the imported dataset.
     - near: for an intersection, the entities that meet exactly one of the conditions; empty if unknown.

@@ -1,6 +1,6 @@
 """Show values as tables do: names, dates by their precision, amounts without their unit.
 
-Functions named `say_...` write values within a sentence, where some names take the article.
+Functions named `say_...` write values for use in a sentence, where some names need an article.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def show_value(value: ValueRow, labels: Mapping[str, str]) -> str:
     """Show a value on one line.
 
     Returns an empty text for an item without a label and for a time less precise than a millennium. labels:
-    id -> label.
+    maps ids to labels.
     """
     if value.kind == ITEM:
         shown = labels.get(value.item or "", "")
@@ -82,10 +82,10 @@ def say_name(label: str) -> str:
 
 
 def say_value(shown: str, condition: str) -> str:
-    """Return a value with the article if the condition has one: `the euro`, as in `use the {}`."""
+    """Return a value with the article if the condition has an article: `the euro`, as in `use the {}`."""
     return f"the {shown}" if "the {}" in condition else say_name(shown)
 
 
 def say_condition(condition: str, label: str) -> str:
-    """Fill a condition with a label: `use the euro`, `border the Netherlands`; never with two articles."""
+    """Fill a condition with a label: `use the euro`, `border the Netherlands`; write an article only once."""
     return condition.format(label if "the {}" in condition else say_name(label))

@@ -1,4 +1,4 @@
-"""Stage: the entities that have facts, and those that are values, units or classes (step 1)."""
+"""Stage: list the entities that have facts, and the entities that are values, units or classes (step 1)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from tasks.tanq.graph.unit_names import UNIT_NAMES
 
 @dataclass(frozen=True)
 class Thing:
-    """A row of stage `things`: an entity that has facts or is the value, unit or class of one.
+    """A row of stage `things`: an entity that has facts, or that is a value, a unit or a class in facts.
 
-    article: the title of its Wikipedia article; empty if it has none. classes: ids of its classes (instance
-    of).
+    article: the title of the entity's Wikipedia article; empty if there is no article. classes: the ids of
+    its classes (instance of).
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""English names of the most common units in Wikidata, which dumps filtered by class usually lack."""
+"""List English names of Wikidata's most common units, because dumps filtered by class usually lack them."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ UNIT_NAMES: Mapping[str, str] = {
     "Q4917": "United States dollar",
     "Q4916": "euro",
 }
-"""Wikidata id -> English label."""
+"""Map the Wikidata id of each unit to its English label."""

@@ -1,4 +1,4 @@
-"""Stage: the statements of a graph that concern questions but could not be read or shown (step 1)."""
+"""Stage: list the statements of a graph that concern questions but could not be read or shown (step 1)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tasks.tanq.graph.graph_files import INSTANCE_OF
 from tasks.tanq.graph.showing import ITEM
 
 ANY = ""
-"""Stands for an entity, relation or value that was not read, and so could be any."""
+"""The key for an entity, relation or value that was not read and may therefore be any."""
 
 
 def unread(entry: GraphSource) -> Drafts[Unread]:
-    """List the statements that were not read or cannot be shown, on classes and on relations of questions.
+    """List the unread and unshowable statements about classes, and about relations that questions use.
 
     Raises BadInput if the folder is not a graph.
     """
@@ -32,10 +32,10 @@ def name_statement(statement: Unread) -> str:
 
 @dataclass(frozen=True)
 class Others:
-    """Entities that may meet a condition besides the known ones, because of unread statements.
+    """Entities that may meet a condition because of unread statements, besides the known entities.
 
-    A statement whose entity is unknown has the key `ANY`. by_value: entity -> statement that names the value.
-    by_relation: entity -> statement whose value could be any.
+    A statement whose entity is unknown has the key `ANY`. by_value: maps entities to a statement that names
+    the value. by_relation: maps entities to a statement whose value is unknown.
     """
 
     known: Collection[str]
@@ -48,18 +48,18 @@ class Others:
             yield from (entity for entity in found if entity not in self.known)
 
     def get(self, entity: str) -> Unread | None:
-        """Return an unread statement by which an entity may meet the condition; None if there is none."""
+        """Return an unread statement by which an entity may meet the condition, or None."""
         if entity in self.known:
             return None
         own = self.by_value.get(entity) or self.by_relation.get(entity)
         return own or self.by_value.get(ANY) or self.by_relation.get(ANY)
 
     def first(self) -> Unread | None:
-        """Return the statement of the first of these entities; None if there are none."""
+        """Return the statement of the first entity; None if there are no entities."""
         return next(map(self.get, self), None)
 
     def meet(self, others: Others) -> Unread | None:
-        """Return an unread statement by which an entity may meet both conditions; None if there is none.
+        """Return an unread statement by which an entity may meet both conditions, or None.
 
         Entities that are known to meet both conditions do not count.
         """
@@ -83,7 +83,10 @@ class UnreadIndex:
     """Finds the unread statements that could change a condition's answers or a cell of a table."""
 
     def __init__(self, unread: Iterable[Unread], facts: Iterable[Fact]) -> None:
-        """Index the statements. facts: the facts of the same graph, which give the classes of entities."""
+        """Index the statements.
+
+        facts: the facts of the same graph, from which the classes of entities are known.
+        """
         self._open: dict[tuple[str, str], Mapping[str, Unread]] = {}
         self._cells: dict[tuple[str, str], Unread] = {}
         self._values: defaultdict[tuple[str, str], dict[str, Unread]] = defaultdict(dict)
@@ -107,12 +110,12 @@ class UnreadIndex:
                     self._unclassed[fact.relation, fact.value.item].setdefault(fact.entity, row)
 
     def find_cell(self, entity: str, relation: str) -> Unread | None:
-        """Return an unread statement that could give a value of an entity's relation, or None."""
+        """Return an unread statement that could add a value to an entity's relation, or None."""
         places = ((entity, relation), (entity, ANY), (ANY, relation), (ANY, ANY))
         return next((self._cells[place] for place in places if place in self._cells), None)
 
     def find_others(self, target: str, relation: str, value: str, known: Collection[str]) -> Others:
-        """Find the entities of a class that may have a value of a relation, besides the known ones."""
+        """Find the entities of a class, besides the known entities, that may have a value for a relation."""
         rows = (self._values.get((relation, value), {}), self._unclassed.get((relation, value), {}))
         by_value = {
             entity: row for doubts in rows for entity, row in doubts.items() if self._may_be(entity, target)

@@ -1,1 +1,1 @@
-"""Importers of published questions: list questions of QAMPARI, and records of TANQ."""
+"""Import published questions (list questions of QAMPARI and records of TANQ), and tables of your own."""

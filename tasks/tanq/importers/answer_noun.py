@@ -22,12 +22,15 @@ CONTAINERS = frozenset([
     "lists", "piece", "pieces", "sort", "sorts", "form", "forms", "feature", "features", "model",
     "models", "member", "members", "work", "works", "body", "bodies",
 ])  # fmt: skip
-"""Nouns that are replaced by the noun after their `of`, if there is one."""
+"""Nouns that are replaced by the noun after their `of`, if they have an `of`."""
 WHOLE = frozenset([
     "piece", "pieces", "work", "works", "form", "forms", "model", "models", "feature", "features",
     "member", "members", "body", "bodies",
 ])  # fmt: skip
-"""Nouns of `CONTAINERS` that stay in the noun phrase: `works of art`, but not `kind of land mass`."""
+"""Nouns of `CONTAINERS` that remain in the noun phrase, as in `works of art`.
+
+In `kind of land mass`, `kind` does not remain.
+"""
 ENDS = frozenset([
     "is", "are", "was", "were", "did", "does", "do", "has", "have", "had", "that", "which", "who",
     "whom", "whose", "where", "when", "in", "on", "at", "by", "from", "for", "to", "with", "about",
@@ -59,8 +62,8 @@ MOST_WORDS = 6
 def find_noun(question: str, class_noun: str = "") -> str:
     """Return the noun for the answers of a list question, in the plural: `movies`, `people`, `places`.
 
-    class_noun: the plural name of the answers' class, if known; it is used if the question has no specific
-    noun.
+    class_noun: the plural name of the answers' class, if known; this noun is used if the question has no
+    specific noun.
     """
     for found in ASKED.finditer(question):
         if OTHER.match(question):
@@ -80,7 +83,7 @@ def find_noun(question: str, class_noun: str = "") -> str:
 
 
 def _read_phrase(text: str) -> str:
-    """Return the noun phrase at the beginning of a text, in the plural; empty if there is none."""
+    """Return the noun phrase at the beginning of a text, in the plural; empty if there is no noun phrase."""
     text = re.split(r"[,;:?!()]", text, maxsplit=1)[0]
     words = [word.strip("'\"") for word in text.split()]
     while words and words[0].lower() in LEAD:

@@ -76,11 +76,11 @@ class GraphNames:
     def find(self, item: str, article: str, names: Iterable[str]) -> tuple[str, list[str]]:
         """Find an entity.
 
-        Returns how it was found, and all candidates; the list is empty if there are none.
+        Returns how the entity was found, and all candidates; the list is empty if there are no candidates.
 
 
-        An id or an article determines the entity alone. Otherwise, the first name is tried as a label, then
-        as an alias; the other names are then tried as labels.
+        An id or an article determines the entity by itself. Otherwise, the first name is tried as a label and
+        then as an alias. The remaining names are then tried as labels.
         """
         if item:
             return BY_ID, [self._ids[item]] if item in self._ids else []
@@ -98,7 +98,7 @@ class GraphNames:
         return BY_NAME, []
 
     def find_article(self, title: str) -> str:
-        """Return the entity of an article; empty if there is none."""
+        """Return the entity of an article; empty if there is no such entity."""
         return self._articles.get(title, "")
 
     def list_claims(self, entity: str) -> list[ItemClaim]:
@@ -152,5 +152,5 @@ def _read_entities(graph: Path) -> Iterator[EntityRow]:
 
 def _read(graph: Path, file: str, row: type[Row]) -> StoredRows[Row]:
     if not (graph / file).is_file():
-        raise BadInput(graph, f"has no {file}", hint="a folder that `benchloom import wikidata` wrote")
+        raise BadInput(graph, f"has no {file}", hint="give a folder that `benchloom import wikidata` wrote")
     return StoredRows(graph / file, row)

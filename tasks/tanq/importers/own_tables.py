@@ -1,4 +1,4 @@
-"""Tables of your own become a graph for tanq: rows are things, cells are facts, and each row is evidence."""
+"""Convert your own tables to a graph for tanq: rows become entities, cells become facts and evidence."""
 
 from __future__ import annotations
 
@@ -33,18 +33,27 @@ from tasks.sources.wikipedia.sentences import split_sentences
 GRAPHS, ARTICLES = Path("data/raw/wikidata"), Path("data/raw/wikipedia")
 SOURCES, SETS = ("tanq", "sources"), ("tanq", "sets")
 LABELS = ("name", "title", "label")
-"""Columns that name a table's rows, the first that is there; otherwise the table's first column does."""
+"""Names of columns that contain the names of a table's rows; the first such column is used.
+
+If a table has no such column, its first column contains the names.
+"""
 LONGEST_NAME = 80
-"""Characters of a cell that names a thing; longer text becomes sentences of evidence."""
+"""Maximum number of characters of a cell that contains a name.
+
+A column with longer text becomes sentences of evidence.
+"""
 YEARS = range(1000, 2200)
-"""Numbers that a column called a year may hold."""
+"""The range of values in a column of years."""
 INSTANCE_OF = "P31"
 TEXTS, NUMBERS, DATES, NAMES = "texts", "numbers", "dates", "names"
 
 
 @dataclass(frozen=True)
 class OwnColumn:
-    """A column beside the one with the names. kind: one of the four above; label: for people."""
+    """A column other than the name column.
+
+    kind: `TEXTS`, `NUMBERS`, `DATES` or `NAMES`. label: the displayed name.
+    """
 
     name: str
     label: str
@@ -55,22 +64,22 @@ class OwnColumn:
 
 @dataclass(frozen=True)
 class ThingTable:
-    """A table as it was read. rows: by their names, in the file's order."""
+    """A table as it was read. rows: maps the name of each row to the row, in the order of the file."""
 
     path: Path
     noun: str
-    """Of several rows: `films`."""
+    """The plural noun for the rows, such as `films`."""
     rows: Mapping[str, Record]
     columns: Sequence[OwnColumn]
 
     @property
     def key(self) -> str:
-        """The part of ids that names the table."""
+        """The part of an id that identifies the table."""
         return make_key(self.noun)
 
     @property
     def class_id(self) -> str:
-        """The id of the class of its rows."""
+        """The id of the class to which the table's rows belong."""
         return f"class/{self.key}"
 
 
@@ -99,7 +108,7 @@ class OwnTables(BaseImporter):
     questions: int = option("Number of questions to select.", "N", default=60, least=1)
 
     def bring_in(self, project: Project) -> Imported:
-        """Write the graph and the evidence, and name them in params.yaml. Raises BadInput for a bad row."""
+        """Write the graph and the evidence, and add both to params.yaml. Raises BadInput for a bad row."""
         check_name(self.called)
         tables = self.read_tables()
         things = name_things(tables)
@@ -157,7 +166,7 @@ class OwnTables(BaseImporter):
 
 
 def read_pairs(option_: str, texts: Sequence[str]) -> dict[str, str]:
-    """Read `films=title`. Raises BadInput."""
+    """Parse option values such as `films=title` to a map. Raises BadInput if a value is not KEY=VALUE."""
     pairs = {}
     for text in texts:
         left, equals, right = text.partition("=")
@@ -168,7 +177,7 @@ def read_pairs(option_: str, texts: Sequence[str]) -> dict[str, str]:
 
 
 def read_own_table(path: Path, named: Mapping[str, str], units: Mapping[str, str]) -> ThingTable:
-    """Read a table, every row under its name. Raises BadInput with the line."""
+    """Read a table, with its rows by name. Raises BadInput with the line of an invalid row."""
     if not path.is_file():
         raise BadInput(path, "no such file", hint="give a CSV, TSV or Parquet file")
     records: list[tuple[int, Record]] = []
@@ -193,7 +202,7 @@ def read_own_table(path: Path, named: Mapping[str, str], units: Mapping[str, str
                 path,
                 f"two rows are named {name!r}",
                 line=number,
-                hint="give each row a name of its own, such as 'Hamlet (1996)', or name another column with "
+                hint="give each row a unique name, such as 'Hamlet (1996)', or name another column with "
                 f"--named {stem}=COLUMN",
             )
         rows[name] = record
@@ -203,7 +212,7 @@ def read_own_table(path: Path, named: Mapping[str, str], units: Mapping[str, str
 
 
 def make_column(name: str, noun: str, records: Sequence[Record], units: Mapping[str, str]) -> OwnColumn:
-    """Find what a column holds: numbers or dates if all its cells are, otherwise names or longer texts."""
+    """Find the kind of a column: numbers or dates if all cells are, otherwise names or longer texts."""
     cells = [record.get(name) for record in records if clean(record.get(name))]
     label = say_words(name)
     kind = NAMES
@@ -218,7 +227,7 @@ def make_column(name: str, noun: str, records: Sequence[Record], units: Mapping[
 
 
 def is_date(cell: object) -> bool:
-    """Tell a date in ISO's form."""
+    """Return whether a cell is a date in ISO format."""
     try:
         return looks_like(cell, "time") and read_date(cell) is not None
     except NoValue:
@@ -227,16 +236,20 @@ def is_date(cell: object) -> bool:
 
 @dataclass(frozen=True)
 class NamedThing:
-    """A row of a table, or a cell that names something else. article: empty for a cell's."""
+    """An entity: a row of a table, or a name in a cell.
+
+    article: the title of its article; empty for a name in a cell.
+    """
 
     id: str
     article: str
 
 
 def name_things(tables: Sequence[ThingTable]) -> dict[str, NamedThing]:
-    """Give an id to every row, and to every name in a cell that is not a row's.
+    """Assign an id to every row, and to every name in a cell that is not the name of a row.
 
-    Raises BadInput if two tables have a row of one name: a cell with it could mean either.
+    Raises BadInput if two tables have a row with the same name, because a cell with that name could mean
+    either row.
     """
     things: dict[str, NamedThing] = {}
     taken: set[str] = set()
@@ -245,8 +258,8 @@ def name_things(tables: Sequence[ThingTable]) -> dict[str, NamedThing]:
             if name in things:
                 raise BadInput(
                     table.path,
-                    f"the row {name!r} has the name of a row of another table",
-                    hint=f"write what it is into the name: '{name} ({make_singular(table.noun)})'",
+                    f"the row {name!r} has the same name as a row of another table",
+                    hint=f"add what it is to the name: '{name} ({make_singular(table.noun)})'",
                 )
             things[name] = NamedThing(make_id(f"{table.key}/{make_key(name)}", taken), name)
     for table in tables:
@@ -259,7 +272,7 @@ def name_things(tables: Sequence[ThingTable]) -> dict[str, NamedThing]:
 
 
 def add_table(draft: GraphDraft, table: ThingTable, things: Mapping[str, NamedThing]) -> None:
-    """Add a table's rows, their classes and their facts."""
+    """Add a table's rows, their class and their facts to a graph draft."""
     draft.add_thing(INSTANCE_OF, "instance of", kind="property")
     draft.add_thing(table.class_id, make_singular(table.noun))
     for name in table.rows:
@@ -288,7 +301,7 @@ def add_table(draft: GraphDraft, table: ThingTable, things: Mapping[str, NamedTh
 
 
 def make_value(cell: object, kind: str, unit: str | None) -> Value:
-    """Make the value of a number or a date."""
+    """Convert the cell of a number or date column to a value."""
     return Quantity(make_amount(clean(cell)), unit) if kind == NUMBERS else read_date(cell)
 
 
@@ -310,7 +323,7 @@ def list_parts(article: str, table: ThingTable, record: Record) -> list[PartRow]
 
 
 def describe_source(graph: Path, evidence: Path, tables: Sequence[ThingTable]) -> dict[str, object]:
-    """Return the entry of `tanq.sources`: what is asked for, and in which words."""
+    """Return the entry of `tanq.sources`, with the classes and relations and their words in questions."""
     relations: dict[str, object] = {}
     nouns = {table.class_id: table.noun for table in tables}
     for table in tables:
@@ -332,30 +345,30 @@ def describe_source(graph: Path, evidence: Path, tables: Sequence[ThingTable]) -
 
 
 def describe_table(table: ThingTable) -> str:
-    """Say what was read of a table."""
+    """Describe in one line which rows and columns were read from a table."""
     kinds = Counter(column.kind for column in table.columns)
     said = ", ".join(f"{count} of {kind}" for kind, count in sorted(kinds.items()))
     return f"{table.path.name}: {len(table.rows):,} {table.noun}; columns: {said or 'none'}"
 
 
 def clean(cell: object) -> str:
-    """Write a cell on one line; empty for none."""
+    """Write a cell on one line; empty for a missing cell."""
     return "" if cell is None else " ".join(str(cell).split())
 
 
 def say_words(name: str) -> str:
-    """Write the name of a file or column as words: release_date and releaseDate are `release date`."""
+    """Split the name of a file or column into words: release_date and releaseDate are `release date`."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     return " ".join(re.sub(r"[\W_]+", " ", spaced).lower().split()) or "value"
 
 
 def make_key(name: str) -> str:
-    """Write a name as part of an id."""
+    """Convert a name to a form that can be part of an id."""
     return re.sub(r"\W+", "-", name.lower()).strip("-") or "x"
 
 
 def make_id(wanted: str, taken: set[str]) -> str:
-    """Return an id that no other thing has: the wanted one, or that with a number."""
+    """Return an unused id: `wanted`, or `wanted` with a number."""
     found, number = wanted, 1
     while found in taken:
         number += 1

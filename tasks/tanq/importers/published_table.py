@@ -1,8 +1,9 @@
-"""The table of a published record, with the answers and proofs behind its cells.
+"""Read the table of a published record, with the answers and proofs behind its cells.
 
-The release names the entity of an answer only in its table. So rows are matched with answers by the answer's
-article, then by shared values, and last by order, if as many rows as answers remain. Columns are matched with
-properties by label, then by shared words, then by shared values, because a skill may have renamed the header.
+The release names the entity of an answer only in its table. Rows are therefore matched with answers by the
+answer's article, and then by shared values. If equally many rows and answers remain, they are matched by
+order. Columns are matched with properties by label, then by shared words, then by shared values, because a
+skill may have renamed the header.
 """
 
 from __future__ import annotations
@@ -48,10 +49,10 @@ VERDICTS: Mapping[str, Support] = {
         Support.NOT_ENOUGH,
     ),
 }  # fmt: skip
-"""A publisher's word for a verdict -> our label.
+"""Map a publisher's word for a verdict to our label.
 
-An empty word means supported, because the release contains only what passed verification. An unknown word
-means not enough information (`find_verdict`).
+An empty word means supported, because the release contains only facts that passed verification. An unknown
+word means not enough information (`find_verdict`).
 """
 UNIT = re.compile(r"\(([^()]+)\)$")
 REMARK = re.compile(r"\s*\([^()]*\)$")
@@ -86,7 +87,7 @@ class PublishedTable:
         self._texts = dict(self._choose_texts())
 
     def identify(self, answer: PublishedTanqAnswer) -> str:
-        """Return the id of an answer: its item, name or article, or else its position in the list."""
+        """Return the id of an answer: its item, name or article, otherwise its position in the list."""
         own = answer.thing
         return own.item or own.name or own.article or f"answer {self._places[id(answer)] + 1}"
 
@@ -121,7 +122,7 @@ class PublishedTable:
         return FinalColumn(relation, name, kind, unit[1] if unit else "")
 
     def list_things(self) -> Iterator[ItemThing]:
-        """Yield the answers, and those of their values that are entities."""
+        """Yield the answers, and the values of answers that are entities."""
         for answer in self._given:
             yield ItemThing(self.identify(answer), self._label(answer), answer.thing.article)
             for value in answer.values:
@@ -162,7 +163,7 @@ class PublishedTable:
         return (header, *rows)
 
     def _find_columns(self) -> dict[Property, int]:
-        """Return the column number of each property that a column was found for."""
+        """Return the column number of each property that has a matching column."""
         texts: defaultdict[Property, set[str]] = defaultdict(set)
         for answer in self._given:
             for value in answer.values:
@@ -193,7 +194,7 @@ class PublishedTable:
         return found
 
     def _find_answers(self) -> list[PublishedTanqAnswer | None]:
-        """Find the answer of each row; among answers with the same name, passing ones come first."""
+        """Find the answer of each row; among answers with the same name, passing answers come first."""
         waiting = sorted(self._given, key=lambda answer: answer.filter_pass is False)
         by_name: defaultdict[str, list[PublishedTanqAnswer]] = defaultdict(list)
         for answer in waiting:
@@ -239,7 +240,7 @@ class PublishedTable:
         return [found.get(place) for place, _ in rows]
 
     def _list_told(self, answer: PublishedTanqAnswer) -> dict[int, set[str]]:
-        """Return column -> normalised texts that the answer's values may have there."""
+        """Map each column to the normalised texts that the answer's values may have in that column."""
         told: defaultdict[int, set[str]] = defaultdict(set)
         for value in answer.values:
             place = self._columns.get(_name_property(value))
@@ -248,7 +249,7 @@ class PublishedTable:
         return told
 
     def _choose_texts(self) -> Iterator[tuple[int, str]]:
-        """Yield the text of each value: the variant that its cell contains, or else the first one."""
+        """Yield the text of each value: the variant that its cell contains, otherwise the first variant."""
         cells = {
             id(answer): row[1:] for row, answer in zip(self.rows[1:], self.answers, strict=True) if answer
         }
@@ -338,12 +339,12 @@ def write_proof_rows(proof: PublishedProof) -> str:
 
 
 def find_verdict(said: str) -> Support:
-    """Return the label that a publisher's word for a verdict stands for."""
+    """Convert a publisher's word for a verdict to our label."""
     return VERDICTS.get(said, Support.NOT_ENOUGH)
 
 
 def _split(text: str, values: Sequence[str]) -> list[str]:
-    """Split a text into the values that it joins, longest first, so that commas within values stay.
+    """Split a text into the values that it joins, longest first, so that commas within values are kept.
 
     Returns an empty list if the text contains anything else.
     """
@@ -360,7 +361,7 @@ def _stands_in(text: str, cell: str) -> bool:
 
 
 def _list_telling(value: PublishedValue) -> set[str]:
-    """Return the normalised texts by which a cell shows a value; for a date, they include its year."""
+    """Return the normalised texts by which a cell may show a value; for a date, these include the year."""
     texts = {_fold(text) for text in value.texts}
     return texts | {day[1] for text in texts if (day := DAY.fullmatch(text))}
 

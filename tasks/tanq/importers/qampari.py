@@ -121,7 +121,7 @@ class Qampari(RecordsImporter):
 
 @dataclass(frozen=True)
 class LostAnswer:
-    """An answer that no entity was found for. reason: one of the four constants above."""
+    """An answer without an entity. reason: one of the four reasons defined as constants in this module."""
 
     name: str
     reason: str
@@ -129,7 +129,7 @@ class LostAnswer:
 
 @dataclass(frozen=True)
 class FoundAnswers:
-    """Entity -> its answer, in the question's order; and the answers without an entity."""
+    """The answers of a question by entity, in the question's order, and the answers without an entity."""
 
     found: Mapping[str, QampariAnswer]
     lost: Sequence[LostAnswer]
@@ -159,9 +159,9 @@ def take_given(question: QampariQuestion) -> FoundAnswers:
 def find_answers(question: QampariQuestion, names: GraphNames) -> FoundAnswers:
     """Find the answers of a question in a graph.
 
-    An entity found by name must be an instance of the most common class among the other answers, if there is
-    one. So the name of a film does not match a manga. If several entities remain, the answer is lost as
-    ambiguous.
+    An entity found by name must be an instance of the most common class among the other answers, if they have
+    such a class. The name of a film therefore does not match a manga. If several entities remain, the answer
+    is lost as ambiguous.
     """
     options = [
         (answer, *names.find(answer.item, answer.article, answer.names)) for answer in question.answers
@@ -211,7 +211,7 @@ def make_imported_seed(
 
 
 def _find_common_class(entities: Sequence[str], names: GraphNames) -> str:
-    """Return the class that more than half of the entities are instances of; empty if there is none."""
+    """Return the class that more than half of the entities are instances of; empty without such a class."""
     counts = count_classes(entities, names)
     most = max(counts, key=lambda noun: counts[noun], default="")
     return most if most and 2 * counts[most] > len(entities) else ""
@@ -262,7 +262,8 @@ def _find_ways(
     """Find the intermediate entities between an answer and the values that the question names.
 
     An intermediate entity has an article among the proofs, and a fact that links it with the answer. Returns
-    the entity, this fact, and its fact with a value named in the question (None if there is none).
+    the entity, this fact, and the entity's fact with a value named in the question, or None without such a
+    fact.
     """
     ways: list[tuple[str, ItemClaim, ItemClaim | None]] = []
     for title in dict.fromkeys(proof.article for proof in answer.proofs):
@@ -288,6 +289,6 @@ def _names_thing(text: str, label: str) -> bool:
 
 
 def _write_question(text: str) -> str:
-    """Write a question with a capital letter and one question mark; people typed the published questions."""
+    """Write a question with a capital letter and one question mark, because people typed the questions."""
     plain = re.sub(r"(?<![A-Z])[.\s]+$", "", text.rstrip(" ?"))  # the period of `U.S.` stays
     return f"{plain[:1].upper()}{plain[1:]}?"

@@ -1,4 +1,4 @@
-"""The base class for importers of published records: each record becomes a row or a line in skipped.jsonl."""
+"""Define the importers' base class, which converts each record to a row or a line of skipped.jsonl."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ LONGEST = 300
 
 @dataclass(frozen=True)
 class ReadRecord:
-    """A record as a row.
+    """A record after its conversion to a row.
 
-    text: its question; name: its published id; counts: numbers for the report, by word.
+    text: the record's question. name: its published id. counts: numbers for the report, by the noun for what
+    is counted.
     """
 
     row: Any
@@ -77,7 +78,7 @@ class RecordsImporter(BaseImporter):
     def read_row(self, where: str, record: object) -> ReadRecord | None:
         """Return the row of a record, or None if too little of it can be used.
 
-        Raises BadRecord if it is not valid.
+        Raises BadRecord if the record is not valid.
         """
 
     @abstractmethod

@@ -42,14 +42,20 @@ SKILL_NAMES: Mapping[str, tuple[str, ...]] = {
     TIME_CALCULATION: ("calc",),
     APPROXIMATION: ("approx",),
 }
-"""Skill -> parts of words in its published names; the first skill whose parts all occur is chosen."""
+"""Map each skill to parts of words in its published names.
+
+The first skill whose parts all occur is chosen.
+"""
 FURTHER_WORDS = {"numeric": "num", "quantity": "num", "date": "time", "temporal": "time", "round": "approx"}
 NO_SKILL = frozenset({"no skill", "none"})
 OWN_FIELDS = frozenset({"rows", "columns", "proofs", "answer_table"})
 """Fields that distinguish an item of our publications (data/items.jsonl) from a record of the release."""
 PUBLICATION = "publication.json"
 OWN_FILES = ("data/items.jsonl", "tanq/test.jsonl", "test.jsonl")
-"""Files to look for in a folder: those of our publications, then that of a release. The first is read."""
+"""Files to look for in a folder: first the files of our publications, then the file of a release.
+
+The first existing file is read.
+"""
 
 
 class Tanq(RecordsImporter):
@@ -86,7 +92,7 @@ class Tanq(RecordsImporter):
         if self.path.is_dir():
             there = [self.path / name for name in OWN_FILES if (self.path / name).is_file()]
             if not there:
-                raise BadInput(self.path, f"has no {', no '.join(OWN_FILES)}", hint="name the file itself")
+                raise BadInput(self.path, f"has no {', no '.join(OWN_FILES)}", hint="give the file itself")
             self.path = there[0]
         self.others, self.asked = Counter(), Counter()
         return super().bring_in(project)
@@ -113,7 +119,7 @@ class Tanq(RecordsImporter):
         }
 
     def read_row(self, where: str, record: object) -> ReadRecord:
-        """Make the item of a record, and log the parts that cannot be read."""
+        """Convert a record to an item, and log the parts that cannot be read."""
         if isinstance(record, dict) and record.keys() >= OWN_FIELDS:
             own = read_own(record)
             return ReadRecord(own, own.question, own.init_qid, {"proofs": len(own.proofs)})
@@ -137,7 +143,7 @@ class Tanq(RecordsImporter):
         )
 
     def word_more(self) -> list[str]:
-        """Return lines with the question fields used instead of the first one, and with unknown fields."""
+        """Return lines that list unknown fields, and question fields used in place of the preferred field."""
         first, *fallbacks = [self.question] if self.question else ASKED
         lines = [
             f"asked: {name} of {self.asked[name]:,} records, which lack {first}"
@@ -160,7 +166,7 @@ class Tanq(RecordsImporter):
 
 @dataclass(frozen=True)
 class ReadItem:
-    """An item and how completely it was read. asked: the field of its question; unknown: unknown skills.
+    """An item, and how completely it was read. asked: the field of its question. unknown: its unknown skills.
 
     apart: passing answers that are not in the table. unlisted: rows of the table without an answer. verdicts:
     proofs with an unknown verdict, which counts as not enough information.
@@ -186,7 +192,7 @@ def read_own(record: dict[str, Any]) -> TanqItem:
 
 
 def make_published_item(record: PublishedRecord, asked: str, place: str, given: object) -> ReadItem:
-    """Make the item of a record. place: the record's position in the source, as `file#id`.
+    """Convert a record to an item. place: the record's position in the source, as `file#id`.
 
     asked: the field with the question; empty for the first existing field of `ASKED`. given: the published
     record, which the item stores unchanged. Raises BadRecord if the record has no question or no table.

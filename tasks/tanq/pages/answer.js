@@ -25,7 +25,7 @@
     function open([row, column], button) {
       const [values, facts] = rows[row][2][column];
       const found = facts.flatMap((fact) => proofs[fact] || []);
-      const none = values ? "This page has no proof of the value." : "No article supports a value here.";
+      const none = values ? "This page has no evidence for the value." : "No article supports a value here.";
       for (const other of document.querySelectorAll(".cell button[aria-pressed]")) other.removeAttribute("aria-pressed");
       button.setAttribute("aria-pressed", "true");
       evidence.replaceChildren(make("h3", null, `Evidence (${count(found.length)})`),

@@ -1,1 +1,1 @@
-"""Contracts, statistics, report pages and figures of TANQ's question sets and evaluations."""
+"""Publish TANQ's question sets and evaluations: contracts, statistics, report pages and figures."""

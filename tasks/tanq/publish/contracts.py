@@ -49,15 +49,22 @@ ROWS: Mapping[str, type] = {
 
 SINGLE: Mapping[str, Sequence[Expectation]] = {
     "seeds": (
-        expect_match("kind", "Each question is of one of three kinds.", "kind", f"^({'|'.join(KINDS)})$"),
+        expect_match(
+            "kind", "The kind of each question is one of the three kinds.", "kind", f"^({'|'.join(KINDS)})$"
+        ),
     ),
     "verify": (
-        expect_match("label", "Each verdict has one of three labels.", "label", f"^({'|'.join(Support)})$"),
+        expect_match(
+            "label",
+            "The label of each verdict is one of the three labels of the verifier.",
+            "label",
+            f"^({'|'.join(Support)})$",
+        ),
     ),
     "skills": (expect_hash(),),
     "items": (expect_hash(),),
 }
-"""Expectations for single rows, by artifact."""
+"""Map each artifact to the expectations for its single rows."""
 ROUNDING = Decimal("0.05")
 """Maximum relative difference between an amount in a text and the fact's amount.
 
@@ -110,7 +117,8 @@ def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Ru
 
     mentions = RowRule(
         "mentions_fact",
-        "Each text has the words that were found, and mentions the other end of its fact.",
+        "Each text contains the words in which the fact was found. If the article is about the entity of "
+        "the fact, the text mentions its value, and vice versa.",
         ("id", "fact", "side", "text", "mention", "headers"),
         find_problem,
     )
@@ -121,7 +129,7 @@ def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Ru
 def read_grounds(paths: Mapping[str, Path], facts: Path, relations: Path, things: Path) -> Grounds:
     """Read the data that items are checked against.
 
-    Only those facts of the source are kept that the items name or that proofs were found for.
+    The result contains only facts of the source that items name or that have proofs.
     """
     proofs = {proof.id: proof for proof in read_valid_rows(paths["proofs"], Proof)}
     named = {proof.fact for proof in proofs.values()}
@@ -168,8 +176,8 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
         ),
         make(
             "filters_hold",
-            "A row passes if its facts pass every filter, and the answer table has exactly the rows "
-            "that pass.",
+            "A row passes if its facts pass every filter. The answer table contains exactly the rows that "
+            "pass.",
             lambda item: find_wrong_filter(item, grounds.graph),
         ),
         make(
@@ -179,20 +187,20 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
         ),
         make(
             "proofs_say_it",
-            "Every proof is a verified text that mentions what it proves. A proof that supports a value "
-            "does not deny the value.",
+            "Every proof is a verified text that mentions the value or the entity of its fact. A proof that "
+            "is labelled as supporting a fact does not contradict the fact.",
             lambda item: find_false_proof(item, grounds),
         ),
         make(
             "question_follows",
-            "The question is the rephrased question with its skills added.",
+            "The question equals the rephrased question with the phrases of its skills added.",
             lambda item: find_other_question(item, grounds.graph),
         ),
-        make("no_answer_in_question", "The question contains none of its answers.", find_leak),
+        make("no_answer_in_question", "The question does not contain any of its answers.", find_leak),
         make(
             "relations_in_order",
-            "The question has its relations in the fixed order: birth before death, a date next to its "
-            "place.",
+            "The question mentions its relations in a fixed order, such as birth before death, and a date "
+            "next to its place.",
             lambda item: find_disorder(item, ranks),
         ),
         make(
@@ -216,7 +224,7 @@ def read_item(record: Record) -> TanqItem | str:
 def find_wrong_cell(item: TanqItem, graph: GraphByIds) -> str:
     """Describe the first header or cell that differs from the result of applying the skills to the facts.
 
-    Returns an empty text if there is none.
+    Returns an empty text if there is no such header or cell.
     """
     made = _make_anew(item, graph)
     if isinstance(made, str):
@@ -237,7 +245,7 @@ def find_wrong_cell(item: TanqItem, graph: GraphByIds) -> str:
 def find_wrong_filter(item: TanqItem, graph: GraphByIds) -> str:
     """Describe the first row with a wrong `filter_pass`, or an answer table that has the wrong rows.
 
-    Returns an empty text if all is right.
+    Returns an empty text if all rows are right.
     """
     made = _make_anew(item, graph)
     if isinstance(made, str):
@@ -251,7 +259,7 @@ def find_wrong_filter(item: TanqItem, graph: GraphByIds) -> str:
 
 
 def find_unproven(item: TanqItem) -> str:
-    """Describe the first value without a fact, or fact without a supporting proof; empty if there is none."""
+    """Describe the first value without a fact, or fact without a supporting proof; empty if none is found."""
     proven = {proof.fact for proof in item.proofs if proof.eval_result == Support.SUPPORTED}
     for row in item.rows:
         for column, cell in zip(item.columns, row.cells, strict=True):
@@ -263,7 +271,7 @@ def find_unproven(item: TanqItem) -> str:
 
 
 def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
-    """Describe the first proof that is not valid; empty if there is none.
+    """Describe the first proof that is not valid; empty if all proofs are valid.
 
     A proof must be a verified text with the label of its verdict. It must mention the fact's value or entity,
     and must not deny the fact if it is labelled as supporting it.
@@ -275,11 +283,11 @@ def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
         if verified is None or verdict is None or fact is None:
             return f"{where} was never verified"
         if verdict.label != proof.eval_result or verdict.fact != proof.fact or verified.fact != proof.fact:
-            return f"{where} has another label or fact than its verdict"
+            return f"{where} has a different label or fact than its verdict"
         if (verified.text, verified.article, verified.row) != (proof.text, proof.article, proof.row):
             return f"{where} differs from the text that was verified: {proof.text[:80]}"
         if (proof.entity, proof.relation, proof.value) != (fact.entity, fact.relation, fact.shown):
-            return f"{where} has other values than its fact {proof.fact}"
+            return f"{where} has different values than its fact {proof.fact}"
         if problem := find_no_mention(verified, grounds.graph) or find_denial(
             verified, verdict, grounds.graph
         ):
@@ -288,9 +296,9 @@ def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
 
 
 def find_no_mention(proof: Proof, graph: GraphByIds) -> str:
-    """Describe that a proof does not mention the other end of its fact: its value or its entity.
+    """Return a message if a proof does not mention the other end of its fact: its value or its entity.
 
-    The other end is the one that the article is not about. Returns an empty text if the proof mentions it, or
+    The other end is the end that the article is not about. Returns an empty text if the proof mentions it, or
     has no fact.
     """
     fact = graph.facts.get(proof.fact)
@@ -305,7 +313,7 @@ def find_no_mention(proof: Proof, graph: GraphByIds) -> str:
 
 
 def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
-    """Describe that a proof labelled as supporting its fact denies the fact or limits it to the past.
+    """Return a message if a proof labelled as supporting its fact denies it or limits it to the past.
 
     Returns an empty text otherwise.
     """
@@ -318,7 +326,7 @@ def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
 
 
 def mentions_end(proof: Proof, fact: Fact, graph: GraphByIds) -> bool:
-    """Return whether a proof mentions the other end of its fact: the one that its article is not about."""
+    """Return whether a proof mentions the end of its fact that its article is not about."""
     name = fact.entity if proof.side == "value" else fact.value.item or ""
     if proof.side == "value" or fact.value.kind == ITEM:
         thing = graph.things.get(name)
@@ -329,7 +337,7 @@ def mentions_end(proof: Proof, fact: Fact, graph: GraphByIds) -> bool:
 
 
 def find_other_question(item: TanqItem, graph: GraphByIds) -> str:
-    """Describe how a question differs from its rephrased question with the skills added; empty if equal."""
+    """Describe how a question differs from its rephrased question plus skills; empty if they are equal."""
     base = _make_base(item, graph)
     if isinstance(base, str):
         return base
@@ -337,7 +345,7 @@ def find_other_question(item: TanqItem, graph: GraphByIds) -> str:
         text = write_question(item.ext_question_rephrased, base, item.skills, item.noun)
     except ValueError as error:
         return str(error)
-    return "" if text == item.question else f"expected the question: {text[:160]}"
+    return "" if text == item.question else f"the expected question is: {text[:160]}"
 
 
 def _make_anew(
@@ -353,7 +361,7 @@ def _make_anew(
 
 
 def _make_base(item: TanqItem, graph: GraphByIds) -> BaseTable | str:
-    """Rebuild the table before skills from the facts of the item's cells.
+    """Rebuild the table without skills from the facts of the item's cells.
 
     Returns an error text if the table cannot be rebuilt.
     """

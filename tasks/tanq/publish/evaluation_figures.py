@@ -1,4 +1,4 @@
-"""Stage: the figures of an evaluation: Tables 5, 6, 8 to 11, 15 and 16, and the open agents' faults."""
+"""Stage: compute an evaluation's figures: Tables 5, 6, 8 to 11, 15 and 16, and the open agents' faults."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from tasks.tanq.solve.prediction import ORACLE, Prediction
 from tasks.tanq.tables_evaluation import tabulate_failures, tabulate_faults, tabulate_scores
 
 FEW = 30
-"""Number of questions below which the page warns that differences between systems may be chance."""
+"""Minimum number of questions.
+
+With fewer questions, the page warns that differences between systems may be chance.
+"""
 
 
 def evaluation_figures(
@@ -39,8 +42,8 @@ def evaluation_figures(
 ) -> Counts:
     """Write an evaluation's figures as one JSON object; scores and shares are fractions of 1.
 
-    settings: the parameters `judging.thresholds.*`; the page shows a warning if one is exceeded. Raises
-    StageFailed if a question uses a skill that has no column in Table 6.
+    settings: the parameters `judging.thresholds.*`; the page shows a warning if a threshold is exceeded.
+    Raises StageFailed if a question uses a skill that has no column in Table 6.
     """
     outcomes = join_table_outcomes(items, [*predictions, *human_tables], [*scores, *human_scores])
     failures = tabulate_failures(
@@ -72,14 +75,14 @@ def list_table_cautions(
     unread: Sequence[Dropped],
     settings: Mapping[str, object],
 ) -> Iterator[str]:
-    """Yield the warnings of an evaluation, if it has any.
+    """Yield the warnings for an evaluation's page.
 
     unread: lines of people's tables that could not be used. settings: the parameters `judging.thresholds.*`.
     """
     most = read_section(settings, "judging.thresholds", TrustThresholds).unscored_share
     items = {outcome.item.id for outcome in outcomes}
     if len(items) < FEW:
-        yield f"Only {len(items)} questions: a difference between two systems may be chance."
+        yield f"With only {len(items)} questions, a difference between two systems may be due to chance."
     for system in list_systems(outcomes):
         own = select_outcomes(outcomes, system)
         failed = [outcome.prediction.failed for outcome in own if outcome.prediction.failed]

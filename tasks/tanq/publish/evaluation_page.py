@@ -1,4 +1,4 @@
-"""Stage: the report page of an evaluation, with its tables, and with answers beside predicted tables."""
+"""Stage: write the report page of an evaluation, with tables, and with answers beside predicted tables."""
 
 from __future__ import annotations
 
@@ -29,21 +29,24 @@ from tasks.tanq.view import ASSETS, view_predictions
 FORM = "to_label.csv"
 """The CSV form in which people label other hallucinations, linked on the page."""
 SUBTITLE = (
-    "This page shows how models answer questions whose answers are tables: from memory (closed), from "
-    "the proofs of every cell among other texts (oracle), and by searching articles (open)."
+    "This page shows how models answer questions whose answers are tables. There are three settings: from "
+    "memory (closed), from a set of texts that contains the proofs of every cell (oracle), and by "
+    "searching articles (open)."
 )
 MATCHED = {
-    "released": "Cells are matched one to one by their row and column.",
-    "paper": "Each value of a cell counts separately, and is matched greedily by entity, relation and value.",
+    "released": "Cells of the predicted table and of the answer are matched one to one by row and column.",
+    "paper": "Each value of a cell counts separately. Predicted values are matched greedily with values of "
+    "the answer, by entity, relation and value.",
 }
 SCORED = (
     "Predictions without a reply count as failed, and no mean includes them. A reply without a table "
-    "counts as an empty table: precision 1, recall 0. Tables 5 to 10 have, for each setting and model, "
-    "the prompt that is closest to the paper's."
+    "counts as an empty table: precision 1, recall 0. For each setting and model, Tables 5 to 10 show the "
+    "results of the prompt that is closest to the paper's prompt."
 )
 TO_LABEL = (
-    "In the column label, write yes if a reply has hallucinations of another kind, otherwise no. Write your "
-    "name in the column rater, and set the file's path in params.yaml."
+    "In the column label, write yes if a reply contains a hallucination of a kind that rules do not detect, "
+    "otherwise no. Write your name in the column rater. Then put the file into data/labels, and set "
+    "`labels` of the evaluation in params.yaml to its path."
 )
 
 
@@ -51,7 +54,7 @@ TO_LABEL = (
 class EvaluationFigures:
     """The fields of `evaluation_figures.json` that the page reads.
 
-    tables: key, such as `5-released`, -> table.
+    tables: maps keys such as `5-released` to tables.
     """
 
     tables: Mapping[str, FigureTable]
@@ -82,7 +85,7 @@ def evaluation_page(
     viewer = Viewer(
         "question",
         "questions",
-        "words of a question or of its answer",
+        "words in a question or in its answer",
         "Choose a question to see its answer, a predicted table, and the evidence for every cell.",
         (Filter("kind", "Kind"), Filter("skill", "Skill"), Filter("failure", "Failure of any system")),
         view_predictions(outcomes),
@@ -123,7 +126,7 @@ def make_score_part(tables: Mapping[str, FigureTable], rule: str) -> PagePart:
     """Make the page part with the tables of scores by a rule, whose keys end with the rule's name."""
     shown = {key: table for key, table in tables.items() if key.endswith(f"-{rule}")}
     said = (
-        f"The tables have mean precision, recall and F1 in percent, with 95% intervals. {MATCHED[rule]} "
+        f"The tables show mean precision, recall and F1 in percent, with 95% intervals. {MATCHED[rule]} "
         f"{SCORED}"
     )
     return PagePart(
@@ -205,8 +208,8 @@ def _make_headlines(outcomes: Sequence[TableOutcome], calls: Mapping[str, ShownC
 def _find_best(outcomes: Sequence[TableOutcome]) -> tuple[str, float, list[TableOutcome]] | None:
     """Find the systems with the highest mean F1 by the released rule, as a fraction of 1.
 
-    Returns the names of all systems with this mean, the mean, and the outcomes of the first; None without
-    scores.
+    Returns the names of all systems with this mean, the mean, and the outcomes of the first system. Returns
+    None if there are no scores.
     """
     own: dict[str, list[TableOutcome]] = {}
     for outcome in outcomes:

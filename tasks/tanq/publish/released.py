@@ -60,8 +60,8 @@ def write_released(items: Path, predictions: Path | None, key: str, out: Path) -
 def name_records(items: Iterable[TanqItem]) -> tuple[dict[str, str], int]:
     """Choose a distinct record name for every item, because the evaluator writes its output by `init_qid`.
 
-    Several questions may come from one list question, whose id does not give the kind. Returns item id ->
-    name, and the number of names that got a number because an earlier record has the same name.
+    Several questions may come from one list question, whose id does not give the kind. Returns a map from
+    item ids to names, and the number of names that got a number because an earlier record has the same name.
     """
     wanted = {item.id: _name_record(item) for item in items}
     names: dict[str, str] = {}
@@ -111,7 +111,7 @@ def add_prediction(item: TanqItem, name: str, key: str, table: str) -> Record:
 
 
 def write_prediction(prediction: Prediction) -> str | None:
-    """Write a predicted table in the evaluator's format: empty without a table, None without a reply.
+    """Write a predicted table in the evaluator's format; empty without a table, None without a reply.
 
     A first header `title` gets a trailing space, because `title|` would start the line of a table's title.
     """
@@ -147,14 +147,14 @@ def write_record(item: TanqItem, name: str) -> Record:
 
 
 def name_property(column: FinalColumn) -> str:
-    """Return the property label of a column: its header without the unit."""
+    """Return the property label of a column, which is the header without the unit."""
     return UNIT.sub("", column.header)
 
 
 def write_row(row: FinalRow, item: TanqItem, proofs: Mapping[str, Sequence[ItemProof]]) -> Record:
     """Write one answer.
 
-    The intermediate entities are known only for the whole question, so all answers get all.
+    The intermediate entities are known only for the whole question, so every answer lists all of them.
     """
     article = next((thing.article for thing in item.things if thing.id == row.entity), "")
     return {
@@ -210,7 +210,7 @@ def write_value(
 
 
 def write_ids(name: str, item: str, article: str) -> Record:
-    """Write the ids of an entity; the Wikidata id is None if the id does not have Wikidata's form."""
+    """Write the ids of an entity; the Wikidata id is None if the id is not in Wikidata's format."""
     return {
         f"{name}_wikidata_id": item if ITEM_ID.fullmatch(item) else None,
         f"{name}_wikipedia_id": article or None,
@@ -255,5 +255,5 @@ def write_rows(proof: ItemProof) -> list[Record]:
 
 
 def write_address(article: str) -> str | None:
-    """Write the URL of an article in the English Wikipedia; None without an article."""
+    """Write the URL of an article in the English Wikipedia; None if there is no article."""
     return PAGE + quote(article.replace(" ", "_"), safe="/:,()'!*;@$") if article else None

@@ -1,4 +1,4 @@
-"""Stage: the page of a question set, with Tables 3 and 4, yields of stages, and evidence for answers."""
+"""Stage: write the page of a question set: Tables 3 and 4, yields of stages, and evidence for answers."""
 
 from __future__ import annotations
 
@@ -40,24 +40,31 @@ from tasks.tanq.view import ASSETS, view_questions
 FORM = "to_answer.csv"
 """The CSV form in which people answer the questions from the evidence, linked on the page."""
 TO_ANSWER = (
-    "Write a table in the column table, in lines of the form a|b, and your name in the column rater. "
-    "Then name the file as `people` of an evaluation."
+    "Write a table in the column table, in lines of the form a|b, and your name in the column rater. Then "
+    "put the file into data/labels, and set `people` of an evaluation in params.yaml to its path."
 )
 COUNTED = (
-    "Rows are list questions, extended questions, proofs, verdicts, tables or questions, depending on "
-    "the stage. Choose a number of dropped rows to read the reasons."
+    "The rows of a stage are list questions, extended questions, proofs, verdicts, tables or final "
+    "questions. To see the reasons for dropped rows, choose a number in the column Dropped."
 )
 MOST_DROPPED = 50
 """Maximum number of dropped rows that are listed for each reason."""
 SUBTITLE = (
-    "List questions are extended with relations of a graph and answered by tables. Every cell has "
-    "evidence in an article. Some questions also ask for filters, conversions, calculations or "
+    "Each question extends a list question with further relations of a knowledge graph, and its answer is a "
+    "table. Every cell has evidence in an "
+    "article. Some questions also ask for filters, conversions, calculations or "
     "rounding."
 )
 LEAST_CANARIES = 0.9
-"""Share of test cases (0 to 1) that the verifier must get right; below, the page shows a warning."""
+"""Minimum share of test cases (0 to 1) that the verifier must get right.
+
+Below this share, the page shows a warning.
+"""
 FEW = 30
-"""Number of questions below which the page warns that shares by kind and skill are imprecise."""
+"""Minimum number of questions.
+
+With fewer questions, the page warns that shares by kind and skill are imprecise.
+"""
 
 
 def set_page(
@@ -79,7 +86,7 @@ def set_page(
     out: Path,
     metrics: Path,
 ) -> Counts:
-    """Write the page into the folder `out`; the artifacts' `*.dropped` and `*.calls` files are read as well.
+    """Write the page into the folder `out`; also read the artifacts' `*.dropped` and `*.calls` files.
 
     articles: the source's folder of articles, read for their licences. contracts: the folder with the
     findings. statistics: the set's `statistics.json`. Returns the number of questions. Raises BadInput if
@@ -95,7 +102,7 @@ def set_page(
     viewer = Viewer(
         "question",
         "questions",
-        "words of a question or of its answer",
+        "words in a question or in its answer",
         "Choose a question to see its answer, and the evidence for every cell.",
         (Filter("kind", "Kind"), Filter("skill", "Skill"), Filter("shape", "Shape")),
         view_questions(rows, calls),
@@ -145,7 +152,7 @@ def set_page(
 def list_item_calls(
     items: Iterable[TanqItem], skills: Path, rephrase: Path, verify: Path
 ) -> dict[str, list[str]]:
-    """List the calls behind each item, each once: first of its rewording, then of its proofs' verdicts."""
+    """List the calls behind each item without duplicates: first its rewording, then its proofs' verdicts."""
     skilled = pq.read_table(skills, columns=["id", "question"]).to_pylist()
     questions = {row["id"]: row["question"] for row in skilled}
     worded, verified = _read_calls_by_row(rephrase), _read_calls_by_row(verify)
@@ -173,19 +180,19 @@ def list_set_warnings(items: Collection[TanqItem], canaries: Sequence[CanaryRow]
     """List warnings about few questions, cells without a proof, and a verifier that fails on test cases."""
     warnings = []
     if len(items) < FEW:
-        warnings.append(f"Only {len(items)} questions: shares by kind and skill are imprecise.")
+        warnings.append(f"With only {len(items)} questions, shares by kind and skill are imprecise.")
     bare = sum(count_bare(item) for item in items)
     if bare:
-        warnings.append(f"{bare} filled cells have no proof.")
+        warnings.append(f"{bare} cells with a value have no proof.")
     agreed = [row.agreed for row in canaries if row.agreed is not None]
     if agreed and sum(agreed) / len(agreed) < LEAST_CANARIES:
         share = f"{sum(agreed)} of {len(agreed)}"
-        warnings.append(f"The model that verifies evidence labelled only {share} test cases correctly.")
+        warnings.append(f"The model that verifies the evidence labelled only {share} test cases correctly.")
     return warnings
 
 
 def count_bare(item: TanqItem) -> int:
-    """Count the filled cells of an item that have no proof for any of their facts."""
+    """Count the filled cells of an item without a proof for any fact of the cell."""
     proven = {proof.fact for proof in item.proofs}
     return sum(bool(cell.values) and proven.isdisjoint(cell.facts) for row in item.rows for cell in row.cells)
 
@@ -226,7 +233,7 @@ def _make_headlines(items: Sequence[TanqItem], stages: Sequence[StageYield]) -> 
 
 
 def list_licences(items: Sequence[TanqItem], articles: Path) -> list[tuple[str, str]]:
-    """List the licences and attributions of the proofs' texts, each with its number of articles."""
+    """List the licences and attributions of the proofs' texts, with the number of articles per pair."""
     used = {proof.article for item in items for proof in item.proofs}
     counts = Counter(
         (row.licence, row.attribution)

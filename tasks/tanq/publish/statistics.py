@@ -1,4 +1,4 @@
-"""Stage: statistics of a question set: Tables 3 and 4 (section 3.4), and dropped rows by stage and reason."""
+"""Stage: compute a question set's Tables 3 and 4 (section 3.4), and count dropped rows by reason."""
 
 from __future__ import annotations
 
@@ -39,17 +39,19 @@ NEEDS: Mapping[str, tuple[str, int, str]] = {
     TIME_CALCULATION: (TIME, 2, "dates"),
     APPROXIMATION: (QUANTITY, 1, "numbers"),
 }
-"""Skill -> the kind of values that it needs, the number of columns with them, and their plural name."""
+"""Map each skill to the kind of values that it needs, the number of columns with such values, and the plural
+noun for the values."""
 DEFINITIONS = {
-    "types": "Facts in the cells of the answer lists, each counted once, by the kind of their value.",
-    "no_skill": "Questions without a filter, conversion, calculation or approximation.",
+    "types": "The table counts the facts in the cells of the answer lists, by the kind of their value. Each "
+    "fact counts once.",
+    "no_skill": "No skill: questions without a filter, conversion, calculation or approximation.",
     "skills": "A question counts under each of its skills.",
-    "tokens": "Words of the question, split at spaces.",
-    "rows": "Rows of the answer table, excluding rows that a filter removes.",
-    "columns": "Columns of the answer table, including the column of entities.",
-    "relations": "Relations that the question is extended with.",
+    "tokens": "Counts the words of the question, split at spaces.",
+    "rows": "Counts the rows of the answer table, except rows that a filter removes.",
+    "columns": "Counts the columns of the answer table, including the column of entities.",
+    "relations": "Counts the relations that the question adds to its list question.",
 }
-"""Definitions of the counts for which the paper gives none."""
+"""The definitions of the counts that the paper does not define."""
 
 
 def statistics(
@@ -113,7 +115,7 @@ def count_types(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | 
 
 
 def count_skills(items: Sequence[TanqItem]) -> dict[str, dict[str, float | int | None]]:
-    """Count the questions without a skill and with each skill (middle part of Table 4)."""
+    """Count the questions without a skill, and the questions with each skill (middle part of Table 4)."""
     counts = Counter(use.name for item in items for use in item.skills)
     counts["no_skill"] = sum(not item.skills for item in items)
     return share_out(counts, ("no_skill", *SKILLS), len(items))
@@ -162,7 +164,10 @@ def count_shapes(items: Sequence[TanqItem]) -> dict[str, float | int | None]:
 def explain_absent(
     items: Sequence[TanqItem], tables: Sequence[AnswerTable], kinds: Mapping[str, str]
 ) -> dict[str, str]:
-    """Explain for each skill that no item uses why it is absent. kinds: relation -> kind of its values."""
+    """Explain for each unused skill why no item uses it.
+
+    kinds: maps each relation to the kind of its values.
+    """
     present = {use.name for item in items for use in item.skills}
     absent = {}
     for skill in SKILLS:
@@ -174,8 +179,8 @@ def explain_absent(
         )
         columns = "a column" if least == 1 else "two columns"
         absent[skill] = (
-            f"{able:,} of {len(tables):,} tables have {columns} of {words}, but in none of these tables does "
-            "the skill have an effect and leave enough rows"
+            f"{able:,} of {len(tables):,} tables have {columns} of {words}, but in none of them can the "
+            "skill change the table and leave enough rows"
             if able
             else f"none of {len(tables):,} tables has {columns} of {words}"
         )

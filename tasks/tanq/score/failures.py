@@ -17,7 +17,7 @@ from tasks.tanq.solve.open_replies import SUB_TASK
 from tasks.tanq.solve.prediction import UNREAD, Prediction
 
 OWN_WORDS = frozenset({"", SUB_TASK, UNREAD})
-"""Values of a step's `tool` for which the result is text by a model and not by a tool."""
+"""Values of a step's `tool` for which a model wrote the result, rather than a tool."""
 
 
 def find_failures(item: TanqItem, match: TableMatch | None) -> tuple[FailureKind, ...]:
@@ -72,7 +72,7 @@ def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None
 
 
 def can_have(item: TanqItem) -> Mapping[AgentFault, bool]:
-    """Return for each fault whether the agent can show it on an item, as far as known.
+    """Map each fault to whether the agent can show it on an item, as far as known.
 
     For some intersections, it is unknown which entities meet only one condition. For some compositions, the
     intermediate entities are unknown.
@@ -101,7 +101,7 @@ def _find_faults(item: TanqItem, prediction: Prediction, match: TableMatch) -> I
 
 
 def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bool:
-    """Return whether the table has some answers, but lacks an answer that no tool's result named."""
+    """Return whether the table has some answers but lacks an answer that no tool's result contained."""
     seen = f" {fold(' '.join(step.result for step in prediction.steps if step.tool not in OWN_WORDS))} "
     lacking = [
         row.label
@@ -112,7 +112,7 @@ def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bo
 
 
 def is_malformed(match: TableMatch) -> bool:
-    """Return whether a table has no header, repeats its header in a row, or has rows of different lengths."""
+    """Return whether a table has no header, a row that repeats the header, or rows of different lengths."""
     if not match.head or len({len(row) for row in match.rows}) > 1:
         return True
     heads = {simplify(cell) for cell in match.rows[0]}

@@ -40,9 +40,10 @@ def hallucination_labels(
     A line has the `id` of a prediction, and yes or no as its `label`. Raises BadInput like
     `read_human_labels`. Drop reasons, with the line in `detail`:
 
-    - those of `read_human_labels`.
+    - the reasons of `read_human_labels`.
     - `unknown_prediction`: this run has no such prediction with a reply.
-    - `other_response`: the line shows another reply, so it labels another run.
+    - `other_response`: the reply in the line differs from the prediction's reply, so the line labels another
+      run.
     """
     if entry.labels is None:
         return Drafts([])

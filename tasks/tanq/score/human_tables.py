@@ -18,7 +18,7 @@ from tasks.tanq.solve.table_text import read_table
 PEOPLE = "people"
 """The value of `model` in predictions by people."""
 FORM_COLUMNS = ("id", "question", "evidence", "table", "rater")
-HINT = "columns id, table and, where several people wrote, rater; see docs/tanq.md"
+HINT = "expected the columns id and table, and rater if several people wrote tables; see docs/tanq.md"
 UNREADABLE, NO_ID, NO_ITEM, NO_TABLE, TWICE = (
     "unreadable", "no_id", "unknown_item", "no_table", "written_twice",
 )  # fmt: skip
@@ -62,7 +62,7 @@ def make_table_form(items: Iterable[TanqItem]) -> str:
 
 
 def cite_proof(proof: ItemProof) -> str:
-    """Write a proof after the title of its page and, for text, its sections."""
+    """Write a proof after the title of its page and, for a text, the titles of its sections."""
     place = " / ".join(filter(None, (proof.article, proof.parent, proof.section)))
     return f"[{place}] {proof.row or proof.text}"
 

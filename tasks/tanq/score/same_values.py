@@ -1,4 +1,4 @@
-"""Compare predicted names and values with those of the answer, to count failures (section 5.6).
+"""Compare predicted names and values with the answer's, to count failures (section 5.6).
 
 Relative mapping similarity also credits similar values. A failure needs a stricter comparison: Austria is not
 Australia, and 14 March is not 15 March.
@@ -66,7 +66,7 @@ def is_same_name(gold: str, said: str) -> bool:
 
 
 def is_same_value(gold: str, said: str, kind: str) -> bool:
-    """Return whether a predicted value is equal to the answer's. kind: the kind of the column's values."""
+    """Return whether a predicted value equals the answer's value. kind: the kind of the column's values."""
     if kind == TIME:
         return sort_date_words(gold) == sort_date_words(said)
     if kind == QUANTITY:
@@ -124,11 +124,12 @@ def sort_date_words(text: str) -> list[str]:
 def _cut_known(gold: tuple[str, ...], said: str) -> tuple[list[str], str]:
     """Remove the answer's values from a cell, longest first; return the values not found, and the rest.
 
-    In this way, a comma or `and` within a value does not split the value.
+    As a result, a comma or `and` within a value does not split the value.
     """
     rest, left = said.strip(), list(gold)
     for value in sorted(gold, key=lambda gold_value: (-len(gold_value), gold_value)):
-        # Only between separators, because a longer name is another entity: `Guinea` in `Equatorial Guinea`.
+        # Match only between separators, because a longer name is another entity: `Guinea` in `Equatorial
+        # Guinea`.
         pattern = rf"({BOUND}|^)\s*{re.escape(value)}(?:{REMARK.pattern})?\s*(?={BOUND}|$)"
         rest, cut = re.subn(pattern, r"\1;", rest, count=1, flags=re.IGNORECASE)
         if cut:

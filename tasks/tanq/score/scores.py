@@ -30,7 +30,7 @@ class PredictionScore:
     - id: the id of the prediction.
     - precision, recall, F1: fractions of 1; None if there is no reply.
     - failures: the kinds of Table 11 that rules detect.
-    - faults: those of section 5.7; None without a reply, and for other systems than the open agent.
+    - faults: the faults of section 5.7; None if there is no reply, or if the system is not the open agent.
     """
 
     id: str
@@ -59,7 +59,10 @@ def scores(items: list[TanqItem], predictions: list[Prediction]) -> Drafts[Predi
 def score_all(
     items: Iterable[TanqItem], predictions: Iterable[Prediction], artifact: str
 ) -> list[PredictionScore]:
-    """Score predictions in their order. artifact: the artifact that they come from, for their origin."""
+    """Score predictions in their order.
+
+    artifact: the artifact that contains the predictions, for the origin of the scores.
+    """
     by_id = {item.id: item for item in items}
     return [score_prediction(by_id[row.item], row, artifact) for row in predictions]
 
@@ -88,7 +91,7 @@ def score_prediction(item: TanqItem, prediction: Prediction, artifact: str) -> P
 def compare_tables(item: TanqItem, table: Rows) -> tuple[RmsScores, RmsScores]:
     """Compute the similarity of a predicted table with the answer, by the released and by the paper's rule.
 
-    The released rule uses the answer's text, the paper's rule its lists of values.
+    The released rule uses the text of the answer. The paper's rule uses the lists of values in the answer.
     """
     said = read_rows(table)
     return compute_released(parse_table(item.answer_table), said), compute_paper(list_values(item), said)
@@ -114,14 +117,14 @@ def _fold(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def list_scored(rows: Iterable[PredictionScore]) -> list[Scored]:
-    """List the F1 of each prediction by the released rule, for comparing nights; None if unscored."""
+    """List the F1 of each prediction by the released rule, to compare nightly runs; None if unscored."""
     return [Scored(row.id, row.item, row.released_f1) for row in rows]
 
 
 def list_answered(
     items: list[TanqItem], predictions: list[Prediction], scores: list[PredictionScore]
 ) -> list[Answered]:
-    """List question, reference and prediction for each score, for comparisons."""
+    """List the question, reference and prediction for each score, for comparisons of nightly runs."""
     asked, given = {row.id: row for row in items}, {row.id: row for row in predictions}
     return [
         Answered(

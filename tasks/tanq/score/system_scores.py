@@ -1,4 +1,4 @@
-"""Stage: score the tables that a user's system predicted, for nights."""
+"""Stage of nightly runs: score the tables that a user's system predicted."""
 
 from __future__ import annotations
 

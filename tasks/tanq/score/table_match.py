@@ -17,7 +17,7 @@ ENTITY_HEADS = frozenset({"entity", "name", "item", "title", "answer"})
 FILLERS = frozenset({"of", "the", "in", "and", "a", "an", "by", "its", "their"})
 UNIT = re.compile(r"\([^()]*\)|\[[^\][]*\]")
 CELLS_TOLD = 10
-"""Maximum number of cells by which a column with an unknown header is identified."""
+"""Maximum number of cells that are compared to identify a column with an unknown header."""
 SPELLING = 0.85
 """Minimum similarity (0 to 1) of two spellings of a header."""
 
@@ -31,12 +31,13 @@ class TableMatch:
     - rows: the predicted rows, transposed if the entities are in the first row of the reply's table.
     - head: whether the first row is a header.
     - columns: for each column of the answer, the position of the predicted column; None if it is missing.
-    - entities: for each row of the answer list, also those failing a filter, the positions of predicted rows.
+    - entities: for each row of the answer list, including rows that fail a filter, the positions of predicted
+      rows.
     - cells: for each row of the answer list, the state of each cell.
 
-    A cell is RIGHT if all values and no others are predicted. PARTIAL has only some of the values or none,
-    WRONG has another value, MISSING has no predicted row or column. In UNTOLD, the answer has no value
-    either.
+    A cell is RIGHT if exactly the answer's values are predicted. It is PARTIAL if only some or none of the
+    values are predicted, and WRONG if another value is predicted. It is MISSING if its row or column is not
+    predicted, and UNTOLD if the answer has no value either.
     """
 
     rows: tuple[tuple[str, ...], ...]
@@ -71,8 +72,8 @@ def match_table(item: TanqItem, table: Rows) -> TableMatch:
     """Match a predicted table with an item's answer.
 
     Columns are matched by the words of their headers, otherwise by most of their cells. Without a header,
-    they are matched by cells, otherwise by order if their number is the same. Rows are matched by their first
-    cells.
+    columns are matched by cells, otherwise by order if both tables have equally many columns. Rows are
+    matched by their first cells.
     """
     rows = turn(item, table)
     head = has_header(item, rows)
@@ -114,7 +115,7 @@ def has_header(item: TanqItem, rows: Rows) -> bool:
 def match_entities(answers: Sequence[FinalRow], rows: Rows, start: int) -> tuple[tuple[int, ...], ...]:
     """List the positions of the rows of each answer.
 
-    A row belongs to the answer with exactly its name, otherwise to the first one with a similar name.
+    A row belongs to the answer with exactly its name, otherwise to the first answer with a similar name.
     """
     places: list[list[int]] = [[] for _ in answers]
     names = [simplify(answer.label) for answer in answers]
@@ -130,7 +131,7 @@ def match_entities(answers: Sequence[FinalRow], rows: Rows, start: int) -> tuple
 def match_columns(
     item: TanqItem, rows: Rows, head: bool, entities: Sequence[Sequence[int]]
 ) -> tuple[int | None, ...]:
-    """Return the position of the predicted column for each column of the answer, without repetition."""
+    """Return the position of the predicted column for each column of the answer; positions do not repeat."""
     found: list[int | None] = [None] * len(item.columns)
     width = max(map(len, rows), default=0)
     if head:
@@ -152,7 +153,7 @@ def compare_heads(gold: str, said: str) -> float:
     """Compare two headers by their words without units, from 0 to 1.
 
     If one header has all words of the other, the result is the share of common words. Otherwise, the result
-    is half the similarity of their letters if that is at least `SPELLING`, or else 0.
+    is half the similarity of their letters if that similarity is at least `SPELLING`, and 0 if it is lower.
     """
     one, other = _list_words(gold), _list_words(said)
     if not one or not other:
@@ -175,7 +176,7 @@ def _drop_plural(word: str) -> str:
 
 
 def _take_best(found: list[int | None], pairs: list[tuple[float, int, int]]) -> None:
-    """Assign predicted columns to those of the answer, the most similar pairs first; each is assigned once.
+    """Assign predicted columns to the answer's columns, the most similar pairs first, without repetition.
 
     pairs: similarity, number of the answer's column, and position of the predicted column. Ties are decided
     by position.

@@ -1,1 +1,1 @@
-"""Baselines that predict tables: closed book, oracle, and an agent with search."""
+"""Run the baselines that predict tables: closed book, oracle, and an agent with search."""

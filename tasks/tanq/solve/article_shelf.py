@@ -1,4 +1,4 @@
-"""A temporary index of articles for the open agent, with SQLite's full-text search."""
+"""Build a temporary index of articles for the open agent, with SQLite's full-text search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_WORDS = 32
 WORDS = re.compile(r"\w+")
 TOKENS = "tokenize = 'porter unicode61 remove_diacritics 2'"
 WEIGHTS = "10.0, 5.0, 1.0"
-"""BM25 weights of a word in a title, in titles that redirect to it, and in the text."""
+"""BM25 weights of a word in the title, in titles that redirect to the article, and in the text."""
 SCHEMA = (
     "CREATE TABLE articles (place INTEGER PRIMARY KEY, title TEXT NOT NULL)",
     "CREATE TABLE names (name TEXT PRIMARY KEY, place INTEGER NOT NULL) WITHOUT ROWID",
@@ -30,7 +30,7 @@ SCHEMA = (
 
 
 class ArticleShelf:
-    """Finds articles by name and by words. Names are only looked up in the index and never used as paths."""
+    """Finds articles by name and by words. Names are looked up in the index and never used as paths."""
 
     def __init__(self, base: sqlite3.Connection) -> None:
         self._base = base
@@ -153,5 +153,8 @@ def _fold(name: str) -> str:
 
 
 def _make_query(words: str) -> str:
-    """Write a full-text query for any of the words. Words are quoted, so that none is read as an operator."""
+    """Write a full-text query for any of the words.
+
+    Words are quoted, so that no word is read as an operator.
+    """
     return " OR ".join(f'"{word}"' for word in dict.fromkeys(WORDS.findall(words.lower())[:MOST_WORDS]))

@@ -1,4 +1,4 @@
-"""The calculator of the open agent: only arithmetic, evaluated by the library simpleeval."""
+"""Implement the open agent's calculator: only arithmetic, evaluated by the library simpleeval."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_POWER = 64
 FORM = re.compile(r"(?:[\d.,+\-*/%() \t]|[eE](?=[+-]?\d)|\b(?:round|abs|min|max)\b)+")
 GROUPED = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?!\d)")
 SIGNS = {0xD7: "*", 0x2212: "-", ord("^"): "**"}
-"""Common signs for multiplication, minus and power -> Python's operators."""
+"""Map common signs for multiplication, minus and power to Python's operators."""
 DIGITS = 12
 """Number of significant digits in a result, and maximum number of digits for `round`."""
 Number = int | float

@@ -13,10 +13,10 @@ RANDOM, CHOSEN = "random", "chosen"
 def take_examples(
     item: TanqItem, items: Sequence[TanqItem], shots: int, choice: str, seed: int
 ) -> list[TanqItem]:
-    """Choose examples for an item, without the item itself and others from the same list question.
+    """Choose examples for an item, except the item itself and items from the same list question.
 
-    choice: `random` draws by seed for each item; `chosen` takes the most similar by `rate_likeness`, with
-    ties in the drawn order. The result may have fewer than `shots` items.
+    choice: `random` samples by seed for each item. `chosen` takes the most similar items by `rate_likeness`,
+    with ties in sampled order. The result may have fewer than `shots` items.
     """
     others = [other for other in items if other.id != item.id and other.init_qid != item.init_qid]
     drawn = sorted(others, key=lambda other: (make_id("example", seed, item.id, other.id), other.id))

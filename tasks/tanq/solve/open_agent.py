@@ -1,4 +1,4 @@
-"""The open agent: a main agent that assigns sub-tasks to sub-agents with search tools (section 4)."""
+"""Run the open agent: a main agent that assigns sub-tasks to sub-agents with search tools (section 4)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tasks.tanq.solve.table_options import OpenLimits
 from tasks.tanq.solve.table_text import make_table_grammar
 
 SHOWN_NAME = 80
-"""Maximum number of characters that are shown of an unknown article's name or of an unread reply."""
+"""Maximum number of characters to show of an unknown article's name or an unread reply."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class OpenSession:
     def __init__(
         self, row: str, role: str, question: str, shelf: ArticleShelf, params: OpenLimits, ask: Ask
     ) -> None:
-        """Start a session. row: the id of the prediction; role: the role of the model that is asked."""
+        """Start a session. row: the id of the prediction. role: the role of the agent's model."""
         self.question, self.params = clean(question), params
         self.steps: list[OpenStep] = []
         self.calls: list[str] = []
@@ -71,7 +71,10 @@ class OpenSession:
         tools: Sequence[Tool],
         max_tokens: int,
     ) -> AgentMove | None:
-        """Ask for the next step. Returns None if no reply could be parsed, which is recorded as a step."""
+        """Ask for the next step.
+
+        Returns None if no reply could be parsed; the failure is recorded as a step.
+        """
         answer = await self._ask(
             prompt, fields, role=self._role, row=self._row, parse=parse, grammar=grammar, tools=tools,
             max_tokens=max_tokens,
@@ -92,7 +95,7 @@ class OpenSession:
     ) -> str:
         """Ask for the text of the table.
 
-        Returns an empty text without a reply, with the reason in `failed`.
+        Returns an empty text if there is no reply, with the reason in `failed`.
 
 
         thought: the agent's last thought, with which it ended the search.
@@ -121,7 +124,7 @@ class OpenSession:
         self.steps.append(OpenStep(agent, move.thought, move.tool, move.argument, result))
 
     def _truncate(self, lines: Sequence[str]) -> list[str]:
-        """Keep the first lines that fit a result; if the first line is too long, it is cut."""
+        """Return the first lines that fit into a result; a first line that is too long is cut."""
         kept: list[str] = []
         left = float(self.params.result_tokens)
         for line in lines:
@@ -136,7 +139,10 @@ class OpenSession:
 
 @dataclass(frozen=True)
 class ShelfResult:
-    """The result of a tool. article: the title of the article that its text comes from; None if none."""
+    """The result of a tool.
+
+    article: the title of the article that the text comes from; None without an article.
+    """
 
     lines: list[str]
     article: str | None = None
@@ -171,7 +177,7 @@ async def search_table(session: OpenSession, window: int, table_tokens: int) -> 
     """Answer a question: run sub-tasks and calculations in sequence, then write the table.
 
     A reply that cannot be parsed counts as a step. window: the context window of the model in tokens. Returns
-    the reply with the table; empty if there is none.
+    the reply with the table; empty if there is no reply.
     """
     params = session.params
     notes: list[AgentNote] = []
@@ -206,7 +212,7 @@ async def search_table(session: OpenSession, window: int, table_tokens: int) -> 
     room = measure_table_room(session.question, window, table_tokens)
     return await session.write(
         "open_table",
-        # The findings come first; the tools' results, which support them, follow as far as there is room.
+        # The findings come first. The tools' results, which support the findings, follow as far as they fit.
         {"question": session.question, "notes": fit_notes(session, [*notes, *evidence], room)},
         parse_reply,
         make_table_grammar(),
@@ -216,7 +222,7 @@ async def search_table(session: OpenSession, window: int, table_tokens: int) -> 
 
 
 async def work_on_task(session: OpenSession, task: str, window: int, evidence: list[AgentNote]) -> str:
-    """Let a sub-agent work on a task, and return its findings. The results of its tools go to `evidence`."""
+    """Have a sub-agent work on a task, and return its findings. Tool results are added to `evidence`."""
     params = session.params
     notes: list[AgentNote] = []
     for number in range(params.sub_steps):
@@ -244,7 +250,7 @@ async def work_on_task(session: OpenSession, task: str, window: int, evidence: l
 
 
 def fit_notes(session: OpenSession, notes: Sequence[AgentNote], room: float) -> list[AgentNote]:
-    """Keep the notes that fit into `room` tokens, without duplicates and in order.
+    """Return the notes that fit into `room` tokens, without duplicates and in order.
 
     Notes that do not fit are listed in the session's `left_out`.
     """

@@ -20,17 +20,20 @@ BETWEEN = " | "
 CHARACTERS_PER_TOKEN = 3
 """Estimated number of characters per token, from which grammars derive the lengths of lines."""
 LONGEST = 400
-"""Maximum number of characters of a thought or an argument; the rest is cut."""
+"""Maximum number of characters of a thought or an argument; longer texts are cut."""
 ACTIONS = "|".join((*MAIN_ACTIONS, *SUB_ACTIONS))
 CALL = re.compile(rf"(?m)^\W{{0,6}}(?:Action\W{{1,6}})?({ACTIONS})[ \t]*[(\[](.*)[)\]]\W{{0,6}}$")
-"""A call in the notation of the paper: `FindEvidence(Oslo, population)`."""
+"""Matches a call in the notation of the paper: `FindEvidence(Oslo, population)`."""
 
 END = re.compile(rf"(?im)^{SIGNS}{TABLE}{SIGNS}(?:[.:]{SIGNS})?$")
 
 
 @dataclass(frozen=True)
 class AgentMove:
-    """A parsed step. tool: empty if the agent ends; `argument` then has a sub-agent's finding."""
+    """A parsed step.
+
+    tool: the tool's name; empty if the agent ends, and `argument` then contains a sub-agent's finding.
+    """
 
     thought: str
     tool: str
@@ -38,14 +41,14 @@ class AgentMove:
 
 
 def parse_main_move(reply: str) -> AgentMove:
-    """Read a step of the main agent; of several, the first counts. Raises Unparsed if there is none."""
+    """Read the first step of the main agent in a reply. Raises Unparsed if there is no step."""
     if END.search(_drop_invented(reply, MAIN_ACTIONS)):
         return AgentMove(_read_thought(reply), "", "")
     return _read_move(reply, MAIN_ACTIONS, "")
 
 
 def parse_sub_move(reply: str) -> AgentMove:
-    """Read a step of a sub-agent; of several, the first counts. Raises Unparsed if there is none."""
+    """Read the first step of a sub-agent in a reply. Raises Unparsed if there is no step."""
     return _read_move(reply, SUB_ACTIONS, FOUND)
 
 
@@ -70,7 +73,7 @@ def _read_move(reply: str, actions: Sequence[str], end: str) -> AgentMove:
     if not moves:
         raise Unparsed(f"no_step: no line begins with one of {', '.join((*actions, *filter(None, (end,))))}")
     label, text = parts[moves[0]]
-    # Text below the first line is invented by the model, except in a finding.
+    # The model invents the text below the first line, except in a finding.
     argument = _join(text) if label == end else _join(text.strip().partition("\n")[0])
     if not argument:
         raise Unparsed(f"no_step: nothing stands after `{label}:`")
@@ -84,7 +87,7 @@ def _list_keywords(parts: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _drop_invented(reply: str, actions: Sequence[str]) -> str:
-    """Cut a reply at its first action, because the model invents what follows."""
+    """Cut a reply after its first action, because the model invents the text that follows."""
     return re.split(rf"(?m)^{SIGNS}(?:{'|'.join(actions)}){SIGNS}[:(\[]", reply)[0]
 
 
@@ -99,14 +102,14 @@ def _join(text: str) -> str:
 
 
 def make_main_grammar(params: OpenLimits, *, noted: bool) -> str:
-    """Build the GBNF grammar for a step of the main agent. noted: whether it may calculate or end already."""
+    """Build the GBNF grammar for a step of the main agent. noted: whether it may already calculate or end."""
     line = _line(params.step_tokens)
     more = f' | "{CALCULATE}: " [0-9+*/().% -]{{1,80}} | "{TABLE}"' if noted else ""
     return f'root ::= "{THOUGHT}: " line "\\n" ("{SUB_TASK}: " line{more})\nline ::= {line}'
 
 
 def make_sub_grammar(params: OpenLimits, *, noted: bool) -> str:
-    """Build the GBNF grammar for a step of a sub-agent. noted: whether it may report its finding already."""
+    """Build the GBNF grammar for a step of a sub-agent. noted: whether it may already report its finding."""
     more = f' | "{FOUND}: " found' if noted else ""
     return (
         f'root ::= "{THOUGHT}: " line "\\n" ("{WIKI_SEARCH}: " line | "{GET_INTRO}: " line'
@@ -121,14 +124,14 @@ def make_found_grammar(params: OpenLimits) -> str:
 
 
 def _line(tokens: int, lines: int = 2) -> str:
-    """Build the pattern of a line that uses one of `lines` equal shares of a step's tokens."""
+    """Build the pattern of a line that gets an equal share of a step's tokens, among `lines` lines."""
     return f"[^ \\t\\n\\r] [^\\n\\r]{{0,{tokens * CHARACTERS_PER_TOKEN // lines}}}"
 
 
 def offer_main(*, noted: bool) -> tuple[Tool, ...]:
     """Return the main agent's tools, for endpoints with tool calls.
 
-    noted: whether it may calculate or end.
+    noted: whether the agent may calculate or end.
     """
     task = _make_tool("sub_task", "Have one thing found out in Wikipedia.", {SUB_TASK: "What, by full names"})
     if not noted:

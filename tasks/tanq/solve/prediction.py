@@ -1,4 +1,4 @@
-"""Schema of predictions: tables predicted by a baseline, a user's system or a person (section 4).
+"""Define the schema of predictions: tables by a baseline, a user's system or a person (section 4).
 
 The module also lists the runs of an evaluation: the combinations of setting, model and prompt.
 """
@@ -17,7 +17,7 @@ from tasks.tanq.solve.table_text import read_table
 CLOSED, ORACLE, OPEN = "closed", "oracle", "open"
 SETTINGS = (CLOSED, ORACLE, OPEN)
 MAIN = "main"
-"""The name of the main agent, which writes the table."""
+"""The value of `agent` for the main agent, which writes the table."""
 UNREAD = "unread"
 """The value of `tool` for a reply that could not be parsed.
 
@@ -27,7 +27,10 @@ The step's argument is then the beginning of the reply, and its result the reaso
 
 @dataclass(frozen=True)
 class OpenStep:
-    """A step of the open agent. agent: `main`, or the sub-agent's task; tool: empty for a final answer."""
+    """A step of the open agent.
+
+    agent: `main`, or the sub-agent's task. tool: the tool's name; empty for a final answer.
+    """
 
     agent: str
     thought: str
@@ -42,9 +45,9 @@ class Prediction:
 
     - system: setting, model, shots and instruction as one name.
     - shots: number of examples. shot_choice: `random`, `chosen` or empty.
-    - reply: the whole text. table: its rows of cells, the header first; None if the reply has no table.
-    - left_out: ids of proofs, or notes of the agent, for which the context window had no room.
-    - failed: why there is no reply; otherwise empty.
+    - reply: the whole text. table: the rows of cells in the reply, the header first; None if the reply has no
+      table. - left_out: ids of proofs, or notes of the agent, that did not fit into the context window.
+    - failed: the reason why there is no reply; otherwise empty.
     """
 
     id: str
@@ -65,7 +68,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class TableRun:
-    """The settings of a run. shots, choice, instruction: only used in closed and oracle."""
+    """The settings of a run. shots, choice, instruction: used only in the settings `closed` and `oracle`."""
 
     setting: str
     model: str
@@ -93,7 +96,7 @@ def list_runs(entry: TableEvaluation) -> Iterator[TableRun]:
                 yield TableRun(OPEN, model)
                 continue
             for shots in entry.shots:
-                # A single example is always drawn at random.
+                # A single example is always sampled at random.
                 choices = entry.choices if shots > 1 else (RANDOM,) if shots else ("",)
                 for choice in choices:
                     for instruction in entry.instructions:

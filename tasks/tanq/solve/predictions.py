@@ -32,11 +32,11 @@ async def predictions(
     settings: Mapping[str, Any],
     ask: Ask,
 ) -> Drafts[Prediction]:
-    """Let every baseline of an evaluation answer its items.
+    """Have every baseline of an evaluation answer the evaluation's items.
 
-    Each prediction has a row; without a call or a reply, `failed` has the reason. wikipedia: the folder of
-    imported articles. The open agent searches the import that the set's source names. Raises StageFailed if
-    the open agent runs and the source names a folder elsewhere.
+    Each prediction has a row. If there was no call or no reply, `failed` contains the reason. wikipedia: the
+    folder of imported articles. The open agent searches the import that the set's source names. Raises
+    StageFailed if the open agent runs and that import is outside this folder.
     """
     ordered = sorted(items, key=lambda item: item.id)
     asked = ordered[: entry.items]

@@ -1,6 +1,7 @@
-"""The settings closed and oracle: one prompt with examples, in oracle also with proofs, and one reply.
+"""Run the settings `closed` and `oracle`: one prompt with examples (and proofs for `oracle`), one reply.
 
-A prompt has each proof once, with its page, in an order that depends on the seed, as far as there is room.
+A prompt contains each proof once, with the title of its page, in an order that depends on the seed. Proofs
+that do not fit are left out.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SLACK = 0.9
 class TableReply:
     """A model's reply, and the ids of the proofs that did not fit the prompt.
 
-    failed: why there is no reply.
+    failed: the reason why there is no reply.
     """
 
     reply: str
@@ -96,17 +97,17 @@ async def predict_table(
 
 
 def measure_table_room(question: str, window: int, reply_tokens: int) -> float:
-    """Estimate how many tokens of a context window are left for data beside a question and its reply."""
+    """Estimate the number of tokens in a context window that a question and its reply leave for data."""
     return window * SLACK - reply_tokens - FRAME - estimate_tokens(clean(question))
 
 
 def _show_answer(item: TanqItem) -> str:
-    """Return the answer table of an example, cleaned because its text comes from outside."""
+    """Return the answer table of an example, cleaned because it contains untrusted text."""
     return "\n".join(map(clean, item.answer_table.split("\n")))
 
 
 def parse_reply(reply: str) -> str:
-    """Return the reply without surrounding space, with or without a table. Raises Unparsed if it is empty."""
+    """Return the reply without surrounding space, even if it has no table. Raises Unparsed if it is empty."""
     text = reply.encode("utf-8", "replace").decode().replace("\0", "").strip()
     if not text:
         raise Unparsed("no_reply: it is empty")
@@ -123,7 +124,7 @@ class ShownProof:
 
 @dataclass(frozen=True)
 class FittedProofs:
-    """The quoted proofs that fit the prompt. left_out: the ids of the proofs that do not."""
+    """The quoted proofs that fit the prompt. left_out: the ids of the proofs that do not fit."""
 
     text: str
     left_out: tuple[str, ...]
@@ -170,7 +171,7 @@ def find_distractors(item: TanqItem, others: Sequence[TanqItem], count: int, see
 
 
 def fit_proofs(proofs: Sequence[ShownProof], tokens: float) -> FittedProofs:
-    """Quote the proofs that fit a number of tokens, in order; proofs are never cut, but left out."""
+    """Quote the proofs that fit into a number of tokens, in order; leave out other proofs completely."""
     kept: list[ShownProof] = []
     left_out: list[str] = []
     for proof in proofs:

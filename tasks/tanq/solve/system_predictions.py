@@ -1,7 +1,7 @@
-"""Stage: let a user's system predict tables.
+"""Stage: have a user's system predict tables.
 
-The system gets the question and, with `proofs`, the texts that support its answer. It answers with a table as
-text: Markdown, or lines of `a|b`.
+The system gets the question and, with `proofs`, the texts that support its answer. The system answers with a
+table as text: Markdown, or lines of `a|b`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class TanqSystem(Settings):
 
 
 class SystemTables(Settings):
-    """`tanq.system_predictions` in params.yaml: the input of your system."""
+    """The settings in params.yaml under `tanq.system_predictions`: the input of your system."""
 
     proofs: bool = False
     """Send the item's proofs after its question, as in the oracle setting."""
@@ -46,7 +46,7 @@ class SystemTables(Settings):
 async def system_predictions(
     items: list[TanqItem], entry: TanqSystem, system: SystemEntry, params: SystemTables, ask: Ask
 ) -> Drafts[Prediction]:
-    """Ask a system every question. A failed question also has a row, with the reason in `failed`."""
+    """Ask a system every question. A question without a reply also has a row, with the reason in `failed`."""
     built = build_system(entry.system, system, (), ask)
     run = TableRun(SYSTEM, entry.system)
     responses = await asyncio.gather(

@@ -1,4 +1,4 @@
-"""Parameters of the baselines: `tanq.predictions` in params.yaml."""
+"""Define the parameters of the baselines: `tanq.predictions` in params.yaml."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class OpenLimits(Settings):
     evidence: int = Field(default=6, gt=0)
     """Maximum number of sentences, cells and infobox entries that FindEvidence returns."""
     result_tokens: int = Field(default=300, gt=0)
-    """Maximum number of tokens of a tool's result; the rest is cut."""
+    """Maximum number of tokens of a tool's result; longer results are cut."""
     step_tokens: int = Field(default=90, gt=0)
     """Maximum number of tokens of a step."""
     found_tokens: int = Field(default=160, gt=0)
@@ -27,7 +27,7 @@ class OpenLimits(Settings):
 
 
 class PredictionLimits(Settings):
-    """`tanq.predictions` in params.yaml: parameters of the baselines."""
+    """The settings in params.yaml under `tanq.predictions`: parameters of the baselines."""
 
     seed: int = 0
     """The seed for choosing examples and distractors."""
@@ -38,7 +38,7 @@ class PredictionLimits(Settings):
     window: int = Field(default=32_768, gt=0)
     """Context window in tokens of a model that has no `context` under `models`."""
     windows: Mapping[str, int] = {}
-    """Role -> context window of its model in tokens; it overrides `context` and `window`."""
+    """Map each role to the context window of its model in tokens. This overrides `context` and `window`."""
     least_window: int = Field(default=4096, ge=0)
     """Minimum context window in tokens for the oracle setting (section 4)."""
     open: OpenLimits = OpenLimits()

@@ -12,7 +12,7 @@ MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 500, 64, 1_000
 A larger table is not an answer to a question.
 """
 FIRST = "entity"
-"""The first header, by which a line by itself is recognised as a table."""
+"""The first header. A single line that begins with this header is recognised as a table."""
 RULE = frozenset("|+-=: \t")
 """Characters of separator lines in Markdown tables and in tables with drawn borders."""
 ASKED = re.compile(r"\W{0,6}Question\W{0,4}:", re.IGNORECASE)
@@ -28,8 +28,9 @@ Rows = tuple[tuple[str, ...], ...]
 def read_table(reply: str) -> Rows | None:
     """Read the table in a reply: Markdown, or lines of `a|b`, with or without a fence or other text.
 
-    The first line is the header. Of several tables, the longest counts; of equally long ones, the last.
-    Returns None if there is no table, or if the table is larger than any answer.
+    The first line is the header. If the reply has several tables, the longest is read; if several are equally
+    long, the last of these is read. Returns None if there is no table, or if the table is larger than any
+    answer.
     """
     runs = list(_find_runs(reply))
     if not runs:
@@ -81,12 +82,12 @@ def _find_runs(reply: str) -> Iterator[list[str]]:
 
 
 def _is_rule(line: str) -> bool:
-    """Return whether a line only separates: `|---|---|`, `+---+---+`."""
+    """Return whether a line is only a separator, such as `|---|---|` or `+---+---+`."""
     return RULE.issuperset(line) and ("-" in line or "=" in line)
 
 
 def _split_run(run: Sequence[str]) -> Iterator[list[str]]:
-    """Split lines before a further Markdown table after a blank line, and remove separator lines."""
+    """Split lines where a further Markdown table begins after a blank line; remove separator lines."""
     heads = [
         place
         for place, (before, line, below) in enumerate(zip(["", *run], run, run[1:], strict=False))
@@ -101,8 +102,8 @@ def _split_run(run: Sequence[str]) -> Iterator[list[str]]:
 def _read_rows(lines: Sequence[str]) -> Iterator[list[str]]:
     """Read lines as cells.
 
-    If the header has a bar at its start or end, all rows have one there. Otherwise, only a row with more
-    cells than the header has such a bar.
+    If the header has a bar at its start or end, all rows have a bar in that position. Otherwise, only a row
+    with more cells than the header has such a bar.
     """
     framed = lines[0].startswith("|")
     # An empty last cell also ends with a bar, so only the header shows whether rows end with a bar.

@@ -123,8 +123,8 @@ def test_a_gap_ends_with_one_and_is_named_on_both_streams(project, capsys, tmp_p
     code, said = run(capsys, f"{FOLDER}/schema.parquet")
 
     assert code == 1
-    assert "gap: data/films.sqlite: is no longer what dvc.lock records" in said.out
-    assert "gap: data/films.sqlite: is no longer what dvc.lock records" in said.err
+    assert "gap: data/films.sqlite: is different from the version in dvc.lock" in said.out
+    assert "gap: data/films.sqlite: is different from the version in dvc.lock" in said.err
 
 
 def test_a_page_is_one_file_that_holds_all_and_asks_nothing(project, capsys, tmp_path):

@@ -122,7 +122,7 @@ def test_nights_are_compared_with_the_last_good_one_until_a_worse_is_accepted(bu
     assert "raw movies.db#" in walked.stdout
     counted = built.call("flows.cli", "lineage", "data/nightly/two/night.json#/gold")
     assert (counted.returncode, counted.stderr) == (0, "")
-    assert f"computed again from them: {night['gold']}" in counted.stdout
+    assert f"recomputed from these rows: {night['gold']}" in counted.stdout
     assert run_git(built, "worktree", "list").count("\n") == 0, "the night's worktree went with the walk"
 
     model.broken = True
@@ -161,7 +161,7 @@ def test_nights_are_compared_with_the_last_good_one_until_a_worse_is_accepted(bu
     assert seventh.returncode == 5, seventh.stderr
     (alarm,) = json.loads(seventh.stdout)["alarms"]
     assert alarm["kind"] == "judge drift"
-    assert "these metrics fell with the judge and are no regression: accuracy" in alarm["what"]
+    assert "these metrics fell with the judge and do not count as regressions: accuracy" in alarm["what"]
 
     page = (built.root / "data/nightly/index.html").read_text()
     assert "films-weak" in page

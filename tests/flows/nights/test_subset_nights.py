@@ -110,7 +110,7 @@ def test_nights_ask_a_part_and_the_whole_every_third_night_and_near_an_alarm(pro
     assert "the night continues with all items" in said
     assert [alarm["kind"] for alarm in night["alarms"]] == ["regression", "regression"]
     assert (night["part"], night["series"][0]["n_pairs"]) == (None, N)
-    assert "on a part of the items, the mean fell by" in night["whole"]
+    assert "on a subset of the items, the mean fell by" in night["whole"]
     model.broken = False
 
 

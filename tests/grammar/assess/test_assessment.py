@@ -164,15 +164,15 @@ def test_two_wordings_of_the_model_alone_stand_side_by_side(tmp_path, world):
     figures, _ = write_figures(tmp_path, concise, closed=ours["closed_domain"], llm_only="v-alone")
     table = figures["tables"]["4"]
     lines = {line["label"][0]: [cell["value"] for cell in line["cells"]] for line in table["lines"]}
-    own = lines["the model alone, asked for a concise answer as in the paper (v-concise)"]
+    own = lines["the model alone, with the paper's prompt, which asks for a concise answer (v-concise)"]
     assert own == [3 / 20, pytest.approx(9 / 60), 1]
-    assert lines["the model alone, in our wording (v-alone)"] == [0, 0, None]
+    assert lines["the model alone, with our prompt (v-alone)"] == [0, 0, None]
     # Three groups in one run alone: McNemar's exact p is 2 / 2^3.
     assert "Only v-concise answers 3 of them, and only v-alone answers 0" in table["notes"][-1]
     assert "p = 0.25" in table["notes"][-1]
     good, _ = write_figures(tmp_path, assess(world, "good"), closed=ours["closed_domain"], llm_only="v-alone")
     labels = [line["label"][0] for line in good["tables"]["4"]["lines"]]
-    assert [label for label in labels if "alone," in label] == ["the model alone, in our wording (v-alone)"]
+    assert [label for label in labels if "alone," in label] == ["the model alone, with our prompt (v-alone)"]
 
 
 def test_unscored_rows_tag_nothing_and_are_counted(tmp_path, world):

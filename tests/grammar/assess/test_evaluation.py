@@ -218,7 +218,7 @@ def test_a_system_that_retrieves_needs_documents_and_no_other_is_given_any():
         BadInput, match=r"systems\.weak: retrieves from documents, but there are no documents"
     ):
         check_documents("weak", rag, given=False, found=False)
-    with pytest.raises(BadInput, match="does not retrieve from documents of ours"):
+    with pytest.raises(BadInput, match="does not retrieve from these documents"):
         check_documents("alone", alone, given=True, found=True)
     check_documents("weak", rag, given=True, found=True)
     check_documents("alone", alone, given=False, found=False)

@@ -219,7 +219,7 @@ def test_documents_change_alike_and_keep_their_ids(shop):
     ("fields", "what"),
     [
         ({"columns": {"brands.colour": "colour"}}, "does not have this column"),
-        ({"columns": {"brands.founded": "year"}}, "is integer by its cells, not text"),
+        ({"columns": {"brands.founded": "year"}}, "contains integer values, not text"),
         ({"columns": {"brands.brand": "company", "sales.brand": "label"}}, "is listed both"),
         ({"texts": ("people.full_name",)}, "already a column of names"),
     ],

@@ -99,18 +99,18 @@ def test_what_the_steps_write_holds(company):
     ("part", "change", "fault"),
     [
         ("projects", {"client": 99}, "client that does not exist"),
-        ("projects", {"manager": 99}, "staff who do not exist"),
+        ("projects", {"manager": 99}, "team members who are not employees"),
         ("projects", {"end": "2001-01-01"}, "ends before it starts"),
-        ("projects", {"start": "2001-01-01"}, "staff hired after its start"),
+        ("projects", {"start": "2001-01-01"}, "team members who were hired after its start"),
         ("projects", {"budget": 0}, "not positive"),
         ("projects", {"service": "Magic"}, "a service that the company does not offer"),
         ("employees", {"supervisor": 99}, "supervisor who does not exist"),
         ("employees", {"supervisor": None}, "2 employees have no supervisor"),
-        ("employees", {"department": "Elsewhere"}, "led from another department"),
+        ("employees", {"department": "Elsewhere"}, "supervisor from another department"),
         ("employees", {"leads": True}, "has 2 heads"),
         ("employees", {"title": "Eterity Ertity"}, "is no word"),
         ("employees", {"title": "Chief Quality Officer"}, "is a head's"),
-        ("projects", {"director": 1}, "of Management, who may not direct this service"),
+        ("projects", {"director": 1}, "of Management, who may not direct projects of this service"),
     ],
 )
 def test_a_row_that_contradicts_the_company_is_named(company, part, change, fault):

@@ -220,7 +220,7 @@ GOOD = '{"id": "town", "reading": "list clinics.town; 1 equals doctors.name"}\n'
         ('{"id": "days", "answer": "x"}', "line 2: has the field answer"),
         ('{"id": "days", "reading": "the days"}', "line 2: cannot be read"),
         ('{"id": "days", "reading": "list visits.day; 1 equals doctors.name"}', "line 2: .* join in 2 ways"),
-        ('{"id": "days", "reading": "list visits.\\u0007"}', "line 2: reading holds characters"),
+        ('{"id": "days", "reading": "list visits.\\u0007"}', "line 2: reading contains characters"),
         ('{"id": "days", "reading": "%s"}' % ("x" * 5_000), "line 2: reading is too long"),
         ('{"id": "days", "sql": "DROP TABLE doctors"}', "line 2: not_select"),
         ('{"id": "days", "sql": "SELECT name FROM doctors"}', "line 2: no_placeholder"),
@@ -229,10 +229,13 @@ GOOD = '{"id": "town", "reading": "list clinics.town; 1 equals doctors.name"}\n'
             '{"id": "days", "sql": "SELECT town FROM clinics WHERE name = \'[clinics.name]\'"}',
             r"line 2: wrong_placeholder: the text has no \[clinics.name\]",
         ),
-        ('{"id": "days", "reading": "count visits", "sql": "SELECT 1"}', "line 2: has a reading and SQL"),
+        (
+            '{"id": "days", "reading": "count visits", "sql": "SELECT 1"}',
+            "line 2: has both a reading and SQL",
+        ),
         ('{"id": "days", "text": "other", "sql": "SELECT 1"}', "line 2: shows another text"),
         (GOOD.strip(), "line 2: reads the text of line 1 again"),
-        ('{"id": "d\\u0000ays", "sql": "SELECT 1"}', "line 2: id holds characters"),
+        ('{"id": "d\\u0000ays", "sql": "SELECT 1"}', "line 2: id contains characters"),
     ],
 )
 def test_a_bad_line_is_one_clear_error_that_names_file_and_line(clinic, tmp_path, line, what):

@@ -524,7 +524,8 @@ def test_an_answer_that_is_another_one_in_the_world_is_named_with_its_question(w
     (finding,) = [e for e in read_findings(world.folder / "contracts") if e.id == "fill_in.true_in_world"]
     assert finding.checked == len(world.read("fill_in"))
     assert finding.says.endswith(
-        f"holds {rows - 1} of its {rows} rows). Groups whose texts state their scope are exempt."
+        f"has {rows - 1} of the {rows} rows of the full database. "
+        "Groups whose texts state their scope are not checked."
     )
     assert "Ada Zwick" in finding.details[0]
     assert finding.details[0].endswith(f"the full database returns [[1]], not {rate['answer_rows']}")

@@ -53,7 +53,7 @@ def test_the_card_says_yields_and_drops(made):
 
     assert "| `short` | 3 | 2 | 67% | 8 |" in card
     assert "| back_check | `misread` | 1 |" in card
-    assert re.search(r"14 question/answer pairs: \d distinct texts over 2 SQL templates", card)
+    assert re.search(r"14 question/answer pairs over .*\d distinct texts for 2 SQL templates", card)
     assert "seed: 7" in card
 
 
@@ -68,7 +68,7 @@ def test_the_card_says_whether_the_texts_were_read_a_second_time(made, tmp_path)
             **sample.inputs(), database=sample.entry, settings=settings, params=Dataset(), out=tmp_path / by
         )
         card = (tmp_path / by / "README.md").read_text(encoding="utf-8")
-        assert f"Second reading: {reader} states what each text asks" in card
+        assert f"Second reading: {reader} sees only a text and the schema" in card
         assert "in any of 2 groups" in card
         assert "| `short` | 3 | 2 | 67% | 2 | 8 |" in card
         assert "read the texts a second time" not in card
@@ -131,8 +131,8 @@ def test_the_card_says_how_large_the_choice_was_and_what_asked_nothing(tmp_path)
     held = describe_choices(templates, free=False)
     assert "picked each of 2 queries from 3 to 9 options (median 6)" in held
     assert "wrote queries and texts freely" in describe_choices(templates, free=True)
-    assert "no combination was left out" in describe_idle(groups, templates, sought=True)
-    assert "may contain values without which the answer is the same" in describe_idle(
+    assert "No combination was left out" in describe_idle(groups, templates, sought=True)
+    assert "may contain a value that does not change the answer" in describe_idle(
         groups, templates, sought=False
     )
     origin = [{"reference": "sql_templates#b"}]

@@ -184,8 +184,8 @@ def test_a_wait_of_days_is_not_begun(api, wiki, waits):
         ((404, {}, "no"), "answered 404"),
         ((200, {}, "x" * 100_001), "sent more than 100,000 bytes"),
         ((302, {"Location": "http://elsewhere.invalid/"}, ""), "answered 302"),
-        ((200, {"Content-Type": "text/html"}, "<html>"), "answered with a page, no JSON"),
-        ((200, {}, [1]), "answered no JSON object"),
+        ((200, {"Content-Type": "text/html"}, "<html>"), "answered with a page instead of JSON"),
+        ((200, {}, [1]), "the answer is not a JSON object"),
         (
             (200, {}, {"error": {"code": "badvalue", "info": "Unrecognized\nvalue"}}),
             "refused: badvalue: Unrecognized value",
@@ -201,5 +201,5 @@ def test_what_is_no_api_is_refused_in_one_line_and_not_kept(api, wiki, answer, w
 
 
 def test_an_api_is_asked_for_titles_alone(api):
-    with pytest.raises(BadInput, match="by title alone"):
+    with pytest.raises(BadInput, match="only by title"):
         list(api.stream())

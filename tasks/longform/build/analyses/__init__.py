@@ -1,1 +1,1 @@
-"""Analyses: questions that are planned from a database's own questions, over rows that a model invents."""
+"""Plan analyses: questions modelled on a database's own questions, over rows that a model invents."""

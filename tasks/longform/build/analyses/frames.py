@@ -43,7 +43,10 @@ KEPT: Mapping[str, tuple[str, ...]] = {
     ),
     PATTERN: ("common", "pattern", "patterns", "share", "often", "likely", "typical"),
 }
-"""Kind -> words of which a definite question must contain one, so that it asks for that kind."""
+"""Map each kind to its words.
+
+A definite question must contain one of these words, so that it asks for that kind.
+"""
 
 
 def read_task(text: str, least: int, most: int) -> str:
@@ -58,14 +61,14 @@ def read_task(text: str, least: int, most: int) -> str:
 
 
 def list_musts(design: str, asked: Asked) -> list[tuple[str, ...]]:
-    """List what a full question must name, each entry as alternative texts of which one is required."""
+    """List the names that a full question must contain, each as a tuple of alternative texts."""
     musts: list[tuple[str, ...]] = [(asked.rows,), *((group,) for group in asked.groups)]
     musts += [_inflect(name) for name in _list_names(design, asked)]
     return [*musts, (asked.quality.words,) if asked.quality else KEPT[design]]
 
 
 def list_short_musts(design: str, asked: Asked) -> list[tuple[str, ...]]:
-    """List what a condensed question must name; an interpretive question does not name all its figures."""
+    """List the names that a condensed question must contain; interpretive questions omit some figures."""
     if asked.quality is None:
         return list_musts(design, asked)
     musts: list[tuple[str, ...]] = [(asked.rows,), *((group,) for group in asked.groups[:FIRST_VALUE])]
@@ -217,10 +220,10 @@ AT_LENGTH: Mapping[str, Callable[[Asked], Parts]] = {
     COMPARISON: _ask_comparison, CORRELATION: _ask_correlation, RELATIONSHIP: _ask_relationship,
     IMPACT: _ask_impact, TREND: _ask_trend, PATTERN: _ask_pattern,
 }  # fmt: skip
-"""Kind -> the frame of the full question."""
+"""Map each kind to the function that composes the frame of the full question."""
 SHORTENED: Mapping[str, Callable[[Asked], Parts]] = {
     COMPARISON: _shorten_comparison, CORRELATION: _shorten_correlation,
     RELATIONSHIP: _shorten_relationship, IMPACT: _shorten_impact, TREND: _shorten_trend,
     PATTERN: _shorten_pattern,
 }  # fmt: skip
-"""Kind -> the frame of the condensed question."""
+"""Map each kind to the function that composes the frame of the condensed question."""

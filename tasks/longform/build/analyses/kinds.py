@@ -1,4 +1,4 @@
-"""The kinds of analyses that questions ask for (figure 5), and the figures that each kind needs."""
+"""Define the kinds of analyses that questions ask for (figure 5), and the figures that each kind needs."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ QUALITIES = {
     TREND: "notable trends",
     PATTERN: "notable patterns",
 }
-"""The abstract words of interpretive analyses, if the database's entry has none (section 2.2)."""
+"""The abstract words of interpretive analyses, for databases whose entry has no abstract words (section
+2.2)."""
 Rank = Callable[[str], tuple[object, ...]]
-"""Column id -> a sort key; the column with the smallest key is used first."""
+"""A function that maps a column id to a sort key. The column with the smallest key is used first."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class AnalysisScope:
     subject: AnalysedRows
     category: Category | None
     groups: tuple[str, ...]
-    """The compared groups; for a pattern, followed by the two values whose shares are compared."""
+    """The compared groups. For a pattern, the two values whose shares are compared follow."""
     chosen: Chosen
     measures: tuple[FocusMeasure, ...]
     """The columns of the figures, with their words."""
@@ -117,7 +118,8 @@ def _choose_pattern(subject: AnalysedRows, interpretive: bool, rank: Rank) -> An
         return None
     category, *others = ordered
     far = category.column.partition(".")[0] != subject.table
-    # If two text columns are behind the same key, one determines the other, so their shares are trivial.
+    # If two text columns belong to the same referenced row, one determines the other, so their shares are
+    # trivial.
     telling = [part for part in others if not far or part.column.partition(".")[0] == subject.table]
     if not telling:
         return None
@@ -139,7 +141,10 @@ KINDS: Mapping[str, Callable[[AnalysedRows, bool, Rank], AnalysisScope | None]] 
     TREND: _choose_trend,
     PATTERN: _choose_pattern,
 }
-"""Kind -> the function that chooses its columns; it returns None if a subject has too few."""
+"""Map each kind to the function that chooses its columns.
+
+The function returns None if a subject has too few columns.
+"""
 
 
 def _make(
@@ -158,7 +163,7 @@ def _make(
 
 
 def _write_pair(amounts: Sequence[FocusMeasure]) -> list[FigureDesign]:
-    """Return two means, or the mean and median of a single amount; no answer is a single number."""
+    """Return two means, or the mean and median of one amount, because no answer may be a single number."""
     if len(amounts) > 1:
         return [FigureDesign(MEAN, amount.column) for amount in amounts[:2]]
     return [FigureDesign(kind, amounts[0].column) for kind in (MEAN, MEDIAN)]

@@ -29,24 +29,32 @@ rows, the minimum number of years."""
 CLEAR = 0.3
 """Minimum absolute correlation that counts as positive or negative; below it, the correlation is weak."""
 TENTH = 0.1
-"""The smallest relative change of a mean that counts as rising or falling, and the relative difference from
-the lowest group that groups must exceed to differ."""
+"""The minimum relative change of a mean that counts as rising or falling.
+
+Groups also count as different only if their relative difference from the lowest group exceeds this value.
+"""
 CHOICES: Mapping[str, tuple[str, ...]] = {
     GAP: (YES, NO), MEDIAN_GAP: (YES, NO), CORRELATED: (POSITIVE, NEGATIVE, WEAK), HALVES: SIDES[HALVES],
     SLOPE: (RISING, FALLING, FLAT), YEARLY: (RISING, FALLING, FLAT), PERIODS: SIDES[PERIODS],
     PERIOD_COUNTS: SIDES[PERIOD_COUNTS],
 }  # fmt: skip
-"""Kind of figure -> its possible outcomes. For all other kinds, the outcome is the group that is ahead."""
+"""Map each kind of figure to its possible outcomes.
+
+For all other kinds, the outcome is the group with the highest value.
+"""
 
 AGREES: Mapping[str, str] = {
     GAP: YES, MEDIAN_GAP: YES, CORRELATED: POSITIVE, HALVES: ABOVE, SLOPE: RISING, YEARLY: RISING,
     PERIODS: LATER, PERIOD_COUNTS: LATER,
 }  # fmt: skip
-"""Kind of figure -> the outcome that means yes for a definite question. For other kinds, see `find_yes`."""
+"""Map each kind of figure to the outcome that means yes for a definite question.
+
+For other kinds, see `find_yes`.
+"""
 
 
 def is_analysis(design: str) -> bool:
-    """Return whether a question was planned from another question instead of from rows."""
+    """Return whether a question was planned from another question, rather than from rows."""
     return design in KINDS
 
 
@@ -72,7 +80,7 @@ def find_yes(figure: FigureDesign, groups: Sequence[str]) -> str:
 
 
 def find_outcome(kind: str, values: Mapping[str, float]) -> str | None:
-    """Return a figure's outcome; empty if undetermined, None for a kind that ranks its groups."""
+    """Return a figure's outcome: empty if it is undetermined, None for a kind that ranks its groups."""
     if kind in (GAP, MEDIAN_GAP):
         gap = measure_gap(values)
         return "" if gap is None else YES if gap > TENTH else NO
@@ -91,7 +99,7 @@ def find_outcome(kind: str, values: Mapping[str, float]) -> str | None:
 def measure_gap(values: Mapping[str, float]) -> float | None:
     """Return the relative difference between the highest and the lowest value: 0.5 for 3 and 2.
 
-    None if there are fewer than two values, or if the lowest is not above 0.
+    Returns None if there are fewer than two values, or if the lowest value is not above 0.
     """
     if len(values) < 2 or min(values.values()) <= 0:
         return None
@@ -104,7 +112,7 @@ def list_counts(figure: FigureDesign, groups: Sequence[str], counts: Mapping[str
 
 
 def is_silent(figure: FigureDesign, groups: Sequence[str], counts: Mapping[str, int]) -> bool:
-    """Return whether rows leave a figure open: a side has no rows, or a fit has fewer than two points."""
+    """Return whether rows leave a figure undetermined: a side without rows, or a fit of under two points."""
     least = 2 if figure.kind in (CORRELATED, SLOPE, YEARLY) else 1
     return min(list_counts(figure, groups, counts)) < least
 

@@ -1,4 +1,4 @@
-"""Plan analyses from a database's own questions, taking the kinds of analyses in turn."""
+"""Plan analyses from a database's own questions, and alternate the kinds of analyses."""
 
 from __future__ import annotations
 
@@ -31,12 +31,13 @@ class AnalysisPlan:
     groups: tuple[str, ...]
     chosen: Chosen
     seed: str
-    """The question that the plan is based on: the database's own, or one made from its tables."""
+    """The question that the plan is based on: one of the database's own, or one that code made from its
+    tables."""
 
 
 @dataclass
 class Tally:
-    """Counts of a set's plans, to balance kinds and interpretive questions over all its databases."""
+    """Counts of a set's plans, which balance kinds and interpretive questions over all its databases."""
 
     interpretive: float
     """The target share of plans about an abstract word."""
@@ -56,7 +57,7 @@ class Tally:
 def plan_analyses(
     known: SourceArtifacts, database: str, count: int, seed: int, tally: Tally
 ) -> list[AnalysisPlan]:
-    """Plan at most `count` questions of a database; fewer if its tables have no further subjects."""
+    """Plan `count` questions of a database, or fewer if its tables have no further subjects."""
     dice = random.Random(f"{seed} {database}")  # noqa: S311 (not used for security)
     subjects = list_subjects(known.read(database), known.read_foci(database))
     seeds = known.read_seeds(database) or write_questions(subjects)
@@ -90,7 +91,7 @@ class _Planner:
     def find(
         self, kind: str, interpretive: bool, seeds: Sequence[str], plans: dict[str, AnalysisPlan]
     ) -> AnalysisPlan | None:
-        """Find a plan of a kind for the first seed question that allows one; add it to `plans` by its id."""
+        """Find a plan of a kind for the first seed question that allows a plan; add the plan to `plans`."""
         for seed in seeds:
             mentions = find_mentions(seed, self.columns)
             for choice in self._list_choices(kind, interpretive, mentions):
@@ -104,7 +105,7 @@ class _Planner:
     def _list_choices(
         self, kind: str, interpretive: bool, mentions: frozenset[str]
     ) -> Iterator[AnalysisScope]:
-        """Yield possible analyses for a question: most mentioned columns first, then the least used table."""
+        """Yield possible analyses for a question, by most mentioned columns and then by least used table."""
         chance = {column: self.dice.random() for column in self.columns}
 
         def rank(column: str) -> tuple[object, ...]:
@@ -122,7 +123,10 @@ class _Planner:
 
 
 def _needs_all(choice: AnalysisScope) -> bool:
-    """Return whether an analysis uses every table of its subject. Otherwise, a single table is simpler."""
+    """Return whether an analysis uses every table of its subject.
+
+    If not, a subject with one table is simpler.
+    """
     return {column.partition(".")[0] for column in choice.columns} >= {*choice.subject.tables} or len(
         choice.subject.tables
     ) == 1

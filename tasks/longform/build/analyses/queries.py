@@ -1,4 +1,4 @@
-"""The queries that compute the figures of an analysis from the rows of its database."""
+"""Write the queries that compute the figures of an analysis from the rows of its database."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ABOVE, BELOW, EARLIER, LATER = "above", "below", "earlier", "later"
 SIDES: Mapping[str, tuple[str, ...]] = {
     HALVES: (ABOVE, BELOW), PERIODS: (LATER, EARLIER), PERIOD_COUNTS: (LATER, EARLIER),
 }  # fmt: skip
-"""Kind of figure -> the two sides that it compares, for kinds that do not compare groups."""
+"""Map each kind of figure that does not compare groups to the two sides that it compares."""
 VALUE, CHANGE, FIRST, LAST, BORDER = "value", "change", "first", "last", "border"
 Found = tuple[dict[str, float], dict[str, int], dict[str, int]]
-"""Three mappings from a group or side: its value, its number of rows with the amount, and its number of all
-rows."""
+"""Three maps from a group or side: to its value, to the number of its rows with the amount, and to the number
+of all its rows."""
 
 
 def write_year(column: str) -> str:
@@ -122,7 +122,7 @@ PERIOD = f"CASE WHEN x > border THEN '{LATER}' ELSE '{EARLIER}' END"
 
 
 def _write_sides(points: str, border: str, side: str, values: str, digits: int) -> str:
-    """Write a query that compares rows on the two sides of a border.
+    """Write a query that compares rows above and below a border value.
 
     values: the expressions for the number of rows with the amount, and for the side's figure.
     """
@@ -146,7 +146,10 @@ QUERIES: Mapping[str, Callable[[Focus, Sequence[str], FigureDesign, int], str]] 
     CORRELATED: _write_correlation, SLOPE: _write_slope, YEARLY: _write_yearly, HALVES: _write_halves,
     PERIODS: _write_periods, PERIOD_COUNTS: _write_period_counts, PART: _write_part,
 }  # fmt: skip
-"""Kind of figure -> the function that writes its query; module `evidence` has the other kinds."""
+"""Map each kind of figure to the function that writes its query.
+
+The module `evidence` has the functions for all other kinds.
+"""
 
 
 def read_analysis(kind: str, rows: Sequence[Sequence[Value]]) -> Found:

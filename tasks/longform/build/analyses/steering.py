@@ -1,4 +1,4 @@
-"""Find what a database's own questions ask about, to base new plans on them (section 2.1, control)."""
+"""Find what a database's own questions ask about, so that new plans can be based on them (section 2.1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tasks.longform.build.words import split_name
 
 WORD = re.compile(r"[^\W_]+")
 VAGUE = frozenset(["name", "number", "id", "code", "type", "date", "the", "of", "and", "in", "by", "to", "a"])
-"""Words that do not name a column if its name has no other words."""
+"""Words that are too vague to name a column. A column whose name has only such words is never mentioned."""
 
 
 def find_mentions(question: str, known: Mapping[str, SourceColumn]) -> frozenset[str]:

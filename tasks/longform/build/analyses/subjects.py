@@ -36,8 +36,10 @@ OWN_NAME = re.compile(
     r"\b(name|title|[fl]name|surname|theme|nickname|motto|song|capital|abbreviation|author|init|minit)s?\b",
     re.IGNORECASE,
 )
-"""Names of text columns that name the rows of their own table. Rows of other tables can
-be grouped by them."""
+"""Matches text columns that name the rows of their own table.
+
+Rows of other tables can be grouped by such a column.
+"""
 NO_CATEGORY = re.compile(
     r"\b(description|address|line|e?mail|phone|url|comments?|text|details?|code|id|password|login|token|"
     r"website|street|zip|postcode|photo|content|notes?|date|time|other|number|fix|hours)\b",
@@ -49,17 +51,18 @@ NO_OWN_AMOUNT = re.compile(
     r"[a-z]*(?<!pa)(?<!b)id)\b",
     re.IGNORECASE,
 )
-"""Names of numeric columns that are not amounts but names or times, in addition to `foci.NO_AMOUNT`."""
+"""Matches numeric columns that contain names or times rather than amounts, in addition to
+`foci.NO_AMOUNT`."""
 BIRTH = re.compile(r"\b(birth|born|dob)\b", re.IGNORECASE)
-"""Names of columns with birth dates, over which a database has no meaningful trend."""
+"""Matches columns with birth dates. A trend over birth dates has no meaning."""
 SCALE = re.compile(r" (in )?(millions?|billions?|knots|tons|(?:metric )?tonnes)$", re.IGNORECASE)
-"""The unit at the end of a column's name, which is written with `in`: `in millions`."""
+"""Matches the unit at the end of a column's name. Questions write the unit with `in`: `in millions`."""
 DATAS = re.compile(r"\bdatas$")
 """The wrong plural of table names that end with `data`."""
 REFERENCE = re.compile(r"^ref_(?=.)", re.IGNORECASE)
-"""The prefix of names of reference tables, which the nouns for their rows leave out."""
+"""Matches the prefix of a reference table's name. The noun for the table's rows omits this prefix."""
 COUNTED = re.compile(r"^num (of )?", re.IGNORECASE)
-"""The start of names of counts, which is written as `number of`."""
+"""Matches the start of a count column's name. Questions write this start as `number of`."""
 FLAGS = frozenset(["0", "1", "f", "t", "n", "y", "no", "yes", "false", "true"])
 """Values of flags, which are not useful as groups."""
 CLAUSE = re.compile(r"(if|is|has|how|what|when|where|which)\b|.* by$", re.IGNORECASE)
@@ -77,13 +80,13 @@ class Category:
     column: str
     words: str
     relation: str
-    """The words for membership in a group, as in `Focus`."""
+    """The phrase for membership in a group, as in `Focus`."""
     values: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class AnalysedRows:
-    """The rows of a table, with their columns in the table itself and behind one foreign key."""
+    """The rows of a table, with the columns of the table and of one table that a foreign key refers to."""
 
     table: str
     words: str
@@ -96,7 +99,7 @@ class AnalysedRows:
     qualities: tuple[Quality, ...]
 
     def list_amounts(self, category: Category) -> list[FocusMeasure]:
-        """List the amounts that may differ within a group, so not those behind the same key as the group."""
+        """List the amounts that may differ within a group; none are from the table of the group column."""
         far = split_column_id(category.column)[0] != self.table
         return [
             amount
@@ -112,7 +115,7 @@ class AnalysedRows:
 def list_subjects(known: Mapping[str, SourceColumn], foci: Iterable[Focus]) -> list[AnalysedRows]:
     """List the subjects that questions can be about, single tables first.
 
-    known: a database's columns by id. foci: these have the words of the database's entry.
+    known: a database's columns by id. foci: the foci, which contain the words from the database's entry.
     """
     rows = list(known.values())
     columns = [row.column for row in rows]
@@ -128,7 +131,7 @@ def list_subjects(known: Mapping[str, SourceColumn], foci: Iterable[Focus]) -> l
 
 
 class _Words:
-    """The words of a database's entry, collected from its foci."""
+    """The words that a database's entry sets for its columns, collected from its foci."""
 
     def __init__(self, foci: Iterable[Focus]) -> None:
         self.measures: dict[str, FocusMeasure] = {}
@@ -178,7 +181,7 @@ def _list_lone_keys(rows: Sequence[SourceColumn]) -> set[str]:
 def _name_category(table: str, column: Column) -> str:
     """Name a category column as a property of a table's row, such as `class` or `stadium's country`.
 
-    A column with the names of another table's rows is called like that table: `stadium`.
+    A column that contains the names of another table's rows gets the name of that table: `stadium`.
     """
     words = split_name(column.name)
     if column.table == table:
@@ -217,8 +220,8 @@ def is_amount(row: SourceColumn) -> bool:
 def _can_be_asked(row: SourceColumn) -> bool:
     """Return whether people would ask about a column.
 
-    A reference to another table does not qualify. Other columns qualify if they are descriptive, or if they
-    have no values and are not a primary key.
+    People do not ask about a reference to another table. They ask about other columns that are descriptive,
+    or that have no values and are not a primary key.
     """
     own = row.column
     return own.references is None and (own.descriptive or not (row.values or own.primary_key))
@@ -243,7 +246,7 @@ def is_time(row: SourceColumn) -> bool:
 def _name_measure(row: SourceColumn, table: str, words: _Words) -> FocusMeasure:
     """Name an amount or time as a property of a table's row.
 
-    A column of another table is named with that table: `stadium's capacity`.
+    The name of a column of another table includes that table: `stadium's capacity`.
     """
     measure = words.measures.get(row.id) or _say_measure(row)
     if row.column.table == table:
@@ -262,7 +265,7 @@ def _say_measure(row: SourceColumn) -> FocusMeasure:
 
 
 def _is_sayable(text: str) -> bool:
-    """Return whether a value is natural in a question: a name, a code in capitals, or words (not `aut`)."""
+    """Return whether a value is natural in a question: a name, a code in capitals, or English words."""
     return text != text.lower() or (len(text) > 2 and all(map(is_word, text.split())))
 
 

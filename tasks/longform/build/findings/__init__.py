@@ -1,1 +1,1 @@
-"""State the results of an analysis in words: figures, conclusions, and rules for the invented rows."""
+"""Write the texts about an analysis: figures, conclusions, and rules for the invented rows."""

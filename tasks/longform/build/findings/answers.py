@@ -1,4 +1,4 @@
-"""Sentences for the figures of an analysis: what each one asks, and what its rows show."""
+"""Write sentences for the figures of an analysis: what a figure asks, and what its rows show."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def list_figure_choices(question: ControlledQuestion, figure: FigureDesign) -> t
 
 
 def say_found(figure: FoundFigure, question: ControlledQuestion) -> str:
-    """State what the rows show for a figure; if they show nothing, how many rows have the amounts."""
+    """State what the rows show for a figure, or how many rows have the amounts if they show nothing."""
     if is_silent(figure.design, question.groups, figure.counts):
         return _say_silent(figure, question)
     return SAYINGS[figure.design.kind](figure, question)

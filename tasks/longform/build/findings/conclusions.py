@@ -171,4 +171,4 @@ INTERPRETED: Mapping[str, Callable[[Sequence[FoundFigure], ControlledQuestion], 
     COMPARISON: _interpret_groups, IMPACT: _interpret_impact, CORRELATION: _interpret_correlation,
     RELATIONSHIP: _interpret_relationship, TREND: _interpret_trend, PATTERN: _interpret_pattern,
 }  # fmt: skip
-"""Kind -> the function that states the interpretation of its figures."""
+"""Map each kind to the function that states the interpretation of its figures."""

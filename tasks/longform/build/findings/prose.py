@@ -27,7 +27,7 @@ RANKS = re.compile(
 SIGNED: Mapping[str, tuple[str, str]] = {
     CORRELATED: (POSITIVE, NEGATIVE), SLOPE: (RISING, FALLING), YEARLY: (RISING, FALLING),
 }  # fmt: skip
-"""Kind of figure -> its outcomes (up, down) that a sentence may state in its own words."""
+"""Map each kind of figure to its outcomes (up, down) that a sentence may state in the model's own words."""
 
 
 def check_sentence(
@@ -35,9 +35,9 @@ def check_sentence(
 ) -> None:
     """Check a sentence in the model's own words against the figures. Raises Unparsed.
 
-    The sentence may state the direction of a correlation or a trend, with that figure's numbers. Only our own
-    wordings may rank groups or sides or give their numbers, because a number next to the wrong group would
-    pass this check.
+    The sentence may state the direction of a correlation or a trend, with that figure's numbers. Only the
+    wordings that code composed may rank groups or sides or state their numbers. This check would not find a
+    number next to the wrong group.
     """
     bare = sentence
     for group in question.groups:

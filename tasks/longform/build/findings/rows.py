@@ -28,7 +28,7 @@ def list_needed(focus: Focus, columns: Sequence[Column]) -> list[str]:
 
 
 def can_be_silent(question: ControlledQuestion, columns: Sequence[Column]) -> bool:
-    """Return whether rows can leave a question open: a group has no rows, or amounts are NULL.
+    """Return whether rows can leave a question unanswered: a group without rows, or amounts that are NULL.
 
     columns: the columns of the question's tables.
     """
@@ -74,7 +74,7 @@ def say_expected(question: ControlledQuestion, expected: Sequence[str]) -> list[
 
 
 def say_rule(question: ControlledQuestion, expected: Sequence[str]) -> str:
-    """State how many rows must have the amounts of the question, or that no row may have them."""
+    """State how many rows must have the question's amounts, or that no row may have these amounts."""
     focus = question.focus
     if UNKNOWN not in expected:
         names = join_words([measure.name for measure in focus.measures])
@@ -95,7 +95,7 @@ def say_rule(question: ControlledQuestion, expected: Sequence[str]) -> str:
 def find_unfit(
     figures: Sequence[FoundFigure], question: ControlledQuestion, expected: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Return (drop reason, problem) if rows do not answer a question, or answer one that must stay open."""
+    """Return (drop reason, problem) if rows leave a question open, or answer one that must remain open."""
     for figure, outcome in zip(figures, expected, strict=True):
         head = say_head(question, figure.design)
         silent = is_silent(figure.design, question.groups, figure.counts)
