@@ -103,7 +103,7 @@ class Scatter:
     pearson: float | None
     spearman: float | None
     why: str
-    derivation: Derivation | None = None
+    basis: Derivation | None = None
     """The derivation of the figure from the verdicts on its interactions."""
     pearson_interval: Interval | None = None
     """The 95% interval; None if there are too few items.
@@ -126,7 +126,7 @@ class Scatter:
                 interval,
                 ROWS,
                 self.why or ("" if interval else explain_missing(self.items, ITEMS)),
-                self.derivation,
+                self.basis,
             )
             for value, interval in both
         )

@@ -72,13 +72,13 @@ def show_tables(
 ) -> TableBlock:
     """Show tables in which each cell links to the recorded figure with the same derivation."""
     places = {
-        repr(cell.derivation): f"/tables/{place}/lines/{number}/cells/{column}"
+        repr(cell.basis): f"/tables/{place}/lines/{number}/cells/{column}"
         for place, table in enumerate(recorded.values())
         for number, line in enumerate(table.lines)
         for column, cell in enumerate(line.cells)
     }
     pointers = {
-        key: [[places.get(repr(cell.derivation), "") for cell in line.cells] for line in table.lines]
+        key: [[places.get(repr(cell.basis), "") for cell in line.cells] for line in table.lines]
         for key, table in shown.items()
     }
     return TableBlock(shown, folded, closed, pointers)

@@ -58,7 +58,7 @@ def _read_p_value(name: str, column: str) -> Measure[ConversationFigure]:
 COUNT = Measure[Conversation](
     "conversations",
     lambda rows, where: Cell(
-        len(rows), 0, 0, None, "", derivation=Derivation("count", (Selection("conversations", where),))
+        len(rows), 0, 0, None, "", basis=Derivation("count", (Selection("conversations", where),))
     ),
     leave_empty,
     "count",

@@ -36,7 +36,7 @@ class Cell:
     """Noun for the items that `n` and `failed` count."""
     why: str = ""
     """The reason why there is no value or no interval."""
-    derivation: Derivation | None = None
+    basis: Derivation | None = None
     """The rows that the value was computed from; None if there is no value."""
     unjudged: int = 0
     """Number of items in n without a verdict that count as wrong, for papers that define accuracy so."""
@@ -177,7 +177,7 @@ def encode_cell(column: str, cell: Cell) -> dict[str, object]:
         return {"step": column, "why": cell.why}
     beside = {"n": cell.n, "failed": cell.failed, "interval": cell.interval, "of": cell.of}
     more = {name: value for name in ("unjudged", "kind", "why") if (value := getattr(cell, name))}
-    return {"step": column, **encode_figure(cell.value, cell.derivation), **beside, **more}
+    return {"step": column, **encode_figure(cell.value, cell.basis), **beside, **more}
 
 
 def read_systems(
@@ -208,7 +208,7 @@ def read_systems(
                 n=cell.n,
                 of=cell.of,
                 failed=cell.failed,
-                derivation=cell.derivation,
+                derivation=cell.basis,
                 bottom=bottom,
                 top=top,
             )

@@ -77,10 +77,10 @@ class StreamColumn:
 
     def place(self, cell: Cell) -> Cell:
         """Add the artifacts of a cell's scores to the cell: the paths of the runs' evaluations."""
-        if cell.derivation is None:
+        if cell.basis is None:
             return cell
-        rows = self.select(str(selection.where["run"]) for selection in cell.derivation.rows)
-        return replace(cell, derivation=replace(cell.derivation, rows=rows))
+        rows = self.select(str(selection.where["run"]) for selection in cell.basis.rows)
+        return replace(cell, basis=replace(cell.basis, rows=rows))
 
     def select(self, runs: Iterable[str]) -> tuple[Selection, ...]:
         """Return selections of the given runs' scores on this dataset's items, one per evaluation."""

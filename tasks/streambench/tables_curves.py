@@ -108,6 +108,6 @@ def _measure_point(name: str, column: str, *, at_half: bool = False) -> Measure[
         point = curve[max(len(curve) // 2 - 1, 0)] if at_half else curve[-1]
         derivation = Derivation("mean", (Selection("curves", {"id": point.id}),), column)
         value = point.regret if column == "regret" else point.memory_size
-        return Cell(value, point.seeds, 0, None, "seeds", derivation=derivation)
+        return Cell(value, point.seeds, 0, None, "seeds", basis=derivation)
 
     return Measure(name, fill, leave_out, "mean")

@@ -160,9 +160,7 @@ def _declare_joined(columns: Columns, by_title: Mapping[str, StreamColumn]) -> T
     def count(name: str, measure: str, field: str, read: Callable[[Steps], int]) -> Measure[ScoredStep]:
         def fill(steps: Steps, where: Where) -> Cell:
             chosen = by_title[steps[0].column].select(list_run_names(steps))
-            return Cell(
-                read(steps), len(steps), 0, None, STEPS, derivation=Derivation(measure, chosen, field)
-            )
+            return Cell(read(steps), len(steps), 0, None, STEPS, basis=Derivation(measure, chosen, field))
 
         return Measure(name, fill, leave_out, "count")
 

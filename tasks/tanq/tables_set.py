@@ -124,8 +124,8 @@ def _derive_skill(name: str) -> Derivation:
 
 
 def _count(counted: CountedShare, n: int, of: str, derivation: Derivation) -> tuple[Cell, Cell]:
-    count = Cell(counted.count, n, 0, None, of, derivation=derivation)
+    count = Cell(counted.count, n, 0, None, of, basis=derivation)
     if counted.share is None:
         return count, leave_empty(f"no {of}", of)
     share = Derivation(f"share of {of}: {derivation.measure} of all", (*derivation.rows, *ALL))
-    return count, Cell(float(counted.share), n, 0, None, of, derivation=share)
+    return count, Cell(float(counted.share), n, 0, None, of, basis=share)

@@ -101,7 +101,7 @@ def test_a_declared_table_measures_each_cell_over_its_own_outcomes():
         "no value: 1 answers failed",
     )
     assert {cell.why for cell in other.cells} == {"not run"}
-    assert good.cells[2].derivation == Derivation(
+    assert good.cells[2].basis == Derivation(
         "share", (Selection("scores", {"system": "good", "kind": "hard"}),), "right", hit=True
     )
 

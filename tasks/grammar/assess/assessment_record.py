@@ -157,7 +157,7 @@ def _derive_table(number: str, table: FigureTable) -> FigureTable:
         replace(
             line,
             cells=tuple(
-                replace(cell, derivation=_derive_cell(number, place, column, cell))
+                replace(cell, basis=_derive_cell(number, place, column, cell))
                 for column, cell in zip(table.columns, line.cells, strict=True)
             ),
         )

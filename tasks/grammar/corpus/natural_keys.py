@@ -20,7 +20,7 @@ MOST = 3
 CANDIDATES = 12
 """The maximum number of attributes that are combined: 12 give at most 298 combinations of up to 3."""
 NUMBER, RELATED, TIME, TEXT, OTHER = range(5)
-"""The kinds of attributes, in the order in which a name contains them. A name contains no other attributes."""
+"""The kinds of attributes, in the order in which a name contains them; a name contains no others."""
 Values = Mapping[Key, Sequence[tuple[Attribute, Sequence[str]]]]
 """For each row's primary key, the row's attributes with their values."""
 

@@ -150,7 +150,7 @@ class ConfusionMatrix:
     counts: tuple[tuple[int, ...], ...]
     n: int
     failed: int
-    derivation: Derivation
+    basis: Derivation
 
 
 def draw_confusions(runs: StreamRuns) -> list[ConfusionMatrix]:
