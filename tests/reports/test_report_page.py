@@ -60,7 +60,7 @@ def count(outcomes: Sequence[Outcome], where: Where) -> Cell:
         0,
         None,
         "answers",
-        derivation=Derivation("count", (Selection("scores", where),)),
+        basis=Derivation("count", (Selection("scores", where),)),
     )
 
 
