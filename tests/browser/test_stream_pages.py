@@ -42,7 +42,7 @@ def test_a_step_shows_what_was_retrieved_asked_answered_and_told(page: Page) -> 
     expect(page.locator("#detail .retrieved li")).to_have_count(2)
     assert EVIL in page.inner_text("#detail .call[open] pre >> nth=0")
     assert page.locator("#detail h3").all_inner_texts()[1:5] == [
-        "RETRIEVED (2)", "PROMPT AND REPLY (1)", "ANSWER", "FEEDBACK",
+        "RETRIEVED EXAMPLES (2)", "PROMPT AND REPLY (1)", "ANSWER", "FEEDBACK",
     ]  # fmt: skip
     expect(page.locator("#detail .trace a")).to_have_count(40)
     expect(page.locator("#detail .trace [aria-current]")).to_have_class("right")

@@ -120,7 +120,7 @@ FAULTS = {
     "no record": (change("DatasetItem(f", "(f"), "record 1 is not a pair of a place and a DatasetItem"),
     "no gold": (
         change('"", answer)', '"", None)'),
-        "line 2: the field 'gold' of the DatasetItem is not a text",
+        "line 2: the field 'gold' of the DatasetItem is not text",
     ),
 }
 

@@ -49,7 +49,7 @@ def test_an_item_has_its_whole_database_and_its_evidence(items: dict[str, list[B
     assert find(items["i1"], "list")[0][0] == [
         ["Higher average number of ships", "matches the conjecture", GOOD]
     ]
-    assert "2 tables, 5 rows; the rows took 2 model requests." in str(items["i1"])
+    assert "2 tables, 5 rows; generating the rows took 2 model requests." in str(items["i1"])
     assert ("head", "Reference answer", [("written by code", OFF)]) in items["i1"]
 
 

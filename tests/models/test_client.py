@@ -184,7 +184,7 @@ def test_the_last_retry_is_the_last():
         asked.append(1)
         return web.Response(text="<html>", content_type="application/json")
 
-    with answering(answer) as url, pytest.raises(ModelFailed, match=r"after 2 tries.*is no JSON"):
+    with answering(answer) as url, pytest.raises(ModelFailed, match=r"after 2 tries.*is not valid JSON"):
         send(url, make_request(), retries=1)
     assert len(asked) == 2
 

@@ -131,7 +131,7 @@ def test_a_ledger_serves_what_it_recorded_to_a_client_of_anybodys(tmp_path):
     [b"{", b'{"data": []}', b'{"data": [{"index": 0, "embedding": ["x"]}]}', b'{"data": [{"index": 1}]}'],
 )
 def test_a_reply_without_its_vectors_is_unusable(body):
-    with pytest.raises(UnusableReply, match="no list of 1 embeddings"):
+    with pytest.raises(UnusableReply, match="not a list of 1 embeddings"):
         parse_embeddings(body, [make_embedding("a", ROLE)])
 
 

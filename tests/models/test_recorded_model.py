@@ -129,7 +129,7 @@ def test_what_is_not_set_up_is_named(builder, tmp_path):
     with open_replay(tmp_path) as dispatcher:
         ask = RecordedModel(builder, dispatcher)
         with pytest.raises(
-            BadInput, match=r"roles\.judge: is missing; paper\.stage asks it \(known: counter\)"
+            BadInput, match=r"roles\.judge: is missing, but paper\.stage needs this role \(known: counter\)"
         ):
             asyncio.run(ask("count", {"things": "x"}, role="judge", row="r", parse=parse_number))
         with pytest.raises(BadInput, match=r"other\.md: is missing"):

@@ -130,7 +130,10 @@ def test_the_table_prints_fractions_times_100_and_counts_as_they_are(tmp_path):
         ),
         (("ddxplus", "x.jsonl", "--rule", "best"), "score ddxplus: has no rule best (it has only one)"),
         (("rms", "x.jsonl", "--closed"), "score rms: has no option --closed (it takes none)"),
-        (("grammar", "x.jsonl", "--turns", "3"), "score grammar: has no option --turns (it takes --closed)"),
+        (
+            ("grammar", "x.jsonl", "--turns", "3"),
+            "score grammar: has no option --turns (it accepts --closed)",
+        ),
         (("multiturn", "x.jsonl", "--turns", "0"), "--turns: is 0 (expected at least 1)"),
         (("agreement", "x.jsonl", "--level", "ratio"), "--level ratio: is not a level"),
         (("rms", "x.jsonl", "--ci", "--draws", "0"), "Invalid value for '--draws'"),

@@ -188,7 +188,7 @@ def test_only_what_failed_is_run_again_with_what_waited_for_it(project):
 def test_a_lock_file_that_was_cut_short_is_named_with_what_to_do(project):
     recorder = Recorder(project.root)
     (project.root / ".dvc" / "tmp" / "rwlock").write_text('{"read": {')
-    with pytest.raises(BadInput, match=r"rwlock: is truncated.*delete it"), recorder.hold("first"):
+    with pytest.raises(BadInput, match=r"rwlock: is truncated.*delete this file"), recorder.hold("first"):
         pass
     recorder.close()
 

@@ -152,7 +152,7 @@ def test_a_database_may_name_the_kinds_it_wants():
 
     assert [len(row.tables) for row in ask_for("joined")] == [2]
     assert len(ask_for("joined", "lookup")) == 2
-    with pytest.raises(BadInput, match=r"databases\.clinics\.kinds: joint is not a kind .*lookup, joined"):
+    with pytest.raises(BadInput, match=r"databases\.clinics\.kinds: joint is not one of .*lookup, joined"):
         ask_for("joint")
 
 
@@ -167,5 +167,5 @@ def test_without_kinds_of_its_own_a_database_has_those_of_the_parameters():
     assert [len(row.tables) for row in ask_for(("joined",))] == [2]
     assert [len(row.tables) for row in ask_for(("joined",), own=("lookup",))] == [1]
     assert len(ask_for(None)) == 2
-    with pytest.raises(BadInput, match=r"grammar\.sql_templates\.only: joint is not a kind .*lookup, joined"):
+    with pytest.raises(BadInput, match=r"grammar\.sql_templates\.only: joint is not one of .*lookup, joined"):
         ask_for(("joint",))

@@ -174,7 +174,7 @@ def test_another_entity_than_was_asked_for_is_not_taken(tmp_path):
         (lambda: web.json_response({"entities": {"Q2": {}}}), "answered without Q1"),
         (
             lambda: web.Response(text='{"entities":{"Q1":{"x":%s}}}' % ("[" * 900 + "]" * 900)),
-            "too deeply nested",
+            "nested too deeply",
         ),
         (lambda: web.json_response({"error": {"code": ["maxlag"], "id": ["Q1"]}}), "maxlag"),
         (lambda: web.Response(body=b"x" * 200_000), "sent more than 100,000 bytes"),
