@@ -30,7 +30,7 @@ Beside = Annotated[
     list[Path] | None,
     typer.Option(
         metavar="ARTIFACT.parquet",
-        help="Also show the row of this artifact to which an item refers. Repeatable.",
+        help="Also show the row that each item refers to in this artifact. Repeatable.",
     ),
 ]
 NAMED_LINES = 50

@@ -94,7 +94,9 @@ def compare_night(
     earlier = {name_scored_system(scored_system): scored_system for scored_system in before.scored_systems}
     there = {name_scored_system(scored_system) for scored_system in now.scored_systems}
     pairs = [
-        (earlier[name], own) for own in now.scored_systems if (name := name_scored_system(own)) in earlier
+        (earlier[name], scored_system)
+        for scored_system in now.scored_systems
+        if (name := name_scored_system(scored_system)) in earlier
     ]
     comparison = compare_scored_systems(
         pairs,

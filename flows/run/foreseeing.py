@@ -33,7 +33,7 @@ class Foresight:
         self._shares: dict[str, float] = {}
         """Stage -> fraction of its calls that are new.
 
-        A stage without calls has its upstream stages' fraction.
+        A stage that makes no calls takes the largest fraction of its upstream stages.
         """
 
     def foresee(self, node: Node) -> Weight:

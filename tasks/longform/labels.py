@@ -11,7 +11,7 @@ KINDS = (CONCLUSIVE, INTERPRETIVE)
 """The kinds of questions (section 2.2): definite answers, and answers that interpret an abstract word."""
 BY_MODEL, BY_NOBODY = "model", "nobody"
 UNREAD = (BY_MODEL, BY_NOBODY)
-"""Values of `confirmed_by` if no person confirmed a question."""
+"""The values of `confirmed_by` for a question that no person has confirmed."""
 STEPS = ("IP", "TE", "IS")
 """The steps of an interaction (section 3): interaction planning, tool employment, information synthesis."""
 ANSWER = "match"

@@ -87,7 +87,7 @@ def write_nights(out: Path, nights: Sequence[Night]) -> None:
 
 
 def _collect(name: str, nights: Sequence[Night], anchor: str, *, few: bool) -> SeriesNights:
-    rows = [NightRow(night, own) for night in nights for own in night.series if own.name == name]
+    rows = [NightRow(night, series) for night in nights for series in night.series if series.name == name]
     reach = _find_reach(row.series for row in rows)
     highest = max(row.mean or 0 for row in rows)
     top = next(top for top in TOPS if top >= highest or top == TOPS[-1])

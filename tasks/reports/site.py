@@ -260,9 +260,9 @@ def group_warnings(cards: Iterable[Card]) -> list[tuple[str, list[Card]]]:
 
 
 def _find_section(page: PageRecord, others: Iterable[Section], path: Path) -> Section:
-    section = page.section or next((own for own in FRAME_SECTIONS if own.part == page.part), None)
+    section = page.section or next((framed for framed in FRAME_SECTIONS if framed.part == page.part), None)
     if section is None:
-        known = ", ".join(own.part for own in FRAME_SECTIONS)
+        known = ", ".join(framed.part for framed in FRAME_SECTIONS)
         raise BadInput(
             path,
             f"cannot be placed on the front page: its part {page.part!r} is not one of {known}, "

@@ -217,7 +217,7 @@ def compare_paired(
     Raises BadInput if there are no items or the lengths differ.
     """
     if not len(a) or len(a) != len(b) or (groups is not None and len(groups) != len(a)):
-        raise BadInput("paired bootstrap", "needs the same items on both sides, and at least one")
+        raise BadInput("paired bootstrap", "needs the same items on both sides, with at least one item")
     labels = range(len(a)) if groups is None else groups
     delta = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
     drawn = draw_means(delta, labels, draws, seed)

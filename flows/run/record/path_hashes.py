@@ -64,6 +64,6 @@ def set_hash(item: Any, found: tuple[Meta, HashInfo]) -> None:
 
 
 def parse_hash(item: Mapping[str, Any]) -> tuple[Meta, HashInfo]:
-    """Read size and hash of a path from an entry of dvc.lock or of the run cache."""
+    """Read the size and hash of a path from an entry in dvc.lock or the run cache."""
     meta = Meta(size=item.get("size"), nfiles=item.get("nfiles"), isexec=bool(item.get("isexec")))
     return meta, HashInfo(ALGORITHM, item.get(ALGORITHM))

@@ -88,7 +88,7 @@ def expect_readable(
         return f"{found} of {len(expected)} facts were read back; {missing[0].attribute} was not read back"
 
     says = (
-        f"The read-back by a rule and a model finds at least {100 * least:g}% of the document's facts in "
+        f"A rule and a model find at least {100 * least:g}% of the document's facts in "
         "the text. Facts found: "
         f"{read[PLAIN]:,} by the rule in sentences that code wrote, {read[MODEL]:,} by the model in other "
         "sentences."

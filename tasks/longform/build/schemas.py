@@ -53,7 +53,7 @@ class SourceArtifacts:
         path = self._folder / database / f"{artifact}.parquet"
         if not path.is_file():
             raise BadInput(
-                f"longform.sets: {database}", "is not a database of longform.databases", hint="add it there"
+                f"longform.sets: {database}", "is not listed in longform.databases", hint="add it there"
             )
         return path
 

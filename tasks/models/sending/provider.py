@@ -142,7 +142,7 @@ class ProviderClient:
 
 
 def read_message(error: Any, cause: Any) -> str:
-    """Return the message of a provider's error: from the response body if possible."""
+    """Return a provider's error message, taken from the response body if possible."""
     body = getattr(cause, "body", None)
     for part in (body.get("error"), body) if isinstance(body, dict) else ():
         if isinstance(part, dict) and isinstance(part.get("message"), str):

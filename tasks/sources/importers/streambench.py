@@ -202,7 +202,7 @@ class Streambench(SqlImporter):
                 if sieve.skipped["no_database"]
                 else sieve.first
             )
-            raise BadInput(folder, f"none of {counted['test']:,} rows can be imported", hint=hint)
+            raise BadInput(folder, f"none of the {counted['test']:,} rows can be imported", hint=hint)
         shots = list(sieve.sift(partial(self._read_shots, name, examples, own, counted), DatasetShot, "shot"))
         own_files = self._list_files_of(name, items)
         read_files = [*streamed, *examples, *([own] if own else [])]

@@ -50,7 +50,8 @@ def contracts(
 ) -> Counts:
     """Write the contracts' findings into the folder `out`.
 
-    items_dropped, shots_dropped: the dropped rows of `items` and `shots`, checked with them. Raises
+    items_dropped, shots_dropped: the dropped rows of `items` and `shots`, checked together
+    with the kept rows. Raises
     ContractBroken if a contract is violated.
     """
     paths = {path.stem: path for path in (items, sequence, shots)}

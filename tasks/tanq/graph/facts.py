@@ -191,7 +191,7 @@ def name_thing(skipped: SkippedEntity) -> str:
 def is_total(skipped: SkippedEntity) -> bool:
     """Return whether a record represents several skipped statements of a property.
 
-    If so, the entity in the record is only an example.
+    If it does, the entity in the record is only an example.
     """
     return skipped.count > 1 or skipped.reason == OTHER_TYPE
 
