@@ -1,1 +1,1 @@
-"""Benchmarks, each against a reference: `python -m bench` runs all."""
+"""Performance benchmarks with reference implementations: `python -m bench` runs all benchmarks."""

@@ -1,4 +1,4 @@
-"""Run every benchmark: `python -m bench [NAME ...]`."""
+"""Run all benchmarks, or the named benchmarks: `python -m bench [NAME ...]`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BENCHMARKS = (
 
 
 def main() -> None:
-    """Run the benchmarks that are named, or all."""
+    """Run the benchmarks named on the command line, by default all."""
     print(describe_machine())
     for name in sys.argv[1:] or BENCHMARKS:
         importlib.import_module(f"bench.{name}").main()

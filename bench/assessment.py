@@ -1,9 +1,9 @@
-"""Assessment: what its stage costs at three sizes, against one interval that is drawn by index.
+"""Benchmark the assessment stage at three sizes against a plain loop that computes one bootstrap interval.
 
-The reference is one of its some eighty intervals in a loop that draws SQL templates one by one: 10,000 draws
-of a mean over as many templates. Seconds are seconds of CPU, so that a busy neighbour does not count.
-`python -m bench assessment` takes the full sizes; `python -m bench.assessment 0.01` a hundredth of the draws,
-and of the largest size.
+The loop draws SQL templates one by one: 10,000 bootstrap samples of a mean over the same number of templates.
+The stage computes about eighty such intervals. Times are CPU seconds, so that other processes do not count.
+`python -m bench assessment` runs the full sizes; `python -m bench.assessment 0.01` uses 1% of the samples and
+of the largest size.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from tasks.systems.contract import Document
 SIZES = ((60, 30), (1_000, 100), (10_000, 200))
 """Numbers of rows and of SQL templates."""
 BOUND = 2.0
-"""Seconds of CPU for the first size."""
+"""Maximum CPU seconds for the first size."""
 HERE = (Origin("file", "bench/assessment.py"),)
 CRITERIA = ("short", "long")
 
 
 def main(share: float = 1.0) -> None:
-    """Print all figures; `share` of the draws, and of the largest size, is measured."""
+    """Print all measurements. share: fraction of the bootstrap samples and of the largest size to use."""
     for rows, templates in SIZES:
         size = max(SIZES[0][0], int(rows * share)) if rows == SIZES[-1][0] else rows
         measure(size, templates, int(10_000 * share), f" (bound {BOUND:.0f})" if rows == SIZES[0][0] else "")
 
 
 def measure(size: int, templates: int, draws: int, bound: str) -> None:
-    """Time the stage over so many rows, and one interval by index. bound: what is said of the stage's."""
+    """Print the time of the stage over `size` rows, and of the loop. bound: text to print after the time."""
     with tempfile.TemporaryDirectory() as folder:
         ours = time_call(lambda: assess(Path(folder), size, templates, draws))
     values = np.random.default_rng(0).random(templates)
@@ -59,7 +59,7 @@ def measure(size: int, templates: int, draws: int, bound: str) -> None:
 
 
 def assess(folder: Path, size: int, templates: int, draws: int) -> None:
-    """Run the stage over rows of a system that is right 7 times of 10, and finds half of its documents."""
+    """Run the stage on rows of a system that answers 70% correctly and retrieves 50% of the documents."""
     dice = random.Random(0)
     questions, answers, judgements = [], [], []
     for number in range(size):

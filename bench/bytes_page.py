@@ -1,7 +1,7 @@
-"""Write the lists of docs/bytes.md, the strings that enter bytes: `python -m bench.bytes_page`.
+"""Write the lists in docs/bytes.md of strings that affect artifacts or ids: `python -m bench.bytes_page`.
 
-Texts are read by the syntax tree, shapes by annotations; the prose of the page stays. `--check` changes
-nothing, prints the lines that differ, and ends with 1 if there are any: the committed page is the snapshot.
+Texts are read from syntax trees, fields from annotations; the page's prose is not changed. `--check` changes
+nothing, prints the lines that differ from the committed page, and exits with 1 if there are any.
 """
 
 from __future__ import annotations
@@ -29,37 +29,37 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "bytes.md"
 REASON = re.compile(r"[a-z]+(_[a-z]+)*")
 TAKING = {"Dropped": 1, "BrokenRule": 0, "Unusable": 1, "Unparsed": 0}
-"""Where a reason stands among the arguments."""
+"""Class -> position of the reason among its arguments."""
 SHAPES = {
     "a call on a page": "tasks.reports.calls",
     "figures of grammar.assessment": "tasks.grammar.assess.assessment_figures",
     "the head of a page": "tasks.reports.page",
 }
-"""What is written as JSON -> the module whose outermost dataclass it is."""
+"""Description of a JSON document -> the module whose outermost dataclass defines the document."""
 
 
 @cache
 def read_modules() -> dict[str, ast.Module]:
-    """Read tasks/: path -> syntax tree."""
+    """Parse all modules in tasks/: path -> syntax tree."""
     files = sorted((ROOT / "tasks").rglob("*.py"))
     return {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text()) for file in files}
 
 
 @cache
 def list_nodes() -> list[tuple[str, ast.AST]]:
-    """List all nodes of the modules, each with its module's path."""
+    """List all syntax tree nodes of the modules as (module's path, node)."""
     return [(path, node) for path, tree in read_modules().items() for node in ast.walk(tree)]
 
 
 def list_calls(*names: str) -> Iterator[tuple[str, ast.Call]]:
-    """List the calls of functions, with the module that each stands in."""
+    """Yield the calls of the named functions as (module's path, call)."""
     for path, node in list_nodes():
         if isinstance(node, ast.Call) and name_of(node.func) in names:
             yield path, node
 
 
 def by_folder(pairs: Iterable[tuple[str, str]]) -> list[str]:
-    """Write a line a folder: what its modules have, each once."""
+    """Return one line per folder with the distinct texts of its modules. pairs: (module's path, text)."""
     found: dict[str, set[str]] = {}
     for path, text in pairs:
         found.setdefault(path.rpartition("/")[0], set()).add(text)
@@ -73,7 +73,7 @@ def name_of(node: ast.expr) -> str:
 
 @cache
 def read_constants() -> dict[str, dict[str, str]]:
-    """Read the texts that modules give a name: path -> name -> text, those that a module imports too."""
+    """Read the string constants of modules, including imported constants: path -> name -> text."""
     found = {path: dict(_list_named(tree)) for path, tree in read_modules().items()}
     for path, tree in read_modules().items():
         for node in tree.body:
@@ -96,7 +96,7 @@ def _list_named(tree: ast.Module) -> Iterator[tuple[str, str]]:
 
 
 def list_texts(node: ast.expr, path: str) -> list[str]:
-    """List the texts that an expression in a module may be; what is filled in stands as `{}`."""
+    """List the possible texts of an expression in a module; unknown values appear as `{}`."""
     if isinstance(node, ast.Constant):
         return [node.value] if isinstance(node.value, str) else []
     if isinstance(node, ast.IfExp):
@@ -118,7 +118,7 @@ def list_texts(node: ast.expr, path: str) -> list[str]:
 
 
 def list_salts() -> list[str]:
-    """List the words that ids, orders and draws are hashed from, by folder; how often, if not once."""
+    """List the words from which ids, orders and samples are hashed, by folder, with counts above one."""
     found = Counter(
         (path.rpartition("/")[0], repr(text))
         for path, call in list_calls("make_id", *list_salted())
@@ -132,7 +132,7 @@ def list_salts() -> list[str]:
 
 @cache
 def list_salted() -> tuple[str, ...]:
-    """List the functions that hand words on to be hashed: by a parameter `salt`, or all of `*key`."""
+    """List the functions that pass words to the hash function: by a parameter `salt`, or by `*key`."""
     return tuple(
         function.name
         for _, function in list_nodes()
@@ -143,7 +143,7 @@ def list_salted() -> tuple[str, ...]:
 
 
 def list_words() -> dict[str, set[str]]:
-    """List how texts begin, up to `#` or a colon, by folder; a text that is one word is that word."""
+    """Return the beginnings of texts, up to `#` or a colon, by folder."""
     found: dict[str, set[str]] = {}
     for path, node in list_nodes():
         if isinstance(node, ast.expr):
@@ -153,7 +153,7 @@ def list_words() -> dict[str, set[str]]:
 
 
 def list_rows() -> list[str]:
-    """List the words that calls name their row by, where it is no row's id."""
+    """List the words with which calls name their row, if the name is not a row's id."""
     return by_folder(
         (path, repr(text))
         for path, call in list_nodes()
@@ -165,7 +165,7 @@ def list_rows() -> list[str]:
 
 
 def list_rules() -> list[str]:
-    """List the names of grammars' rules, by folder."""
+    """List the names of rules in decoding grammars, by folder."""
     return by_folder(
         (path, name)
         for path, node in list_nodes()
@@ -176,7 +176,7 @@ def list_rules() -> list[str]:
 
 
 def list_prompts() -> list[str]:
-    """List all prompts, each with its fields."""
+    """List all prompts with their template fields."""
     found = []
     for file in sorted((ROOT / "tasks").glob("*/prompts/**/*.md")):
         names = find_undeclared_variables(PROMPTS.parse(file.read_text()))
@@ -185,7 +185,7 @@ def list_prompts() -> list[str]:
 
 
 def list_columns() -> list[str]:
-    """List the columns that each stage's artifact has, those of structures in brackets."""
+    """List the columns of each stage's artifact; fields of nested structures are in brackets."""
     graph = DeclaredGraph(ROOT)
     found = []
     for stage in list_stages():
@@ -197,9 +197,9 @@ def list_columns() -> list[str]:
 
 
 def describe(shape: type, above: tuple[type, ...] = ()) -> str:
-    """Write the fields of a dataclass, of those in them too; of one that holds itself only the name again.
+    """Return the fields of a dataclass, with nested fields; a recursive field has only its name.
 
-    above: the dataclasses that hold it.
+    above: the dataclasses that contain this dataclass.
     """
     hints = get_type_hints(shape)
     parts = []
@@ -218,7 +218,7 @@ def _list_dataclasses(hint: Any) -> Iterator[type]:
 
 
 def list_stems() -> list[str]:
-    """List the artifacts that origins name, by folder."""
+    """List the artifacts that row origins name, by folder."""
     direct = [
         (path, text.partition("#")[0])
         for path, call in list_calls("Origin")
@@ -238,12 +238,12 @@ def list_stems() -> list[str]:
 
 
 def list_kinds() -> list[str]:
-    """List the kinds of origins."""
+    """List the kinds of row origins."""
     return sorted({text for path, call in list_calls("Origin") for text in list_texts(call.args[0], path)})
 
 
 def list_reasons() -> list[str]:
-    """List the reasons of drops, and those that a parser puts before its words, by folder."""
+    """List the reasons of dropped rows, and the reasons at the beginning of parser messages, by folder."""
     pairs = [
         (path, text.partition(": ")[0])
         for path, tree in read_modules().items()
@@ -254,7 +254,7 @@ def list_reasons() -> list[str]:
 
 
 def _list_reasons(tree: ast.Module) -> Iterator[ast.expr]:
-    """List the expressions that are a reason, by where they stand."""
+    """Yield the expressions that are reasons, recognised by their position in the code."""
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     taking = {
         function.name: place
@@ -275,7 +275,7 @@ def _list_reasons(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def list_elements() -> list[str]:
-    """List the ids of pages' elements, by folder: scripts, links and lineage find them by these."""
+    """List the ids of HTML elements on pages, by folder; scripts, links and lineage refer to these ids."""
     return by_folder(
         (file.relative_to(ROOT).as_posix(), name)
         for file in sorted((ROOT / "tasks").glob("*/pages/*.html"))
@@ -284,7 +284,7 @@ def list_elements() -> list[str]:
 
 
 def list_given() -> list[str]:
-    """List the names that pages' scripts are handed data by."""
+    """List the names of the data that pages pass to their scripts."""
     calls = [*list_calls("BrowsedRows"), *list_calls("write_data")]
     return by_folder(
         (path, text) for path, call in calls for node in call.args for text in list_texts(node, path)
@@ -297,7 +297,7 @@ def list_shapes() -> list[str]:
 
 
 def find_outermost(module: str) -> type:
-    """Find the one dataclass of a module that none of its other dataclasses holds."""
+    """Return the only dataclass of a module that no other dataclass in the module contains."""
     kinds = (kind for kind in vars(importlib.import_module(module)).values() if isinstance(kind, type))
     own = [kind for kind in kinds if is_dataclass(kind) and kind.__module__ == module]
     hints = [hint for kind in own for hint in get_type_hints(kind).values()]
@@ -320,13 +320,13 @@ LISTS: Mapping[str, Callable[[], list[str]]] = {
     "given": list_given,
     "elements": list_elements,
 }
-"""The lists of the page, by the names that stand before them."""
+"""Name of a list on the page -> the function that returns the list."""
 KEPT = ("stems", "reasons")
-"""Lists that keep a word that was added by hand while its folder has it: some words are put together."""
+"""Lists with manually added words (composed in code), kept while a folder's code contains their parts."""
 
 
 def write_page(page: str) -> str:
-    """Return the page with its lists as the code has them."""
+    """Return the page with lists that match the code."""
     for name, list_lines in LISTS.items():
         block = re.compile(rf"(<!-- {name} -->\n```text\n)(.*?)(\n```)", re.DOTALL)
         before = block.search(page)
@@ -340,7 +340,7 @@ def write_page(page: str) -> str:
 
 
 def keep_words(found: Iterable[str], listed: Iterable[str]) -> list[str]:
-    """Add to lists of words by folder those that were listed before, and that their folders still have."""
+    """Return lists of words by folder, with previously listed words that a folder still contains added."""
     there = list_words()
     words = split_words(found)
     for folder, before in split_words(listed).items():
@@ -351,12 +351,12 @@ def keep_words(found: Iterable[str], listed: Iterable[str]) -> list[str]:
 
 
 def split_words(lines: Iterable[str]) -> dict[str, set[str]]:
-    """Split lines `folder: word, word`."""
+    """Parse lines `folder: word, word`: folder -> words."""
     return {folder: set(words.split(", ")) for folder, _, words in (line.partition(": ") for line in lines)}
 
 
 def main(words: Sequence[str]) -> int:
-    """Write the page, or with `--check` print what differs; return the exit code."""
+    """Write the page, or with `--check` print the differences; return the exit code."""
     before = PAGE.read_text(encoding="utf-8")
     after = write_page(before)
     if before == after:

@@ -1,7 +1,7 @@
-"""The profile of a table of 10 million rows: seconds beside a plain count of its columns, and peak memory.
+"""Benchmark the profile of a table of 10 million rows against a plain query: seconds and peak memory.
 
 `python -m bench.column_profile 1000000` runs another size. The plain query is
-`SELECT COUNT(*), COUNT(DISTINCT column), ...` by sqlite3, in a process of its own in the same run.
+`SELECT COUNT(*), COUNT(DISTINCT column), ...` with sqlite3, in a separate process of the same run.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ INSERT INTO visits SELECT i, 'Guest ' || i % 1000003, 'Town ' || i % 40,
 
 
 def main(sizes: Sequence[int] = SIZES) -> None:
-    """Print the seconds of the profile and of the plain query, their ratio, and both peaks of memory."""
+    """Print the seconds and the peak memory of the profile and of the plain query, and the ratio."""
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "hotel.sqlite"
@@ -49,7 +49,7 @@ def main(sizes: Sequence[int] = SIZES) -> None:
 
 
 def make_visits(path: Path, size: int) -> None:
-    """Write one table with keys, names, categories, prices, dates in two formats, and digits."""
+    """Write a table with keys, names, categories, prices, dates in two formats, and digits."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA journal_mode = OFF")
         connection.execute(
@@ -71,14 +71,14 @@ def profile(path: Path) -> None:
 
 
 def count_plainly(path: Path) -> None:
-    """Count rows, and distinct cells of every column."""
+    """Count the rows, and the distinct values of every column."""
     counts = ", ".join(f"COUNT(DISTINCT {name})" for name in COLUMNS)
     with closing(sqlite3.connect(path)) as connection:
         connection.execute(f"SELECT COUNT(*), {counts} FROM visits").fetchall()
 
 
 def run_alone(work: Callable[[Path], None], path: Path) -> tuple[float, float]:
-    """Run work in a process of its own; return its seconds, and its peak memory in MiB."""
+    """Run a function in a separate process; return its seconds and its peak memory in MiB."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(_measure, (work, path))
 

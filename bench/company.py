@@ -1,7 +1,7 @@
-"""Measure how many of a company's facts its documents state, and sample twenty for a person to read.
+"""Measure the share of a company's facts that its documents state, and sample twenty for a manual check.
 
-`python -m bench.company NAME [FILE.csv]`, after `benchloom run grammar.company.reports`. The columns `kept`
-and `why` of the file are for the person who reads.
+`python -m bench.company NAME [FILE.csv]`, after `benchloom run grammar.company.reports`. The reviewer fills
+in the columns `kept` and `why` of the file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ READ_BY_HAND = 20
 
 @dataclass(frozen=True)
 class FactCheck:
-    """One fact of one document. outcome: `read`, or why it was not found. sentence: that states it."""
+    """A fact of a document. outcome: `read`, or why it was not found. sentence: states the fact."""
 
     id: str
     document: str
@@ -60,7 +60,7 @@ def main() -> None:
 
 
 def check_facts(folder: Path, company: Company) -> list[FactCheck]:
-    """List every fact that a document was meant to state, with its outcome."""
+    """List every fact that a document should state, with its outcome."""
     data = collect_company(
         read_rows(folder / "profile.parquet", CompanyProfile),
         read_rows(folder / "employees.parquet", Employee),

@@ -1,7 +1,7 @@
-"""Comparison: 10,000 items of two systems, in clusters and each alone, with one metric and with two.
+"""Benchmark comparisons of two systems on 10,000 items, with and without clusters, with one or two metrics.
 
-Figures are seconds of CPU. Then `benchloom compare` as a process: two systems, two nights of two systems
-each, a night against a git revision, as a table and as a page. `python -m bench comparing`.
+Figures are CPU seconds. The benchmark also runs `benchloom compare` as a process: two systems, two nightly
+runs of two systems, and a nightly run against a git revision, as table and page. `python -m bench comparing`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COMMANDS = {
 
 
 def main() -> None:
-    """Print all figures."""
+    """Print all measurements."""
     for name, clusters, graded in (
         ("right or wrong, 2,500 clusters of 4", 2_500, False),
         ("right or wrong, each a cluster", ITEMS, False),
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def measure_commands(root: Path) -> None:
-    """Print what the command takes over a project of two systems and two nights."""
+    """Print the times of the command in a project of two systems and two nightly runs."""
     make_project(root)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     for name, words in COMMANDS.items():
@@ -66,7 +66,7 @@ def measure_commands(root: Path) -> None:
 
 
 def make_project(root: Path) -> None:
-    """Make a project whose systems and nights have answered all items."""
+    """Create a project whose systems and nightly runs have answered all items."""
     dice = random.Random(3)
     before = [dice.random() < 0.6 for _ in range(ITEMS)]
     after = [dice.random() < (0.8 if right else 0.3) for right in before]
@@ -80,7 +80,7 @@ def make_project(root: Path) -> None:
 
 
 def make_scored_system(seed: int, clusters: int, *, graded: bool) -> ScoredSystem:
-    """Make the answers of one system."""
+    """Generate the scored answers of one system."""
     dice = random.Random(seed)
     answers = []
     for number in range(ITEMS):

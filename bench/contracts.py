@@ -1,7 +1,7 @@
-"""The contracts of the sample's films, against the import of Great Expectations in the same process.
+"""Benchmark the contract checks of the sample's films against the import of Great Expectations.
 
-It checks the artifacts that `make reproduce` made. Seconds are seconds of CPU, with those of the processes
-that run the answers' SQL. `python -m bench contracts`
+The benchmark checks the artifacts of `make reproduce`. Times are CPU seconds, including the processes that
+run the answers' SQL. `python -m bench contracts`
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from flows.settings import find_project, load_params
 
 STAGE = "grammar-contracts@films"
 BOUND = 4.0
-"""Seconds of CPU, beside that import."""
+"""Maximum CPU seconds in addition to the import."""
 
 
 def main() -> None:
-    """Print seconds and ratio. Raises BadInput where the sample is not made."""
+    """Print seconds and ratio. Raises BadInput if the sample has not been built."""
     root = find_project()
     node = Recorder(root).nodes[STAGE]
     imported = time_all(lambda: importlib.import_module("great_expectations.expectations"))
@@ -38,7 +38,7 @@ def main() -> None:
 
 
 def time_all(function: Callable[[], object]) -> float:
-    """Return the seconds of CPU of one call, over this process and those that it waited for."""
+    """Return the CPU seconds of one call, in this process and in child processes that it waited for."""
     begun = _cpu()
     function()
     return _cpu() - begun

@@ -1,7 +1,7 @@
-"""Measure what the queries of Spider's and BIRD's dev sets are made of: `python -m bench.difficulty DATA`.
+"""Measure the query difficulty of Spider's and BIRD's dev sets: `python -m bench.difficulty DATA`.
 
-DATA holds `spider/dev.json` and `bird/dev.json` as they are published. Writes the figures that dataset cards
-put beside their own.
+DATA contains `spider/dev.json` and `bird/dev.json` as published. Writes the figures that dataset cards show
+for comparison.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def measure_known(data: Path) -> list[SetDifficulty]:
 
 
 def main() -> None:
-    """Measure, write the file and print the table."""
+    """Measure both sets, write the file and print the table."""
     if len(sys.argv) != 2:
         raise SystemExit("python -m bench.difficulty DATA")
     sets = measure_known(Path(sys.argv[1]))

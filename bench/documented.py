@@ -1,4 +1,4 @@
-"""Print what the documentation mentioned at one revision and lacks at another: `python -m bench.documented`.
+"""List items that the documentation lost between two revisions: `python -m bench.documented`.
 
 Commands, options, parameters, exit codes, messages and names in code are read from README, CONTRIBUTING,
 SECURITY and docs/. An item is gone if the newer pages, generated ones included, mention it nowhere.
@@ -30,7 +30,7 @@ OPTION = re.compile(r"(?<![\w-])--[a-z][a-z\d-]*")
 EXIT = re.compile(r"\bexits?(?: code)?s? (\d+)|^\| (\d+) \|", re.MULTILINE)
 DOTTED = re.compile(r"[a-z_]+(?:\.(?:[\w-]+|<\w+>|\*|\$\{\w+\}))+")
 LEAST_WORDS = 3
-"""Words of a text in quotes, or in code, that is a message."""
+"""Minimum number of words of a text in quotes or code that counts as a message."""
 
 
 def read_pages(revision: str) -> dict[str, str]:
@@ -102,7 +102,7 @@ def read_parameters() -> dict[str, list[str]]:
 
 
 def fits(part: str, place: str) -> bool:
-    """Tell whether a part of a name as a page writes it stands for a part of a parameter's path."""
+    """Return whether a part of a name on a page matches a part of a parameter's path."""
     return part == place or place == NAME or part in ("*", NAME)
 
 
@@ -121,7 +121,7 @@ def list_names(page: str) -> Iterator[str]:
 
 
 def flatten(text: str) -> str:
-    """Write a text on one line, without escapes of Markdown's tables."""
+    """Return a text on one line, without the escapes of Markdown tables."""
     return " ".join(text.replace("\\|", "|").split())
 
 
@@ -133,11 +133,11 @@ KINDS: Mapping[str, Callable[[str], Iterator[str]]] = {
     "messages": list_messages,
     "names": list_names,
 }
-"""Kind of item -> the function that lists those that a page mentions."""
+"""Kind of item -> the function that lists the items of this kind on a page."""
 
 
 def find_gone(before: Mapping[str, str], after: Mapping[str, str], kind: str) -> dict[str, list[str]]:
-    """Find the items of a kind that the newer pages lack: item -> the older pages that mention it."""
+    """Find the items of a kind that the newer pages lack: item -> the older pages that mention the item."""
     list_items = KINDS[kind]
     kept = {item for page in after.values() for item in list_items(page)}
     text = flatten("\n".join(after.values()))
@@ -150,7 +150,7 @@ def find_gone(before: Mapping[str, str], after: Mapping[str, str], kind: str) ->
 
 
 def main(words: Sequence[str]) -> int:
-    """Print each item that is gone with its pages; return 1 if there are any."""
+    """Print each missing item with its older pages; return 1 if an item is missing."""
     parser = argparse.ArgumentParser(
         prog="python -m bench.documented",
         description="Print what the documentation mentioned at BEFORE and does not mention at AFTER.",

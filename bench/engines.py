@@ -1,9 +1,9 @@
-"""Shards on engines against one process: reading a dump and scoring tables, in seconds by the clock.
+"""Benchmark shards on engines against one process: importing a dump and scoring tables, in wall-clock time.
 
-The work takes a minute or more in one process. What starts a process counts; what opens a cluster is told
-beside it, for it is paid once a run. `python -m bench.engines scores threads ray` takes what is named;
-without a name, both works, and threads and Dask. The sample must have been built: its tables are scored, over
-and over.
+Each workload takes at least a minute in one process. The time to start processes counts. The time to open a
+cluster is printed separately, since a run opens a cluster only once. `python -m bench.engines scores threads
+ray` runs the named workloads and engines; the default is both workloads with threads and Dask. The sample
+must have been built: its tables are scored repeatedly.
 """
 
 from __future__ import annotations
@@ -49,16 +49,16 @@ SCORES = Node(
     (),
 )
 Work = Callable[[ShardEngine | None, str], list[str]]
-"""Does work on an engine, or in one process; gives the hashes of what it wrote. The text names its turn."""
+"""A function that runs a workload on an engine (None: in one process) and returns the outputs' hashes."""
 
 
 def main(names: Sequence[str] = ()) -> None:
-    """Print what each work takes in one process, and on each engine."""
+    """Print the times of each workload in one process and on each engine."""
     engines = [name for name in names if name not in WORKS] or [THREADS, "dask"]
     works = [name for name in names if name in WORKS] or list(WORKS)
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)  # one for all works: Prefect reads once where its server is
-        writer = Processes(1)  # of whole stages, and of what is put together
+        root = Path(folder)  # shared by all workloads: Prefect reads its server's address only once
+        writer = Processes(1)  # runs whole stages and joins parts
         for what in works:
             compare(what, engines, root, writer)
         writer.close()
@@ -66,7 +66,7 @@ def main(names: Sequence[str] = ()) -> None:
 
 
 def compare(what: str, engines: Sequence[str], root: Path, writer: Processes) -> None:
-    """Print what one work takes in one process, and on each engine."""
+    """Print the times of one workload in one process and on each engine."""
     work = WORKS[what](root, writer)
     number = writer.call("writer", os.getpid)
     whole = measure(work, None, "whole", number)
@@ -85,10 +85,10 @@ def compare(what: str, engines: Sequence[str], root: Path, writer: Processes) ->
 
 @dataclass(frozen=True)
 class Measured:
-    """What work came to: hashes of what it wrote, seconds by the clock and of CPU.
+    """The measurements of a workload: hashes of its outputs, wall-clock seconds and CPU seconds.
 
-    longest: CPU seconds of what must be done one after the other: by this process, by the one writer, and by
-    the process that did most shards. It is the time that cores without other work would take.
+    longest: CPU seconds of the critical path, that is, of this process, the writer, and the busiest shard
+    process. On idle cores, the workload would take this time.
     """
 
     found: list[str]
@@ -104,7 +104,7 @@ class Measured:
 
 
 def measure(work: Work, engine: ShardEngine | None, turn: str, writer: int = 0) -> Measured:
-    """Do work. writer: the process that puts parts together, if it is not this one."""
+    """Run and measure a workload. writer: id of the process that joins parts, if not this process."""
     before, begun = count_cpu(), time.perf_counter()
     found = work(engine, turn)
     seconds = time.perf_counter() - begun
@@ -116,7 +116,7 @@ def measure(work: Work, engine: ShardEngine | None, turn: str, writer: int = 0) 
 
 
 def count_cpu() -> dict[int, float]:
-    """Count the CPU seconds of this process and of those below it."""
+    """Return process id -> CPU seconds, for this process and its child processes."""
     found = {}
     for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
         with suppress(psutil.Error):
@@ -127,7 +127,7 @@ def count_cpu() -> dict[int, float]:
 
 @contextmanager
 def open_workers(root: Path, name: str) -> Iterator[ShardEngine]:
-    """Open two processes of an engine; tell what it takes to open a cluster."""
+    """Open an engine with two processes; print the time to open its cluster."""
     if name == THREADS:
         processes = Processes(WORKERS)
         yield processes
@@ -147,7 +147,7 @@ def open_workers(root: Path, name: str) -> Iterator[ShardEngine]:
 
 
 def make_dump(root: Path, writer: Processes) -> Work:
-    """Make a dump of many streams, to be imported."""
+    """Write a dump of many bzip2 streams; return the workload that imports the dump."""
     path, _ = make_streams(root / "dump.json.bz2", ENTITIES)
 
     def read(engine: ShardEngine | None, turn: str) -> list[str]:
@@ -159,7 +159,7 @@ def make_dump(root: Path, writer: Processes) -> Work:
 
 
 def make_scores(root: Path, writer: Processes) -> Work:
-    """Make predictions of tables, the sample's with other ids, to be scored."""
+    """Copy the sample's table predictions with new ids; return the workload that scores the copies."""
     items = read_rows(SAMPLE / "items.parquet", TanqItem)
     given = read_rows(SAMPLE / "sample/predictions.parquet", Prediction)
     rows = [replace(given[n % len(given)], id=f"{n:06}") for n in range(PREDICTIONS)]
@@ -175,7 +175,7 @@ def make_scores(root: Path, writer: Processes) -> Work:
 
 
 def digest(path: Path) -> str:
-    """Hash a file."""
+    """Return the hash of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 

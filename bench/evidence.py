@@ -1,7 +1,7 @@
-"""Looking for evidence in 1,000, 10,000 and 100,000 made-up articles, in articles a second of CPU.
+"""Benchmark the evidence search in 1,000, 10,000 and 100,000 synthetic articles, in articles per CPU second.
 
-`python -m bench.evidence NUMBER ...` takes other numbers. Every article has 20 sentences and a thing of its
-own with an area and two neighbours. A reading is a process of its own, so that its peak memory is, too.
+`python -m bench.evidence NUMBER ...` uses other numbers. Every article has 20 sentences about one place, with
+an area and two neighbours. Each measurement runs in a separate process, to measure its peak memory.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ RELATIONS = [
 
 @dataclass(frozen=True)
 class SearchFigures:
-    """Of one number of articles: CPU seconds of copying and of searching, proofs found, peak MiB."""
+    """Measurements for a number of articles: CPU seconds of copying and searching, proofs found, peak MiB."""
 
     copying: float
     searching: float
@@ -52,7 +52,7 @@ class SearchFigures:
 
 
 def main(numbers: Sequence[str] = ()) -> None:
-    """Print articles a second of both steps, and the peak memory."""
+    """Print articles per CPU second for both steps, and the peak memory."""
     for number in [int(text) for text in numbers] or NUMBERS:
         with multiprocessing.get_context("spawn").Pool(1) as pool:
             figures = pool.apply(measure, (number,))
@@ -64,14 +64,14 @@ def main(numbers: Sequence[str] = ()) -> None:
 
 
 def measure(number: int) -> SearchFigures:
-    """Make a source, copy its articles, and look for the proofs of all facts."""
+    """Measure copying a source's articles, and finding the proofs of all facts in the articles."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_source(folder, number)
         things = [Thing(f"t{n}", name_place(n), (), name_place(n), (), ()) for n in range(number)] + [UNIT]
         facts = [fact for n in range(number) for fact in make_facts(n, number)]
         question = ExtendedQuestion("q", "s", "", (), (), tuple(fact.id for fact in facts), ())
-        find_unit("km2")  # Pint is loaded once, however many articles there are
+        find_unit("km2")  # load Pint before the measurement
         begun = time.process_time()
         articles(things, GraphSource(graph=folder, articles=folder, seeds=folder), folder / "out")
         copied = time.process_time()
@@ -82,7 +82,7 @@ def measure(number: int) -> SearchFigures:
 
 
 def make_facts(n: int, number: int) -> Iterator[Fact]:
-    """Make an area and two neighbours of a place."""
+    """Yield the facts of a place: its area and two neighbours."""
     area = str(1000 + 37 * n)
     value = ValueRow("quantity", amount=area, number=float(area), unit="unit")
     yield Fact(f"{n}-area", f"t{n}", "P2046", value, area, (), ())
@@ -94,7 +94,7 @@ def make_facts(n: int, number: int) -> Iterator[Fact]:
 
 
 def write_source(folder: Path, number: int) -> None:
-    """Write the articles and their parts, a block at a time."""
+    """Write the articles and their parts in blocks."""
     draws = random.Random(0)
     with (
         pq.ParquetWriter(folder / "articles.parquet", schema_of(ArticleRow)) as heads,
@@ -109,7 +109,7 @@ def write_source(folder: Path, number: int) -> None:
 
 
 def make_parts(n: int, number: int, draws: random.Random) -> Iterator[PartRow]:
-    """Make sentences of which two tell a fact, and others that name places and amounts."""
+    """Yield an article's sentences: two state facts, and the others mention places and amounts."""
     told = [
         f"It covers an area of {1000 + 37 * n:,} km2.",
         f"It borders {name_place((n + 1) % number)} to the east.",
@@ -123,7 +123,7 @@ def make_parts(n: int, number: int, draws: random.Random) -> Iterator[PartRow]:
 
 
 def name_place(n: int) -> str:
-    """Name a place: a word of syllables for its number."""
+    """Return the name of a place: a word of syllables derived from its number."""
     syllables = ("ba", "do", "ki", "lu", "me", "no", "ra", "si", "tu", "ve")
     return "".join(syllables[int(digit)] for digit in f"{n:06}").title()
 

@@ -1,10 +1,9 @@
-"""Scoring SQL by execution, against a loop that opens the database for each pair.
+"""Benchmark scoring SQL by execution against a loop that opens the database for each pair of queries.
 
-The loop is the plain reading of the rule: open, run both queries, compare their sets of rows, close. It has
-no limit on time or memory, and reads the schema anew for each pair: the larger the schema, the more it pays.
-Pairs are distinct queries over made-up databases, or Spider's development set where BENCHLOOM_SHARED has a
-copy of it; predictions are worded otherwise than the gold queries, so that no result is used twice on that
-account.
+The loop is the simplest implementation: open, run both queries, compare the sets of rows, close. It has no
+limit on time or memory, and reads the schema again for each pair, which is slow for large schemas. Pairs are
+distinct queries over synthetic databases, or Spider's development set if BENCHLOOM_SHARED contains a copy.
+Predictions are worded differently from the gold queries, so that no result is reused.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ ENDLESS = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELEC
 ROUNDS = 3
 TIMEOUT = 1.0
 Triple = tuple[str, str, str]
-"""Database, gold query, prediction."""
+"""The name of a database, the gold query, and the prediction."""
 
 
 def main() -> None:
-    """Measure three sizes, then the delay that endless queries cause for the others."""
+    """Measure three sizes, then the delay that endless queries cause for other queries."""
     with tempfile.TemporaryDirectory() as folder:
         small, large = Path(folder, "small"), Path(folder, "large")
         make_databases(small, tables=12)
@@ -49,12 +48,12 @@ def main() -> None:
 
 
 def reword(sql: str) -> str:
-    """Reword a query without changing its result."""
+    """Return a query that is worded differently but has the same result."""
     return f"SELECT * FROM ({sql.rstrip().rstrip(';')})"
 
 
 def make_databases(folder: Path, tables: int) -> None:
-    """Make 20 databases of tables with 8 columns and 50 rows."""
+    """Create 20 databases of `tables` tables with 8 columns and 50 rows."""
     chance = random.Random(0)
     for number in range(20):
         place = folder / f"d{number}" / f"d{number}.sqlite"
@@ -68,7 +67,7 @@ def make_databases(folder: Path, tables: int) -> None:
 
 
 def make_pairs(size: int) -> list[Triple]:
-    """Make distinct queries, each with a reworded one of the same result."""
+    """Generate distinct queries, each with a reworded query that has the same result."""
     chance = random.Random(size)
     pairs = []
     for number in range(size):
@@ -79,7 +78,7 @@ def make_pairs(size: int) -> list[Triple]:
 
 
 def compare(title: str, databases: Path, triples: Sequence[Triple]) -> None:
-    """Time both alternately; print medians and ratios of wall-clock and of processor seconds."""
+    """Time the loop and the pool alternately; print medians and ratios of wall-clock and CPU seconds."""
     runs = (run_loop, run_pool)
     times: dict[str, list[tuple[float, float]]] = {run.__name__: [] for run in runs}
     for _ in range(ROUNDS):
@@ -100,13 +99,13 @@ def compare(title: str, databases: Path, triples: Sequence[Triple]) -> None:
 
 
 def count_processor_seconds() -> float:
-    """Return the processor seconds of this process and of its finished children."""
+    """Return the CPU seconds of this process and of its finished child processes."""
     own, ended = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return own.ru_utime + own.ru_stime + ended.ru_utime + ended.ru_stime
 
 
 def run_loop(databases: Path, triples: Sequence[Triple]) -> int:
-    """Score in the simplest way: open, run both queries, compare sets, close."""
+    """Score with the plain loop; return the number of correct predictions."""
     correct = 0
     for name, gold, predicted in triples:
         with closing(sqlite3.connect(databases / name / f"{name}.sqlite")) as connection:
@@ -124,7 +123,7 @@ def run_pool(databases: Path, triples: Sequence[Triple], timeout: float = 30.0) 
 
 
 def endure(databases: Path, triples: list[Triple]) -> None:
-    """Measure the delay of 20 endless predictions among the others, adjacent and spread out."""
+    """Print the delay that 20 endless predictions cause for other predictions, adjacent and spread out."""
     began = time.perf_counter()
     run_pool(databases, triples, TIMEOUT)
     without = time.perf_counter() - began

@@ -1,7 +1,7 @@
 """Compare every figure of two checkouts: `python -m bench.figures BEFORE AFTER`.
 
-Reads each `report.json` and `*figures.json` below `data/`. A figure is a number in them, at its JSON pointer,
-with the `n`, the `interval` and the `basis` beside it. Exit 1 if any figure differs, is gone or is new.
+Reads each `report.json` and `*figures.json` below `data/`. A figure is a number in these files, at its JSON
+pointer, with the adjacent `n`, `interval` and `basis`. Exit 1 if a figure differs, is missing or is new.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 
 BESIDE = ("n", "interval", "basis")
 LAYOUT = ("number", "group")
-"""Numbers of a table that are not figures: the paper's number, and how many columns have one head."""
+"""Numbers of a table that are not figures: the paper's number, and the column span of a header."""
 
 
 def main(before: Path, after: Path) -> int:
-    """Print both counts and every difference; return the exit code."""
+    """Print the number of figures in each checkout and every difference; return the exit code."""
     sides = [read_figures(before), read_figures(after)]
     print(f"{before}: {len(sides[0]):,} figures; {after}: {len(sides[1]):,} figures")
     names = dict.fromkeys([*sides[0], *sides[1]])
@@ -40,7 +40,7 @@ def read_figures(root: Path) -> dict[str, dict[str, Any]]:
 
 
 def list_numbers(value: Any, pointer: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """List the numbers of a decoded file by pointer; a cell is one figure, with what stands beside it."""
+    """Yield the figures of a decoded file as (pointer, figure); a cell is one figure with adjacent fields."""
     if isinstance(value, dict):
         if "value" in value:
             if is_number(value["value"]):
@@ -58,7 +58,7 @@ def list_numbers(value: Any, pointer: str) -> Iterator[tuple[str, dict[str, Any]
 
 
 def is_number(value: object) -> bool:
-    """Tell whether a value is a number, and no truth value."""
+    """Return whether a value is a number, but not a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -1,9 +1,8 @@
-"""The fill-in of one template against one query per combination: at least 50 times faster at 10^6 pairs.
+"""Benchmark the fill-in of a template against one query per combination (at least 50 times faster at 10^6).
 
-`python -m bench.fill_in 10000000` runs another size. The two stages behind it, unbalanced and balanced, are
-measured on its groups: memory must not grow with them. The reference is timed on a sample of the
-combinations, by plain sqlite3 in this process: without an index, as a schema has it, and with one made for
-the purpose.
+`python -m bench.fill_in 10000000` runs another size. The two next stages, unbalanced and balanced, are
+measured on the resulting groups: memory must not grow with their number. The reference runs a sample of the
+combinations with plain sqlite3 in this process, without an index and with an index for the query.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ class Figures:
 
 
 def run_alone(stage: Callable[[Path], int], path: Path) -> Figures:
-    """Run a stage in a separate process, so that the peak memory is its own."""
+    """Run a stage in a separate process, to measure its peak memory."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(measure, (stage, path))
 
@@ -129,13 +128,13 @@ def fill(path: Path) -> int:
 
 
 def pair_all(path: Path) -> int:
-    """Write the unbalanced set of the groups: one text each, for half of them; count the questions."""
+    """Write the unbalanced set: one text for half of the groups; return the number of questions."""
     params = Unbalanced(rules={"short": CriterionRule(keep=0.5)})
     return write_set(path, "unbalanced", unbalanced(TEXTS, read_groups(path), [], params))
 
 
 def pair_equally(path: Path) -> int:
-    """Write the balanced set of the groups: one text each; return the number of questions."""
+    """Write the balanced set: one text per group; return the number of questions."""
     params = Balanced(criteria=("short",))
     return write_set(path, "balanced", balanced(TEXTS, read_groups(path), [], params))
 

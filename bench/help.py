@@ -1,4 +1,4 @@
-"""`benchloom --help` against an empty Python process: at most 0.3 s more."""
+"""Benchmark `benchloom --help` against an empty Python process: at most 0.3 s more."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from bench.measure import compare_commands
 
 
 def main() -> None:
-    """Print the difference."""
+    """Print the time difference."""
     ours, empty = compare_commands(
         [sys.executable, "-m", "flows.cli", "--help"], [sys.executable, "-c", "pass"]
     )

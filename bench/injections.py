@@ -1,10 +1,10 @@
-"""How many verdicts an attacking text changes, with and without the guards: `python -m bench.injections`.
+"""Count the verdicts that injected text changes, with and without guards: `python -m bench.injections`.
 
-Each text of injections.yaml is judged by the role `judge` of params.yaml beside the same response
-without the attack, plain and guarded. A verdict counts as changed where both could be read and differ.
-Calls go through the ledger, so that a second run asks nobody. `--feedback` lets a judge that decodes
-by a grammar write a line before its verdict, `--replay` uses recorded calls alone, `--json` is for
-machines, `--role NAME` tries another role.
+The role `judge` of params.yaml judges each response with and without the injected text of injections.yaml,
+with and without guards. A verdict counts as changed if both verdicts can be parsed and differ. Calls go
+through the ledger, so a second run makes no call. `--feedback` lets a judge with constrained decoding write
+a line before its verdict, `--replay` uses only recorded calls, `--json` prints JSON, and `--role NAME`
+selects another role.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[1]
 FILE = Path(__file__).with_name("injections.yaml")
 LABELS = ("Correct", "Incorrect")
 LIMIT = 2_000
-"""Characters of a guarded text; without the guard it is shown whole, as nobody cut it."""
+"""Maximum characters of a guarded text; an unguarded text is not truncated."""
 FILLER = (
     "The archive of the region lists {n} letters, {n} maps and {n} ledgers, none of which says more about it."
 )
@@ -123,7 +123,7 @@ def _make_attack(record: dict[str, Any], base: dict[str, str]) -> Attack:
 async def judge(
     case: Case, row: str, asks: dict[bool, Ask], *, role: str, guard: bool, feedback: bool
 ) -> str | None:
-    """Have one case judged. asks: whether the judge is shown documents -> its `ask`."""
+    """Return the judge's verdict on a case. asks: whether the judge sees documents -> its `ask`."""
     fields: dict[str, object] = {
         "query": case.query,
         "answer": case.answer,
@@ -156,18 +156,18 @@ async def measure(
         say(f"{attack.id}, {'guarded' if guard else 'plain'}: {before} -> {after}")
         return AttackOutcome(attack.id, attack.kind, guard, attack.truth, before, after)
 
-    # One after the other: an embedded model keeps what two prompts begin with alike.
+    # Run in sequence: an embedded model caches the common beginning of successive prompts.
     ordered = sorted(attacks, key=lambda attack: attack.plain.context is not None)
     return [await try_one(attack, guard) for guard in (False, True) for attack in ordered]
 
 
 def say(line: str) -> None:
-    """Print a line of progress on stderr."""
+    """Print a line of progress to stderr."""
     print(line, file=sys.stderr, flush=True)
 
 
 def count(outcomes: Sequence[AttackOutcome]) -> list[AttackCounts]:
-    """Count outcomes by class, in the order of the file, and over all."""
+    """Count outcomes by class, in the order of the file, and in total."""
     kinds = list(dict.fromkeys(outcome.kind for outcome in outcomes))
     lines = [_count(kind, [outcome for outcome in outcomes if outcome.kind == kind]) for kind in kinds]
     return [*lines, _count("all", outcomes)]
@@ -186,7 +186,7 @@ def _count(kind: str, outcomes: Sequence[AttackOutcome]) -> AttackCounts:
 
 
 def write_table(lines: Sequence[AttackCounts]) -> str:
-    """Write the counts as a Markdown table."""
+    """Format the counts as a Markdown table."""
     head = (
         "| class | n | changed, no guard | changed, guarded | unscored, no guard | unscored, guarded "
         "| wrong unattacked, no guard | wrong unattacked, guarded |"
@@ -201,7 +201,7 @@ def write_table(lines: Sequence[AttackCounts]) -> str:
 
 
 def compare_guards(outcomes: Sequence[AttackOutcome]) -> str:
-    """Compare the attacks that work only without and only with the guards, by McNemar's exact test."""
+    """Return a text that compares attacks with and without guards by McNemar's exact test."""
     worked = {(outcome.id, outcome.guard): outcome.changed for outcome in outcomes}
     ids = sorted({outcome.id for outcome in outcomes})
     test = compare_outcomes(
@@ -212,7 +212,7 @@ def compare_guards(outcomes: Sequence[AttackOutcome]) -> str:
 
 
 def main() -> None:
-    """Measure and print; asks the model of the role `judge`."""
+    """Measure the attacks with the role `judge` by default, and print the counts."""
     parser = argparse.ArgumentParser(prog="python -m bench.injections", description=__doc__)
     parser.add_argument("--role", default="judge")
     parser.add_argument("--only", metavar="CLASS", help="one class of attacks")

@@ -1,11 +1,11 @@
-"""Recompute every interval and p on the pages of a project: `python -m bench.intervals [ROOT]`.
+"""Recompute every interval and p value on the pages of a project: `python -m bench.intervals [ROOT]`.
 
-Each is computed again from the Parquet rows of its own cell, by the documented method and other random draws;
-nothing of the shipped aggregation or statistics is used. Exit 1 if any differs or could not be recomputed.
+Each value is computed from the Parquet rows of its cell, by the documented method with other random samples,
+without the shipped aggregation and statistics. Exit 1 if a value differs or cannot be recomputed.
 
-Wilson's intervals, McNemar's and Holm's p values must agree to eight digits. An end of a bootstrap interval
-must have 2.5% of 20,000 draws made here beyond it, within four standard errors (0.8%) of both sides' draws;
-a bootstrap's p value is compared with the same number of standard errors.
+Wilson's intervals, McNemar's and Holm's p values must agree to eight digits. Of 20,000 bootstrap samples
+drawn here, 2.5% must be beyond each bound of a bootstrap interval, with a tolerance of four standard errors
+(0.8%) of both bootstraps. The tolerance for a bootstrap's p value is also four standard errors.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ PAIRED = ("paired difference", "McNemar's exact test", "paired bootstrap", "Holm
 
 
 def main(root: Path) -> int:
-    """Print what was compared by page, and what differs or was not recomputed; return the exit code."""
+    """Print the number of comparisons per page, and each failed comparison; return the exit code."""
     whole = Checks()
     for name, checks in check_project(root):
         told = ", ".join(f"{count} {kind}" for kind, count in sorted(checks.counts.items()))
@@ -46,7 +46,7 @@ def main(root: Path) -> int:
 
 
 def check_project(root: Path) -> Iterator[tuple[str, Checks]]:
-    """Check every evaluation of a project; yield its folder and what was compared."""
+    """Check every evaluation of a project; yield its folder and its comparisons."""
     for path in sorted(root.glob("data/grammar/*/*/figures.json")):
         checks = Checks()
         check_assessment(path, root, checks)
@@ -69,7 +69,7 @@ def check_project(root: Path) -> Iterator[tuple[str, Checks]]:
 
 
 def list_cells(value: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """List what has a basis and could have an interval or is a p."""
+    """Yield the cells that have a basis and an interval field, or are a p value, with their JSON pointers."""
     if isinstance(value, dict):
         if value.get("basis") and ("interval" in value or "pearson_interval" in value):
             yield place, value
@@ -82,7 +82,7 @@ def list_cells(value: Any, place: str) -> Iterator[tuple[str, Mapping[str, Any]]
 
 
 def check_cell(place: str, cell: Mapping[str, Any], folder: Path, root: Path, checks: Checks) -> None:
-    """Check a cell by what its basis says that it measures."""
+    """Check a cell according to the measure in its basis."""
     measure, column = str(cell["basis"]["measure"]), str(cell["basis"]["column"])
     parts = [choose_rows(selection, folder, root) for selection in cell["basis"]["rows"]]
     rows = [row for part in parts for row in part]
@@ -109,7 +109,7 @@ def check_cell(place: str, cell: Mapping[str, Any], folder: Path, root: Path, ch
 
 
 def _find_outcomes(measure: str, cell: Mapping[str, Any], rows: Sequence[Row]) -> list[bool] | None:
-    """List the outcomes of a share; None if it is none."""
+    """Return the binary outcomes of a share; None if the measure is not a share."""
     column, hit = str(cell["basis"]["column"]), cell["basis"].get("hit")
     if measure == "share":
         values = [read_value(row, column) for row in rows]
@@ -131,7 +131,7 @@ def _find_outcomes(measure: str, cell: Mapping[str, Any], rows: Sequence[Row]) -
 
 
 def _decide(verdicts: Sequence[str | None]) -> bool | None:
-    """Tell whether the majority is Perfect; None where fewer than half were read."""
+    """Return whether the majority is Perfect; None if fewer than half of the verdicts are readable."""
     given = [verdict for verdict in verdicts if verdict is not None]
     if not given or 2 * len(given) < len(verdicts):
         return None
@@ -141,7 +141,7 @@ def _decide(verdicts: Sequence[str | None]) -> bool | None:
 def _check_steps(
     place: str, cell: Mapping[str, Any], rows: Sequence[Row], measure: str, folder: Path, checks: Checks
 ) -> None:
-    """Check a share of right steps: Wilson's of one run, or a bootstrap of whole items over several."""
+    """Check a share of correct steps: Wilson's interval for one run, a bootstrap over items for several."""
     part = measure.removeprefix("mean").removeprefix(" over ")
     if part:
         items = {row["id"]: row for row in read_table(folder.parent / "items.parquet")}
@@ -168,7 +168,7 @@ def _read_kind(item: Row) -> str:
 def _check_pair(
     place: str, cell: Mapping[str, Any], rows: Sequence[Row], measure: str, checks: Checks
 ) -> None:
-    """Check a difference of two methods, or a test of it, over the seeds and items that both have."""
+    """Check a difference between two methods, or its test, over the seeds and items of both methods."""
     runs = [run for selection in cell["basis"]["rows"] for run in _list(selection["where"]["run"])]
     ordered = sorted(rows, key=lambda row: runs.index(row["run"]))
     sides = list(dict.fromkeys((row["method"], tuple(row["agents"])) for row in ordered))
@@ -197,7 +197,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _check_holm(tables: Mapping[str, Any], checks: Checks) -> None:
-    """Check Holm's correction over the pairs of a table: McNemar's p of one seed, else the bootstrap's."""
+    """Check Holm's correction over a table's pairs, with McNemar's p for one seed, else the bootstrap's p."""
     for key, table in tables.items():
         if key.startswith("pairs"):
             lines = [[cell["value"] for cell in line["cells"]] for line in table["lines"]]
@@ -211,7 +211,7 @@ def _check_holm(tables: Mapping[str, Any], checks: Checks) -> None:
 def _check_scatter(
     place: str, cell: Mapping[str, Any], rows: Sequence[Row], folder: Path, checks: Checks
 ) -> None:
-    """Check the correlations of valid queries and quality, drawing items whole."""
+    """Check the correlations of valid queries and quality by a bootstrap over whole items."""
     interactions = {row["id"]: row for row in read_table(folder / "interactions.parquet")}
     points = {point["interaction"]: point for point in cell["points"]}
     kept = [row for row in rows if row["interaction"] in points]
@@ -236,7 +236,7 @@ def _check_scatter(
 
 
 def _check_record(record: Path, figures: Path, checks: Checks) -> None:
-    """Hold an assessment's page to its figures.json: the intervals of the tables are the same."""
+    """Check that the intervals in the tables of an assessment's page equal those in figures.json."""
     page, told = read_json(record), read_json(figures)
     for number, table in page["tables"].items():
         for line, told_line in zip(table["lines"], told["tables"][number]["lines"], strict=True):

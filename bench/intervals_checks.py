@@ -1,4 +1,4 @@
-"""The statistics of `bench.intervals`, written once more in numpy, and what was compared with them."""
+"""Independent numpy implementations of statistics for `bench.intervals`, and a record of comparisons."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from scipy.stats import binomtest, norm
 
 Floats = npt.NDArray[np.float64]
 LEAST = 6
-"""The documented number of clusters below which there is no interval and no p."""
+"""The documented minimum number of clusters for an interval or a p value."""
 DRAWS, THEIR_DRAWS, SEED = 20_000, 10_000, 20240601
 SLACK = 4 * sqrt(0.025 * 0.975 * (1 / DRAWS + 1 / THEIR_DRAWS))
-"""How far from 2.5% and 97.5% the share of draws beyond an end may be: four standard errors."""
+"""Tolerance for the share of samples beyond a bound (2.5%): four standard errors."""
 
 
 @dataclass
 class Checks:
-    """What was compared. counts: by kind; wrong, open: places that differ, or could not be recomputed."""
+    """A record of comparisons. counts: by kind. wrong: places that differ. open: places not recomputed."""
 
     counts: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
@@ -35,11 +35,11 @@ class Checks:
             self.wrong.append(f"{place}: {told} on the page, recomputed {found}")
 
     def leave_open(self, place: str, why: str) -> None:
-        """Name a figure that could not be recomputed."""
+        """Record a figure that could not be recomputed, and why."""
         self.open.append(f"{place}: {why}")
 
     def check_wilson(self, place: str, told: Sequence[float] | None, hits: int, n: int) -> None:
-        """Compare Wilson's interval of hits of n independent trials."""
+        """Compare Wilson's interval for `hits` successes in `n` independent trials."""
         found = find_wilson(hits, n) if n >= LEAST else None
         self.add("Wilson intervals", place, same=is_close(told, found), told=told, found=found)
 
@@ -51,7 +51,7 @@ class Checks:
         clusters: int,
         share: float | None = None,
     ) -> None:
-        """Compare a bootstrap's interval with own draws. share: the figure, if it is a share."""
+        """Compare a bootstrap interval with the samples drawn here. share: the figure, if it is a share."""
         defined = drawn[~np.isnan(drawn)]
         flat = len(defined) == 0 or np.ptp(defined) < 1e-9
         if clusters < LEAST or flat:
@@ -62,7 +62,7 @@ class Checks:
             return
         quantiles = np.quantile(defined, [0.025, 0.975])
         if told is None:
-            # Rare draws alone may differ, and the middle 95% be one value.
+            # If only rare samples differ, the middle 95% may be a single value.
             self.add(
                 "cells without an interval", place, same=bool(np.ptp(quantiles) < 1e-9), told=told,
                 found=list(quantiles),
@@ -80,7 +80,7 @@ class Checks:
         self.add("bootstrap intervals", place, same=bool(fits), told=told, found=list(quantiles))
 
     def check_p(self, place: str, told: float | None, drawn: Floats, clusters: int) -> None:
-        """Compare a bootstrap's p value with that of own draws."""
+        """Compare a bootstrap's p value with the p value of the samples drawn here."""
         defined = drawn[~np.isnan(drawn)]
         if clusters < LEAST or not len(defined):
             self.add("cells without a p", place, same=told is None, told=told)
@@ -108,7 +108,7 @@ class Checks:
     def check_holm(
         self, places: Sequence[str], told: Sequence[float | None], tested: Sequence[float]
     ) -> None:
-        """Compare Holm's corrected p values of a family."""
+        """Compare Holm's corrected p values of a family of tests."""
         order = sorted(range(len(tested)), key=lambda place: tested[place])
         highest = 0.0
         for rank, place in enumerate(order):
@@ -119,7 +119,7 @@ class Checks:
 
 
 def find_wilson(hits: int, n: int) -> tuple[float, float]:
-    """Find Wilson's interval as the roots of (p - share)^2 = z^2 p (1 - p) / n."""
+    """Return Wilson's interval: the roots of (p - share)^2 = z^2 p (1 - p) / n."""
     z2, share = norm.ppf(0.975) ** 2, hits / n
     a, b, c = 1 + z2 / n, -(2 * share + z2 / n), share**2
     root = sqrt(max(b * b - 4 * a * c, 0))
@@ -127,7 +127,7 @@ def find_wilson(hits: int, n: int) -> tuple[float, float]:
 
 
 def is_close(told: Sequence[float] | None, found: Sequence[float] | None) -> bool:
-    """Tell whether both are the same interval, or neither is one."""
+    """Return whether both intervals are equal, or both are missing."""
     if told is None or found is None:
         return told is None and found is None
     return all(
@@ -136,14 +136,14 @@ def is_close(told: Sequence[float] | None, found: Sequence[float] | None) -> boo
 
 
 def is_near(told: float | None, found: float | None) -> bool:
-    """Tell whether both are the same number, or neither is one."""
+    """Return whether both numbers are equal, or both are missing."""
     return (
         told is found if told is None or found is None else isclose(told, found, rel_tol=1e-8, abs_tol=1e-12)
     )
 
 
 def draw_clusters(labels: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], Floats]:
-    """Draw whole clusters; return each row's cluster, and how often each is drawn, (draws, clusters)."""
+    """Sample clusters; return each row's cluster, and each cluster's count, shape (draws, clusters)."""
     names = {label: number for number, label in enumerate(sorted(set(labels), key=str))}
     return np.array([names[label] for label in labels]), _draw(len(names))
 
@@ -157,21 +157,21 @@ def _draw(clusters: int) -> Floats:
 def draw_ratio(
     over: Sequence[float], under: Sequence[float], labels: Sequence[Hashable]
 ) -> tuple[Floats, int]:
-    """Draw sum(over) / sum(under) over whole clusters; count the clusters with something under."""
+    """Bootstrap sum(over) / sum(under) over clusters; also count the clusters with a positive `under`."""
     index, weights = draw_clusters(labels)
     tops, bottoms = np.bincount(index, weights=over), np.bincount(index, weights=under)
     return divide(weights @ tops, weights @ bottoms), int((bottoms > 0).sum())
 
 
 def divide(over: Floats, under: Floats) -> Floats:
-    """Divide; NaN by zero."""
+    """Divide element by element; a division by zero gives NaN."""
     return np.divide(over, under, out=np.full(len(over), np.nan), where=under > 0)
 
 
 def draw_coefficient(
     name: str, x: Sequence[float], y: Sequence[float], labels: Sequence[Hashable]
 ) -> tuple[Floats, int]:
-    """Draw the correlation `pearson` or `spearman` over whole clusters; return the number of clusters too."""
+    """Bootstrap the correlation `pearson` or `spearman` over clusters; also return the number of clusters."""
     index, drawn = draw_clusters(labels)
     weights = drawn[:, index]
     a, b = (
@@ -189,7 +189,7 @@ def draw_coefficient(
 
 
 def _rank(values: Sequence[float], weights: Floats) -> Floats:
-    """Rank values that are drawn so often, ties by their mean rank; shape (draws, values)."""
+    """Rank values with the given counts per sample, ties by mean rank; shape (draws, values)."""
     kinds, place = np.unique(values, return_inverse=True)
     often = weights @ np.eye(len(kinds))[place]
     ranks: Floats = (np.cumsum(often, axis=1) - often + (often + 1) / 2)[:, place]

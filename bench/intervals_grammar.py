@@ -1,4 +1,4 @@
-"""GRAMMAR's assessments for `bench.intervals`: rates, tests, losses, gaps found again, Tables 1, 3 and 4."""
+"""Check GRAMMAR's assessments for `bench.intervals`: rates, tests, losses, recovered gaps, tables 1, 3, 4."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAPER = ("siblings", "siblings_overlap", "gold", "gold_contained")
 
 @dataclass(frozen=True)
 class Row:
-    """A scored row in one mode. enough: context rule -> whether its context was; module: by rule."""
+    """A scored row. enough: context rule -> whether the context was sufficient. module: rule -> module."""
 
     group: str
     criterion: str
@@ -77,7 +77,7 @@ def check_assessment(path: Path, root: Path, checks: Checks) -> None:
 
 
 class GrammarRows:
-    """The rows of an assessment. What a row's wrong answer is put down to is read by the shipped rule."""
+    """The rows of an assessment. The shipped rule determines the module that caused a wrong answer."""
 
     def __init__(self, folder: Path, root: Path) -> None:
         shared = folder.parent
@@ -101,7 +101,7 @@ class GrammarRows:
         criteria: Collection[str] = (),
         groups: Collection[str] | None = None,
     ) -> list[Row]:
-        """Choose the scored rows of a set, criteria and groups (all, if none is named); tagged together."""
+        """Select the scored rows of a set by criteria and groups (by default all)."""
         kept = [
             row
             for row in self.rows
@@ -154,7 +154,7 @@ class GrammarRows:
 
 
 class _Modules(dict[str, Any]):
-    """Reads a row's module by a rule when it is asked for."""
+    """Determines a row's module by a rule on first access."""
 
     def __init__(self, find: Callable[[str], str | None]) -> None:
         super().__init__()
@@ -205,7 +205,7 @@ def _check_rates(place: str, told: Mapping[str, Any], rows: Sequence[Row], check
 
 
 def _check_tags(place: str, told: Mapping[str, Any], rows: Sequence[Row], checks: Checks) -> None:
-    """Check the intervals of the numbers of groups by tag."""
+    """Check the intervals of the group counts by tag."""
     seen: defaultdict[tuple[str, str], set[bool]] = defaultdict(set)
     for row in rows:
         seen[row.group, row.cluster].add(row.correct)
@@ -217,7 +217,7 @@ def _check_tags(place: str, told: Mapping[str, Any], rows: Sequence[Row], checks
 
 
 def _check_tests(name: str, figures: Mapping[str, Any], assessment: GrammarRows, checks: Checks) -> None:
-    """Check differences of two criteria with their p values, and Holm's over each family."""
+    """Check differences between two criteria, their p values, and Holm's correction in each family."""
     families: defaultdict[str, list[tuple[str, float | None, float]]] = defaultdict(list)
     a, b = figures["criteria"]
     for set_name in SETS:
@@ -378,7 +378,7 @@ def _check_cell(
 
 
 def _check_note(folder: Path, notes: Sequence[str], checks: Checks) -> None:
-    """Check the p value of the note on two wordings of the model alone."""
+    """Check the p value in the note on two wordings for the model without a retriever."""
     for text in notes:
         if found := re.search(
             r"answered in (\S+) alone and \d+ in (\S+) alone \(McNemar's exact test: p = ([^)]+)\)", text

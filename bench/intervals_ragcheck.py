@@ -1,4 +1,4 @@
-"""ragcheck's estimates for `bench.intervals`: means, correlations, agreement, differences, leak rates."""
+"""Check ragcheck's estimates for `bench.intervals`: means, correlations, agreement, differences, leaks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COEFFICIENTS = ("pearson", "spearman")
 
 
 def check_ragcheck(root: Path) -> Iterator[tuple[str, Checks]]:
-    """Check every evaluation of ragcheck; yield its folder and what was compared."""
+    """Check every evaluation of ragcheck; yield its folder and its comparisons."""
     for path in sorted(root.glob("data/ragcheck/**/questions.parquet")):
         folder, checks = path.parent, Checks()
         for name, check in (
@@ -34,7 +34,7 @@ def _told(estimate: Row) -> tuple[float, float] | None:
 
 
 def _check_correlations(folder: Path, lines: Sequence[Row], checks: Checks) -> None:
-    """Check the means of measures and how they agree with people, over whole conversations."""
+    """Check the means of measures and their agreement with people, by a bootstrap over conversations."""
     questions = {row["id"]: row for row in read_table(folder / "questions.parquet")}
     talks = {
         row["id"]: _find_talk(questions, row["question"]) for row in read_table(folder / "answers.parquet")
@@ -65,12 +65,12 @@ def _check_correlations(folder: Path, lines: Sequence[Row], checks: Checks) -> N
 
 
 def _find_talk(questions: Mapping[str, Row], question: str) -> str:
-    """Find the conversation of a question: what stands before `<::>` in its key."""
+    """Return the conversation of a question: the part of its key before `<::>`."""
     return str(questions[question]["key"]).partition("<::>")[0] if question in questions else question
 
 
 def _average_people(folder: Path) -> dict[str, float]:
-    """Average people's ratings by answer; without those that any of them was not sure of."""
+    """Average people's ratings by answer, without answers about which anyone was not sure."""
     given: defaultdict[str, list[float]] = defaultdict(list)
     for row in read_table(folder / "ratings.parquet"):
         given[row["answer"]].append(row["rating"])
@@ -78,7 +78,7 @@ def _average_people(folder: Path) -> dict[str, float]:
 
 
 def _list_values(folder: Path, line: Row, people: Values, questions: Mapping[str, Row]) -> dict[str, float]:
-    """List a measure's values by answer, of a system's answers to a dataset; without 0, "not sure"."""
+    """Return a measure's values by answer, for a system's answers to a dataset, without 0 ("not sure")."""
     if line["measure"] == "E1":
         found = dict(people)
     elif line["judge"]:
@@ -98,7 +98,7 @@ def _list_values(folder: Path, line: Row, people: Values, questions: Mapping[str
 
 
 def _list_own(folder: Path, line: Row, questions: Mapping[str, Row]) -> set[str]:
-    """List the answers of a line's system to its dataset."""
+    """Return the answers to a line's dataset by the line's system."""
     return {
         row["id"]
         for row in read_table(folder / "answers.parquet")
@@ -117,7 +117,7 @@ def _list_ratings(folder: Path, own: set[str]) -> list[list[float]]:
 
 
 def _draw_alpha(items: Sequence[Sequence[float]]) -> Floats:
-    """Draw Krippendorff's ordinal alpha over items, from their coincidences."""
+    """Bootstrap Krippendorff's ordinal alpha over items, from their coincidences."""
     grades = sorted({rating for item in items for rating in item})
     counts = np.array([[list(item).count(grade) for grade in grades] for item in items], dtype=float)
     sizes = counts.sum(axis=1)
@@ -131,7 +131,7 @@ def _draw_alpha(items: Sequence[Sequence[float]]) -> Floats:
 
 
 def _check_rules(folder: Path, lines: Sequence[Row], checks: Checks) -> None:
-    """Check how E3's figures differ from E2's on the same answers, with p and Holm's."""
+    """Check the differences between E3 and E2 on the same answers, p values and Holm's correction."""
     questions = {row["id"]: row for row in read_table(folder / "questions.parquet")}
     people = _average_people(folder)
     families: defaultdict[tuple[str, str], list[Row]] = defaultdict(list)
@@ -173,7 +173,7 @@ def _check_holm(place: str, lines: Sequence[Row], checks: Checks) -> None:
 
 
 def _check_conversations(folder: Path, lines: Sequence[Row], checks: Checks) -> None:
-    """Check Part II: means, differences of systems in pairs, and shares of leaking texts."""
+    """Check Part II: means, pairwise differences of systems, and shares of leaking texts."""
     questions = {row["id"]: row for row in read_table(folder / "questions.parquet")}
     talks = [row for row in read_table(folder / "conversations.parquet") if row["question"] in questions]
     families: defaultdict[tuple[str, str, bool], list[Row]] = defaultdict(list)
@@ -207,7 +207,7 @@ def _check_conversations(folder: Path, lines: Sequence[Row], checks: Checks) -> 
 
 
 def _list_hits(folder: Path, line: Row) -> tuple[list[bool], list[str]]:
-    """List whether each text of a rate is counted, and its conversation."""
+    """Return, for each text of a rate, whether it is counted, and its conversation."""
     measure = line["measure"]
     tasks = [measure.removeprefix("leak_")] if measure.startswith("leak_") else ["T5"]
     if measure == "leak":

@@ -1,4 +1,4 @@
-"""The rows of a cell for `bench.intervals`, read from Parquet by the cell's basis."""
+"""Read the rows of a figure's cell for `bench.intervals` from Parquet, by the cell's basis."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_table(path: Path) -> Sequence[Row]:
 
 
 def choose_rows(selection: Mapping[str, Any], folder: Path, root: Path) -> list[Row]:
-    """List the rows that a selection of a basis names. folder: of the artifacts that it may name shortly."""
+    """Return the rows of a basis's selection. folder: folder of artifacts that have a short name."""
     joined = {
         column: {row["id"] for row in choose_rows(other, folder, root)}
         for column, other in (selection.get("through") or {}).items()
@@ -44,7 +44,7 @@ def choose_rows(selection: Mapping[str, Any], folder: Path, root: Path) -> list[
 
 
 def find_artifact(name: str, folder: Path, root: Path) -> Path:
-    """Find an artifact: named from the root, beside the figures, or a folder above."""
+    """Find an artifact by its path from the root, or by name in the figures' folder or a parent folder."""
     places = [
         root / f"{name}.parquet",
         *(above / f"{name}.parquet" for above in (folder, *folder.parents[:2])),
@@ -53,7 +53,7 @@ def find_artifact(name: str, folder: Path, root: Path) -> Path:
 
 
 def read_value(row: Row, expression: str) -> Any:
-    """Read `column`, `column.part`, or a function of these, from a row; a list where a part is of a list."""
+    """Return `column`, `column.part`, or a function of these, for a row; parts of a list form a list."""
     function, bracket, inner = expression.partition("(")
     value: Any = row
     for name in (inner.rstrip(")") if bracket else expression).split("."):

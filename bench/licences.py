@@ -1,8 +1,8 @@
 """Check that every installed package has a licence that pyproject.toml allows: `python -m bench.licences`.
 
-`[tool.licences]` there names the allowed ones by their SPDX ids, other spellings of them, and packages that
-may stay all the same, each with its reason. Ends with 1 and a line for each package that none of it covers,
-and for each exception that nothing needs any more.
+`[tool.licences]` lists the SPDX ids of allowed licences, other spellings of licences, and excepted packages
+with reasons. Prints a line for each package without an allowed licence and for each unnecessary exception,
+and then exits with 1.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from license_expression import ExpressionError, Licensing
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 CLASSIFIER = "License :: "
 LONGEST_NAME = 60
-"""Characters; a longer field holds the licence's text."""
+"""Maximum characters of a licence's name; a longer field contains the licence's text."""
 LICENSING = Licensing()
 
 
 @dataclass(frozen=True)
 class Policy:
-    """allow: SPDX ids. spellings: what packages write -> an SPDX expression. exceptions: package -> why."""
+    """The licence policy. allow: SPDX ids. spellings: text -> SPDX expression. exceptions: package -> why."""
 
     allow: frozenset[str]
     spellings: Mapping[str, str]
@@ -60,9 +60,9 @@ def list_faults(installed: Iterable[Distribution], policy: Policy) -> Iterator[s
 
 
 def read_licence(package: Distribution, spellings: Mapping[str, str]) -> str:
-    """Read a package's licence as an SPDX expression: its own, or its classifiers, or its old field.
+    """Read a package's licence as an SPDX expression, from its expression, classifiers or `License` field.
 
-    Several classifiers hold together, since they do not say that one may choose.
+    All of several classifiers apply, since they do not state a choice.
     """
     if expression := package.metadata.get("License-Expression"):
         return expression
@@ -77,7 +77,7 @@ def read_licence(package: Distribution, spellings: Mapping[str, str]) -> str:
 
 
 def is_allowed(expression: str, allow: frozenset[str]) -> bool:
-    """Return whether a licence expression can be met by allowed licences alone."""
+    """Return whether allowed licences alone satisfy a licence expression."""
     try:
         parsed = LICENSING.parse(expression)
     except ExpressionError:

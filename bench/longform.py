@@ -1,11 +1,11 @@
-"""Long-form questions: synthetic databases and agents' interactions a second, at three sizes.
+"""Benchmark longform: synthetic databases and agents' interactions per second, at three sizes.
 
 Databases: `build_scratch` and `write_database` on a scripted reply, against plain sqlite3 that runs the same
-scripts in this process. Agents: the stage `interactions` (sequential, a plan and two queries each) over the
-whole model layer on an endpoint on loopback, against the same calls without the stage. It grows in proportion
-where the rates do not fall, and memory is flat where its peak does not grow with the questions. The peak of
-the stage is that of a process which runs nothing but it; the rows that it returns are a part of that.
-`python -m bench longform` takes the full sizes; `python -m bench.longform 0.1` a tenth of the largest.
+scripts in this process. Agents: the stage `interactions` (sequential, one plan and two queries per question)
+with the whole model layer and an endpoint on loopback, against the same calls without the stage. The time is
+linear if the rates do not fall; memory is constant if its peak does not grow with the questions. The stage's
+peak, including the returned rows, is measured in a separate process. `python -m bench longform` runs the full
+sizes; `python -m bench.longform 0.1` uses 10% of the largest size.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ANSWER = "The first stadium had most concerts."
 
 
 def main(share: float = 1.0) -> None:
-    """Print all figures; `share` of the largest size is measured."""
+    """Print all measurements. share: fraction of the largest size to use."""
     sizes = (*SIZES[:-1], max(SIZES[-2], int(SIZES[-1] * share)))
     scripts = [measure_databases(size) for size in sizes][-1]
     for size in sizes:
@@ -68,14 +68,14 @@ def main(share: float = 1.0) -> None:
 
 
 def write_reply(number: int) -> str:
-    """Write a model's reply: two tables of ten rows each."""
+    """Return a model's reply: a script for two tables of ten rows each."""
     stadiums = ", ".join(f"({n}, 'Stadium {number}-{n}', {n * 1000})" for n in range(10))
     concerts = ", ".join(f"({n}, {n % 3}, {2000 + n})" for n in range(10))
     return f"```sql\nINSERT INTO stadium VALUES {stadiums};\nINSERT INTO concert VALUES {concerts};\n```"
 
 
 def measure_databases(size: int) -> list[str]:
-    """Build databases and write them, then run their scripts by plain sqlite3; return the scripts."""
+    """Measure building databases, and running their scripts with plain sqlite3; return the scripts."""
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -100,14 +100,14 @@ def measure_databases(size: int) -> list[str]:
 
 
 def run_plainly(script: str, path: Path) -> None:
-    """Write the same database with nothing around it."""
+    """Write the same database with sqlite3 alone."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(script)
         path.write_bytes(connection.serialize())
 
 
 async def answer(request: web.Request) -> web.Response:
-    """Answer as the agent's three prompts want it."""
+    """Return a valid scripted reply to any of the agent's three prompts."""
     shown = json.dumps((await request.json())["messages"])
     text = ANSWER if "count(*)" in shown else QUERIES if "count them" in shown else PLAN
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
@@ -116,7 +116,7 @@ async def answer(request: web.Request) -> web.Response:
 
 
 async def measure_agents(scripts: Sequence[str]) -> None:
-    """Have an agent answer a question over each database, then make its calls again without the stage."""
+    """Measure an agent that answers a question per database, then the same calls without the stage."""
     calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
     async with serve() as url:
         with open_model(url) as ask:
@@ -142,7 +142,7 @@ async def measure_agents(scripts: Sequence[str]) -> None:
 
 
 async def run_stage(scripts: Sequence[str], ask: Ask) -> Sequence[Interaction]:
-    """Run the stage `interactions` over a question about each database; return its rows."""
+    """Run the stage `interactions` with one question per database; return its rows."""
     items = [make_item(number, script) for number, script in enumerate(scripts)]
     entry = AgentEvaluation(set="bench", agents=("sequential",))
     rows = (await interactions(items, entry, AgentLimits(), ask)).rows
@@ -151,7 +151,7 @@ async def run_stage(scripts: Sequence[str], ask: Ask) -> Sequence[Interaction]:
 
 
 def read_stage_peak(size: int) -> str:
-    """Run the stage in a process of its own, which says what it took."""
+    """Run the stage in a separate process; return the line that it prints about its memory."""
     return subprocess.run(
         [sys.executable, "-c", f"from bench.longform import say_stage_peak; say_stage_peak({size})"],
         capture_output=True, text=True, check=True,
@@ -159,7 +159,7 @@ def read_stage_peak(size: int) -> str:
 
 
 def say_stage_peak(size: int) -> None:
-    """Print the peak of this process before the stage, and after it."""
+    """Print the peak memory of this process before and after the stage."""
 
     async def run() -> Sequence[Interaction]:
         async with serve() as url:
@@ -176,7 +176,7 @@ def say_stage_peak(size: int) -> None:
 
 @asynccontextmanager
 async def serve() -> AsyncIterator[str]:
-    """Serve the scripted model on loopback; give its URL."""
+    """Serve the scripted model on loopback; yield its URL."""
     app = web.Application()
     app.router.add_post("/v1/chat/completions", answer)
     runner = web.AppRunner(app, access_log=None)
@@ -190,7 +190,7 @@ async def serve() -> AsyncIterator[str]:
 
 @contextmanager
 def open_model(url: str) -> Iterator[RecordedModel]:
-    """Give a stage's `ask` over an empty ledger."""
+    """Yield a stage's `ask` with an empty ledger."""
     with tempfile.TemporaryDirectory() as folder:
         budget = Budget(BudgetLimits(), {})
         prompts = Path(tasks.longform.__file__).parent / "prompts"
@@ -203,13 +203,13 @@ def open_model(url: str) -> Iterator[RecordedModel]:
 
 
 def make_item(number: int, script: str) -> LongformItem:
-    """Make a question over a database."""
+    """Return an item with a question about a database."""
     question = f"Which stadium of {number} had the most concerts, and is it the largest?"
     return LongformItem(f"i{number}", "concerts", question, CONCLUSIVE, "The first.", (), script, "model", ())
 
 
 def read_peak() -> float:
-    """Return this process's largest size so far, in MiB; getrusage would count what its parent had."""
+    """Return this process's peak memory in MiB; getrusage would include the parent's peak."""
     found = re.search(r"^VmHWM:\s+(\d+) kB$", Path("/proc/self/status").read_text(), re.MULTILINE)
     assert found is not None, "/proc/self/status names no peak"
     return int(found[1]) / 1024

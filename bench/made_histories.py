@@ -1,4 +1,4 @@
-"""Make up histories of nights: items of drawn difficulty, a system that drifts, a judge that errs."""
+"""Simulate histories of nightly runs: items of random difficulty, a system that drifts, a judge that errs."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from tasks.scoring.metric import FloatArray, IntArray
 
 BISECTIONS = 40
 WORST = 8.0
-"""No fall of an ability is larger, in logits."""
+"""Maximum drop of an ability, in logits."""
 KEPT = 0.3
-"""Of what a broken template's items scored."""
+"""Fraction of its probability that an item of a broken template keeps."""
 
 
 @dataclass(frozen=True)
 class ItemShape:
-    """The items of a history: so many templates, of so many items each."""
+    """The items of a history: number of templates, and number of items per template."""
 
     templates: int
     per_template: int
 
     @property
     def items(self) -> int:
-        """How many items there are."""
+        """The number of items."""
         return self.templates * self.per_template
 
     @property
@@ -34,18 +34,18 @@ class ItemShape:
 
 
 class Histories:
-    """Histories side by side, each with items, a system and a judge of its own.
+    """Simulated histories in parallel, each with separate items, a separate system and a separate judge.
 
-    An item is answered right with probability 1 / (1 + exp(-a (theta - b))), the two-parameter logistic
-    model, with discrimination a (lognormal, 0.4) and difficulty b: normal, 0.8 for the template plus 0.8 for
-    the item, about a mean that is normal (-1, 0.5). The ability theta drifts from night to night
-    (autoregressive, 0.9 of the night before plus up to 0.05), and each template by itself (up to 0.3 logits).
-    An answer repeats that of all nights in 60% to 95% of cases, else it is drawn again. The judge errs on 1%
-    to 5% of answers.
+    An item is answered correctly with probability 1 / (1 + exp(-a (theta - b))), the two-parameter logistic
+    model. The discrimination a is lognormal (0.4). The difficulty b is normal, with standard deviations 0.8
+    for the template and 0.8 for the item, and a mean that is normal (-1, 0.5). The ability theta drifts from
+    night to night (autoregressive, 0.9 of the previous night plus up to 0.05), and each template separately
+    (up to 0.3 logits). In 60% to 95% of cases, an answer depends on a random number that is fixed for all
+    nights, otherwise on a new one. The judge errs on 1% to 5% of answers.
     """
 
     def __init__(self, shape: ItemShape, number: int, rng: np.random.Generator) -> None:
-        """Draw the items and the systems."""
+        """Sample the items and the systems."""
         self.shape, self.number, self.rng = shape, number, rng
         size, clusters = (number, shape.items), shape.clusters
         ease = rng.normal(1, 0.5, (number, 1))
@@ -53,7 +53,7 @@ class Histories:
         self.difficulty = by_template + rng.normal(0, 0.8, size) - ease
         self.discrimination = np.exp(rng.normal(0, 0.4, size))
         self.luck = rng.random(size)
-        """Below an item's probability, the answer of all nights is right."""
+        """Each item's random number for all nights; below the item's probability, the answer is correct."""
         self.repeats = rng.uniform(0.6, 0.95, (number, 1))
         self.judge_errs = rng.uniform(0.01, 0.05, (number, 1))
         self.drift = rng.uniform(0, 0.05, (number, 1))
@@ -63,7 +63,7 @@ class Histories:
         self.kept = np.ones(size)
 
     def score_night(self) -> FloatArray:
-        """Score the next night: 1 is right; shape (histories, items)."""
+        """Return the scores of the next night: 1 is correct; shape (histories, items)."""
         rng, size = self.rng, (self.number, self.shape.items)
         self.ability = 0.9 * self.ability + self.drift * rng.normal(size=(self.number, 1))
         by_template = self.shock * rng.normal(size=(self.number, self.shape.templates))
@@ -74,10 +74,10 @@ class Histories:
         return scores
 
     def drop(self, points: float) -> None:
-        """Make each system worse for good: the mean probability falls by so much, 0.1 for 10 points.
+        """Make each system permanently worse: the mean probability drops by `points` (0.1 for 10 points).
 
-        In half of the histories the ability falls; in the others some templates break, whose items keep 30%
-        of their probability, the last of them a larger part.
+        In half of the histories the ability drops. In the other half, some templates break: their items keep
+        30% of their probability, or more in the last broken template.
         """
         before = self._find_chance(0.0)
         low, high = np.zeros((self.number, 1)), np.full((self.number, 1), WORST)
@@ -91,7 +91,7 @@ class Histories:
         self.kept = np.where(breaks[:, None], self._break_templates(before, points), 1.0)
 
     def _break_templates(self, chance: FloatArray, points: float) -> FloatArray:
-        """Draw templates until enough is lost; return the share that each item keeps."""
+        """Sample broken templates for a drop of `points`; return the fraction that each item keeps."""
         shape = (self.number, self.shape.templates, self.shape.per_template)
         losses = chance.reshape(shape).sum(2) * (1 - KEPT)
         order = self.rng.random(losses.shape).argsort(1)

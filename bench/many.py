@@ -1,11 +1,11 @@
-"""What the graph costs where there are many databases: `python -m bench.many SPIDER [--databases 100]`.
+"""Measure commands in a project with many databases: `python -m bench.many SPIDER [--databases 100]`.
 
-SPIDER is the folder of Spider's databases, which become entries of `databases:` in a copy of a checkout, with
-what has been made in it by now. Then whole commands are run as a user types them: seconds of wall clock,
-seconds of CPU (children included), memory at its highest, and the lines that were printed.
+SPIDER is the folder of Spider's databases. They become entries of `databases:` in a copy of the checkout and
+its artifacts. The module runs whole commands as a user types them, and prints wall time, CPU time (with child
+processes), peak memory and the number of output lines.
 
-`--whole` brings the whole graph up before it measures again, by the endpoint `--model URL`, or by one whose
-every answer is empty. That takes long where there are 100.
+`--whole` first runs the whole graph, with the endpoint `--model URL` or with an endpoint whose answers are
+empty, and then measures again. With 100 databases, this takes long.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ EMPTY = {
 
 @dataclass(frozen=True)
 class MeasuredProject:
-    """The copied project that is measured."""
+    """The copied project whose commands are measured."""
 
     root: Path
 
     @property
     def environment(self) -> dict[str, str]:
-        """The copy's own code and ledger, by the programs of the environment that this runs in."""
+        """Environment variables that select the copy's code and ledger, and this environment's programs."""
         return {
             **os.environ,
             "PATH": os.pathsep.join([str(PROGRAMS), os.environ["PATH"]]),
@@ -52,7 +52,7 @@ class MeasuredProject:
         }
 
     def count_stages(self) -> int:
-        """Count the stages as DVC does."""
+        """Return the number of stages according to DVC."""
         command = [str(PROGRAMS / "dvc"), "stage", "list", "--all", "--name-only"]
         listed = subprocess.run(
             command, cwd=self.root, env=self.environment, check=True, capture_output=True, text=True
@@ -60,7 +60,7 @@ class MeasuredProject:
         return len(listed.stdout.split())
 
     def measure(self, name: str, *command: str) -> list[str]:
-        """Run a command once and print what it took. Returns the lines that it printed on both outputs."""
+        """Run a command once and print its cost. Returns the lines of its stdout and stderr."""
         begun = time.perf_counter()
         with tempfile.TemporaryFile("w+", encoding="utf-8") as printed:
             child = subprocess.Popen(
@@ -82,7 +82,7 @@ class MeasuredProject:
 
 
 def main() -> None:
-    """Make the project, and print a line a command."""
+    """Create the project, and print one line per command."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("spider", type=Path, help="the folder of Spider, or of its databases")
     parser.add_argument("--databases", type=int, default=100)
@@ -107,7 +107,7 @@ def main() -> None:
 
 
 def measure_schemas(project: MeasuredProject, names: Sequence[str]) -> None:
-    """Measure the graph as it is new, the run of one small stage a database, and all again after it."""
+    """Measure the new graph, a run of one small stage per database, and the graph after this run."""
     look(project, "of new databases")
     schemas = [f"grammar-schema@{name}" for name in names]
     project.measure(f"run of {len(schemas)} schemas", "benchloom", "run", "--plain", *schemas)
@@ -124,7 +124,7 @@ def measure_whole(project: MeasuredProject) -> None:
 
 
 def look(project: MeasuredProject, state: str) -> None:
-    """Measure the commands that change nothing."""
+    """Measure the commands that only read the project."""
     project.measure(f"status {state}", "benchloom", "status")
     project.measure(f"plan {state}", "benchloom", "plan")
     project.measure(f"dvc status {state}", "dvc", "status")
@@ -132,7 +132,7 @@ def look(project: MeasuredProject, state: str) -> None:
 
 @contextmanager
 def answer_nothing() -> Iterator[str]:
-    """Serve an endpoint on loopback whose every answer is empty. Yields its base URL."""
+    """Serve an endpoint on loopback that always answers with an empty text. Yields its base URL."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -146,7 +146,7 @@ def answer_nothing() -> Iterator[str]:
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Print nothing."""
+            """Discard log messages."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -1,4 +1,4 @@
-"""Time whole commands side by side, and describe the machine."""
+"""Measure the time of commands, and describe the machine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def describe_machine() -> str:
-    """Describe the machine in one line: cores, processor, memory, Python version."""
+    """Return one line about the machine: cores, processor, memory, Python version."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     processor = next(
         (
@@ -46,7 +46,7 @@ def time_command(
 def compare_commands(
     a: Sequence[str], b: Sequence[str], rounds: int = 7, cwd: Path | None = None
 ) -> tuple[float, float]:
-    """Run two commands in turn after a warm-up each; return their median seconds."""
+    """Run two commands alternately, after a warm-up run; return the median seconds of each command."""
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(rounds + 1):
         for command, kept in zip((a, b), times, strict=True):

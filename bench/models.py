@@ -1,8 +1,8 @@
-"""Calls per second: the whole model layer against the bare `openai` client and bare aiohttp.
+"""Measure calls per second of the model layer, relative to the bare `openai` client and bare aiohttp.
 
-64 in flight at an endpoint on loopback that takes 50 ms. The whole layer renders the prompt, keys
-the request, looks it up, reserves its cost, queues, sends, reads, commits and parses. Bounds: at
-least 0.9 of the bare `openai` client over aiohttp; a warm ledger at least 20,000 calls per second.
+64 calls are in flight, and the endpoint on loopback takes 50 ms. The model layer renders the prompt, computes
+the ledger key, looks it up, reserves the cost, queues, sends, reads, commits and parses. Targets: at least
+0.9 of the bare `openai` client over aiohttp, and at least 20,000 recorded calls per second.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ asyncio.run(main())
 
 
 def main() -> None:
-    """Print the rates and their ratios; `python -m bench.models --calls 2000` is the full size."""
+    """Print call rates and their ratios; `python -m bench.models --calls 2000` is the full size."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--calls", type=int, default=2000)
     calls = parser.parse_args(sys.argv[1:] if __name__ == "__main__" else []).calls
@@ -76,7 +76,7 @@ def main() -> None:
 
 
 def compare(url: str, calls: int) -> None:
-    """Run all three in turn, several rounds, and print the medians."""
+    """Run the three clients alternately in several rounds, and print the medians."""
     rates: dict[str, list[float]] = {"bare aiohttp": [], "bare openai": [], "whole layer": []}
     for turn in range(ROUNDS):
         rates["bare aiohttp"].append(run_aiohttp(url, calls, turn))
@@ -93,7 +93,7 @@ def compare(url: str, calls: int) -> None:
 
 
 def make_body(number: int, turn: int) -> dict[str, object]:
-    """Make the body that the layer would send."""
+    """Return the request body that the model layer would send."""
     messages = [
         {"role": "system", "content": "Answer with a number."},
         {"role": "user", "content": f"How many of {number} are there in round {turn}?"},
@@ -102,7 +102,7 @@ def make_body(number: int, turn: int) -> dict[str, object]:
 
 
 async def time_calls(ask: Callable[[int], Awaitable[object]], calls: int) -> float:
-    """Ask as many at once as may be in flight; return calls per second."""
+    """Make calls with the maximum number in flight; return calls per second."""
     slots = asyncio.Semaphore(IN_FLIGHT)
 
     async def one(number: int) -> None:
@@ -115,7 +115,7 @@ async def time_calls(ask: Callable[[int], Awaitable[object]], calls: int) -> flo
 
 
 def run_aiohttp(url: str, calls: int, turn: int) -> float:
-    """Measure aiohttp alone, the replies read as JSON."""
+    """Return calls per second of aiohttp alone, with replies parsed as JSON."""
 
     async def run() -> float:
         async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
@@ -130,7 +130,7 @@ def run_aiohttp(url: str, calls: int, turn: int) -> float:
 
 
 def run_openai(url: str, calls: int, turn: int) -> float:
-    """Measure the `openai` client over its aiohttp transport, as its documentation uses it."""
+    """Return calls per second of the `openai` client with its aiohttp transport, used as documented."""
 
     async def run() -> float:
         http = DefaultAioHttpClient(trust_env=False)
@@ -146,7 +146,7 @@ def run_openai(url: str, calls: int, turn: int) -> float:
 
 
 def run_layer(url: str, calls: int, turn: int) -> float:
-    """Measure the whole layer, from a stage's `ask` to the committed, parsed answer."""
+    """Return calls per second of the whole layer, from a stage's `ask` to the committed, parsed answer."""
     with tempfile.TemporaryDirectory() as folder:
         budget = Budget(
             BudgetLimits(usd=1e6), {MODEL: Price(input_usd_per_million=1, output_usd_per_million=1)}
@@ -167,20 +167,20 @@ def run_layer(url: str, calls: int, turn: int) -> float:
 
 
 def make_ask(folder: Path, dispatcher: Dispatcher) -> RecordedModel:
-    """Make a stage's `ask`."""
+    """Return a stage's `ask`."""
     (folder / "count.md").write_text(PROMPT)
     role = Role(model=MODEL, temperature=0, top_p=1, max_tokens=8)
     return RecordedModel(RequestBuilder("bench", folder, {"counter": role}), dispatcher)
 
 
 async def ask_one(ask: RecordedModel, number: int, turn: int) -> int | None:
-    """Ask one question."""
+    """Make one call; return the parsed answer."""
     fields = {"number": number, "turn": turn}
     return (await ask("count", fields, role="counter", row=str(number), parse=int)).value
 
 
 def time_reads(keys: Sequence[str], read: Callable[[str], object]) -> float:
-    """Look up all keys; return look-ups per second."""
+    """Look up all keys; return lookups per second."""
     begun = time.perf_counter()
     for key in keys:
         assert read(key) is not None
@@ -188,7 +188,7 @@ def time_reads(keys: Sequence[str], read: Callable[[str], object]) -> float:
 
 
 def read_warm(calls: int) -> None:
-    """Measure a ledger that holds everything: its look-ups alone, and a stage's whole `ask` on it."""
+    """Measure a ledger that contains all calls: lookups alone, and a stage's whole `ask`."""
     with tempfile.TemporaryDirectory() as folder, Ledger(Path(folder, "l.sqlite")) as ledger:
         builder = make_ask(Path(folder), Dispatcher(ledger, None))._builder
         role = builder.role("counter")

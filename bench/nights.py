@@ -1,12 +1,13 @@
-"""Simulate cheap nights on made-up histories: `python -m bench.nights [HISTORIES]`.
+"""Simulate nightly runs on subsets of items with synthetic histories: `python -m bench.nights [HISTORIES]`.
 
-Each history has a set of items and 84 nights of one system, after seven whole nights to begin with. From the
-57th night on the system is worse by 10 points. Two rules see the same scores: every night asks the whole set
-and is compared with the last accepted night; or nights ask a part, by `tasks.judging.night_subset` with the
-default settings. Printed are the share of calls, false alarms, and how often the drop is found.
+Each history has seven initial nights with all items, then 84 nights of one system. From the 57th night on,
+the system is worse by 10 points. Two rules see the same scores. With the first rule, every night evaluates
+all items and is compared with the last accepted night. With the second rule, nights evaluate a subset chosen
+by `tasks.judging.night_subset` with the default settings. The script prints the share of calls, false alarms,
+and how often the drop is found.
 
-Calls are answers to items, over all nights from the eighth until the drop is found or the history ends:
-parts, scheduled whole nights, and what nights near an alarm ask beyond their part.
+Calls (one per answer) are counted from the eighth night until the drop is found or the history ends: for
+subsets, scheduled nights with all items, and additional items near an alarm.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ from tasks.scoring.metric import FloatArray
 from tasks.scoring.statistics import draw_weights
 
 STEADY, WORSE = 56, 28
-"""Nights before the drop, and from it on."""
+"""Numbers of nights before the drop, and from the drop on."""
 DROP = 0.1
 DRAWS = 1000
 HISTORIES = 1000
 BATCH = 500
-"""Histories simulated at once: what fits the memory."""
+"""Number of histories simulated at once, limited by memory."""
 METRICS = ("accuracy",)
 WITHIN = (1, 3, 7, 28)
-"""Nights, that of the drop included, within which it is found."""
+"""Maximum number of nights, including the night of the drop, for a drop to count as found."""
 HEAD = (
     "items",
     "calls",
@@ -67,13 +68,13 @@ class PairedRule:
     """The alarm of a night: the mean fell by `drop`, and the bootstrap over templates has p below `alpha`."""
 
     def __init__(self, shape: ItemShape, rule: AlarmRule) -> None:
-        """Draw the templates that all comparisons resample."""
+        """Draw the bootstrap samples of templates for all comparisons."""
         self.shape, self.rule = shape, rule
         counts = np.ones(shape.templates, dtype=np.int64)
         self.draws = np.concatenate(list(draw_weights(counts, DRAWS, np.random.default_rng(rule.seed))))
 
     def find_alarms(self, now: FloatArray, before: FloatArray, part: BoolArray | None = None) -> BoolArray:
-        """Tell which histories alarm; part: the items that are compared, shape (histories, items)."""
+        """Return which histories have an alarm. part: the items to compare, shape (histories, items)."""
         used = np.ones(now.shape) if part is None else part.astype(np.float64)
         sums, sizes = (self._sum_templates(values) for values in ((now - before) * used, used))
         change = sums.sum(1) / sizes.sum(1)
@@ -89,21 +90,21 @@ class PairedRule:
 
 
 class WholeNights:
-    """Nights that all ask the whole set, and are compared with the last accepted one."""
+    """Nights that evaluate all items, and are compared with the last accepted night."""
 
     def __init__(self, past: FloatArray, rule: PairedRule) -> None:
         """Begin after past whole nights, shape (histories, nights, items)."""
         self.rule, self.before = rule, past[:, -1]
 
     def run_night(self, scores: FloatArray) -> BoolArray:
-        """Run a night of all histories; tell which alarm."""
+        """Run a night of all histories; return which histories have an alarm."""
         alarms = self.rule.find_alarms(scores, self.before)
         self.before = np.where(alarms[:, None], self.before, scores)
         return alarms
 
 
 class CheapNights:
-    """Nights that ask a part, or the whole near an alarm and after `every` nights."""
+    """Nights that evaluate a subset, or all items near an alarm and after `every` nights."""
 
     def __init__(self, past: FloatArray, rule: PairedRule, subset: NightSubset) -> None:
         """Begin after past whole nights, shape (histories, nights, items)."""
@@ -118,7 +119,7 @@ class CheapNights:
         self._choose(np.ones(len(past), dtype=np.bool_))
 
     def run_night(self, scores: FloatArray) -> tuple[BoolArray, FloatArray, FloatArray]:
-        """Run a night: (which histories alarm, items asked, estimated less true change of the mean)."""
+        """Run a night; return alarms, numbers of evaluated items, and errors of the estimated mean change."""
         before, whole = self.past[:, -1], self.since + 1 >= self.subset.every
         asked, doubt = np.zeros(scores.shape, dtype=np.bool_), ~whole
         missed = np.full(len(scores), np.nan)
@@ -151,7 +152,7 @@ class CheapNights:
         self._choose(accepted)
 
     def _choose(self, rows: BoolArray) -> None:
-        """Choose items by the past whole nights of some histories."""
+        """Choose subsets of items from the past nights with all items, for some histories."""
         if not rows.any():
             return
         past = self.past[rows][:, None]
@@ -163,12 +164,12 @@ class CheapNights:
 
 @dataclass(frozen=True)
 class NightTally:
-    """What two rules did in some histories: first the whole set every night, then parts.
+    """The results of two rules in simulated histories: all items every night, and subsets.
 
     false: alarms in the nights before the drop; shape (rules, histories). found: nights from the drop to the
-    alarm, infinite without one; shape (rules, histories). called: items asked until then, of all histories;
-    steady: before the drop; nights: how many there were until then. error, stated: mean squares of a part's
-    estimate less the change of the whole, and of what was stated as its error.
+    alarm, infinite without an alarm; shape (rules, histories). called: items evaluated until the alarm in all
+    histories. steady: items evaluated before the drop. nights: number of nights until the alarm. error: mean
+    square of a subset's estimate minus the true change. stated: mean square of the estimate's stated error.
     """
 
     false: FloatArray
@@ -181,7 +182,7 @@ class NightTally:
 
 
 def simulate(shape: ItemShape, number: int, rng: np.random.Generator, subset: NightSubset) -> NightTally:
-    """Simulate so many histories of one shape."""
+    """Simulate `number` histories of one shape."""
     histories, rule = Histories(shape, number, rng), PairedRule(shape, AlarmRule())
     past = np.stack([histories.score_night() for _ in range(subset.nights)], axis=1)
     every, cheap = WholeNights(past, rule), CheapNights(past, rule, subset)
@@ -208,7 +209,7 @@ def simulate(shape: ItemShape, number: int, rng: np.random.Generator, subset: Ni
 
 
 def describe(shape: ItemShape, tallies: Sequence[NightTally]) -> str:
-    """Describe what came out for a shape, as a row of the table."""
+    """Format the results for a shape as a row of the table."""
     false = np.concatenate([tally.false for tally in tallies], axis=1).mean(1) / STEADY
     found = np.concatenate([tally.found for tally in tallies], axis=1)
     number = found.shape[1]
@@ -231,7 +232,7 @@ def describe(shape: ItemShape, tallies: Sequence[NightTally]) -> str:
 
 
 def main(number: int = HISTORIES) -> None:
-    """Simulate so many histories of every shape, and print a row of the table for each."""
+    """Simulate `number` histories of every shape, and print one row of the table per shape."""
     print(f"| {' | '.join(HEAD)} |\n|{'---|' * len(HEAD)}")
     for shape in SHAPES:
         rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""A `run --plain` with nothing to do against `dvc status`: at most 1.5 times."""
+"""Benchmark `run --plain` without stale stages against `dvc status`: at most 1.5 times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.project import make_project
 
 
 def main() -> None:
-    """Print the ratio."""
+    """Print the ratio of the times."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         make_project(root)

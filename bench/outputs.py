@@ -1,8 +1,8 @@
 """Compare the artifacts of two checkouts byte for byte: `python -m bench.outputs BEFORE AFTER`.
 
-A replay compares nothing where the path of a dependency changed, so what lies on the disk is hashed
-here: every output that a project's dvc.lock names, a folder by its files. What DVC writes beside
-outputs (`.gitignore`) does not count. Ends with 1 if anything differs.
+The module hashes every output that a project's dvc.lock names; a folder is hashed file by file. A replay
+cannot compare outputs whose dependencies have new paths. The `.gitignore` files that DVC writes are
+skipped. The exit code is 1 if an output differs.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NO_CONTENT = (".gitignore",)
 
 
 def main() -> int:
-    """Print how many outputs are equal, and each that is not. Returns the exit code."""
+    """Print the number of equal outputs, and each output that differs. Returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("before", type=Path, help="a project's folder")
     parser.add_argument("after", type=Path, help="another's")
@@ -37,9 +37,9 @@ def main() -> int:
 
 
 def hash_outputs(project: Path) -> dict[str, str | None]:
-    """Hash every output that a project's dvc.lock names: path -> MD5, None where it is not on the disk.
+    """Hash every output that a project's dvc.lock names: path -> MD5; None for a missing output.
 
-    Raises FileNotFoundError where the project has no dvc.lock.
+    Raises FileNotFoundError if the project has no dvc.lock.
     """
     lock = yaml.load((project / "dvc.lock").read_text(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
     paths = {out["path"] for stage in lock["stages"].values() for out in stage.get("outs", ())}
@@ -47,7 +47,7 @@ def hash_outputs(project: Path) -> dict[str, str | None]:
 
 
 def hash_path(path: Path) -> str | None:
-    """Hash a file, or a folder as DVC does (names and hashes of its files); None where there is neither."""
+    """Hash a file, or a folder as DVC does (names and hashes of its files); None if the path is missing."""
     if path.is_file():
         with path.open("rb") as file:
             return hashlib.file_digest(file, "md5").hexdigest()
@@ -63,7 +63,7 @@ def hash_path(path: Path) -> str | None:
 
 
 def compare_outputs(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> list[str]:
-    """List, one line each, the outputs that are missing or differ between two projects."""
+    """Return one line for each output that is missing or differs between two projects."""
     lines = []
     for path in sorted(before.keys() | after.keys()):
         if path not in after:

@@ -1,6 +1,6 @@
-"""What `run --plain` costs per stage beside the stage's own work: at most 0.2 s.
+"""Benchmark the overhead of `run --plain` per stage: at most 0.2 s.
 
-The reference is the same commands run one after another by a shell, in the same run.
+The reference is a shell that runs the same commands in sequence.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ RUN = [sys.executable, "-m", "flows.cli", "run", "--plain"]
 
 
 def main() -> None:
-    """Print the overhead per stage, and DVC's own for comparison."""
+    """Print the overhead per stage of Benchloom and, for comparison, of DVC."""
     with tempfile.TemporaryDirectory() as folder:
         ours, theirs = Path(folder, "ours"), Path(folder, "theirs")
         for root in (ours, theirs):

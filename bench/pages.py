@@ -1,7 +1,7 @@
-"""Pages over 100,000 questions: seconds until the front page and a dataset's page are seen, and to search.
+"""Benchmark pages with 100,000 questions: seconds to show the front page and a dataset's page, and to search.
 
-The browser is the machine's own Chromium, started anew for each page, with an empty cache; the pages lie on
-the disk. First view: the first paint with content; rows: until the list of questions stands.
+The installed Chromium is restarted for each page, with an empty cache; the pages are local files. First view:
+the first paint with content. Rows: the time until the list of questions is complete.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tests.browser.watch import open_chromium
 from tests.grammar.sample import write_sample
 
 GROUPS = 25_000
-"""Groups a SQL template, of two texts each and of two templates: four questions."""
+"""Number of groups per SQL template; a group has two templates with two texts, so four questions."""
 BOUND_S = 2.0
 FOUND = "words => new URLSearchParams(location.search).get('find') === words"
 PAINTED = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0"
 
 
 def main() -> None:
-    """Write the pages, and print what was measured. Exits with 1 if a first view takes longer than it may."""
+    """Write the pages, and print the measurements. Exits with 1 if a first view takes too long."""
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
         sample = write_sample(root, groups=GROUPS)
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def measure(name: str, path: Path, shows: str) -> float:
-    """Open a page in a new browser and print what was measured; return the seconds until its first view."""
+    """Open a page in a new browser and print the measurements; return the seconds until its first view."""
     with open_chromium() as browser:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto("about:blank")
@@ -66,7 +66,7 @@ def measure(name: str, path: Path, shows: str) -> float:
 
 
 def search(page: Page) -> str:
-    """Search the list, where there is one, twice; the first search reads all texts."""
+    """Search the page's list, if any, twice; return the times. The first search loads all texts."""
     if not page.locator("#find").count():
         return ""
     told = []

@@ -1,7 +1,7 @@
-"""Write docs/parameters.md, the reference of params.yaml, from its schema and presets: `make docs`.
+"""Write docs/parameters.md, the reference for params.yaml, from the schema and the presets: `make docs`.
 
-A meaning is the docstring below a field in the code. `benchloom graph` copies it into params.schema.json.
-`--check` changes nothing, and ends with 1 if the page differs.
+A meaning is the docstring below a field in the code; `benchloom graph` copies it into params.schema.json.
+`--check` changes nothing, and exits with 1 if the page differs.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ NAME = "<name>"
 NAMING = re.compile(
     r"^(?:`[\w.]+` in params\.yaml|Parameters of the stage `[\w.]+`|One entry of `[\w.]+`)(?:[.:;] ?|$)"
 )
-"""Begins the docstring of a section, whose name is in the row already."""
+"""Matches the beginning of a section's docstring, which would repeat the section's name in the row."""
 LONGEST = 48
-"""Characters of a default; the rest of a longer one is left out."""
+"""Maximum characters of a default; longer defaults are truncated."""
 MARKUP = re.compile(r"(`[^`]*`)|[<*]")
-"""Code, which stays as it is, or what Markdown takes for markup."""
+"""Matches code, which is not changed, or characters that Markdown reads as markup."""
 WORDS = {"boolean": "true or false", "string": "text", "object": "mapping", "array": "list"}
-"""Types of JSON Schema -> what the page says, where that differs."""
+"""Type of JSON Schema -> its name on the page, if different."""
 Schema = Mapping[str, Any]
 
 
@@ -58,16 +58,16 @@ class ParameterReader:
     shown: dict[str, str] = field(default_factory=dict)
 
     def list_below(self, schema: Schema, path: str) -> Iterator[Parameter]:
-        """List the parameters below a path."""
+        """Yield the parameters below a path."""
         whole = self.resolve(schema)
         for key, part in list_keys(whole):
-            if "const" not in part:  # the row of the mapping says which `kind` this is
+            if "const" not in part:  # the mapping's row already states the `kind`
                 yield from self.list_at(part, f"{path}.{key}", key in whole.get("required", ()))
 
     def list_at(
         self, schema: Schema, path: str, required: bool = False, kind: str = ""
     ) -> Iterator[Parameter]:
-        """List a parameter and those below it. kind: which of several kinds of mapping this one is."""
+        """Yield a parameter and the parameters below it. kind: the value of `kind` of the mapping."""
         whole = self.resolve(schema)
         options = [option for option in list_options(whole) if list_keys(self.resolve(option))]
         below = options[0] if len(options) == 1 else schema
@@ -89,18 +89,18 @@ class ParameterReader:
                 yield from self.list_at(option, path, kind=self.write_kind(option))
 
     def resolve(self, schema: Schema) -> Schema:
-        """Replace a reference by its definition, whose description the schema's own overrides."""
+        """Replace a reference by its definition; the schema's description overrides the definition's."""
         if "$ref" not in schema:
             return schema
         return {**self.definitions[schema["$ref"].rpartition("/")[2]], **schema}
 
     def write_kind(self, schema: Schema) -> str:
-        """Write which value of `kind` a mapping is for."""
+        """Return the value of `kind` that selects a mapping."""
         kind = self.resolve(schema).get("properties", {}).get("kind", {})
         return f"`kind: {kind['const']}`:" if "const" in kind else ""
 
     def write_type(self, schema: Schema) -> str:
-        """Write a type in words."""
+        """Return a type in words."""
         whole = self.resolve(schema)
         if options := list_options(whole):
             return " or ".join(dict.fromkeys(self.write_type(option) for option in options))
@@ -116,14 +116,14 @@ def list_options(schema: Schema) -> Sequence[Schema]:
 
 
 def list_keys(schema: Schema) -> list[tuple[str, Schema]]:
-    """List the keys of a mapping; names that a person chooses are one key, unless their values are plain."""
+    """List the keys of a mapping; user-chosen names are one key, unless their values are scalars."""
     entries = schema.get("additionalProperties")
     chosen = isinstance(entries, dict) and set(entries) & {"$ref", "anyOf", "oneOf", "properties"}
     return [*schema.get("properties", {}).items(), *([(NAME, entries)] if chosen else [])]
 
 
 def find_line(path: str) -> PresetLine | None:
-    """Find the presets' line about a parameter; `<name>` is any name there."""
+    """Find the line of the preset table for a parameter; `<name>` matches any name."""
     for line in list_lines():
         keys = [line.flow, *(NAME if key == EACH else key for key in line.keys)]
         parts = path.split(".")
@@ -135,20 +135,20 @@ def find_line(path: str) -> PresetLine | None:
 
 
 def write_values(line: PresetLine) -> str:
-    """Write the values of the presets; `paper` alone is the default of the code."""
+    """Format the values of the presets; if only `paper` is set, it is the default of the code."""
     values = [write_value(line.values[preset]) for preset in PRESETS if preset in line.values]
     return ", paper: ".join(values) if DEFAULT in line.values else values[0]
 
 
 def write_default(schema: Schema, required: bool) -> str:
-    """Write a default; nothing for a mapping with keys, which have their own."""
+    """Format a default; empty for a mapping, whose keys have separate defaults."""
     if required:
         return "required"
     return write_value(schema["default"]) if "default" in schema and not list_keys(schema) else ""
 
 
 def write_value(value: object) -> str:
-    """Write a value as YAML has it on one line."""
+    """Format a value as YAML on one line."""
     text = json.dumps(value, ensure_ascii=False)
     return f"`{text}`" if len(text) <= LONGEST else f"`{text[: LONGEST - 3]}...`"
 
@@ -161,7 +161,7 @@ def list_parameters() -> list[Parameter]:
 
 
 def write_page() -> str:
-    """Write the page: a heading and a table for each section, and for each part of a flow."""
+    """Return the page: a heading and a table for each section, and for each part of a flow."""
     parameters = list_parameters()
     flows = {
         parameter.path.partition(".")[0] for parameter in parameters if parameter.path.endswith(".preset")
@@ -180,7 +180,7 @@ def write_page() -> str:
 
 
 def fit_cell(text: str) -> str:
-    """Fit a text into a cell of a table."""
+    """Escape a text for a cell of a Markdown table."""
     plain = " ".join(text.split()).replace("|", "\\|")
     return MARKUP.sub(lambda found: found[0] if found[1] else f"\\{found[0]}", plain)
 

@@ -1,13 +1,12 @@
-"""How near `benchloom plan` comes: `python -m bench.planned`, on the sample's own calls.
+"""Measure the accuracy of `benchloom plan` on the sample's calls: `python -m bench.planned`.
 
-- `half`: of each stage that asks, the second half of its calls is hidden, in the order in which they were
-  asked, as after a run that was stopped. What is forecast of them, by the first half alone, is compared with
-  what they took.
-- `entry`: each stage is foreseen by its other entries alone, as for a new database, before its inputs are
-  there. The rows that it will go through are those that it really had.
+- `half`: for each stage that calls models, the second half of its calls is hidden, as after a stopped run.
+  The forecast from the first half is compared with the hidden calls.
+- `entry`: the calls of each stage are forecast only from other entries, as for a new database whose inputs do
+  not exist. The number of input rows is the actual number.
 
-A factor is high / actual, or actual / low, whichever is larger: at most 3 holds the target. Stages with fewer
-than ten calls, or other entries with fewer than ten, are left out and counted.
+A factor is the larger of high / actual and actual / low; the target is at most 3. Stages with fewer than ten
+calls, or with fewer than ten calls of other entries, are omitted and counted.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ LIMIT = 3.0
 
 @dataclass(frozen=True)
 class Compared:
-    """One forecast against what came. inside: whether the range contains it."""
+    """A forecast and the actual value."""
 
     drill: str
     stage: str
@@ -43,12 +42,12 @@ class Compared:
 
     @property
     def inside(self) -> bool:
-        """Whether what came lies in the range."""
+        """Whether the range contains the actual value."""
         return self.span.low <= self.actual <= self.span.high
 
     @property
     def factor(self) -> float:
-        """How far the worse end of the range is from what came."""
+        """The larger factor between the actual value and a bound of the range."""
         if not self.span.low:
             return math.inf
         return max(self.span.high / self.actual, self.actual / self.span.low)
@@ -60,32 +59,32 @@ class HiddenCalls(AskedAgain):
     hidden: frozenset[str] = frozenset()
 
     def is_waiting(self, key: str) -> bool:
-        """Tell whether a call is hidden."""
+        """Return whether a call is hidden."""
         return key in self.hidden
 
 
 class OtherEntries(Experience):
-    """Knows earlier runs of other entries alone; of none, if `nothing`."""
+    """Earlier runs of other entries only; no runs at all if `nothing` is set."""
 
     nothing = False
 
     def find_own(self, node: Node) -> SeenRun | None:
-        """Know nothing of the stage itself."""
+        """Return None: the stage's own runs are hidden."""
         return None
 
     def list_like(self, node: Node) -> list[SeenRun]:
-        """List the runs for other entries."""
+        """List the runs of a stage for other entries."""
         return [] if self.nothing else super().list_like(node)
 
     def list_previews(self, node: Node) -> list[SeenRun]:
-        """Know no previews."""
+        """Return an empty list: previews are hidden."""
         return []
 
 
 def hide_half(
     recorder: Recorder, params: Mapping[str, Any], session: Session, names: Collection[str] = ()
 ) -> Iterator[Compared]:
-    """Forecast the second half of each stage's calls by the first. names: the stages; all, if empty."""
+    """Forecast the second half of each stage's calls from the first half. names: stages; empty: all."""
     experience = OtherEntries(recorder, params)
     experience.nothing = True
     counter = StageCounter(recorder.root, params, session, experience)
@@ -108,7 +107,7 @@ def hide_half(
 
 
 def leave_out(recorder: Recorder, params: Mapping[str, Any], session: Session) -> Iterator[Compared]:
-    """Forecast the calls of each stage by those of its other entries."""
+    """Forecast the calls of each stage from the calls of its other entries."""
     whole, others = Experience(recorder, params), OtherEntries(recorder, params)
     foresight = Foresight(StageCounter(recorder.root, params, session, others), params)
     for node in recorder.nodes.values():
@@ -124,7 +123,7 @@ def leave_out(recorder: Recorder, params: Mapping[str, Any], session: Session) -
 
 
 def main() -> None:
-    """Print a line a forecast, and how many hold the target."""
+    """Print one line per forecast, and the number of forecasts that meet the target."""
     root = Path.cwd()
     params, recorder = load_params(root), Recorder(root)
     session = open_session(root, params, replay=True)

@@ -1,4 +1,4 @@
-"""A project of 60 stages with 30 dependencies each, to measure what a run costs beside its work."""
+"""Create a project of 60 stages with 30 dependencies each, to measure the overhead of a run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PAUSE_S = 0.05
 
 
 def make_project(root: Path) -> None:
-    """Make it: a chain of six ranks of ten stages; each stage sleeps a little and writes one file."""
+    """Create the project: a chain of six ranks of ten stages; each stage sleeps and writes one file."""
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     Repo.init(str(root)).close()
     for number in range(DEPENDENCIES):

@@ -26,7 +26,7 @@ from bench.prose_texts import FILLED, KINDS, Text
 from tests.documented import ROOT
 
 LONGEST = 30
-"""Words in a sentence."""
+"""Maximum number of words in a sentence."""
 SENTENCE = re.compile(r"\S.*?(?:[.!?][\"')]*(?=\s+[A-Z\"'(]|\s*\Z)|\Z)")
 WORD = re.compile(r"[^\W_][\w'.,/@%-]*")
 BANNED = {
@@ -52,10 +52,10 @@ BANNED = {
     r"at (?:its|their) word": "trusted",
     r"stands? on": "depends on",
 }
-"""What is not to be written -> what is written instead."""
+"""Pattern of a disallowed phrase -> the phrase to use instead."""
 OVERUSED = re.compile(r"\bof\s+(?:its|their)\s+own\b", re.IGNORECASE)
 OFTEN = 2
-"""Times that a page may have it."""
+"""Phrase -> maximum number of occurrences on a page."""
 PASSIVE = re.compile(
     r"(?:(?:It|They|This|These|Those|That|All) (?:is|are|was|were) (?:\w+ed|held|made|taken|given|said|told)"
     r"|(?:Written|Held|Given|Taken|Made|Told|Said|Asked|Kept|Done|Named|Counted|Drawn|Paid|Judged|Handed)"
@@ -67,7 +67,7 @@ PRONOUN = re.compile(
 )
 COMPILED = [(re.compile(rf"\b(?:{words})\b", re.IGNORECASE), better) for words, better in BANNED.items()]
 OFF = ("typography", "annotations", "dates_times.dates.decade_apostrophes", "misc.illogic")
-"""Checks of proselint that do not fit: quotes stand as in code, and DS-1000's is not a decade."""
+"""Disabled checks of proselint: quotes follow the code, and DS-1000's is not a decade."""
 APART = "\n\n"
 
 
@@ -84,13 +84,13 @@ class Finding(NamedTuple):
 
 
 def list_findings(texts: Sequence[Text]) -> list[Finding]:
-    """List all that breaks a rule, in the order of files and lines."""
+    """List all findings, in the order of files and lines."""
     ours = (finding for text in texts for finding in check_text(text))
     return sorted({*ours, *check_often(texts), *run_proselint(texts)})
 
 
 def check_text(text: Text) -> Iterator[Finding]:
-    """Apply our own rules to a text."""
+    """Yield the findings of our own rules on a text."""
     line = text.text.replace("\n", " ")
     for pattern, better in COMPILED:
         for found in pattern.finditer(line):
@@ -106,7 +106,7 @@ def check_text(text: Text) -> Iterator[Finding]:
 
 
 def check_often(texts: Iterable[Text]) -> Iterator[Finding]:
-    """Name the files that use a phrase too often."""
+    """Yield a finding for each file that uses a phrase too often."""
     pages: dict[str, list[Text]] = {}
     for text in texts:
         pages.setdefault(text.path, []).extend([text] * len(OVERUSED.findall(text.text)))
@@ -116,14 +116,14 @@ def check_often(texts: Iterable[Text]) -> Iterator[Finding]:
 
 
 def run_proselint(texts: Sequence[Text]) -> Iterator[Finding]:
-    """Run proselint over the texts."""
+    """Yield the findings of proselint on the texts."""
     if not CheckRegistry().checks:
         CheckRegistry().register_many(__register__)
     starts = [0, *accumulate(len(text.text) + len(APART) for text in texts)]
     joined = LintFile("texts", APART.join(text.text for text in texts))
     checks = dict.fromkeys(sorted(OFF, key=lambda name: -name.count(".")), False) | DEFAULT["checks"]
     for result, _ in joined.lint(Config(max_errors=100_000, checks=checks | dict.fromkeys(OFF, False))):
-        start, end = (offset - 1 for offset in result.span)  # proselint puts a line break before its text
+        start, end = (offset - 1 for offset in result.span)  # proselint inserts a line break before the text
         place = bisect_right(starts, start) - 1
         text, offset = texts[place], start - starts[place]
         phrase = joined.content[start + 1 : end + 1]
@@ -133,17 +133,17 @@ def run_proselint(texts: Sequence[Text]) -> Iterator[Finding]:
 
 
 def find(text: Text, offset: int, rule: str, told: str) -> Finding:
-    """Make a finding at an offset of a text."""
+    """Return a finding at an offset of a text."""
     return Finding(text.path, text.line + text.text.count("\n", 0, offset), rule, told)
 
 
 def flatten(text: str) -> str:
-    """Write a text on one line."""
+    """Return a text on one line."""
     return " ".join(text.split())
 
 
 def list_checked(paths: Sequence[str], everything: bool) -> list[Text]:
-    """List the texts of the files given, of all files, or of those that `[tool.prose]` names."""
+    """List the texts of the given files, of all files, or of the files that `[tool.prose]` names."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["prose"]
     found = []
     for kind, list_texts in KINDS.items():

@@ -1,4 +1,4 @@
-"""The texts that people read, for `python -m bench.prose`: documentation, help, messages and docstrings."""
+"""List the texts that `python -m bench.prose` checks: documentation, help, messages and docstrings."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from flows.cli import app
 from tests.documented import ROOT
 
 GENERATED = {"docs/bytes.md", "docs/commands.md", "docs/parameters.md"}
-"""Pages whose texts stand in the code; `help` and `docstrings` cover them."""
+"""Pages generated from texts in the code; the kinds `help` and `docstrings` cover these texts."""
 PACKAGES = ("benchloom", "flows", "tasks")
 SPEAKING = {"say", "say_line", "print_line"}
-"""Functions that show their argument to a person."""
+"""Functions that show their argument to the user."""
 FENCE = re.compile(r"^(```|~~~)")
 ITEM = re.compile(r"^(?:[-*]|\d+\.)\s+")
 MARKUP = (
@@ -29,7 +29,7 @@ MARKUP = (
     (re.compile(r"https?://\S+"), "URL"),
     (re.compile(r"\*\*|__|^#+ ", re.MULTILINE), ""),
 )
-"""Markup -> what the rules see in its place; code counts as one word."""
+"""Pattern of markup -> its replacement for the rules; code counts as one word."""
 FILLED = "CODE"
 
 
@@ -44,7 +44,7 @@ class Text:
 
 
 def list_docs() -> Iterator[Text]:
-    """List the paragraphs of the pages that a person wrote, without code blocks and evidence."""
+    """List the paragraphs of hand-written pages, without code blocks and evidence."""
     pages = (path for path in sorted((ROOT / "docs").rglob("*.md")) if "evidence" not in path.parts)
     for page in (*sorted(ROOT.glob("*.md")), *pages):
         path = page.relative_to(ROOT).as_posix()
@@ -74,20 +74,20 @@ def split_blocks(path: str, first: int, kind: str, markdown: str) -> Iterator[Te
 
 
 def strip_markup(text: str) -> str:
-    """Replace code, links and emphasis by what is read; a line stays a line."""
+    """Replace code, links and emphasis by their visible text; line breaks do not change."""
     for pattern, shown in MARKUP:
         text = pattern.sub(lambda found, shown=shown: keep_lines(found, shown), text)
     return text
 
 
 def keep_lines(found: re.Match[str], shown: str) -> str:
-    """Expand a replacement, and keep the line breaks of what it replaces."""
+    """Expand a replacement, and keep the line breaks of the replaced text."""
     expanded = found.expand(shown)
     return expanded + "\n" * (found[0].count("\n") - expanded.count("\n"))
 
 
 def list_help() -> Iterator[Text]:
-    """List the help texts of all commands, arguments and options, each once."""
+    """List the distinct help texts of all commands, arguments and options."""
     seen = set()
     for command in list_commands(typer.main.get_command(app)):
         path, line = find_source(command)
@@ -105,7 +105,7 @@ def list_commands(command: Any) -> Iterator[Any]:
 
 
 def find_source(command: Any) -> tuple[str, int]:
-    """Return the file and the line of a command's function; for a group those of the command line."""
+    """Return the file and line of a command's function; for a group, of the command line's module."""
     function = command.callback and inspect.unwrap(command.callback)
     if function is None:
         return "flows/cli.py", 1
@@ -115,13 +115,13 @@ def find_source(command: Any) -> tuple[str, int]:
 
 @cache
 def read_trees() -> dict[str, ast.Module]:
-    """Read the code: path -> syntax tree."""
+    """Parse the code: path -> syntax tree."""
     files = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
     return {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text(encoding="utf-8")) for file in files}
 
 
 def list_messages() -> Iterator[Text]:
-    """List the texts of errors and of lines for a person, without those that docs/bytes.md fixes."""
+    """List the texts of errors and of lines for the user, except texts that docs/bytes.md fixes."""
     speaking = SPEAKING | find_errors()
     fixed = set(re.findall(r"'([^'\n]+)'", (ROOT / "docs" / "bytes.md").read_text(encoding="utf-8")))
     for path, tree in read_trees().items():
@@ -149,7 +149,7 @@ def find_errors() -> set[str]:
 
 
 def name_called(call: ast.Call) -> str:
-    """Return the last name of what is called."""
+    """Return the last part of a called function's name."""
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
@@ -163,14 +163,14 @@ def find_texts(node: ast.AST) -> Iterator[ast.Constant | ast.JoinedStr]:
 
 
 def write_text(node: ast.Constant | ast.JoinedStr) -> str:
-    """Write a text as one word for each value that is filled in."""
+    """Return a text in which each formatted value is one word."""
     if isinstance(node, ast.Constant):
         return str(node.value)
     return "".join(part.value if isinstance(part, ast.Constant) else FILLED for part in node.values)
 
 
 def list_docstrings() -> Iterator[Text]:
-    """List the paragraphs of docstrings, those of attributes and constants too."""
+    """List the paragraphs of docstrings, including docstrings of attributes and constants."""
     for path, tree in read_trees().items():
         for node in ast.walk(tree):
             told = node.value if isinstance(node, ast.Expr) else None

@@ -1,4 +1,4 @@
-"""RMS by the `released` rule, read plainly: the reference of the benchmark and of a test."""
+"""A plain implementation of RMS with the rule `released`: the reference for the benchmark and a test."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from scipy.optimize import linear_sum_assignment
 
 
 def compute_plainly(gold: str, prediction: str) -> tuple[float, float, float]:
-    """Compute precision, recall and F1 of two text tables, directly by the rule's wording."""
+    """Compute precision, recall and F1 of two text tables, directly as the rule is worded."""
     target = read_points(gold, transposed=False)
     readings = [rate(target, read_points(prediction, transposed=turned)) for turned in (True, False)]
     return max(readings, key=lambda rates: rates[2])
 
 
 def read_points(text: str, *, transposed: bool) -> dict[str, str]:
-    """Read {row name + " " + header: cell}."""
+    """Parse a text table: row name + " " + header -> cell."""
     points = {}
     lines = text.lower().splitlines()
     if lines and lines[0].startswith("title|"):
@@ -30,7 +30,7 @@ def read_points(text: str, *, transposed: bool) -> dict[str, str]:
 
 
 def rate(target: dict[str, str], predicted: dict[str, str]) -> tuple[float, float, float]:
-    """Score datapoints on the optimal assignment of keys."""
+    """Compute precision, recall and F1 of datapoints with the optimal assignment of keys."""
     if not target or not predicted:
         return (float(not predicted), float(not target), float(not target and not predicted))
     costs = [[1 - compare(key, other) for other in predicted] for key in target]
@@ -45,7 +45,7 @@ def rate(target: dict[str, str], predicted: dict[str, str]) -> tuple[float, floa
 
 
 def compare_cells(target: str, predicted: str) -> float:
-    """Compare two cells as numbers where both are and the target is not 0, else as texts."""
+    """Compare two cells as numbers if both are numbers and the target is not 0, otherwise as texts."""
     try:
         goal, value = read_number(target), read_number(predicted)
     except ValueError:
@@ -57,7 +57,7 @@ def compare_cells(target: str, predicted: str) -> float:
 
 
 def read_number(text: str) -> float:
-    """Read a number; a percent sign divides by 100."""
+    """Parse a number; a percent sign divides by 100."""
     return float(text.rstrip("%")) / 100 if text.endswith("%") else float(text)
 
 

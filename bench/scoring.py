@@ -1,11 +1,11 @@
-"""Scoring: what it costs at three sizes, and against plain readings of the same rules.
+"""Benchmark scoring at three sizes, and against plain implementations of the same rules.
 
-- rms: 1,000 tables of 7 x 4 against plain Python (at least 20 times), and one of 500 x 10 (under 1 s);
-- grammar: a million rows through the whole command (under 10 s and 1 GB), against parsing the lines alone;
-- bootstrap: 10,000 draws over 1,000 groups (under 2 s), against a loop that draws groups by index.
+- rms: 1,000 tables of 7 x 4 against plain Python (at least 20 times as fast), one of 500 x 10 (under 1 s).
+- grammar: the whole command on a million rows (under 10 s and 1 GB), against only parsing the lines.
+- bootstrap: 10,000 samples of 1,000 groups (under 2 s), against a loop that draws groups by index.
 
-Seconds are seconds of CPU, so that a busy neighbour does not count. `python -m bench scoring` takes the full
-sizes; `python -m bench.scoring 0.1` a tenth of the tables, rows and draws.
+Times are CPU seconds, so that other processes do not count. `python -m bench scoring` runs the full sizes;
+`python -m bench.scoring 0.1` uses 10% of the tables, rows and samples.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PARSE = "import json, sys\nfor line in open(sys.argv[1], 'rb'): json.loads(line)
 
 
 def main(share: float = 1.0) -> None:
-    """Print all figures; `share` of the sizes is measured."""
+    """Print all measurements. share: fraction of the sizes to use."""
     dice = random.Random(0)
     measure_rms(dice, share)
     measure_grammar(dice, share)
@@ -42,7 +42,7 @@ def main(share: float = 1.0) -> None:
 
 
 def measure_rms(dice: random.Random, share: float) -> None:
-    """Compare with plain Python on small tables, and time one large table at three sizes."""
+    """Time small tables against plain Python, and large tables at three sizes."""
     pairs = [make_pair(dice, 7, 4) for _ in range(int(1000 * share))]
     plain = time_call(lambda: [compute_plainly(gold, prediction) for gold, prediction in pairs])
     ours = time_call(
@@ -65,7 +65,7 @@ def measure_rms(dice: random.Random, share: float) -> None:
 
 
 def make_pair(dice: random.Random, rows: int, columns: int) -> tuple[str, str]:
-    """Make a gold table and one with its rows shuffled and a fifth of its cells changed."""
+    """Return a gold table, and a copy with shuffled rows and a fifth of the cells changed."""
 
     def word() -> str:
         return "".join(dice.choices(string.ascii_lowercase, k=dice.randint(3, 9)))
@@ -81,12 +81,12 @@ def make_pair(dice: random.Random, rows: int, columns: int) -> tuple[str, str]:
 
 
 def write_table(rows: list[list[str]]) -> str:
-    """Write a table as text."""
+    """Format a table as text."""
     return "\n".join("|".join(row) for row in rows)
 
 
 def measure_grammar(dice: random.Random, share: float) -> None:
-    """Time the command at three sizes, and its greatest memory."""
+    """Print the time and the peak memory of the command at three sizes."""
     for size in (10_000, 100_000, 1_000_000):
         rows = int(size * share)
         with tempfile.TemporaryDirectory() as folder:
@@ -103,7 +103,7 @@ def measure_grammar(dice: random.Random, share: float) -> None:
 
 
 def make_rows(dice: random.Random, count: int) -> Iterator[str]:
-    """Make rows in groups of ten, three ids retrieved out of a thousand."""
+    """Yield rows in groups of ten; each row retrieves three of a thousand ids."""
     for number in range(count):
         row = {
             "id": f"row-{number:08d}",
@@ -117,7 +117,7 @@ def make_rows(dice: random.Random, count: int) -> Iterator[str]:
 
 
 def time_and_weigh(command: list[str]) -> tuple[float, float]:
-    """Run a command in a child of a child; give its seconds of CPU and its greatest memory in GB."""
+    """Run a command in a grandchild process; return its CPU seconds and its peak memory in GB."""
     code = (
         "import resource, subprocess, sys\n"
         "subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)\n"
@@ -130,7 +130,7 @@ def time_and_weigh(command: list[str]) -> tuple[float, float]:
 
 
 def measure_bootstrap(share: float) -> None:
-    """Time 10,000 draws at three numbers of groups, against drawing them by index."""
+    """Time 10,000 bootstrap samples at three numbers of groups, against drawing groups by index."""
     draws = int(10_000 * share)
     for groups in (100, 1000, 10_000):
         rows = np.random.default_rng(0).random((groups, 1))
@@ -145,14 +145,14 @@ def measure_bootstrap(share: float) -> None:
 
 
 def draw_by_index(values: FloatArray, draws: int) -> FloatArray:
-    """Draw units one by one and take their mean, draw by draw."""
+    """Return bootstrap means; the units of each sample are drawn one by one."""
     rng = np.random.default_rng(0)
     means = [values[rng.integers(0, len(values), len(values))].mean() for _ in range(draws)]
     return np.quantile(means, [0.025, 0.975])
 
 
 def time_call(function: Callable[[], object]) -> float:
-    """Return the processor seconds of one call, over all its threads."""
+    """Return the CPU seconds of one call in all threads."""
     begun = time.process_time()
     function()
     return time.process_time() - begun

@@ -1,4 +1,4 @@
-"""A copy of a checkout with many databases: Spider's SQLite files as further entries of `databases:`."""
+"""Create a copy of a checkout with many databases: Spider's SQLite files as entries of `databases:`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MODEL = "qwen25-coder-1b5"
 
 
 def copy_checkout(source: Path, root: Path) -> None:
-    """Copy a checkout: what Git knows of, and the artifacts with DVC's cache, where there are any."""
+    """Copy the tracked files of a checkout and, if present, its artifacts and DVC's cache."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=source, check=True, capture_output=True, text=True,
@@ -29,10 +29,10 @@ def copy_checkout(source: Path, root: Path) -> None:
 
 
 def add_databases(root: Path, spider: Path, count: int, url: str, outside: Path | None = None) -> list[str]:
-    """Add databases to params.yaml, and the endpoint that is asked; commit it all. Returns their names.
+    """Add databases and the endpoint to params.yaml, and commit. Returns the names of the databases.
 
-    Where Spider has too few, its files are copied under further names. outside: a folder for the files that
-    is not the project's; their absolute paths are then named.
+    If Spider has too few databases, its files are copied under new names. outside: a folder outside of the
+    project for the files; params.yaml then has their absolute paths.
     """
     path = root / "params.yaml"
     params = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -60,7 +60,7 @@ def add_databases(root: Path, spider: Path, count: int, url: str, outside: Path 
 
 
 def has_rows(file: Path) -> bool:
-    """Return whether any table has a row: some of Spider's files are published empty."""
+    """Return whether any table has a row; some of Spider's published files are empty."""
     with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
         tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         return any(connection.execute(f'SELECT 1 FROM "{name}" LIMIT 1').fetchone() for (name,) in tables)

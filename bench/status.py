@@ -1,4 +1,4 @@
-"""`benchloom status` on the sample, all of it fresh and looked at before: under 1 s of CPU."""
+"""Benchmark `benchloom status` on the fresh sample with cached row counts: under 1 s of CPU time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROUNDS = 7
 
 
 def main() -> None:
-    """Print the least CPU time of some calls: a busy neighbour can only add to it."""
+    """Print the minimum CPU time of several calls, since other processes only increase it."""
     command = [sys.executable, "-m", "benchloom", "status"]
     time_command(command)
     seconds = min(measure_cpu(command) for _ in range(ROUNDS))
@@ -19,7 +19,7 @@ def main() -> None:
 
 
 def measure_cpu(command: list[str]) -> float:
-    """Run a command once; returns seconds of CPU, of user and system."""
+    """Run a command once; return its CPU seconds (user and system)."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     time_command(command)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

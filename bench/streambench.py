@@ -1,10 +1,10 @@
-"""StreamBench: what a step costs beside its calls, 64 streams at once against 64 bare loops.
+"""Benchmark StreamBench: the overhead of a step, and 64 concurrent streams against 64 bare loops.
 
-Steps: Self-StreamICL with k = 16 over memories of three sizes, through the whole model layer, whose endpoint
-alone answers at once: search, examples, the prompt rendered, its key, the ledger's commit, feedback (exact
-match) and row. More than 5 ms in the median ends the benchmark with a failure, as does a cost that grows
-faster than the memory. Streams: the stage's runs over an endpoint of its own process that answers after 50
-ms, then the same calls by 64 loops over `ask` alone. `python -m bench streambench`.
+Steps: Self-StreamICL with k = 16 and memories of three sizes, with the whole model layer and an endpoint that
+answers immediately. A step includes search, examples, prompt, ledger key and commit, feedback (exact match)
+and row. The benchmark fails if the median exceeds 5 ms, or if the cost grows faster than the memory. Streams:
+the stage with an endpoint in a separate process that answers after 50 ms, then the same calls in 64 loops
+over `ask` alone. `python -m bench streambench`.
 """
 
 from __future__ import annotations
@@ -57,23 +57,23 @@ from tasks.streambench.solve.vector_memory import VectorMemory
 
 SIZES = (100, 1_000, 10_000)
 MEASURED = 200
-"""Steps at each size."""
+"""Number of steps measured at each memory size."""
 BOUND_MS = 5.0
-"""Of a step beside its calls, in the median by the clock."""
+"""Maximum median overhead of a step, in wall-clock milliseconds."""
 WIDTH = 384
-"""Of minilm's vectors."""
+"""Dimension of minilm's vectors."""
 STREAMS, STEPS, ROUNDS, LATENCY_S = 64, 100, 5, 0.05
 K = 16
 REPLY = '{"answer": "Oslo"}'
 CHOICE = MethodChoice(method="self_stream_icl")
 Kept = dict[str, tuple[tuple[Any, ...], dict[str, Any]]]
-"""Row -> the arguments of its call."""
+"""Name of a row -> the arguments of its model call."""
 SETTINGS = {"streambench.streams.bench.options.paragraphs_in_shots": False}
 
 
 @dataclass(frozen=True)
 class Spent:
-    """Milliseconds a step: by the clock, and of this process's CPU, which a busy machine does not raise."""
+    """Milliseconds per step: wall-clock time, and CPU time of this process, which is independent of load."""
 
     wall: float
     cpu: float
@@ -83,20 +83,20 @@ class Spent:
 
 
 class Stopwatch:
-    """Measures from when it is made."""
+    """Measures the time since its creation."""
 
     def __init__(self) -> None:
         self._wall, self._cpu = time.perf_counter(), time.process_time()
 
     def read(self, steps: int) -> Spent:
-        """Give what a step took."""
+        """Return the mean time per step."""
         wall, cpu = time.perf_counter() - self._wall, time.process_time() - self._cpu
         return Spent(wall / steps * 1_000, cpu / steps * 1_000)
 
 
 def main() -> None:
-    """Print all figures."""
-    collect_seldom()  # as a run does
+    """Print all measurements."""
+    collect_seldom()  # like a run
     asyncio.run(measure_steps(1))
     medians = {}
     for size in SIZES:
@@ -112,7 +112,7 @@ def main() -> None:
 
 
 def list_broken(medians: Mapping[int, float]) -> list[str]:
-    """List the bounds that steps break. medians: memories -> milliseconds of a step."""
+    """List the violated time limits. medians: memory size -> milliseconds per step."""
     slow = [f"a step over {size:,} memories took {median:.2f} ms" for size, median in medians.items()]
     broken = [line for line, median in zip(slow, medians.values(), strict=True) if median > BOUND_MS]
     for (few, short), (many, long) in pairwise(sorted(medians.items())):
@@ -122,7 +122,7 @@ def list_broken(medians: Mapping[int, float]) -> list[str]:
 
 
 def make_items(count: int) -> list[StreamItem]:
-    """Make questions with a few sentences to read."""
+    """Generate questions, each with a text of several sentences."""
     return [
         StreamItem(
             id=f"i{number:05}",
@@ -142,7 +142,7 @@ def make_items(count: int) -> list[StreamItem]:
 
 
 def order(items: Sequence[StreamItem], seed: int) -> list[SequencePlace]:
-    """Shuffle by a seed."""
+    """Return the items' order, shuffled by a seed."""
     shuffled = np.random.default_rng(seed).permutation(len(items)).tolist()
     return [
         SequencePlace(f"p{seed}-{position}", seed, position, items[place].id, ())
@@ -151,7 +151,7 @@ def order(items: Sequence[StreamItem], seed: int) -> list[SequencePlace]:
 
 
 def draw_vectors(count: int, spread: float | None = 0.5) -> list[list[float]]:
-    """Draw vectors in clusters, as texts about a few things are. spread: of a cluster; None: no clusters."""
+    """Sample vectors in clusters, like texts on a few topics. spread: of a cluster; None: no clusters."""
     dice = np.random.default_rng(0)
     if spread is None:
         return cast("list[list[float]]", dice.normal(size=(count, WIDTH)).tolist())
@@ -163,7 +163,7 @@ def draw_vectors(count: int, spread: float | None = 0.5) -> list[list[float]]:
 def make_work(
     items: Sequence[StreamItem], sequence: Sequence[SequencePlace], ask: Ask, agents: Any
 ) -> StreamWork:
-    """Make what runs of the stage share."""
+    """Return the state that runs of the stage share."""
     return StreamWork(
         stage="streambench.steps",
         items=items,
@@ -181,7 +181,7 @@ def make_work(
 
 
 class AnsweringAtOnce(ModelClient):
-    """In the endpoints' place: answers rightly, and sends nothing."""
+    """A model client that answers correctly without sending requests."""
 
     async def send(
         self,
@@ -189,7 +189,7 @@ class AnsweringAtOnce(ModelClient):
         admit: Callable[[str], bool] = lambda _: True,
         record_entries: RecordEntries | None = None,
     ) -> dict[str, CallResult]:
-        """Answer, and have it recorded as any answer is."""
+        """Answer the requests, and record the answers in the ledger."""
         entries = [LedgerEntry(key, REPLY, "stop", 20, 5, model="bench") for key in requests if admit(key)]
         if record_entries is not None:
             await record_entries(entries)
@@ -197,7 +197,7 @@ class AnsweringAtOnce(ModelClient):
 
 
 async def measure_steps(size: int) -> tuple[float, Spent, Spent]:
-    """Measure a step over a memory of a size: its median by the clock, its mean, and the search alone."""
+    """Return a step's wall-clock median and mean times with a memory of `size`, and the search's times."""
     items = make_items(MEASURED)
     vectors = [normalise(vector) for vector in draw_vectors(size + MEASURED)]
     memory = fill_memory(vectors[:size])
@@ -224,7 +224,7 @@ async def measure_steps(size: int) -> tuple[float, Spent, Spent]:
 
 
 def fill_memory(vectors: Sequence[Vector], exact_up_to: int = StreamLimits().exact_up_to) -> VectorMemory:
-    """Make a memory of right answers under vectors."""
+    """Return a memory with correct answers at the given vectors."""
     memory = VectorMemory(exact_up_to)
     for place, vector in enumerate(vectors):
         key = f"What is the capital of the land that has number {place} in another list?"
@@ -234,30 +234,30 @@ def fill_memory(vectors: Sequence[Vector], exact_up_to: int = StreamLimits().exa
 
 @dataclass
 class KeptAsk:
-    """A stage's `ask` that keeps what it was asked, and embeds by itself."""
+    """A stage's `ask` that stores the arguments of its calls, and embeds texts from a table."""
 
     ask: Ask
     vectors: Mapping[str, list[float]]
     kept: Kept = field(default_factory=dict)
 
     async def __call__(self, *args: Any, **more: Any) -> Any:
-        """Ask, and keep it under its row."""
+        """Call the model, and store the arguments by row."""
         self.kept[more["row"]] = args, more
         return await self.ask(*args, **more)
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
-        """Look vectors up."""
+        """Look up the vectors of texts."""
         return [self.vectors[text] for text in texts]
 
 
 def measure_streams() -> None:
-    """Run streams at once, then their calls by as many bare loops; print both."""
+    """Print the times of concurrent streams, and of their calls in the same number of bare loops."""
     items = make_items(STEPS)
     sequence = [place for seed in range(STREAMS) for place in order(items, seed)]
     vectors = dict(zip([item.memory_key for item in items], draw_vectors(STEPS), strict=True))
     shares = []
     with serve_slowly() as url:
-        with open_model(ModelClient, url) as ask:  # connections and prompts are read once before
+        with open_model(ModelClient, url) as ask:  # open connections and read prompts before the measurement
             asyncio.run(run_streams(items, sequence[:STEPS], ask, vectors))
         for _ in range(ROUNDS):
             with open_model(ModelClient, url) as ask:
@@ -285,7 +285,7 @@ async def run_streams(
     ask: RecordedModel,
     vectors: Mapping[str, list[float]],
 ) -> tuple[list[list[str]], Kept]:
-    """Run a stream for each seed; return the rows of each in order, and what was asked for them."""
+    """Run a stream for each seed; return each stream's rows in order, and the arguments of their calls."""
     keeping = KeptAsk(cast("Ask", ask), vectors)
     given = cast("Ask", keeping)
     work = make_work(items, sequence, given, RoleAgents(given))
@@ -303,7 +303,7 @@ async def loop_barely(
     runs: Sequence[Sequence[str]],
     kept: Mapping[str, tuple[tuple[Any, ...], dict[str, Any]]],
 ) -> None:
-    """Make the same calls, one after the other in each loop."""
+    """Make the same calls in concurrent loops, sequentially within each loop."""
 
     async def loop(rows: Sequence[str]) -> None:
         for row in rows:
@@ -315,7 +315,7 @@ async def loop_barely(
 
 @contextmanager
 def open_model(client: type[ModelClient], url: str = "http://nowhere") -> Iterator[RecordedModel]:
-    """Give a stage's `ask` over an empty ledger."""
+    """Yield a stage's `ask` with an empty ledger."""
     with tempfile.TemporaryDirectory() as folder:
         budget = Budget(BudgetLimits(), {})
         prompts = Path(tasks.streambench.__file__).parent / "prompts"
@@ -330,7 +330,7 @@ def open_model(client: type[ModelClient], url: str = "http://nowhere") -> Iterat
 
 @contextmanager
 def serve_slowly() -> Iterator[str]:
-    """Serve the endpoint from a process of its own; give its URL."""
+    """Serve the endpoint from a separate process; yield its URL."""
     command = [sys.executable, "-c", "from bench.streambench import serve; serve()"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -341,7 +341,7 @@ def serve_slowly() -> Iterator[str]:
 
 
 def serve() -> None:
-    """Answer after a while, until this process is killed."""
+    """Answer each request after a delay, until this process is killed."""
 
     async def answer(request: web.Request) -> web.Response:
         await request.read()

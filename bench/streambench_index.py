@@ -1,7 +1,7 @@
-"""StreamBench's memory above the size where an index takes over: which share it finds, and how long it takes.
+"""Benchmark the approximate index of StreamBench's memory against exact search: recall and time.
 
-Of the 16 nearest among 50,000 entries, by the index and by exact search over the same vectors: in clusters,
-as texts about a few things are, and without any structure. `python -m bench streambench_index` takes minutes.
+The 16 nearest of 50,000 entries are searched over the same vectors: in clusters, like texts on a few topics,
+and without structure. `python -m bench streambench_index` takes minutes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ SPREADS = {"in clusters": 0.5, "without structure": None}
 
 
 def main() -> None:
-    """Compare the index with exact search among many memories: what it finds, and how long it takes."""
+    """Print the recall and the time of the index compared with exact search."""
     for name, spread in SPREADS.items():
         vectors = [normalise(vector) for vector in draw_vectors(INDEXED + SEARCHES, spread)]
         asked = vectors[INDEXED:]

@@ -1,7 +1,7 @@
-"""Reading a Wikidata dump against unpacking it and orjson alone, in MB of JSON a second of CPU.
+"""Benchmark reading a Wikidata dump against decompression and orjson alone, in MB of JSON per CPU second.
 
-`python -m bench.wikidata FILE ...` measures files of one's own; without, dumps of 1,000 entities are made.
-Each reading is a process of its own, so that its peak memory is, too.
+`python -m bench.wikidata FILE ...` measures your files; without files, dumps of 1,000 entities are generated.
+Each measurement runs in a separate process, to measure its peak memory.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LANGUAGES = frozenset({"en"})
 
 @dataclass(frozen=True)
 class Figures:
-    """One reading: bytes of JSON, entities, seconds of CPU, peak MiB."""
+    """Measurements of one run: bytes of JSON, entities, CPU seconds, peak MiB."""
 
     size: int
     entities: int
@@ -43,12 +43,12 @@ class Figures:
 
     @property
     def speed(self) -> float:
-        """MB a second of CPU."""
+        """MB of JSON per CPU second."""
         return self.size / self.seconds / 1e6
 
 
 def main(paths: Sequence[str] = ()) -> None:
-    """Print the MB/s of CPU of each way to read, its share of the reference's, and its peak memory."""
+    """Print each reader's MB per CPU second, its ratio to the reference, and its peak memory."""
     with tempfile.TemporaryDirectory() as folder:
         for path in [Path(path) for path in paths] or make_dumps(Path(folder)):
             reference = run_alone(read_plainly, path)
@@ -65,7 +65,7 @@ def main(paths: Sequence[str] = ()) -> None:
 
 
 def read_plainly(path: Path) -> int:
-    """Unpack and decode every line; return their number."""
+    """Decompress and decode every line; return the number of lines."""
     count = 0
     with open_dump(path) as stream:
         for line in stream:
@@ -88,7 +88,7 @@ def read_properties(path: Path) -> int:
 
 
 def read_class(path: Path) -> int:
-    """Read the instances of one class of ten."""
+    """Read the instances of one of ten classes."""
     return count(path, EntitySelection(classes=frozenset(CLASSES[:1]), languages=LANGUAGES))
 
 
@@ -116,18 +116,18 @@ READINGS: dict[str, Callable[[Path], int]] = {
 
 
 def count(path: Path, selection: EntitySelection) -> int:
-    """Count what a dump gives for a selection."""
+    """Return the number of a dump's entities that match a selection."""
     return sum(1 for _ in DumpSource([path]).read(selection, ReadingReport()))
 
 
 def run_alone(read: Callable[[Path], int], path: Path) -> Figures:
-    """Run a reading in a process of its own."""
+    """Measure a reader in a separate process."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         return pool.apply(measure, (read, path))
 
 
 def measure(read: Callable[[Path], int], path: Path) -> Figures:
-    """Measure one reading in this process."""
+    """Measure a reader in this process."""
     begun = time.process_time()
     entities = read(path)
     seconds = time.process_time() - begun
@@ -138,7 +138,7 @@ def measure(read: Callable[[Path], int], path: Path) -> Figures:
 
 
 def make_dumps(folder: Path) -> list[Path]:
-    """Make one dump, plain and packed twice."""
+    """Write a dump as plain text and in two compressed formats."""
     draws = random.Random(0)
     lines = b",\n".join(orjson.dumps(make_entity(number, draws)) for number in range(1, ENTITIES + 1))
     content = b"[\n" + lines + b"\n]\n"
@@ -153,7 +153,7 @@ def make_dumps(folder: Path) -> list[Path]:
 
 
 def make_entity(number: int, draws: random.Random) -> dict[str, object]:
-    """Make an entity as large as Wikidata's are in the mean: about 13 kB, most of it in its statements."""
+    """Generate an entity of Wikidata's average size: about 13 kB, mostly statements."""
     claims: dict[str, list[object]] = {"P31": [make_statement(number, "P31", draws.choice(CLASSES), draws)]}
     for place in range(1, STATEMENTS):
         name = f"P{500 + place}"
@@ -166,7 +166,7 @@ def make_entity(number: int, draws: random.Random) -> dict[str, object]:
 
 
 def make_statement(number: int, name: str, target: str, draws: random.Random) -> dict[str, object]:
-    """Make a statement with an item, a time or an identifier, and with a reference."""
+    """Generate a statement with an item, a time or an identifier, and with a reference."""
     digest = f"{draws.getrandbits(160):040x}"
     moment = {"time": "+2013-12-07T00:00:00Z", "timezone": 0, "before": 0, "after": 0, "precision": 11,
               "calendarmodel": "http://www.wikidata.org/entity/Q1985727"}  # fmt: skip

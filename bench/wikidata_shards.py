@@ -1,8 +1,8 @@
-"""Importing a Wikidata dump by two processes against one, in seconds by the clock; memory of a large one.
+"""Benchmark importing a Wikidata dump with two processes against one: wall-clock time, and peak memory.
 
-Each import is a process of its own, whose start-up does not count, and that of the processes which it starts
-does. One and two take turns; the least seconds of each count, since others may use the cores meanwhile.
-`python -m bench.wikidata_shards GB` imports two properties of a plain dump of so many GB, made anew, too.
+Each import runs in a separate process. Its start-up does not count, but the start-up of its child processes
+does. Imports with one and two processes alternate; the minimum time counts, since other programs may use the
+cores. `python -m bench.wikidata_shards GB` also imports two properties of a new plain dump of this size.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from flows.importing import bring_in
 from tasks.sources.importers.wikidata import Wikidata
 
 STREAMED, SHARD, SHARDS, STREAM = 12_000, 12_500, 4, 900_000
-"""Numbers of entities of the bzip2 file and of a shard; of shards; bytes of a stream."""
+"""Number of entities in the bzip2 file and in a shard; number of shards; bytes per stream."""
 TURNS = 3
 SELECTION = {"properties": ["P31", "P569"], "languages": ["en"]}
 
@@ -55,13 +55,13 @@ def main(words: Sequence[str] = ()) -> None:
 
 
 def run_alone(folder: Path, paths: Sequence[Path], workers: int) -> tuple[float, float]:
-    """Measure an import in a process of its own."""
+    """Measure an import in a separate process."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
         return process.submit(measure, folder, paths, workers).result()
 
 
 def measure(folder: Path, paths: Sequence[Path], workers: int) -> tuple[float, float]:
-    """Import files; return the seconds, and the peak of the proportional memory of all processes in MiB."""
+    """Import files; return the seconds, and the peak proportional memory (PSS) of all processes in MiB."""
     with tempfile.TemporaryDirectory(dir=folder) as root:
         peak, over = [0.0], threading.Event()
         watcher = threading.Thread(target=watch, args=(peak, over))
@@ -77,7 +77,7 @@ def measure(folder: Path, paths: Sequence[Path], workers: int) -> tuple[float, f
 
 
 def watch(peak: list[float], over: threading.Event) -> None:
-    """Look at the memory of this process and those below it, five times a second."""
+    """Record the peak memory of this process and its child processes, sampled five times a second."""
     while not over.wait(0.2):
         total = 0
         for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
@@ -89,7 +89,7 @@ def watch(peak: list[float], over: threading.Event) -> None:
 
 
 def make_packed(folder: Path) -> dict[str, list[Path]]:
-    """Make a bzip2 file of many streams, as pbzip2 writes them, and shards of gzip."""
+    """Write a bzip2 file of many streams, like pbzip2, and gzip shards."""
     draws = random.Random(0)
     lines = [orjson.dumps(make_entity(number, draws)) for number in range(1, 1_001)]
     rename = [make_renamer(line) for line in lines]
@@ -111,7 +111,7 @@ def make_packed(folder: Path) -> dict[str, list[Path]]:
 
 
 def make_streams(path: Path, number: int) -> tuple[Path, int]:
-    """Write so many entities as a bzip2 file of many streams; return it, and its bytes of JSON."""
+    """Write `number` entities as a bzip2 file of many streams; return its path and its bytes of JSON."""
     draws = random.Random(0)
     lines = [orjson.dumps(make_entity(number, draws)) for number in range(1, 1_001)]
     rename = [make_renamer(line) for line in lines]
@@ -123,12 +123,12 @@ def make_streams(path: Path, number: int) -> tuple[Path, int]:
 
 
 def join_lines(lines: Sequence[bytes]) -> bytes:
-    """Write lines as a dump has them."""
+    """Join lines in the format of a dump."""
     return b"[\n" + b",\n".join(lines) + b"\n]\n"
 
 
 def make_large(path: Path, gigabytes: float) -> int:
-    """Write a dump of the same thousand entities over and over, each time by other ids; return its bytes."""
+    """Write a dump that repeats a thousand entities with new ids; return its bytes."""
     draws = random.Random(0)
     lines = [orjson.dumps(make_entity(number, draws)) for number in range(1, 1_001)]
     rename: list[Callable[[int], bytes]] = [make_renamer(line) for line in lines]
@@ -143,7 +143,7 @@ def make_large(path: Path, gigabytes: float) -> int:
 
 
 def make_renamer(line: bytes) -> Callable[[int], bytes]:
-    """Make what writes an entity by another number."""
+    """Return a function that writes an entity with another number as id."""
     own = orjson.loads(line)["id"].encode()
     pieces = re.split(rb'(?<=")' + own + rb'(?=[$"])', line)
     return lambda number: (b"Q%d" % number).join(pieces)

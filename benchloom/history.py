@@ -1,9 +1,9 @@
-"""Keep the template's commits in a project's Git history, as the base for the merge of an upgrade.
+"""Record the project template as commits in a project's Git history, as merge bases for upgrades.
 
 The first commit of a project contains the project as it was created. An upgrade adds a template commit, with
 the project as the new version would have created it. The parent of a template commit is the previous template
-commit; the upgrade merges the new template commit. So git can distinguish changes of the template from
-changes of the user, including moved files.
+commit; the upgrade merges the new template commit. Git can thus distinguish the template's changes from the
+user's changes, including moved files.
 
 The message of each template commit records the hash of the commit's tree. After a rebase that mixes a
 template commit with a user's edits, the recorded hash no longer matches the tree. Such a commit is not used
@@ -39,8 +39,7 @@ SETTINGS = (
 """Git settings for all calls.
 
 `merge.directoryRenames`: a file that the user added stays in its folder, even if the template moved the other
-files of the folder. `commit.gpgSign`: Benchloom makes these commits without a user who could enter a
-passphrase.
+files of the folder. `commit.gpgSign`: disabled, since no user is present to enter a passphrase.
 """
 
 
@@ -89,7 +88,7 @@ class History:
     def add_template(self, folder: Path, own: Iterable[str], base: str | None, version: str) -> str | None:
         """Commit a folder as the template's next state; None if the base commit has the same content.
 
-        `own`: paths that belong to the project. Their content is copied from the base commit, or from HEAD if
+        `own`: paths that belong to the project; their content is copied from the base commit, or from HEAD if
         there is no base.
         """
         kept = self.git("ls-tree", "-r", "-z", base or "HEAD", "--", *own)
@@ -111,7 +110,7 @@ class History:
         return self._commit(tree, base, version)
 
     def restore(self, commit: str, path: str, folder: Path) -> None:
-        """Write a file, as it was in a commit, to the same path in another folder."""
+        """Write a file's version in a commit to the same path in another folder."""
         folder.mkdir(exist_ok=True)
         text = self.git("show", f"{commit}:{path}") + "\n"
         (folder / path).write_text(text, encoding="utf-8", errors="surrogateescape")

@@ -10,7 +10,7 @@ from pathlib import Path
 from benchloom.places import Refused, check_launcher, find_project, find_template, import_from
 
 BY_TEMPLATE = frozenset({"init", "new"})
-"""Commands that always run the installed version: inside a project, the project's code may be older."""
+"""Commands that always run the installed version, since a project's code may be older."""
 
 
 def main() -> None:

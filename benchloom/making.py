@@ -17,11 +17,11 @@ from benchloom.yaml_files import load_yaml, write_yaml
 from tasks.errors import BadInput
 
 NEEDED = ("dvc", "prefect", "pandas")
-"""Packages that a run needs. Creating a project does not need them."""
+"""Packages that are required for a run, but not for creating a project."""
 SAMPLE = "sources"
-"""Name of the stages and parameters of the sample's own sources, which other projects do not need."""
+"""Name of the stages and parameters for the sample's sources, which other projects do not need."""
 SAMPLE_BLOCK = re.compile(rf"^  {SAMPLE}-[^\n]*\n(?:    [^\n]*\n)+\n?", re.MULTILINE)
-"""Matches a block of dvc.yaml for the sample's sources, which `benchloom graph` would omit, too."""
+"""Matches a block of dvc.yaml for the sample's sources; `benchloom graph` omits these blocks, too."""
 REWRITTEN = ("dvc.yaml", "params.yaml", "pyproject.toml")
 
 FILL_IN = """\
@@ -54,7 +54,7 @@ ASKERS = (
     "I am getting ready for a visit from the auditor",
     "I am writing down what we know",
 )
-"""Personas that ask long questions in a new project: people at work. The sample has the general public."""
+"""Personas for longform questions in a new project: employees. The sample uses the general public."""
 README = """\
 # {name}
 
@@ -85,7 +85,7 @@ version = "{version}"
 {pins}
 """
 DVC_FILES = {".dvc/config": "", ".dvc/.gitignore": "/config.local\n/tmp\n/cache\n"}
-"""The files that `dvc init` would write, by content: creating a project does not require DVC."""
+"""The files that `dvc init` would write, with their content, since DVC may not be installed."""
 
 
 def init_command(folder: Path) -> int:
@@ -119,8 +119,7 @@ def make_project(folder: Path) -> str:
 def write_project(template: Path, folder: Path, name: str) -> None:
     """Write the files of a project: the template's code and parameters, without the sample.
 
-    The code is copied because stages depend on it: after an edit, the artifacts that the edited code produces
-    are stale.
+    The code is copied because stages depend on it: an edit of the code makes its artifacts stale.
     """
     for path in list_tree(template):
         if path.as_posix() not in REWRITTEN:
@@ -164,8 +163,7 @@ def empty_databases(params: Any) -> Any:
     """Remove the sample's entries from the parameters, and add a comment with example entries."""
     params.pop(SAMPLE, None)
     params["databases"] = {}
-    # Other parameters that refer to the sample: companies, assessments, the corpus, and the nights that ask
-    # them.
+    # Remove other parameters that refer to the sample: companies, assessments, corpus, nightly assessments.
     params["companies"], params["closed"], params["assessments"] = {}, {}, {}
     params["longform"] |= {"databases": {}, "sets": {}, "evaluations": {}}
     params["tanq"] |= {"sources": {}, "sets": {}, "evaluations": {}}
@@ -178,7 +176,7 @@ def empty_databases(params: Any) -> Any:
     }
     params["grammar"]["profiles"] |= {"entities": {}, "documents_of": {}}
     params["grammar"]["questions"]["sizes"] = {}
-    params["grammar"]["baselines"].pop("sample", None)  # as in the preset
+    params["grammar"]["baselines"].pop("sample", None)  # the preset sets the same value
     params["grammar"]["text_templates"]["criteria"]["long"]["circumstances"] = list(ASKERS)
     params["nightly"]["assessments"] = []
     params.yaml_set_comment_before_after_key("databases", before=FILL_IN)

@@ -29,7 +29,7 @@ def is_project(folder: Path) -> bool:
 
 
 def find_template() -> Path:
-    """Find the project template: in the wheel, or in the checkout that is installed in editable mode."""
+    """Return the folder of the project template, in the wheel or in a checkout installed in editable mode."""
     built = LAUNCHER / "template"
     if built.is_dir():
         return built
@@ -49,7 +49,7 @@ def check_launcher(project: Path) -> None:
 
 
 def import_from(root: Path) -> None:
-    """Put a folder first on the import path, and check that `flows` and `tasks` come from there.
+    """Put a folder first on the import path, and check that `flows` and `tasks` are imported from it.
 
     Raises Refused if a package was already imported from elsewhere, or is missing in the folder.
     """
@@ -67,13 +67,13 @@ def find_origin(name: str) -> Path | None:
     """Find the file that importing a package runs (its `__init__.py`); None for a namespace package."""
     try:
         spec = find_spec(name)
-    except ValueError:  # imported by hand, without a spec
+    except ValueError:  # a module without a spec
         spec = None
     return Path(spec.origin).resolve() if spec is not None and spec.origin else None
 
 
 def explain(name: str, root: Path) -> str:
-    """Return advice for a package that would be imported from outside the project."""
+    """Return advice for fixing the import of a package from outside the project."""
     if not (root / name / "__init__.py").is_file():
         return f"{name}/__init__.py is missing; restore it"
     if name in sys.modules:

@@ -1,7 +1,7 @@
 """Read samples, calls, figures and lineage of a project or a published dataset as tables.
 
-pyarrow reads the files, and pandas is used only if a DataFrame is requested. Both are imported on the first
-read.
+pyarrow reads the files; pandas is used only if a DataFrame is requested. Both packages are imported on the
+first read.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def samples(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -
 
 
 def calls(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -> Any:
-    """Read the model calls behind artifacts, one row per call.
+    """Read the model calls that produced artifacts, one row per call.
 
     `place`: a project, a folder of artifacts, or a single file of calls. `name`: in a project, an entry of
     params.yaml or a folder below data/ (`grammar/films`); by default all calls are read.
@@ -89,7 +89,7 @@ def figures(place: str | Path = ".", name: str = "", *, form: Form = "pandas") -
     `films-good`.
 
     Columns: `report` is the path of the report.json, `pointer` the figure's JSON pointer in that file, and
-    `name` the entry's name. `note` is an interval, if there is one. `value` is null if there is none.
+    `name` the entry's name. `note` is the interval, if any. `value` is null if the figure has no value.
     `measure` states how the value is computed. Other columns are `flow` and `label`. `lineage` accepts
     `report#pointer` as a target. Raises Unreadable if there are no reports.
     """
@@ -111,10 +111,10 @@ def lineage(target: str, row: str = "", *, place: str | Path = ".", form: Form =
 
     `target`: as in `benchloom lineage`: the path of an artifact in the project, or `report.json#/pointer` for
     a figure. `row`: the id of a row. `place`: a project, or the folder of a published dataset. For a dataset,
-    `target` is one of its configurations (`balanced`), and the trace covers only the files in the folder.
+    `target` is a configuration (`balanced`), and the trace covers only the files in the folder.
 
     Columns: `kind` is figure, row, call, prompt, source, raw, evidence, stage, file or gap. `reference`
-    identifies the node among nodes of the same kind. `made_from` has the references of its parents, and
+    identifies the node among nodes of the same kind. `made_from` lists the references of the node's parents;
     `summary` has details as JSON. Raises Unreadable if the target is unknown.
     """
     pa = import_arrow()
@@ -126,7 +126,7 @@ def lineage(target: str, row: str = "", *, place: str | Path = ".", form: Form =
 
 
 def walk_project(place: Path, target: str, row: str) -> Iterator[dict[str, Any]]:
-    """Trace a target of a project to its sources with the project's own code; yield a row per node."""
+    """Trace a target of a project to its sources with the project's code; yield one row per node."""
     root = require_project(place)
     trace = borrow(root, "flows.commands.lineage").trace_target
     name, mark, pointer = target.partition("#")
@@ -140,7 +140,7 @@ def walk_project(place: Path, target: str, row: str) -> Iterator[dict[str, Any]]
 
 
 def walk_dataset(folder: Path, config: str, row: str) -> Iterator[dict[str, Any]]:
-    """Trace a row of a dataset's folder through the other configurations; yield a row per node."""
+    """Trace a row of a published dataset through the other configurations; yield one row per node."""
     names = {name.rpartition("/")[2].partition(".")[0]: folder / name for name in list_files(folder)}
     rows: dict[str, dict[str, Any]] = {}
 
@@ -176,7 +176,7 @@ def walk_dataset(folder: Path, config: str, row: str) -> Iterator[dict[str, Any]
 
 
 def is_dataset(path: Path) -> bool:
-    """Return whether a folder is a published dataset: a card beside files of rows."""
+    """Return whether a folder is a published dataset: a dataset card and files of rows."""
     return (path / CARD).is_file() and bool(list_files(path)) and not (path / "dvc.yaml").is_file()
 
 
@@ -258,7 +258,7 @@ def list_entries(root: Path) -> dict[str, tuple[Any, str]]:
 
 
 def add_short_names(entries: Mapping[str, str]) -> dict[str, str]:
-    """Add the entries' names without their section, if no other entry has the same short name."""
+    """Return the mapping with short names added: entries' names without section, if they are unique."""
     keys = [entry.rpartition(".")[2] for entry in entries]
     short = {key: path for key, path in zip(keys, entries.values(), strict=True) if keys.count(key) == 1}
     return {**entries, **short}

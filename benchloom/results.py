@@ -12,7 +12,7 @@ Row = Mapping[str, Any]
 
 
 class CommandFailed(RuntimeError):
-    """A command was refused, or ended early. code: the exit code (docs/commands.md). lines: its messages."""
+    """A command was refused or ended early. code: exit code (docs/commands.md). lines: messages."""
 
     def __init__(self, code: int, lines: Sequence[str]) -> None:
         super().__init__("\n".join(lines) or f"exit code {code}")
@@ -21,7 +21,7 @@ class CommandFailed(RuntimeError):
 
 @dataclass(frozen=True)
 class Outcome(ABC):
-    """The result of a command. complete: whether nothing failed and no row was lost. lines: its messages."""
+    """The result of a command. complete: no failures, no lost rows. lines: the command's messages."""
 
     complete: bool
     lines: tuple[str, ...] = field(repr=False)
@@ -39,7 +39,7 @@ class Outcome(ABC):
 
 @dataclass(frozen=True)
 class RunResult(Outcome):
-    """Stages that were brought up to date. The table has the columns of `benchloom status --json`."""
+    """The stages of a run. The table has the columns of `benchloom status --json`."""
 
     stages: tuple[Row, ...]
 
@@ -85,7 +85,7 @@ class PlanResult(Outcome):
 
 @dataclass(frozen=True)
 class ScoreResult(Outcome):
-    """Figures that score predictions. All counts are numbers of items.
+    """The scores of predictions. All counts are numbers of items.
 
     `figures`: name -> value, a fraction from 0 to 1 unless the metric has another scale; if there are several
     rules, the names begin with `<rule>.`. `intervals`: name -> (low, high), 95%, if the option `ci` was
@@ -139,7 +139,7 @@ class Change:
 class ComparisonResult(Outcome):
     """Sides compared in pairs over the same items. Table: one row per change, with the fields of `Change`.
 
-    `sides`: their labels. `alpha`: the significance level of the tests, after Holm's correction. `cautions`:
+    `sides`: the sides' labels. `alpha`: significance level of the tests, after Holm's correction. `cautions`:
     warnings to read before the figures. `markdown`: the report of `to_markdown`.
     """
 
@@ -150,7 +150,7 @@ class ComparisonResult(Outcome):
     markdown: str = field(default="", repr=False)
 
     def to_markdown(self) -> str:
-        """Return the report for a pull request, as `benchloom compare --markdown FILE` writes it."""
+        """Return the report for a pull request in the format of `benchloom compare --markdown FILE`."""
         return self.markdown
 
     def list_rows(self) -> Iterator[Row]:
@@ -179,8 +179,8 @@ class ComparisonResult(Outcome):
 class EvaluationResult(Outcome):
     """The evaluated systems with their figures.
 
-    `figures`: system -> its figures.json. `folders`: system -> its output folder. `comparison`: the
-    comparison of the systems, if there are several. Columns: `system`, `pointer` (place of the figure in
+    `figures`: system -> content of figures.json. `folders`: system -> output folder. `comparison`: the
+    comparison of several systems, otherwise None. Columns: `system`, `pointer` (the figure's JSON pointer in
     figures.json, for lineage), `value`, `n`, and the bounds of the 95% interval, `low` and `high`.
     """
 

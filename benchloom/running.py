@@ -1,8 +1,8 @@
 """Run, plan, evaluate, score and compare from Python, with typed results.
 
-Each function runs the command of the same name in a separate process. So a notebook, a test or a task of your
-own Prefect flow keeps its event loop, its Prefect settings and its imports. Keywords are the command's
-options: `budget_usd=1.5` means `--budget-usd 1.5`, `True` sets a flag, and a list repeats an option.
+Each function runs the command of the same name in a separate process. Your notebook, test or Prefect task
+thus keeps its event loop, its Prefect settings and its imports. Keywords are the command's options:
+`budget_usd=1.5` means `--budget-usd 1.5`, `True` sets a flag, and a list repeats an option.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from benchloom.results import (
 LOCAL = ("out", "items", "dataset", "answers", "documents", "databases")
 """Options whose value is a path relative to the caller's folder, not to `place`."""
 DONE, PARTLY = 0, 1
-"""Exit codes: the command succeeded, or succeeded only in part."""
+"""Exit codes of a command that succeeded completely or partly."""
 COUNTS = ("n_scored", "n_failed", "n_skipped", "n_unreadable")
 
 
 def run(*targets: str, place: str | Path = ".", plain: bool = True, **options: Any) -> RunResult:
     """Bring artifacts up to date, as `benchloom run` does.
 
-    `targets`: flows, stages or entries; by default everything. `plain`: run without Prefect, so that your
+    `targets`: flows, stages or entries; by default all stages. `plain`: run without Prefect, so that your
     Prefect settings are not used. Raises CommandFailed if the command is refused or ends early. If a stage
     fails, the result is incomplete.
     """
@@ -97,7 +97,7 @@ def compare(
 
 
 def evaluate(flow: str, *words: str | Path, place: str | Path = ".", **options: Any) -> EvaluationResult:
-    """Ask your systems the questions of a dataset and judge the answers, as `benchloom evaluate` does.
+    """Run your systems on a dataset's questions and judge the answers, as `benchloom evaluate` does.
 
     `system=["a", "b"]` and `model=[...]` name several systems, which are then compared. Raises CommandFailed
     if the command is refused or ends early. If answers failed, the result is incomplete.
@@ -125,7 +125,7 @@ def assert_no_regression(
 
     The function is for tests. The message has one line per metric, with the drop, its interval and its p
     value. A drop is significant if p after Holm's correction is below alpha; the field `detectable` of a
-    change says how small a drop the items can reveal. Raises CommandFailed as `compare` does.
+    change is the smallest drop that the items can reveal. Raises CommandFailed as `compare` does.
     """
     found = compare(before, after, place=place, **options)
     fallen = found.list_regressions(drop, metrics)

@@ -26,7 +26,7 @@ FILES = (
     "pyproject.toml",
     "requirements.lock",
 )
-"""Other files of a new project, some of which are rewritten when a project is created."""
+"""Other files of a new project; `init` rewrites some of these files."""
 
 
 def list_tree(root: Path) -> list[Path]:

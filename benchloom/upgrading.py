@@ -20,11 +20,11 @@ OWN = ("README.md", ".dvc")
 """Files of a project that an upgrade does not change."""
 PARAMS, GRAPH, SCHEMA, DEPLOYMENTS = "params.yaml", "dvc.yaml", "params.schema.json", "prefect.yaml"
 GUARDED = ("flows", "tasks", PARAMS, GRAPH, SCHEMA, DEPLOYMENTS, "pyproject.toml")
-"""Paths that the merge writes to, so they must not have uncommitted changes."""
+"""Paths that the merge writes to, and that therefore must not have uncommitted changes."""
 
 
 def upgrade_command(folder: Path) -> int:
-    """Upgrade a project; return 1 if the user must resolve merge conflicts, else 0."""
+    """Upgrade a project; return 1 if the user must resolve merge conflicts, otherwise 0."""
     root, template = find_project(folder), find_template()
     if root is None:
         raise BadInput(folder, "is not in a Benchloom project", hint="benchloom init DIR creates one")
@@ -65,7 +65,7 @@ def upgrade_command(folder: Path) -> int:
 
 
 def add_version(history: History, template: Path, base: str | None, version: str) -> str | None:
-    """Commit the project as the installed version would create it; return None if it is committed already."""
+    """Commit the project as the installed version would create it; None if the base has this content."""
     before = base or "HEAD"
     settings = tomllib.loads(history.git("show", f"{before}:pyproject.toml"))
     with tempfile.TemporaryDirectory() as place:
@@ -88,7 +88,7 @@ def merge_version(history: History, base: str | None, commit: str) -> list[str]:
         before, after = Path(place, "before"), Path(place, "after")
         history.restore(base or "HEAD", PARAMS, before)
         history.restore(commit, PARAMS, after)
-        # A project created before prefect.yaml existed gets the template's file.
+        # Add the template's prefect.yaml to a project that was created without this file.
         own = history.git("ls-tree", "--name-only", "HEAD", PARAMS, GRAPH, DEPLOYMENTS).split()
         history.git("checkout", "HEAD", "--", *own)
         history.git("checkout", commit, "--", SCHEMA)
@@ -114,8 +114,8 @@ def write_graph(history: History) -> None:
 def add_new_params(path: Path, before: Any, new: Any) -> None:
     """Add the parameters that a new version introduces to a project's file, with their defaults.
 
-    If the new version changed a default, the project keeps the old value: the new default would change the
-    user's artifacts without consent.
+    If the new version changed a default, the project keeps the old value, since the new default would change
+    the user's artifacts.
     """
     params = load_yaml(path)
     if list(insert_new(params, before, new)):
@@ -123,7 +123,7 @@ def add_new_params(path: Path, before: Any, new: Any) -> None:
 
 
 def insert_new(params: Any, before: Any, new: Any) -> Iterator[str]:
-    """Insert the keys of `new` that are not in `before`, after the same key as in `new`; yield them."""
+    """Insert the keys of `new` that are not in `before`, in the order of `new`; yield the inserted keys."""
     place = 0
     for key, value in new.items():
         if key not in before and key not in params:

@@ -313,7 +313,7 @@ def run_command(words: Sequence[str]) -> int | None:
 
 
 def report_if_slow(words: Sequence[str]) -> AbstractContextManager[None]:
-    """Report progress of slow commands, except servers, commands that start others, and help texts."""
+    """Report a slow command's progress; skip servers, help texts and commands that start other commands."""
     asks_help = not words or words[0].startswith("-") or "--help" in words
     if asks_help or words[0] == "new" or words[1:2] in (["once"], ["serve"], ["work"]):
         return nullcontext()

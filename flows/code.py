@@ -18,10 +18,10 @@ from tasks.errors import BadInput
 TASKS = "tasks"
 WRITER = "tasks.artifacts.parquet"
 ASK = ("tasks.models.ask", "tasks.models.calls", "tasks.models.request_builder")
-"""Modules that read and write a stage's artifacts and calls, without being named in the stage's code."""
+"""Modules that read and write a stage's artifacts and calls, even if the stage's code does not name them."""
 FRAME = "tasks/reports/pages"
 SHARED_STAGES = ("evaluation_page",)
-"""Stages that any paper may declare without a module of its own; their modules are in tasks/reports."""
+"""Stages that any paper may declare; their shared modules are in tasks/reports."""
 PINS = {
     "tasks.artifacts.validation": "contracts",
     "tasks.english": "english",
@@ -56,9 +56,9 @@ class Code:
         """Find the definitions that determine the output of functions.
 
         `starts`: modules and names of the functions. `files`: the data that they read and write. `folders`:
-        code folders in which the functions find plug-ins by name. The slice includes what the plug-in modules
-        use, but not the modules themselves. The whole folder is a dependency, so adding a file makes the
-        stage stale without a change to dvc.yaml.
+        code folders in which the functions find plug-ins by name. The slice includes the definitions that
+        plug-in modules use, but not the plug-in modules. The whole folder is a dependency, so adding a file
+        makes the stage stale without a change to dvc.yaml.
         """
         files = tuple(files)
         below = tuple(f"{to_module(folder)}." for folder in folders)
@@ -79,7 +79,7 @@ class Code:
         return found
 
     def _find_page(self, name: str, folders: tuple[str, ...]) -> set[str]:
-        """Find a page file in its paper's folder, else the shared file, with the templates that it names."""
+        """Return a page file, from its paper's folder or the shared folder, and the templates in it."""
         path = next((f"{folder}/{name}" for folder in folders if (self.root / folder / name).is_file()), None)
         if path is None:
             return set()

@@ -1,4 +1,4 @@
-"""Find the definitions of tasks/ that a function can reach, and so the files its output depends on.
+"""Find the definitions of tasks/ that a function can reach, and the files that its output depends on.
 
 A slice starts at a function and follows the names that each definition uses, in its own module and in the
 modules that it imports from. An import that only other definitions of the module use is not followed. If
@@ -19,16 +19,15 @@ Node = tuple[str, str]
 """A pair: a module, and the name of a definition or one of the names EVERYTHING and EFFECTS."""
 EVERYTHING = "*"
 EFFECTS = ""
-"""Name of a module's node for the statements that do more than bind names at import."""
+"""Name of the node for a module's statements with side effects at import."""
 Definable = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 UNFOLLOWED = frozenset({"globals", "eval", "exec", "__import__", "builtins", "sys.modules"})
 """Names through which code can reach any name of its module."""
 FINDS_CLASSES = re.compile(rb"__subclasses__|__init_subclass__|^class \w+\(type\b", re.MULTILINE)
-"""Patterns of code that finds classes without naming them. A slice with a match includes all its imports."""
+"""Patterns for code that looks up classes dynamically. A slice with a match includes all its imports."""
 TYPES_ONLY = frozenset({"TYPE_CHECKING", "typing.TYPE_CHECKING"})
 MARKS = frozenset({("tasks.artifacts.splitting", "splits")})
-"""Decorators of tasks/ that only mark a function, so they do not count as a side effect of importing the
-function's module.
+"""Decorators of tasks/ that only mark a function, and are not side effects of importing the module.
 
 Any other decorator of tasks/ may register the function or class that it decorates.
 """
@@ -36,7 +35,7 @@ Any other decorator of tasks/ may register the function or class that it decorat
 
 @dataclass(frozen=True)
 class Import:
-    """A name bound by an import. name: in the imported module; empty = the module, `*` = all its names."""
+    """An imported name. name: the name in the imported module; empty = the module, `*` = all its names."""
 
     module: str
     name: str
@@ -59,7 +58,7 @@ class Module:
 
     bindings: dict[str, list[Definition | Import]] = field(default_factory=dict)
     effects: list[Definition] = field(default_factory=list)
-    """Statements that do more than bind names; a slice includes them if it imports the module."""
+    """Statements with side effects; a slice that imports the module includes these statements."""
     main: list[Definition] = field(default_factory=list)
     """Statements that run only if the module is started as a process."""
     loads: set[str] = field(default_factory=set)
@@ -141,7 +140,7 @@ class CodeSlices:
         return nodes
 
     def _find_edges(self, module: str, name: str) -> Iterator[Node]:
-        """Yield the nodes that a node refers to."""
+        """Yield the nodes (module and name) that a node refers to."""
         yield module, EFFECTS
         found = self.read(module)
         if name == EVERYTHING:
@@ -184,7 +183,7 @@ class CodeSlices:
                 yield text, EVERYTHING
 
     def _resolve(self, module: str, name: str, attribute: str = "") -> Iterator[Node]:
-        """Yield the nodes of a module's name. attribute: the attribute read from it, empty for other uses."""
+        """Yield the nodes that a module's name refers to. attribute: attribute read from the name, or ''."""
         yield module, EFFECTS
         bindings = self.read(module).bindings.get(name)
         if bindings is None:  # unknown: defined by a star import or by `__getattr__`
@@ -196,10 +195,7 @@ class CodeSlices:
                 yield module, name
 
     def _resolve_import(self, imported: Import, attribute: str = "") -> Iterator[Node]:
-        """Yield the nodes of an imported name.
-
-        For an imported module, yield the nodes of the attribute read.
-        """
+        """Yield the nodes that an imported name refers to; for a module, the nodes of the attribute."""
         module, name = imported.module, imported.name
         inside = f"{module}.{name}" if name else module
         if name and module in self.modules:
@@ -211,7 +207,7 @@ class CodeSlices:
             yield from ((other, EVERYTHING) for other in self.modules if f"{other}.".startswith(f"{below}."))
 
     def _list_effects(self, module: str) -> list[Node]:
-        """List the modules with import side effects among those that the import of a module loads."""
+        """List the modules with import side effects that importing a module loads."""
         if module not in self._effects:
             loaded = self._list_loaded([module])
             self._effects[module] = [(name, EFFECTS) for name in loaded if self.read(name).effects]
@@ -326,7 +322,7 @@ def _read_definition(module: str, statement: ast.AST) -> Definition:
                 found.uses.add(f"{name}.{attribute}")
                 continue
             case ast.Name(name, ast.Load() | ast.Del()) | ast.AugAssign(ast.Name(name)):
-                # A name that is only assigned, such as a field of a class, is not a use of that name.
+                # An assignment to a name, such as a field of a class, is not a use of the name.
                 found.uses.add(name)
             case ast.Global(names):
                 found.uses.update(names)

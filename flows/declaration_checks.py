@@ -20,7 +20,7 @@ FLOWS = "flows"
 PAGE_RECORD = "tasks.reports.record"
 """The module that writes the record of a page, which the front page reads."""
 FANNED_OUT = ("key", "entry", "database", "system")
-"""Arguments allowed only in a scope that fans out: the stage's entry, or objects that the entry names."""
+"""Arguments allowed only in stages that run per entry: the entry, or objects that the entry names."""
 EMBED = "Embed"
 """Annotation of the argument `ask` in a stage that only embeds texts and so declares no prompt."""
 FIELD = re.compile(r"\$\{(key|item\.[\w.]+)\}")
@@ -65,7 +65,7 @@ def check_undeclared(graph: DeclaredGraph) -> None:
 
 
 def check_evaluations(graph: DeclaredGraph) -> None:
-    """Raise BadInput if a scope's evaluated stage, canaries or functions for comparison are missing."""
+    """Raise BadInput if a scope (group of stages) lacks its evaluated stage, canaries or functions."""
     for flow in graph.flows:
         for scope in flow.list_scopes():
             if not scope.evaluates:
@@ -152,7 +152,7 @@ def find_value(values: Any, name: str) -> Any:
 
 
 def _check_entry(own: Declared, key: str, entry: Any, work: Mapping[str, Any], params: Any) -> None:
-    """Check the parameters and fields of a stage for one entry of the section that it fans out over."""
+    """Check the parameters and fields of a stage for one entry of its section."""
     names = [name for name in work["params"] if isinstance(name, str)]
     values = {"key": key}
     for field in {field for text in (*work["deps"], *work["outs"], *names) for field in FIELD.findall(text)}:

@@ -35,7 +35,7 @@ def find_stage(name: str) -> Stage | None:
 
 
 def find_section_of(stage: str) -> str:
-    """Return the section of params.yaml that a stage fans out over; empty if the stage runs once."""
+    """Return the section of params.yaml whose entries a stage runs for; empty if the stage runs once."""
     declared = find_stage(stage)
     return declared.scope.over if declared is not None else ""
 
@@ -46,12 +46,12 @@ def list_stages() -> tuple[Stage, ...]:
 
 
 def list_scopes() -> tuple[Scope, ...]:
-    """List the distinct scopes of all flows."""
+    """List the distinct scopes (groups of stages) of all flows."""
     return tuple(dict.fromkeys(stage.scope for stage in list_stages()))
 
 
 def list_evaluating() -> tuple[Scope, ...]:
-    """List the scopes that evaluate systems."""
+    """List the scopes (groups of stages) that evaluate systems."""
     return tuple(scope for scope in list_scopes() if scope.evaluates)
 
 

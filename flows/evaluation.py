@@ -61,11 +61,11 @@ class FlatPlaces(Places):
     """Puts all artifacts of an evaluation into one folder, instead of the graph's folders."""
 
     def place(self, path: str) -> Path:
-        """Return the path of the file that an output is written to."""
+        """Return the path of an output in the evaluation's folder."""
         return self.outs_root / Path(path).name
 
     def find(self, path: str) -> Path:
-        """Return the path of a dependency: in the evaluation's folder if it is there, else in the project."""
+        """Return the path of a dependency: in the evaluation's folder if present, else in the project."""
         return self.place(path) if self.place(path).exists() else self.root / path
 
 

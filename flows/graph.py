@@ -36,7 +36,7 @@ FROM_PARAMS = frozenset(
 )
 """Arguments of stages that are not artifacts (flows/run/binding.py)."""
 EVALUATED = "evaluated"
-"""The argument that receives the scored answers of the stage's scope (flows/run/evaluated.py)."""
+"""The argument that receives the scored answers of the stage's group (flows/run/evaluated.py)."""
 SYSTEMS = ("tasks/systems/own", "tasks/systems/prompts")
 """Folders that every stage that calls systems depends on: users' own systems are found there by name."""
 PLOTS = {
@@ -68,7 +68,7 @@ class Declared:
 
     @property
     def writes(self) -> bool:
-        """Whether the stage writes an artifact, which is required."""
+        """Whether the stage writes an artifact; every stage must."""
         return "out" in self.arguments or self.returns.startswith("Drafts[")
 
     @property
@@ -127,7 +127,7 @@ class DeclaredGraph:
         return Declared(stage, module, arguments, ast.unparse(function.returns) if function.returns else "")
 
     def make_blocks(self, params: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-        """Make the blocks of all stages, in order, except scopes whose section `when` is not in `params`."""
+        """Make the blocks of all stages, in order, except stages whose section `when` is not in `params`."""
         shown = [
             declared for declared in self.declared.values() if declared.stage.scope.when in ("", *params)
         ]
@@ -189,7 +189,7 @@ class DeclaredGraph:
         return self._place(self.declared[name], key, entry)
 
     def place_reader(self, reader: Stage, key: str, entry: Mapping[str, Any]) -> Node:
-        """Make a node for a function that only reads a scope's artifacts and is not a stage of the graph."""
+        """Make a node for a function that reads artifacts of a `Scope` but is not a stage of the graph."""
         return self._place(self._read(reader, [reader.name]), key, entry)
 
     def _place(self, own: Declared, key: str, entry: Mapping[str, Any]) -> Node:
@@ -230,7 +230,7 @@ class DeclaredGraph:
         return list(dict.fromkeys([*artifacts, *beside, *reads]))
 
     def _list_evaluated(self, own: Declared) -> list[str]:
-        """List the artifacts that contain the scope's scored answers; the one with the scores is first."""
+        """List the artifacts with the scored answers of a stage's `Scope`, the artifact with scores first."""
         evaluated = self.declared.get(own.stage.scope.evaluates)
         if evaluated is None:
             raise own.refuse(
@@ -246,7 +246,7 @@ class DeclaredGraph:
         )
 
     def _find(self, own: Declared, name: str) -> tuple[str, ...]:
-        """Return an argument's artifact and its accompanying files, from the scope or its `looks_in`."""
+        """Return an argument's artifact and accompanying files, from the stage's `Scope` or `looks_in`."""
         there: set[str] = set()
         for scope in (own.stage.scope, *own.stage.scope.looks_in):
             found = self._list_artifacts(scope, besides=own)
@@ -259,7 +259,7 @@ class DeclaredGraph:
         )
 
     def _list_artifacts(self, scope: Scope, besides: Declared) -> dict[str, tuple[str, ...]]:
-        """Map argument names to the outputs of a scope's stages: the path, then the accompanying files."""
+        """Map argument names to outputs of the stages of a `Scope`: the path, then the accompanying files."""
         found: dict[str, tuple[str, ...]] = {}
         for other in self.declared.values():
             folder = other.stage.scope.folder
@@ -306,7 +306,7 @@ class DeclaredGraph:
 
 
 def _require_section(params: Mapping[str, Any], stage: Stage) -> None:
-    """Raise BadInput if params.yaml lacks the section that a stage fans out over; it may be empty."""
+    """Raise BadInput if params.yaml lacks the section whose entries a stage runs for; it may be empty."""
     section: Any = params
     for name in stage.scope.over.split(".") if stage.scope.over else ():
         section = section.get(name) if isinstance(section, Mapping) else None

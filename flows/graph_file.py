@@ -34,7 +34,7 @@ OWN = "# Stages of your own stand below this line; `benchloom graph` leaves them
 
 
 def write_graph(root: Path, params: Mapping[str, Any]) -> bool:
-    """Bring dvc.yaml up to date; return whether it changed."""
+    """Update dvc.yaml; return whether it changed."""
     before, after = compare_graph(root, params)
     if before != after:
         write_text(root / DVC_YAML, after)
@@ -124,7 +124,7 @@ def describe_difference(before: str, after: str, name: str = DVC_YAML) -> str:
 def render_graph(
     blocks: Mapping[str, Mapping[str, Any]], own: str, shown: Mapping[str, Sequence[Any]]
 ) -> str:
-    """Return dvc.yaml's text: declared blocks in order, then the user's blocks. shown: metrics and plots."""
+    """Return the text of dvc.yaml: declared blocks, then the user's blocks. shown: metrics and plots."""
     texts = [_render({name: block}) for name, block in blocks.items()]
     head = HEAD + "".join(_render({name: paths}) for name, paths in shown.items() if paths)
     body = "\n".join("".join(f"  {line}\n" for line in text.splitlines()) for text in texts)

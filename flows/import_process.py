@@ -1,4 +1,4 @@
-"""Run imports in a separate process that has limits and can be killed, since the input is untrusted.
+"""Run imports in a separate process with resource limits, since the input is untrusted.
 
 `benchloom import` starts the same command line again in a child process, which limits itself before it reads
 a source. If the operating system kills the child, this process removes the child's leftover files.
@@ -31,11 +31,11 @@ from tasks.settings import Settings
 INSIDE = "BENCHLOOM_IMPORT"
 """The environment variable that contains the process id of the parent."""
 SIZE = 50_000_000
-"""Source size, in bytes, that the CPU limit of `ImportLimits` is meant for; larger sources get more time."""
+"""Source size in bytes for the CPU limit of `ImportLimits`; larger sources have a higher limit."""
 PATIENCE_S = 5.0
 """Seconds between SIGINT and SIGKILL when an import is stopped."""
 WATCH_S = 0.5
-"""Seconds between two checks that the parent process still runs."""
+"""Seconds between two checks that the parent process is running."""
 ADVICE = "check that the file is as published; if so, increase run.importing.{} in params.yaml"
 ENDS = {
     signal.SIGXCPU: ("took too long without producing a valid record", ADVICE.format("seconds")),
@@ -88,7 +88,7 @@ def remove_left(pid: int) -> None:
 
 
 def explain_end(words: Sequence[str], number: int) -> BadInput:
-    """Make the error for an import that was ended by a signal."""
+    """Return the error for an import process that was ended by a signal."""
     name = signal.Signals(number).name
     other = (f"was killed by {name}, possibly because memory ran out", ADVICE.format("memory_mb"))
     what, hint = ENDS.get(signal.Signals(number), other)
@@ -96,7 +96,7 @@ def explain_end(words: Sequence[str], number: int) -> BadInput:
 
 
 def limit_this_process(limits: ImportLimits, options: Iterable[Any]) -> None:
-    """Limit this process by the size of the sources in its options, and end it when its parent ends."""
+    """Limit this process according to the size of its sources, and end it when its parent process ends."""
     size = sum(measure(option) for option in options)
     limit_import(limits.memory_mb << 20, limits.seconds * max(1.0, size / SIZE))
     threading.Thread(target=_end_after, args=(int(os.environ[INSIDE]),), daemon=True).start()

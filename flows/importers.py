@@ -27,7 +27,7 @@ def list_importers() -> dict[str, str]:
 
 
 def read_help(path: Path) -> str:
-    """Return the docstring of the importer class in a file, or the module's docstring if it has none."""
+    """Return the docstring of the importer class in a file; without it, the module's docstring."""
     module = ast.parse(path.read_text(encoding="utf-8"), str(path))
     classes = [node for node in module.body if isinstance(node, ast.ClassDef)]
     named = (node for node in classes if path.stem.replace("_", "") == node.name.lower())
@@ -49,7 +49,7 @@ def list_homes() -> list[tuple[PluggedClasses[BaseImporter], Path]]:
 def find_importer(name: str) -> tuple[type[BaseImporter], str]:
     """Return an importer's class, and its package or name for error messages.
 
-    Raises BadInput for an unknown name, or for a name that an installed package uses as well.
+    Raises BadInput for an unknown name, or if an installed package has an importer of the same name.
     """
     homes = list_homes()
     classes, folder = next((home for home in homes if name in list_own(home[1])), homes[0])

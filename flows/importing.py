@@ -31,9 +31,9 @@ LIMITS = QueryLimits(timeout_s=60, bytes=100_000_000)
 
 
 def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = None) -> Imported:
-    """Run an importer: write its files and set its parameters. On BadInput, nothing has changed.
+    """Run an importer: write its files and set its parameters. On BadInput, the project is unchanged.
 
-    `engine`: where steps run; None means the engine of the importer's options.
+    `engine`: the engine that runs steps; None means the engine in the importer's options.
     """
     with ExitStack() as stack:
         try:
@@ -54,7 +54,7 @@ def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = No
 
 
 def open_project(root: Path, stack: ExitStack, engine: ShardEngine | None = None) -> Project:
-    """Return the project interface for an importer. params.yaml is read on first use."""
+    """Return the interface between a project and an importer. params.yaml is read on first use."""
     load = cache(lambda: load_params(root))
     return Project(
         root,
@@ -71,7 +71,7 @@ def open_project(root: Path, stack: ExitStack, engine: ShardEngine | None = None
 
 
 def look_at(file: Path | None) -> tuple[str, str]:
-    """Open a database in the sandbox for untrusted SQL; return its problem ('' if none) and its size."""
+    """Open a database in the sandbox for untrusted SQL; return the error ('' if none) and the size."""
     if file is None:
         return "its SQLite file is missing", ""
     entry = DatabaseEntry(name=file.stem, file=file)
@@ -92,7 +92,7 @@ def look_at(file: Path | None) -> tuple[str, str]:
 
 
 def keep(root: Path, path: Path) -> None:
-    """Move a file that a person wrote to the folder for files that runs replace."""
+    """Back up a hand-written file: move it to the folder for files that runs replace."""
     kept = name_kept(root / KEPT / path)
     kept.parent.mkdir(parents=True, exist_ok=True)
     (root / path).rename(kept)
@@ -103,7 +103,7 @@ def keep(root: Path, path: Path) -> None:
 def work(
     root: Path, given: ShardEngine | None, pieces: Sequence[ImportStep], engine: str, workers: int | None
 ) -> None:
-    """Run steps as shards on the engine. Without an engine, or for a single step, use this process."""
+    """Run steps as shards on an engine. Without an engine, or for a single step, use this process."""
     if engine != THREADS:
         lift_limits()
     with nullcontext(given) if given else open_engine(root, engine, workers, say) as opened:

@@ -1,8 +1,7 @@
 """Record the source of each loaded module of `tasks`, so that a fingerprint describes the code that ran.
 
 Python uses a cached compiled module if the size and modification time (in whole seconds) match the source, so
-it can miss two edits within one second. This loader always compiles the source that it reads, and stores its
-hash.
+it can miss two edits within one second. This loader always compiles the source, and stores its hash.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from types import CodeType, ModuleType
 
 PACKAGE = "tasks"
 LOADED: dict[str, str] = {}
-"""SHA-256 of the sources that this process runs, by the file's real path."""
+"""Real path of a file -> SHA-256 of the source that this process runs."""
 
 
 class HashingLoader(SourceFileLoader):

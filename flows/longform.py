@@ -84,7 +84,7 @@ LONGFORM = Flow(
             roles=("*",),
             drops=False,
         ),
-        # A user's own system: nights judge it with these stages, `benchloom evaluate` with the stages below
+        # Judge a user's own system in nightly runs (`benchloom evaluate` uses the stages below)
         OWN.stage("longform.system_interactions", artifact="interactions", roles=("*",), drops=False),
         OWN.stage(
             "longform.system_verdicts",

@@ -1,4 +1,4 @@
-"""Read `nightly` of params.yaml: which evaluations a night repeats, and when nights run."""
+"""Read `nightly` of params.yaml: the evaluations that nightly runs repeat, and the schedule."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from tasks.judging.nights import AlarmRule
 from tasks.settings import Settings, VariableName
 
 FOLDER = "data/nightly"
-"""The folder for records of nights; the nights' artifacts are committed to branches."""
+"""The folder for records of nightly runs; their artifacts are committed to branches."""
 BRANCH = "nightly/"
 CRON_FIELDS = 5
 LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""Valid labels of nights, which become names of branches and folders."""
+"""Valid labels of nightly runs; a label is the name of a branch and a folder."""
 
 
 def check_cron(cron: str) -> str:
     """Return a cron schedule unchanged.
 
-    Raises ValueError unless it has five fields and matches a possible time.
+    Raises ValueError unless the schedule has five fields and matches a possible time.
     """
     if len(cron.split()) != CRON_FIELDS:
         raise ValueError(
@@ -78,7 +78,7 @@ class Nightly(Settings):
 
 
 def describe_schedule(nightly: Nightly, now: datetime) -> str:
-    """Return a text with the schedule of nights and the time of the next night."""
+    """Return a text with the schedule of nightly runs and the time of the next run."""
     following = next(CronSim(nightly.cron, now.astimezone(ZoneInfo(nightly.timezone))))
     return f"{nightly.cron!r}, {nightly.timezone} (next {following:%a %d %b %Y, %H:%M})"
 
@@ -106,7 +106,7 @@ def read_nightly(params: Mapping[str, object]) -> Nightly:
 
 
 def list_evaluations(params: Mapping[str, object]) -> list[str]:
-    """List the entries that evaluate systems, sorted, by full name if the name is ambiguous."""
+    """List the entries that evaluate systems, sorted; ambiguous names are replaced by full names."""
     scopes = list_evaluating()
     entries = [(scope.over, str(key)) for scope in scopes for key in get_section(params, scope.over)]
     counts = Counter(key for _, key in entries)
@@ -129,7 +129,7 @@ def find_evaluation(params: Mapping[str, object], name: str) -> EvaluatedEntry:
 
 
 def require_label(label: str) -> str:
-    """Return a label unchanged. Raises BadInput if it cannot name a night and its branch."""
+    """Return a label unchanged. Raises BadInput if it is not valid for a nightly run and its branch."""
     if not LABEL.fullmatch(label) or ".." in label or label.endswith((".", ".lock")):
         raise BadInput(
             f"--as-of {label}", "is not a valid label: use at most 64 letters, digits, dots and dashes"

@@ -41,7 +41,7 @@ BOUNDS = {
 
 
 class Parameters(dict[str, Any]):
-    """The parameters, with the file that they were read from, and the file's bytes.
+    """The parameters, with the path and the bytes of their file.
 
     `written`: the content of the file without values filled in from presets; by default the parameters
     themselves.
@@ -90,7 +90,7 @@ def validate(
 
 
 def refuse(params: Mapping[str, object] | None, keys: Sequence[str], words: str, hint: str = "") -> BadInput:
-    """Make the error for one parameter, with its line if `params` has a file."""
+    """Return the error for one parameter, with its line if `params` has a file."""
     path = params.path if isinstance(params, Parameters) else None
     line = None if path is None else find_line(path, keys)
     return BadInput(NAME, f"{'.'.join(keys)}: {words}", line=line, hint=hint)

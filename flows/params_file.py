@@ -33,8 +33,8 @@ def parse_params(
 ) -> dict[str, object]:
     """Parse params.yaml into nested mappings.
 
-    `named`: dotted names of the sections that stages fan out over; their keys are entries. `sections`: names
-    of Benchloom's own sections. Raises BadInput, with the line if known, in these cases:
+    `named`: dotted names of the sections whose entries stages run for. `sections`: names of Benchloom's own
+    sections. Raises BadInput, with the line if known, in these cases:
     - the file is not a YAML mapping with text keys.
     - aliases expand beyond the limit.
     - a section is blank.
@@ -113,7 +113,7 @@ def check_nodes(root: yaml.MappingNode, path: Path) -> None:
 def check_sections(
     root: yaml.MappingNode, path: Path, named: Collection[str], sections: Collection[str]
 ) -> None:
-    """Check that sections are neither blank nor misspelt, and that entries of `named` have valid names."""
+    """Check that no section is blank or misspelt, and that entries of `named` have valid names."""
     for key, value in root.value:
         near = difflib.get_close_matches(key.value, sections, n=1, cutoff=NEAR)
         if near and key.value not in sections:
@@ -162,9 +162,9 @@ def describe_tag(node: yaml.Node) -> str:
 def write_value(text: str, keys: Sequence[str], written: str) -> str:
     """Replace the value under the keys of a mapping, or add it as a new last key; return the new text.
 
-    `written`: the value as YAML. The text is inserted unchanged if possible, else in flow style on one line.
-    Missing parent keys are created. Raises BadInput if an alias or a merge shares the value, since the text
-    then cannot express the edit.
+    `written`: the value as YAML. The text is inserted unchanged if possible, otherwise in flow style on one
+    line. Missing parent keys are created. Raises BadInput if an alias or a merge shares the value, since the
+    text then cannot express the edit.
     """
     value = yaml.safe_load(written)
     wanted = put_value(yaml.safe_load(text), keys, value)
@@ -239,7 +239,7 @@ def replace_node(text: str, key: yaml.Node, node: yaml.Node, written: str) -> st
 
 
 def insert_pair(text: str, node: yaml.Node, pair: str) -> str:
-    """Insert a new last pair into a mapping: inside the braces of flow style, else on a new line."""
+    """Append a pair to a mapping: inside the braces of flow style, otherwise on a new line."""
     pairs = node.value
     end = find_end(text, pairs[-1][1]) if pairs else node.end_mark.index - 1
     if node.flow_style:  # type: ignore[attr-defined]
@@ -252,7 +252,7 @@ def insert_pair(text: str, node: yaml.Node, pair: str) -> str:
 
 
 def find_end(text: str, node: yaml.Node) -> int:
-    """Find the end of a value's text. The parser's end mark comes after trailing blanks and comments."""
+    """Find the end of a value's text. The parser's end mark also includes trailing blanks and comments."""
     if isinstance(node, yaml.CollectionNode) and not node.flow_style:
         return max(find_end(text, part) for part in list_parts(node))
     start, end = node.start_mark.index, node.end_mark.index

@@ -1,4 +1,4 @@
-"""Write prefect.yaml: the deployment of nights (`nightly` in params.yaml), then the user's deployments.
+"""Write prefect.yaml: the deployment of nightly runs, then the user's own deployments.
 
 `benchloom nightly deploy` and `prefect deploy --all` both register the deployment from this file.
 """
@@ -39,7 +39,7 @@ def compare_deployments(root: Path, params: Mapping[str, object]) -> tuple[str, 
 
 
 def describe_nights(nightly: Nightly) -> dict[str, Any]:
-    """Return the deployment of nights for prefect.yaml; the schedule is inactive without assessments."""
+    """Return the deployment of nightly runs for prefect.yaml; inactive without assessments."""
     active = bool(nightly.assessments)
     return {
         "name": DEPLOYMENT,

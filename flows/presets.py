@@ -1,8 +1,8 @@
 """Apply presets: named sets of default values for parameters that params.yaml does not set.
 
 `longform: {preset: paper}` in params.yaml selects a column of the table in tasks/presets.yaml. A value in
-params.yaml always takes precedence. A stage depends on the selected cell of each table line about its
-parameters, so DVC sees a change of preset only as a change of these values.
+params.yaml always takes precedence. A stage depends on the selected table cells for its parameters. DVC thus
+sees a change of preset only as a change of these values.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def list_preset_flows() -> tuple[str, ...]:
 
 
 def find_preset(params: Mapping[str, Any], flow: str) -> str:
-    """Return the name of a flow's preset. Raises BadInput for an unknown name."""
+    """Return the name of a flow's preset. Raises BadInput for an unknown preset."""
     part = params.get(flow)
     name = part.get(KEY, DEFAULT) if isinstance(part, Mapping) else DEFAULT
     if name in PRESETS:
@@ -125,7 +125,7 @@ def find_preset(params: Mapping[str, Any], flow: str) -> str:
 
 
 def fill_presets(params: Mapping[str, Any], flows: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the parameters with the presets' values for everything that params.yaml does not set.
+    """Return the parameters, with preset values for parameters that params.yaml does not set.
 
     `flows`: names of all flows, to report a flow without presets. A value is filled in only if params.yaml
     has the mapping that contains it. Raises BadInput for an unknown preset, for a preset of a flow without
@@ -161,7 +161,7 @@ def _fill(part: Any, keys: tuple[str, ...], value: Any) -> Any:
 
 
 def list_chosen(params: Mapping[str, Any], flows: Iterable[str]) -> list[ChosenPreset]:
-    """Return the flows' presets other than the default, with the values that params.yaml overrides.
+    """Return the presets other than the default, with the values in params.yaml that override presets.
 
     `params`: the content of params.yaml, before the presets' values were filled in.
     """

@@ -31,7 +31,7 @@ RAGCHECK = Flow(
     (
         SETS.stage("ragcheck.questions", reads=("${item.path}",)),
         SETS.stage("ragcheck.corpus", reads=("${item.path}",), may_be_empty=True),
-        # Part I: answers, judged with two kinds of contexts (section 2)
+        # Part I: judge answers with two kinds of contexts (section 2)
         CORRECTNESS.stage("ragcheck.answers", roles=("*",)),
         CORRECTNESS.stage("ragcheck.contexts", roles=("*",), may_be_empty=True),
         CORRECTNESS.stage("ragcheck.scores", prompts=("grade",), roles=("*",), settings=JUDGING),
@@ -54,7 +54,7 @@ RAGCHECK = Flow(
             settings=("judging.thresholds",),
             out="data/reports/ragcheck/${key}-correctness",
         ),
-        # Part II: conversations that try to reach the reference answer (section 3)
+        # Part II: hold conversations that try to reach the reference answer (section 3)
         CONTINUITY.stage(
             "ragcheck.conversations",
             prompts=("grade", "compose", "finish", "ask_further"),

@@ -94,7 +94,7 @@ HOUSE: Mapping[str, object] = {
 
 
 def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) -> dict[str, Any]:
-    """Read from stages' signatures which annotation validates each section; return it by dotted name.
+    """Return dotted name of a section -> the annotation that validates it, from stages' signatures.
 
     `stages`: names of the stages to import; stages whose parameters they read are imported, too. None imports
     all stages. Raises BadInput if a stage cannot be imported, or reads a section without a known model.
@@ -124,8 +124,7 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
                 raise declaration.refuse(
                     f"declares a different type of `entry` than other stages that run over {over}"
                 )
-    # Include all stages: a stage may read entries of a section that only stages outside this run fan out
-    # over.
+    # Include all stages: a stage may read entries of a section that only stages outside this run use.
     for declaration in graph.declared.values():
         if declaration.stage.scope.over:
             sections.setdefault(declaration.stage.scope.over, dict[str, Any])
@@ -140,7 +139,7 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
 
 
 def list_required(graph: DeclaredGraph) -> list[str]:
-    """List the sections that stages fan out over, which must exist in params.yaml, even if empty."""
+    """List the sections whose entries stages run for; they must exist in params.yaml, even if empty."""
     scopes = [declaration.stage.scope for declaration in graph.declared.values()]
     return sorted({scope.over for scope in scopes if scope.over and not scope.when})
 
@@ -191,7 +190,7 @@ def list_refused(root: Path, params: Mapping[str, object]) -> list[str]:
 
 
 def _is_read(value: str, names: Sequence[str]) -> bool:
-    """Return whether a section contains the value or is inside it."""
+    """Return whether a section contains the value or is inside the value."""
     return any(f"{value}.".startswith(f"{name}.") or name.startswith(f"{value}.") for name in names)
 
 

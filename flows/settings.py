@@ -26,7 +26,7 @@ Workers = Annotated[int, Field(gt=0)]
 """Type of the setting `run.workers`."""
 
 BY_NAME = frozenset({"systems", "roles", "models", "run.endpoints", "run.hooks", "run.prices", "run.systems"})
-"""Sections of params.yaml whose keys the user chooses, in addition to sections that stages fan out over."""
+"""Sections of params.yaml with user-chosen keys, in addition to sections whose entries stages run for."""
 OWN_SECTIONS = frozenset({"evaluation", "judging", "nightly"})
 """Top-level sections that belong to no stage."""
 
@@ -54,7 +54,7 @@ def find_base(*, needed: bool) -> Path:
 
 
 def _keep_private(state: Path) -> None:
-    """Make a project's state private to its owner: logs, server databases, and replaced files."""
+    """Make a project's state folder (logs, server databases, replaced files) accessible only to its owner."""
     with suppress(OSError):  # another user's project, or a read-only disk
         state.mkdir(mode=0o700, exist_ok=True)
         if state.stat().st_mode & 0o077:
@@ -82,7 +82,7 @@ def _fill_presets(data: dict[str, object], path: Path, content: bytes) -> Parame
 
 
 def get_section(params: Mapping[str, object], key: str) -> Any:
-    """Return `a.b.c` of nested parameters, or {} if a part is missing. Raises BadInput for non-mappings."""
+    """Return the section `a.b.c` of params, or {} if a part is missing. Raises BadInput for non-mappings."""
     part: Any = params
     keys = key.split(".")
     for depth, name in enumerate(keys):
@@ -99,7 +99,7 @@ def parse_section(params: Mapping[str, object], key: str, model: type[Model]) ->
 
 
 def parse_value(params: Mapping[str, object], key: str, hint: Any) -> Any:
-    """Validate a part of params.yaml by any annotation.
+    """Return a part of params.yaml, validated against an annotation.
 
     Raises BadInput with the parameter's name and line.
     """
@@ -120,8 +120,8 @@ def parse_database(params: Mapping[str, object], name: str) -> DatabaseEntry:
 def set_params(root: Path, assignments: list[str]) -> None:
     """Apply `KEY=VALUE` edits to params.yaml, as `dvc exp run -S` does. Values are YAML.
 
-    A key must exist, unless it is a new entry of a section whose keys are names. Nothing else in the file
-    changes. Raises BadInput without writing the file.
+    A key must exist, unless it is a new entry of a section whose keys are names. The rest of the file does
+    not change. On an error, raises BadInput without writing the file.
     """
     path = root / "params.yaml"
     data: Mapping[str, Any] = load_params(root)
@@ -198,7 +198,7 @@ def list_sections() -> frozenset[str]:
 
 
 def list_fanned() -> frozenset[str]:
-    """List the sections of params.yaml that stages fan out over."""
+    """List the sections of params.yaml whose entries stages run for."""
     return frozenset(scope.over for scope in list_scopes() if scope.over)
 
 
@@ -208,7 +208,7 @@ def list_named_sections() -> frozenset[str]:
 
 
 def is_declared(parts: Sequence[str]) -> bool:
-    """Return whether a section may be created: a flow or stage declares the section or a part of it."""
+    """Return whether a section may be created: a flow or stage declares the section or a subsection."""
     name = ".".join(parts)
     declared = (*(scope.over for scope in list_scopes()), *(stage.name for stage in list_stages()))
     return any(section == name or section.startswith(f"{name}.") for section in declared)

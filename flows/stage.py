@@ -1,9 +1,9 @@
-"""Declare a flow: the section that it fans out over, the folder of its artifacts, and its stages in order.
+"""Classes to declare a flow: its stages, the section whose entries they run for, and their folder.
 
-A declaration contains only facts that cannot be derived. The module flows/graph.py derives everything else,
-and generates dvc.yaml. It reads a stage's arguments and outputs from the function's signature, and its code
-from imports. Names in the code determine the pages; the arguments `params` and `entry` determine the
-parameters.
+A declaration contains only facts that cannot be derived. The module flows/graph.py derives all other facts,
+and generates dvc.yaml. It reads a stage's arguments and outputs from the function's signature, and the code
+dependencies from imports. Names in the code determine the pages; the arguments `params` and `entry` determine
+the parameters.
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ PAGES = "data/reports"
 FIGURES = {"metrics": "data/metrics", "bars": "data/plots/bars", "lines": "data/plots/lines"}
 """Arguments of a page's function that receive files of figures for DVC -> the folder of these files.
 
-dvc.yaml lists these folders under `metrics` and `plots`, so that DVC shows every report's files in them.
+dvc.yaml lists these folders under `metrics` and `plots`, so that DVC shows the files of every report.
 """
 CONTRACTS = "contracts"
-"""The output of a stage that checks a dataset's contracts; a night updates this output before other
-stages."""
+"""The output of a stage that checks a dataset's contracts; nightly runs first update this output."""
 
 LIST_SCORED, LIST_ANSWERED = "list_scored", "list_answered"
 """Names of functions in an evaluated stage's module: one lists the scores, the other the answers.
@@ -31,16 +30,16 @@ LIST_SCORED, LIST_ANSWERED = "list_scored", "list_answered"
 Nights compare the scores; `benchloom compare` also shows the answers.
 """
 EVALUATION, BASELINES = "evaluation", "baselines"
-"""Sections of params.yaml whose `as_of` names the night; `as_of` is part of the calls of stages that read the
-section."""
+"""Sections of params.yaml whose `as_of` is the nightly run's label, which is part of the calls of stages that
+read the section."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """A group of stages: the section that they fan out over, and the folder of their artifacts."""
+    """A group of stages: the section whose entries they run for, and the folder of their artifacts."""
 
     over: str = ""
-    """The section of params.yaml that the stages fan out over; empty if the stages run only once."""
+    """The section of params.yaml whose entries the stages run for; empty if the stages run only once."""
     folder: str = ""
     """The folder of artifacts, such as `data/grammar/${key}`; `${item.field}` is a field of the entry."""
     looks_in: tuple[Scope, ...] = ()
@@ -48,8 +47,8 @@ class Scope:
     evaluates: str = ""
     """In a scope that evaluates systems, the stage whose artifact contains the items' scores.
 
-    Nights compare the scores, which the function `list_scored` of the stage's module returns. The stages of
-    such a scope that call models run again every night.
+    Nightly runs compare the scores, which the function `list_scored` of the stage's module returns. Stages
+    of such a scope that call models run again every night.
     """
     canaries: str = ""
     """In a scope with a judge, the stage in which the judge rates test cases with known verdicts.
@@ -61,20 +60,20 @@ class Scope:
     """In a scope whose dataset has gold queries, a function that runs these queries again.
 
     The function is named like a stage, has artifacts and the database as arguments, and returns a list of
-    `GoldAnswer`. Nights call the function.
+    `GoldAnswer`. Nightly runs call the function.
     """
     asks: str = ""
-    """In a scope that evaluates systems, the argument with the items to ask, one row per item with an `id`.
+    """In a scope that evaluates systems, the argument with the items, one row per item with an `id`.
 
-    A night may ask only a part of these items (`evaluation.items`). Leave this empty if items depend on
-    earlier items.
+    A night may evaluate only a subset of these items (`evaluation.items`). Leave this field empty if items
+    depend on earlier items.
     """
     template: str = ""
-    """The column that groups items with the same source, used to stratify the part of items that is asked."""
+    """The column that groups items with the same source, used to stratify the evaluated subset of items."""
     asks_all_with: str = ""
     """A field of an entry.
 
-    If the field is set, a system's input depends on all items, so a night asks all of them.
+    If the field is set, a system's input depends on all items, so a night evaluates all items.
     """
     samples: str = ""
     """In a scope whose artifacts are a dataset, the artifact with its questions, one row per question."""
@@ -128,7 +127,7 @@ class Stage:
     out: str = ""
     """The output of a function with an argument `out`.
 
-    A file or folder below the scope's folder, or a path that begins with `data/`.
+    The output is a file or folder below the scope's folder, or a path that begins with `data/`.
     """
     prompts: tuple[str, ...] = ()
     """Names of the paper's prompts (tasks/<paper>/prompts); `texts/*` means a whole folder."""
@@ -154,11 +153,11 @@ class Stage:
     asks_once: bool = False
     """In a scope that evaluates systems, whether the stage's calls are only for comparison, like baselines.
 
-    Calls of such a stage belong to the night `baselines.as_of`, which a night changes only if
-    `nightly.baselines` is set. So these calls are not repeated for the same answer.
+    Calls of such a stage have the label `baselines.as_of`, which a night changes only if `nightly.baselines`
+    is set. The calls are therefore not repeated for the same answer.
     """
     may_be_empty: bool = False
-    """Whether an empty result is valid; if the result of any other stage is empty, the run ends."""
+    """Whether an empty result is valid; otherwise an empty result ends the run."""
     extra: str = ""
     """The package's extra that the stage always needs, regardless of its parameters, such as `retrieval`."""
     may_ask: tuple[str, ...] = ()
@@ -228,7 +227,7 @@ class Flow:
         return next((known for known in self.stages if known.name == stage), None)
 
     def list_scopes(self) -> tuple[Scope, ...]:
-        """List the distinct scopes of the flow's stages, in order."""
+        """List the distinct scopes (groups of stages) of the flow, in order."""
         return tuple(dict.fromkeys(stage.scope for stage in self.stages))
 
 

@@ -76,7 +76,7 @@ STREAMBENCH = Flow(
             out="evaluation_figures.json",
         ),
         EVALUATION.stage("streambench.evaluation_page", out="data/reports/streambench/${key}"),
-        # Show evaluations of several streams on one page, one column per dataset (tables 2 to 6)
+        # Compare evaluations of several streams on one page, one column per dataset (tables 2 to 6)
         OVERVIEW.stage(
             "streambench.overview_page",
             reads=(STREAMS,),

@@ -54,14 +54,14 @@ TANQ = Flow(
             reads=(f"{PACKAGES}/vital_articles.json",),
             out="wikipedia/vital",
         ),
-        # The graph, the facts in its articles, and the questions that it can answer
+        # Build the graph, find its facts in articles, and list the questions that the graph can answer
         SOURCE.stage("tanq.facts", reads=("${item.graph}",)),
         SOURCE.stage("tanq.unread", reads=("${item.graph}",), drops=False, may_be_empty=True),
         SOURCE.stage("tanq.relations", reads=("${item.graph}",)),
         SOURCE.stage("tanq.things", reads=("${item.graph}",)),
         SOURCE.stage("tanq.articles", reads=("${item.articles}",), out="articles"),
         SOURCE.stage("tanq.list_questions", reads=("${item.seeds}",)),
-        # Steps 1 to 3: extend, find evidence, verify it (sections 3.1 to 3.3)
+        # Steps 1 to 3: extend questions, find evidence, verify the evidence (sections 3.1 to 3.3)
         SET.stage("tanq.seeds"),
         SET.stage("tanq.extend"),
         SET.stage("tanq.proofs"),
@@ -76,14 +76,14 @@ TANQ = Flow(
             drops=False,
         ),
         SET.stage("tanq.tables"),
-        # Steps 4 and 5: rephrase, augment with skills
+        # Steps 4 and 5: rephrase questions, augment them with skills
         SET.stage("tanq.rephrase", prompts=("rephrase",), roles=("generator",)),
         SET.stage("tanq.skills"),
         SET.stage("tanq.items"),
         SET.stage("tanq.contracts", beside=True, out="contracts"),
         SET.stage("tanq.statistics", out="statistics.json"),
         SET.stage("tanq.set_page", beside=True, out="data/reports/tanq-sets/${key}"),
-        # Baselines (section 4), and a user's own system
+        # Run baselines (section 4) and a user's own system
         EVALUATION.stage(
             "tanq.predictions",
             prompts=("predict_table", "open_main", "open_sub", "open_table"),
@@ -94,7 +94,7 @@ TANQ = Flow(
         ),
         OWN.stage("tanq.system_predictions", artifact="predictions", roles=("*",), drops=False),
         OWN.stage("tanq.system_scores", artifact="scores", drops=False),
-        # Scores, failures and figures (section 5); tables and labels that people wrote, from data/labels
+        # Compute scores, failures and figures (section 5), with hand-written tables and labels (data/labels)
         EVALUATION.stage("tanq.scores", drops=False),
         EVALUATION.stage("tanq.human_tables", reads=("data/labels",), may_be_empty=True),
         EVALUATION.stage("tanq.human_scores", drops=False, may_be_empty=True),

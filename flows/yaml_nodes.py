@@ -1,4 +1,4 @@
-"""Parse YAML to nodes with line numbers, with libyaml's fast parser."""
+"""Parse YAML to nodes with line numbers, using libyaml's fast parser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check free disk space: SQLite and Git report a full disk only as a general failure."""
+"""Check free disk space, because SQLite and Git report a full disk only as a general failure."""
 
 from __future__ import annotations
 

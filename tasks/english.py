@@ -13,12 +13,12 @@ FURTHER = frozenset([
     "headcount", "km", "metacritic", "mph", "noir", "offline", "online", "runtime", "screenwriter",
     "sci-fi", "subgenre", "tomatometer", "usd", "webpage", "website",
 ])  # fmt: skip
-"""English words that are missing in pyspellchecker's list."""
+"""English words that are missing from pyspellchecker's list."""
 SHORT = frozenset([
     "a", "i", "am", "an", "as", "at", "be", "by", "do", "go", "he", "if", "in", "is", "it", "me", "my", "no",
     "of", "ok", "on", "or", "so", "to", "up", "us", "we",
 ])  # fmt: skip
-"""The accepted words of one and two letters: pyspellchecker's list also has single letters and initials."""
+"""Accepted words of one or two letters; pyspellchecker's list also contains initials and single letters."""
 
 SINGULARS = {"people": "person", "children": "child", "men": "man", "women": "woman", "series": "series",
              "news": "news", "species": "species", "movies": "movie"}  # fmt: skip
@@ -29,7 +29,7 @@ AS_VOWEL = re.compile(r"(hour|honest|honou?r|heir)", re.IGNORECASE)
 
 
 def choose_article(words: str) -> str:
-    """Choose the article `a` or `an` by how the first word of a phrase is pronounced."""
+    """Return the article `a` or `an` for a phrase, by the pronunciation of its first word."""
     vowel = words[:1].lower() in tuple("aeiou") and not AS_CONSONANT.match(words)
     return "an" if vowel or AS_VOWEL.match(words) else "a"
 
@@ -63,7 +63,7 @@ def make_plural(words: str) -> str:
 def is_word(text: str) -> bool:
     """Return whether a text is an English word, ignoring case.
 
-    All parts of a hyphenated text must be words.
+    In a hyphenated text, all parts must be words.
     """
     word = text.casefold().replace("\u2019", "'")
     if word in FURTHER or word in SHORT:

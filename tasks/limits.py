@@ -1,4 +1,4 @@
-"""Limit a process's memory, and its CPU time between two progress reports, by the operating system.
+"""Set operating-system limits on a process's memory, and on its CPU time between two progress reports.
 
 This module imports only the standard library, like tasks/databases/frames.py.
 """
@@ -24,7 +24,7 @@ def limit_cpu(seconds: float) -> None:
 def limit_import(memory: int, seconds: float) -> None:
     """Limit the memory and CPU time of this process and its children.
 
-    `memory`: limit in bytes, including loaded libraries. `seconds`: CPU seconds until the first `go_on`.
+    `memory`: limit in bytes, including loaded libraries. `seconds`: CPU seconds until the first `go_on` call.
     """
     # RLIMIT_DATA does not cover the memory pages of libraries, so their size is measured and subtracted.
     _set_soft(resource.RLIMIT_DATA, max(memory - _measure_libraries(), memory // 2))
@@ -40,9 +40,9 @@ def go_on() -> None:
 
 
 def lift_limits() -> None:
-    """Lift the limits.
+    """Remove the memory and CPU limits.
 
-    Child processes would inherit them, and database servers and clusters outlive an import.
+    Child processes inherit limits, and database servers and clusters outlive an import.
     """
     for what in (resource.RLIMIT_DATA, resource.RLIMIT_CPU):
         _set_soft(what, UNLIMITED)
@@ -54,13 +54,13 @@ def _count_cpu() -> float:
 
 
 def _measure_libraries() -> int:
-    """Return the bytes of files mapped into memory (libraries), or 0 if the system does not report them."""
+    """Return the size in bytes of files mapped into memory (libraries), or 0 if it is not reported."""
     with contextlib.suppress(OSError):
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[2]) * resource.getpagesize()
     return 0
 
 
 def _set_soft(what: int, limit: int) -> None:
-    # If the system lacks a limit, or the user has set a lower one, leave it as it is.
+    # Ignore errors: the system may not support a limit, or the user may have set a lower limit.
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(what, (limit, resource.getrlimit(what)[1]))

@@ -35,7 +35,7 @@ class PluggedClasses(Generic[Base]):
     page: str
 
     def list_all(self, folder: Path) -> list[str]:
-        """List the names of the folder's classes, then of installed packages' classes, without imports."""
+        """List the names of classes in the folder, then in installed packages, without importing a module."""
         own = list_own(folder)
         return [*own, *(name for name in list_plugs(self.group) if name not in own)]
 
@@ -100,12 +100,12 @@ class PluggedClasses(Generic[Base]):
 
 
 def list_own(folder: Path) -> list[str]:
-    """List the names of the folder's classes whose name matches their file's name."""
+    """List the names of the folder's classes that match their file's name."""
     return [name for path in sorted(folder.glob("*.py")) for name in list_names(path)]
 
 
 def list_names(path: Path) -> list[str]:
-    """List the class names in a file that match the file's name: one name or no name."""
+    """List the class names in a file that match the file's name (usually one, or none)."""
     if not path.is_file():
         return []
     names = NAMED.findall(path.read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
 """Find plug-ins of installed packages by their entry points in the groups `benchloom.*`.
 
-A plug-in that is a file of the project is hashed like the rest of the project's code. An installed plug-in is
-outside the project, so parameters record its version and a digest of its files.
+A plug-in in a project file is hashed like the rest of the project's code. An installed plug-in is outside the
+project, so parameters record its version and a digest of its files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONGEST = 300
 
 @dataclass(frozen=True)
 class Plug:
-    """An installed plug-in. value: `package.module:name`, or a module's name."""
+    """An installed plug-in. `value`: `package.module:name`, or a module's name."""
 
     kind: str
     name: str
@@ -41,7 +41,7 @@ class Plug:
         return f"pip install --upgrade {self.package}, or uninstall it"
 
     def load(self) -> object:
-        """Import the object that the entry point names. Raises BadInput for any error of that code."""
+        """Import the object that the entry point names. Raises BadInput for any error of the plug-in."""
         module, _, name = self.value.partition(":")
         try:
             found = importlib.import_module(module)
@@ -72,7 +72,7 @@ def list_plugs(kind: str) -> list[str]:
 
 
 def refuse_twice(place: str, plug: Plug) -> BadInput:
-    """Make the error for a name that both a file of the project and an installed package have."""
+    """Return the error for a name that both a project file and an installed package define."""
     return BadInput(
         str(plug), f"{place} has that name too", hint=f"rename that one, or pip uninstall {plug.package}"
     )

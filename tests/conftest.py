@@ -1,4 +1,4 @@
-"""What holds for every test."""
+"""Settings and fixtures for all tests."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# What is installed is the launcher alone: a child process that a test starts elsewhere finds the code here.
+# Only the launcher is installed: child processes in other folders import the code from this checkout.
 ROOT = str(Path(__file__).parents[1])
 os.environ["PYTHONPATH"] = os.pathsep.join(path for path in (ROOT, os.environ.get("PYTHONPATH")) if path)
-os.environ["DVC_NO_ANALYTICS"] = "1"  # its reports are further processes, and nothing leaves loopback
+os.environ["DVC_NO_ANALYTICS"] = "1"  # analytics would start processes and send data
 
-# Tests run stages by the hundred: only those of the events have their runs emit them.
+# Only tests of OpenLineage events enable events, since tests run hundreds of stages.
 os.environ.setdefault("OPENLINEAGE_DISABLED", "true")
 
-# A slow machine would add a line to what a command says: only tests of progress turn the lines on.
+# Only tests of progress enable progress lines, which would otherwise depend on the machine's speed.
 os.environ.setdefault("BENCHLOOM_PROGRESS", "off")
 
-# How long an example takes is the machine's affair, and not what a property says.
+# The time of an example depends on the machine, so properties have no deadline.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")
 
 IN_CI = os.environ.get("CI", "").lower() in {"1", "true", "yes"}
 PARTS = ("postgresql", "mariadb", "driver", "Chromium", "bubblewrap", "extra `")
-"""Words of the reasons by which a test skips where a part of the machine or of the set-up is missing."""
+"""Words in skip reasons for a missing part of the machine or the set-up."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what a browser is needed for where there is none."""
+    """Skip browser tests if no browser is installed."""
     if item.get_closest_marker("browser"):
         from tests.browser.watch import find_chromium
 
@@ -44,7 +44,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Fail in CI what elsewhere skips for want of a server, a browser or a sandbox."""
+    """In CI, fail tests that are skipped elsewhere because a server, browser or sandbox is missing."""
     report = yield
     reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else ""
     if IN_CI and report.skipped and not hasattr(report, "wasxfail") and any(part in reason for part in PARTS):
@@ -55,7 +55,7 @@ def pytest_runtest_makereport(
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Give a folder that packages can be installed into, and forget what a test imported from it."""
+    """Yield a folder for installing packages; afterwards remove the modules imported from it."""
     monkeypatch.syspath_prepend(str(tmp_path))
     yield tmp_path
     for name in [name for name in sys.modules if name.startswith("acme")]:
@@ -64,7 +64,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture(scope="module", autouse=True)
 def own_code() -> Iterator[None]:
-    """Forget parts of `flows` and `tasks` that a module's tests imported from folders of theirs."""
+    """Remove modules of `flows` and `tasks` that a test module imported from its own folders."""
     yield
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
@@ -74,7 +74,7 @@ def own_code() -> Iterator[None]:
 
 @pytest.fixture(scope="module", autouse=True)
 def no_warm_commands() -> Iterator[None]:
-    """End the processes that hold the code imported for a module's commands."""
+    """End the processes with imported code that ran a test module's commands."""
     yield
     if warm := sys.modules.get("tests.flows.warm"):
         warm.close_all()

@@ -1,4 +1,4 @@
-"""Every `benchloom` command that README and docs/ have, whole: of blocks and of code within sentences."""
+"""Collect all complete `benchloom` commands in README and docs/, from code blocks and inline code."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ PAGES = (
     ROOT / "README.md",
     *sorted(path for path in (ROOT / "docs").rglob("*.md") if path.stem != "commands"),
 )
-"""All but the reference, which is made of the commands themselves."""
+"""Pages with commands, except the reference, which is generated from the commands."""
 
 
 @dataclass(frozen=True)
 class DocumentedCommand:
-    """A command as a reader types it. block: it stands on a line of its own; words: after `benchloom`."""
+    """A command in the documentation. block: whether it is in a code block. words: after `benchloom`."""
 
     page: str
     words: tuple[str, ...]
@@ -33,7 +33,7 @@ class DocumentedCommand:
 
 
 def list_documented() -> list[DocumentedCommand]:
-    """List them in the order of the pages, each once a page."""
+    """List the distinct commands of each page, in the order of the pages."""
     return list(dict.fromkeys(_iterate_documented()))
 
 
@@ -51,7 +51,7 @@ def _iterate_documented() -> Iterator[DocumentedCommand]:
 
 
 def _split(command: str) -> Iterator[tuple[str, ...]]:
-    """Split a command into words; one with alternatives (`threads|dask|ray`) is as many commands."""
+    """Split a command into words; alternatives (`threads|dask|ray`) yield one command each."""
     words = shlex.split(command, comments=True)[1:]
     choices = [word.split("|") if ALTERNATIVES.fullmatch(word) else [word] for word in words]
     yield from product(*choices)

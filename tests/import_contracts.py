@@ -1,4 +1,4 @@
-"""An import contract that a new paper is bound by without being listed anywhere."""
+"""An import contract for all papers' packages, including new papers."""
 
 from grimp import ImportGraph
 from importlinter import Contract, ContractCheck, fields, output
@@ -7,7 +7,7 @@ from flows.code import ROOMS
 
 
 class PapersContract(Contract):
-    """Every package of `package` that is no room is a paper: no paper imports another, no room a paper."""
+    """Packages other than shared packages are papers: no paper or shared package imports (another) paper."""
 
     type_name = "papers"
     package = fields.StringField()

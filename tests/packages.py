@@ -1,4 +1,4 @@
-"""Installed packages that bring plugs, and the examples of docs/plugs.md."""
+"""Helpers that install packages with plug-ins, and read the examples of docs/plugs.md."""
 
 import base64
 import hashlib
@@ -10,13 +10,13 @@ PAGE = Path(__file__).parents[1] / "docs" / "plugs.md"
 
 
 def read_example(title: str, number: int = 0) -> str:
-    """Read a Python file that a section of docs/plugs.md shows, by default the first."""
+    """Return a Python file shown in a section of docs/plugs.md, by default the first."""
     section = PAGE.read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
     return section.split("```python\n")[1 + number].split("```")[0]
 
 
 def install(folder, package, version="1.0", *, points, code=CODE, more=(), editable=False):
-    """Write a package as an installer leaves it in site-packages."""
+    """Write a package into site-packages, like an installer."""
     module = package.replace("-", "_")
     info = folder / f"{module}-{version}.dist-info"
     info.mkdir(parents=True)

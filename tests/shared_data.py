@@ -1,4 +1,4 @@
-"""Published data that lie beside the project, or where BENCHLOOM_SHARED says: tests on them skip without."""
+"""Find published data beside the project, or in BENCHLOOM_SHARED; tests without their data are skipped."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ SHARED = Path(os.environ.get("BENCHLOOM_SHARED", Path(__file__).parents[2] / "sh
 
 
 def needs(name: str) -> pytest.MarkDecorator:
-    """Skip a test where the data of that name are not there."""
+    """Return a mark that skips a test if the named data are missing."""
     return pytest.mark.skipif(
         not (SHARED / name).exists(), reason=f"no {name} in {SHARED} (BENCHLOOM_SHARED)"
     )

@@ -1,9 +1,9 @@
-"""What a process needs that a test sends signals to."""
+"""Set up a child process to which a test sends signals."""
 
 import signal
 
 
 def hear_signals() -> None:
-    """Handle signals as at a terminal, as a `preexec_fn`: what a background script starts ignores SIGINT."""
+    """Reset signal handling, as a `preexec_fn`, since child processes of background scripts ignore SIGINT."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_DFL)

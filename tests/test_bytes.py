@@ -1,4 +1,4 @@
-"""docs/bytes.md lists the strings that enter bytes: each list is what the code has."""
+"""Tests that the lists of strings in docs/bytes.md match the code."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The pages that name code name what is there."""
+"""Tests that code named in the documentation exists."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Commands of README and docs/: each is one with such options, and is run, here or by a test named."""
+"""Tests that documented commands and options exist, and that each command is run here or by a named test."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from tests.flows.sample import Sample, make_sample
 
 ROOT = Path(__file__).parents[1]
 EAGER = {"--help", "--install-completion"}
-"""Options that do something while they are read."""
+"""Options with effects during parsing."""
 ELSEWHERE = {
     "add": "tests/flows/adding/test_add.py",
     "new": "tests/flows/adding/test_new.py",
@@ -66,12 +66,12 @@ ELSEWHERE = {
     "run tanq-items@cinema": "tests/tanq/test_import_own_tables.py",
     "import trivia": "tests/flows/test_own_import.py",
 }
-"""Commands that need more than the sample, by their first words -> the test that runs such ones.
+"""First words of commands that need more than the sample -> the test that runs these commands.
 
-Those of the tutorial are run by its own, tests/test_tutorial.py.
+tests/test_tutorial.py runs the commands of the tutorial.
 """
 PLUGGED = "import trivia"
-"""An importer that docs/plugs.md brings itself."""
+"""An importer defined in docs/plugs.md."""
 ON_THE_SAMPLE = (
     "status",
     "plan --json",
@@ -94,7 +94,7 @@ ON_THE_SAMPLE = (
     "publish films-good --to",
     "ledger stats",
 )
-"""Run on the sample, by their first words."""
+"""First words of commands that are run on the sample."""
 
 
 TUTORIAL = "docs/tutorial.md"
@@ -102,16 +102,16 @@ PLACEHOLDER = re.compile(r"\b[A-Z]{2,}\b")
 
 COMMANDS = list_documented()
 SHORT = "MissingParameter"
-"""Raised for a command that is named within a sentence, without what it takes."""
+"""Errors for a command that a sentence mentions without its arguments."""
 
 
 def begins(command: DocumentedCommand, words: str) -> bool:
-    """Tell whether a command begins with some words, the last of them in part."""
+    """Return whether a command begins with the given words; the last word may be a prefix."""
     return " ".join(command.words).startswith(words)
 
 
 def read_strictly(words: Sequence[str]) -> None:
-    """Read a command as the command line does, and raise what it raises. A group alone is one, too."""
+    """Parse a command like the command line. Parser errors are raised; a group alone is valid."""
     own, name = typer.main.get_command(app), "benchloom"
     while words and hasattr(own, "commands") and not words[0].startswith("-"):
         name, *words = words
@@ -133,7 +133,7 @@ def test_it_is_a_command_with_such_options(command: DocumentedCommand) -> None:
 
 
 def list_run() -> list[DocumentedCommand]:
-    """List the commands that the sample can run, each once."""
+    """List the distinct commands that can run on the sample."""
     chosen = {
         command.words: command
         for command in COMMANDS

@@ -1,4 +1,4 @@
-"""docs/evidence/fidelity.md: every test that it names exists, and only `not here` lines name none."""
+"""Tests of docs/evidence/fidelity.md: named tests exist, and every line except `not here` names a test."""
 
 import ast
 import re
@@ -27,7 +27,7 @@ def list_lines():
 
 @cache
 def list_tests(path):
-    """Map the tests of a file, `Class::test` in a class, to whether they are drills."""
+    """Return test -> whether it is a drill, for the tests of a file; in a class, `Class::test`."""
     tree = ast.parse((TESTS / path).read_text())
     every = any(
         isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark" and is_drill(node.value)

@@ -1,4 +1,4 @@
-"""Drafts: a reader never sees half a file, and a killed writer's draft does not stay."""
+"""Tests of draft files: a reader never sees an incomplete file, and drafts of killed writers are removed."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from tasks.files import remove_leftovers, write_beside, write_text
 
 @pytest.fixture
 def dead() -> int:
-    """The number of a process that has ended."""
+    """The id of a process that has ended."""
     process = subprocess.Popen(["true"])
     process.wait()
     return process.pid

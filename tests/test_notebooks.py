@@ -1,4 +1,4 @@
-"""The notebooks of docs/notebooks, executed from the first cell to the last in a folder of their own."""
+"""Tests that execute all cells of the notebooks in docs/notebooks, in a separate folder."""
 
 import os
 import sys

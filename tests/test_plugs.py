@@ -1,4 +1,4 @@
-"""Plugs of installed packages: found by their entry points, and named by a digest of their files."""
+"""Tests of plug-ins in installed packages: found by entry points, and identified by a digest of files."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The documentation's site: built strictly, every link followed, and what it says of code held to it."""
+"""Tests of the documentation site: strict build, valid links, and statements that match the code."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ LOADING = {"script": "src", "link": "href", "img": "src"}
 
 
 class Page(HTMLParser):
-    """What a page links to, what of it can be linked to, and what it loads."""
+    """The links, the link targets and the loaded files of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -54,7 +54,7 @@ def site(tmp_path_factory):
 def test_every_page_is_in_the_site_and_every_link_in_it_leads_somewhere(site):
     broken, followed = [], 0
     for path, page in site.items():
-        if path.name == "404.html":  # served for any address: its links are absolute
+        if path.name == "404.html":  # served for any URL, so its links are absolute
             continue
         for link in (*page.links, *page.loads):
             parts = urlsplit(link)
@@ -104,7 +104,7 @@ def test_the_reference_of_commands_is_what_they_say():
 
 
 def read_errors():
-    """Read the tree of errors out of the code: class -> exit code."""
+    """Return error class -> exit code, from the code."""
     bases, codes = {}, {}
     for folder in CODE:
         for path in (ROOT / folder).rglob("*.py"):
@@ -132,7 +132,7 @@ def read_errors():
 
 
 def read_texts():
-    """Read the texts of the code, those of f-strings too, as they are joined."""
+    """Return the string literals of the code, including joined texts of f-strings."""
     texts = []
     for folder in CODE:
         for path in (ROOT / folder).rglob("*.py"):

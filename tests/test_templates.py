@@ -1,4 +1,4 @@
-"""Templates for continuous integration, and pre-commit: held to the hosts' schemas and to our commands."""
+"""Tests of templates for CI and pre-commit, against the hosts' schemas and Benchloom's commands."""
 
 import re
 import subprocess

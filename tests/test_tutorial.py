@@ -1,4 +1,4 @@
-"""docs/tutorial.md, followed word by word: in an empty folder, with a wheel of this checkout."""
+"""Tests that follow docs/tutorial.md exactly, in an empty folder, with a wheel of this checkout."""
 
 import os
 import re
@@ -16,7 +16,7 @@ EXIT = re.compile(r"^(.*?) +# exit (\d)$")
 
 
 def write_script() -> str:
-    """Write what the page has one type, and its files, as one script that ends at the first failure."""
+    """Return the page's commands and files as one script that stops at the first failure."""
     lines = ["set -eu"]
     for number, (language, title, text) in enumerate(FENCE.findall(PAGE.read_text())):
         if title:
@@ -58,7 +58,7 @@ def test_the_tutorial_leads_from_nothing_to_a_night_that_alarms(tmp_path):
     environment = {**os.environ, **named, **author}
     for name in ("VIRTUAL_ENV", "PYTHONPATH"):
         environment.pop(name, None)
-    told = tmp_path / "told.txt"  # to be read while it is at work
+    told = tmp_path / "told.txt"  # readable during the run
     with told.open("w") as out:
         done = subprocess.run(
             ["bash", "-xc", write_script()],

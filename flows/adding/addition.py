@@ -31,7 +31,7 @@ class Addition:
     """The kind of the entry: database, model, system, dataset or judge."""
     name: str
     values: Mapping[tuple[str, ...], object]
-    """Key path in params.yaml -> value to write; the entry itself comes first."""
+    """Key path in params.yaml -> value to write; the new entry comes first."""
     found: Mapping[str, object]
     """The results of the test by name, for `--json`; empty if the entry was not tested."""
     said: Sequence[str]
@@ -43,7 +43,7 @@ class Addition:
 
 
 def write_addition(root: Path, addition: Addition) -> dict[str, int]:
-    """Write an entry into params.yaml, and bring dvc.yaml up to date.
+    """Write an entry into params.yaml, and update dvc.yaml.
 
     Returns the line of each written entry by its dotted name. Raises BadInput, without writing anything, if
     the parameters or the graph would be invalid.

@@ -32,7 +32,7 @@ class DatabaseOptions:
     place: str
     password_env: str | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
-    """Key -> text, for those of title, licence, source, attribution and description that the user gave."""
+    """Key -> text. The keys are title, licence, source, attribution and description; all are optional."""
     tried: bool = True
     replace: bool = False
 

@@ -26,7 +26,7 @@ COMPARISONS = ("streambench", "evaluations")
 NIGHTS = ("nightly", "assessments")
 STREAM_FILES = ("items.jsonl", "dataset.json")
 MTRAG_FIELDS = {"task_id", "targets"}
-"""Fields that identify a JSON Lines file as MTRAG tasks; other formats are JSON Lines files, too."""
+"""Fields that distinguish MTRAG tasks from other JSON Lines files."""
 ROWS = 10
 
 
@@ -98,9 +98,9 @@ def is_table(path: Path) -> bool:
 
 
 def add_stream(root: Path, params: Parameters, name: str, path: Path, options: DatasetOptions) -> Addition:
-    """Add a StreamBench dataset and its evaluation by methods. A stream must be in data/raw/streambench.
+    """Add a StreamBench dataset and, if methods are given, an evaluation of the methods on it.
 
-    Raises BadInput if the folder is elsewhere or its items cannot be read.
+    Raises BadInput if the folder is not in data/raw/streambench, or if its items cannot be read.
     """
     from tasks.streambench.build.items import FOLDER, items
     from tasks.streambench.entries import Stream, StreamEvaluation
@@ -216,7 +216,7 @@ def name_inside(root: Path, path: Path) -> str:
 def make_addition(
     name: str, values: Mapping[tuple[str, ...], object], count: int | None, stage: str
 ) -> Addition:
-    """Return the addition of a dataset. count: number of items read; None if the test was skipped."""
+    """Return the `Addition` for a dataset. count: number of items read; None if the test was skipped."""
     section = ".".join(next(iter(values))[:-1])
     found = {} if count is None else {"items_read": count, "section": section}
     said = [] if count is None else [f"read {count} items of the dataset (reads at most {ROWS})"]

@@ -1,4 +1,4 @@
-"""The hosted model that is used if no model is specified and the environment contains a key."""
+"""The hosted model that is used if no model is specified and the environment contains an API key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Create entries for `benchloom add model` and `add judge`: an endpoint, tested briefly, and its roles."""
+"""Create entries for `benchloom add model` and `add judge`: test an endpoint and assign its roles."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ModelOptions:
     key_env: str | None = None
     served_model: str | None = None
     roles: Sequence[str] = ()
-    """Names of roles; an item may list several, separated by commas.
+    """Names of roles; an element may contain several names, separated by commas.
 
     Empty or `all`: all roles except embedders.
     """
@@ -175,7 +175,7 @@ def find_fields(params: Parameters, name: str, options: ModelOptions) -> dict[st
 
 
 def choose_roles(params: Parameters, wanted: Sequence[str]) -> list[str]:
-    """Return the roles that a model gets: the named roles, or by default all except embedders.
+    """Return the roles to assign to a model: the named roles, or by default all except embedders.
 
     Raises BadInput, with a line, for a role that params.yaml lacks.
     """
@@ -216,7 +216,7 @@ def try_model(
 def set_role(
     params: Parameters, role: str, model: str, endpoint: Endpoint, abilities: Abilities | None
 ) -> dict[str, object]:
-    """Return the settings of a role that change if a model gets the role."""
+    """Return the settings of a role that change when the role is assigned to a model."""
     there = read_mapping(params, "roles", Role)[role]
     if abilities is not None and abilities.embeds:
         return {"model": model}

@@ -1,4 +1,4 @@
-"""Create an entry for `benchloom add system`: an HTTP system or the built-in RAG, asked one question."""
+"""Create an entry for `benchloom add system`, and send the system (HTTP or the built-in RAG) one question."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tasks.systems.entries import RagEntry, SystemEntry, can_search
 RETRIES, DEADLINE_S = 1, 120.0
 """Retries and deadline of the test, much lower than in a run, so that a broken system fails quickly."""
 LONGEST = 200
-"""Maximum characters of an answer that are shown."""
+"""Maximum displayed length of an answer, in characters."""
 QUESTION = "How many berths does the harbour of Larkholm have?"
 CORPUS = (
     Document("harbour", "Larkholm", "The harbour of Larkholm has 12 berths.", ()),
@@ -52,7 +52,7 @@ class SystemOptions:
     top_k: int | None = None
     question: str = QUESTION
     database: str | None = None
-    """A database whose questions the system is asked; an entry of `assessments` is added, too."""
+    """A database whose questions the system must answer; an entry of `assessments` is added, too."""
     tried: bool = True
     replace: bool = False
 

@@ -317,7 +317,7 @@ def add(make: Callable[[Path, Parameters], Addition], *, as_json: bool) -> None:
 
 
 def list_places(lines: Mapping[str, int]) -> list[str]:
-    """List the lines where values were written; the same key of several roles shares one output line."""
+    """List the lines of written values as text; equal keys of several roles share one text."""
     by_field = defaultdict[str, list[str]](list)
     for keys in lines:
         section, _, rest = keys.partition(".")

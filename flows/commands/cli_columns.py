@@ -1,4 +1,4 @@
-"""Print aligned columns for people and pipes: one line for each row, never wrapped or truncated."""
+"""Print aligned columns to a terminal or a pipe: one line per row, never wrapped or truncated."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def print_presets(chosen: Sequence[ChosenPreset]) -> None:
 
 
 def join_reasons(why: Sequence[str]) -> str:
-    """Join the reasons of a stage; reasons after the third are only counted."""
+    """Join a stage's reasons as text: the first three reasons, and the number of further reasons."""
     more = len(why) - REASONS
     told = [BY_PRESET.sub(r"\1 by preset \2", reason) for reason in why[:REASONS]]
     return "; ".join(told) + (f"; and {more} more" if more > 0 else "")

@@ -97,7 +97,7 @@ def name_analysed(analysed: ItemAnalysis | PricedMetric) -> tuple[str, str, tupl
 
 
 def describe_items(analysis: ItemAnalysis) -> str:
-    """Report how many items distinguish between the systems, and how well."""
+    """Return a text on how many items distinguish between the systems, and how well."""
     told = [item for item in analysis.items if item.discrimination is not None]
     apart = f"{len(told):,} items distinguish the systems"
     if analysis.mean_discrimination is not None:
@@ -120,7 +120,7 @@ def name_scored_system(compared: SystemComparison) -> str:
 
 
 def tabulate(compared: SystemComparison) -> list[list[str]]:
-    """Convert the metrics of a comparison to rows of right-aligned cells, the header first."""
+    """Convert the metrics of a comparison to rows of right-aligned cells; the first row is the header."""
     a, b = compared.letters
     rows = [[{"A": a, "B": b, "B - A": f"{b} - {a}"}.get(word, word) for word in HEADER]]
     for change in compared.metrics:
@@ -165,7 +165,7 @@ def write_number(value: float | None, form: str) -> str:
 
 
 def describe_changes(compared: SystemComparison) -> str:
-    """Report how many items changed their score or their answer."""
+    """Return a text with the number of items whose score or answer changed."""
     return (
         f"{compared.n_cases:,} items on both sides: {len(compared.changed):,} with a different score, "
         f"{compared.reworded:,} with a different answer"
@@ -173,7 +173,7 @@ def describe_changes(compared: SystemComparison) -> str:
 
 
 def print_case(console: CleanConsole, case: ChangedCase, letters: tuple[str, str]) -> None:
-    """Print a changed item, with both answers below each other."""
+    """Print a changed item, with one answer below the other."""
     lines = [f"  {case.case}  {shorten(case.question)}", f"    true  {shorten(case.reference)}"]
     for name, side in zip(letters, (case.a, case.b), strict=True):
         scores = ", ".join(f"{metric} {write_number(value, '.3g')}" for metric, value in side.scores.items())

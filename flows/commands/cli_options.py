@@ -49,7 +49,7 @@ def collect_columns(
     group: str | None,
     tags: str | None,
 ) -> dict[str, str]:
-    """Return the columns that options name, by the field of an item that each column contains."""
+    """Return a mapping from an item's field to the column that an option names for the field."""
     columns = {
         "question": question,
         "answer": answer,

@@ -1,4 +1,4 @@
-"""Carry out `benchloom compare`: compare systems, runs, nights or revisions in pairs on the same items."""
+"""Carry out `benchloom compare`: compare systems, runs or revisions in pairs on the same items."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ ROOM = 1_000_000_000
 
 
 def doctor_command(*, as_json: bool) -> int:
-    """Carry out `benchloom doctor`. Returns 1 if something that a run needs is missing, otherwise 0."""
+    """Carry out `benchloom doctor`. Returns 1 if a requirement of a run is missing, otherwise 0."""
     try:
         findings = list(examine(find_project()))
     except BadInput as error:
@@ -40,7 +40,7 @@ def doctor_command(*, as_json: bool) -> int:
 
 
 def examine(root: Path) -> Iterator[Finding]:
-    """Yield a finding for each requirement of a project, required before optional."""
+    """Yield a finding for each requirement of a project, mandatory requirements first."""
     yield check_python()
     yield from check_packages()
     yield from check_pins(root)
@@ -61,7 +61,7 @@ def examine(root: Path) -> Iterator[Finding]:
 
 
 def check_python() -> Finding:
-    """Check the version of the interpreter."""
+    """Check the version of the Python interpreter."""
     found = sys.version.split()[0]
     if sys.version_info >= MIN_PYTHON:
         return Finding("Python", "ok", found)

@@ -125,8 +125,8 @@ def find_root(flow: str) -> tuple[Path, Path | None]:
 def evaluate_all(
     root: Path, params: Mapping[str, object], runs: Sequence[EvaluationRun], limits: PaidLimits
 ) -> list[Evaluated]:
-    """Evaluate the systems in sequence, under one budget. root: the folder with shipped ledgers."""
-    # A model that is given by name has a separate role, and may have a separate endpoint.
+    """Evaluate the systems in sequence with a shared budget. root: the folder with shipped ledgers."""
+    # A model that an option names has a separate role, and may have a separate endpoint.
     roles, endpoints = (
         {name: part for run in runs for name, part in (get_section(run.params, section) or {}).items()}
         for section in ("roles", "run.endpoints")
@@ -147,7 +147,7 @@ def evaluate_all(
 
 
 def require_all_needs(runs: Sequence[EvaluationRun]) -> None:
-    """Raise BadInput, before the first call, if something that the evaluations need does not exist."""
+    """Raise BadInput, before the first call, if a requirement of an evaluation is missing."""
     for run in runs:
         require_evaluation_needs(run)
 

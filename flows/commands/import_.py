@@ -25,7 +25,7 @@ class ImportCommand(TyperCommand):
 
 
 class ImportGroup(TyperGroup):
-    """The importers as commands by name: from Benchloom, from the project, and from other packages."""
+    """A group with a command for each importer in Benchloom, in the project, and in other packages."""
 
     def __init__(self, **given: Any) -> None:
         super().__init__(**given)

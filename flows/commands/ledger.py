@@ -90,8 +90,7 @@ def export(
             found = {key: entry for key in waiting if (entry := ledger.get(key)) is not None}
             entries |= found
             facts |= {"unfinished": len(found), "missing": len(missing)}
-            # A stage that is being re-run has removed its artifact, so only the shipped file still has its
-            # calls.
+            # A stage that is being re-run has removed its artifact; only the shipped file contains its calls.
             entries = {**(read_shipped(shipped) if shipped.exists() else {}), **entries}
     kept = [entry for entry in entries.values() if entry is not None]
     if not kept:
@@ -294,7 +293,7 @@ def price_models(counted: Iterable[ModelStats]) -> list[dict[str, Any]]:
 
 
 def price_doubts(possibly_paid: Iterable[PossiblyPaid]) -> list[dict[str, Any]]:
-    """Return, by model, the maximum cost of the calls without a usable reply."""
+    """Return each model's maximum cost of calls without a usable reply."""
     from tasks.models.recording.ledger import ModelStats
 
     sums: dict[str, list[int]] = {}

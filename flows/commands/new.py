@@ -106,7 +106,7 @@ def choose_project(folder: Path, source: str, options: NewOptions) -> NewProject
 
 
 def undo(folder: Path, *, fresh: bool) -> None:
-    """Remove the files that were created. fresh: the folder did not exist before, so it is removed, too."""
+    """Remove all files in a folder. fresh: remove the folder, too, because it did not exist before."""
     for path in folder.iterdir():
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)

@@ -28,7 +28,7 @@ from tasks.models.stream_board import format_time
 
 HEAD = ("stage", "new calls", "in the ledger", "tokens", "dollars", "why")
 MANY = 5
-"""If more entries of a stage than this have the same reason, they share one line."""
+"""Maximum number of a stage's entries with the same reason that are printed on separate lines."""
 
 
 def plan_command(targets: Sequence[str], *, as_json: bool, ask_again: Sequence[str] = ()) -> int:
@@ -71,7 +71,7 @@ def plan_command(targets: Sequence[str], *, as_json: bool, ask_again: Sequence[s
 
 
 def to_document(plans: Sequence[StagePlan]) -> dict[str, Any]:
-    """Convert a plan to the document that `--json` prints: stages, and totals with their exact part."""
+    """Convert a plan to the document that `--json` prints: stages, totals and the exact number of calls."""
     timed = [plan.seconds for plan in plans if plan.seconds is not None]
     return {
         "stages": [write_stage(plan) for plan in plans],
@@ -171,7 +171,7 @@ def describe_plans(plans: Sequence[StagePlan]) -> tuple[str, ...]:
 
 
 def total(ranges: Sequence[Range]) -> Range:
-    """Return the sum of ranges."""
+    """Return the sum of several ranges."""
     return reduce(add, ranges, NOTHING)
 
 

@@ -48,7 +48,7 @@ class PublishOptions:
 
 @dataclass(frozen=True)
 class Publication:
-    """A prepared publication. root: the folder that the choice's paths are relative to.
+    """A prepared publication. root: the folder that the paths of `choice` are relative to.
 
     `entries`: the ledger entries of the publication's calls.
     """
@@ -140,7 +140,7 @@ def prepare_folder(folder: ItemsFolder, options: PublishOptions, to: Path | None
 
 
 def check_private(choice: Choice, sources: Sequence[Source], *, allowed: bool) -> None:
-    """Raise BadInput if a source may not be redistributed, unless this is allowed."""
+    """Raise BadInput if a source may not be redistributed and `allowed` is false."""
     private = [source for source in sources if source.private]
     if private and not allowed:
         named = ", ".join(f"{source.told.title} ({source.told.licence})" for source in private)
@@ -154,7 +154,7 @@ def check_private(choice: Choice, sources: Sequence[Source], *, allowed: bool) -
 def tell(
     made: Publication, out: Path, files: int, notes: Sequence[str], url: str | None, *, as_json: bool
 ) -> None:
-    """Print what was published and what was left out.
+    """Print a summary of the published and the omitted files.
 
     notes: lines about the files in the release's layout.
     """

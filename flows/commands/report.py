@@ -25,7 +25,7 @@ from tasks.reports.graph_page import GraphEntry, GraphStage
 PAGE = "index.html"
 GRAPH = "graph.html"
 HISTORY = ".benchloom/site.json"
-"""The file with earlier states of the site, used to report changes of the site."""
+"""The file with earlier states of the site, for reporting changes."""
 NIGHTS = "data/nightly/index.html"
 
 

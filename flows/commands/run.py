@@ -110,7 +110,7 @@ def run_command(
 def bring_up_stages(
     run: Run, names: Sequence[str], *, plain: bool, title: str, engine: str | None = None
 ) -> int:
-    """Bring stages up to date, under Prefect unless `plain` is true; return the exit code.
+    """Run stale stages, with Prefect unless `plain` is true; return the exit code.
 
     `title`: shown in Prefect. `engine`: where shards run; overrides params.yaml. Raises BadInput, before any
     stage runs, for an invalid parameter that a stale stage reads.
@@ -145,7 +145,7 @@ def bring_up_stages(
 
 
 def require_run_needs(run: Run, names: Sequence[str]) -> None:
-    """Raise BadInput if something that a run's remaining stages need does not exist."""
+    """Raise BadInput if a requirement of a run's remaining stages is missing."""
     from flows.run.needs import require_needs
 
     nodes = run.recorder.nodes
@@ -155,7 +155,7 @@ def require_run_needs(run: Run, names: Sequence[str]) -> None:
 
 
 def open_computing(run: Run, workers: int, engine: str | None, *, plain: bool) -> Computing:
-    """Return the object that runs stages that call no model. Raises BadInput for an unavailable engine."""
+    """Return the executor of stages without model calls. Raises BadInput for an unavailable engine."""
     settings = read_settings(run.params)
     name = engine or settings.name
     require_engine(name)
@@ -173,7 +173,7 @@ def open_computing(run: Run, workers: int, engine: str | None, *, plain: bool) -
 
 
 def end_at_once(run: Run) -> None:
-    """End this process on a second Ctrl-C, without waiting for stages; this releases their path locks."""
+    """End this process on a second Ctrl-C, without waiting for stages; this releases all path locks."""
     run.say("interrupted; run the same command again to continue from the recorded calls and stages")
     os._exit(Interrupted.exit_code)
 
@@ -206,7 +206,7 @@ def make_run(
 
 
 def run_with_prefect(run: Run, names: Sequence[str], workers: int, title: str) -> None:
-    """Run under the Prefect server of the project or in PREFECT_API_URL; without a server, skip Prefect."""
+    """Run with the Prefect server of the project or of PREFECT_API_URL; without a server, skip Prefect."""
     from flows.run.prefect_server import is_server_up, use_prefect
 
     stale = list_stale(run, names)
@@ -254,14 +254,14 @@ def describe_failed(run: Run, outcome: StageOutcome) -> FailedStage:
 
 
 def list_stale(run: Run, names: Sequence[str]) -> list[str]:
-    """List the stages that are stale, or depend on stale stages, in order."""
+    """List the stages that are stale or depend on stale stages, in the order of `names`."""
     stale = dict[str, None]()
     for name in names:
         try:
             waits = any(upstream in stale for upstream in run.recorder.nodes[name].upstream)
             if waits or name in run.again or run.recorder.explain(name):
                 stale[name] = None
-        except LockHeld:  # the run waits for the lock when the stage is due
+        except LockHeld:  # the run waits for the lock before it runs the stage
             stale[name] = None
     return list(stale)
 
@@ -305,7 +305,7 @@ def describe_bill(run: Run) -> str:
 
 
 def find_calls(run: Run) -> list[Path]:
-    """List the calls artifacts of the stages that are up to date now."""
+    """List the files with model calls of the run's fresh stages."""
     done = [name for name, outcome in run.outcomes.items() if outcome.state in DONE]
     outs = [run.root / out for name in sorted(done) for out in run.recorder.nodes[name].outs]
     return [path for path in outs if path.name.endswith(CALLS) and path.is_file()]

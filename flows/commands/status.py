@@ -29,7 +29,7 @@ from tasks.files import write_text
 
 KEPT_COUNTS = ".benchloom/rows.json"
 OWN = "own"
-"""Name of the group of stages that no flow declares, which the user added."""
+"""Name of the group of stages that the user added, and no flow declares."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class StageStatus:
 
     stage: str
     state: str
-    """The state: fresh, stale, missing, failed, running (in another process), or waiting (for one)."""
+    """The state: fresh, stale, missing, failed, running (in another process), or waiting for such a stage."""
     why: tuple[str, ...]
     artifact: str
     rows: int | None

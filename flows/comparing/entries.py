@@ -1,4 +1,4 @@
-"""Test one entry of `params.yaml` against other entries in pairs, for the front page's headline."""
+"""Test one entry of `params.yaml` against each other entry, for the front page's headline."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def find_beaten(root: Path, flow: str, entry: str, others: Sequence[str]) -> dic
     """Return, for each other entry, whether `entry` is significantly better on the first metric.
 
     The test is paired, with Holm's correction over all entries. Entries with several systems, without items
-    in common with `entry`, or with missing artifacts are left out.
+    in common with `entry`, or with missing artifacts are omitted.
     """
     if not (root / LOCK).is_file():
         return {}

@@ -1,4 +1,4 @@
-"""Find evaluated artifacts in the working tree, a Git revision, a night's branch or a run's folder.
+"""Find evaluated artifacts in the working tree, a revision, a nightly run's branch or a run's folder.
 
 The evaluated stages are determined by the flows' declarations and by `dvc.lock`, which is read without DVC.
 """
@@ -36,7 +36,7 @@ class EvaluatedStage:
     """The stage of an entry whose artifact contains the scores. system: the entry's system, if any.
 
     `find`: function that returns the path of an artifact by name. `find_canaries`: function that returns the
-    path of the artifact with the judges' canaries, or None if there is none.
+    path of the artifact with the judges' canaries (test cases), or None if there is none.
     """
 
     scope: Scope
@@ -116,7 +116,7 @@ def read_revision(root: Path, revision: str, name: str = "") -> Place | None:
 
 
 def read_night(root: Path, label: str) -> Place | None:
-    """Read the evaluated stages on a night's branch; None if there is no night with that label."""
+    """Read the evaluated stages on a nightly run's branch; None if no nightly run has the label."""
     return read_revision(root, f"refs/heads/{BRANCH}{label}", f"night {label}") if label else None
 
 
@@ -155,7 +155,7 @@ def read_evaluation(folder: Path, label: str) -> Place | None:
 
 
 def list_nights(root: Path) -> list[str]:
-    """List the labels of nights that have a branch, sorted."""
+    """List the labels of nightly runs that have a branch, sorted."""
     return [name.removeprefix(BRANCH) for name in Git(root).list_branches(BRANCH)]
 
 
@@ -231,7 +231,7 @@ def parse_yaml(text: str, where: str) -> dict[str, Any]:
 
 
 def open_cache(root: Path) -> Callable[[str], Path]:
-    """Open DVC's cache at its configured path; return a function from an MD5 hash to the file."""
+    """Open DVC's cache at its configured path; return a function that maps an MD5 hash to its file."""
     from dvc.exceptions import DvcException
     from dvc.repo import Repo
 

@@ -1,4 +1,4 @@
-"""Resolve the name of each side: an entry, a system, a night, a run of `benchloom evaluate`, or a revision.
+"""Resolve each side's name: an entry, system, nightly run, run of `benchloom evaluate`, or revision.
 
 The answer sets of every two sides are then paired. An answer set contains the scored answers of one system in
 one entry.
@@ -193,7 +193,7 @@ class Sides:
 
 
 def join_names(names: Sequence[str]) -> str:
-    """Join names; names after the twelfth are only counted."""
+    """Join names as text: the first twelve names, and the number of further names."""
     more = len(names) - NAMED
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
@@ -230,7 +230,7 @@ def pair_sides(sides: Sequence[Side]) -> Paired:
 
 
 def pair_scored_systems(a: Side, b: Side) -> tuple[list[Pair], list[ScoredSystem], list[ScoredSystem]]:
-    """Return the pairs of two sides' answer sets, and each side's answer sets without a counterpart.
+    """Return the pairs of answer sets of two sides, and each side's answer sets without a counterpart.
 
     Answer sets are paired by entry and system, then by system, then by entry, then by common cases. Each key
     pairs the answer sets that it identifies uniquely, and the next key pairs the rest. Raises BadInput if
@@ -295,5 +295,5 @@ def list_names(scored_systems: Sequence[ScoredSystem]) -> str:
 
 
 def name_whole(scored_system: ScoredSystem) -> str:
-    """Return an answer set's full name: section, entry and system."""
+    """Return the full name of an answer set: section, entry and system."""
     return f"{scored_system.section}.{scored_system.name}"

@@ -1,1 +1,1 @@
-"""Hooks that run after stages and runs, one module each (docs/plugs.md describes the interface)."""
+"""Hooks that run after stages and runs, one module per hook (docs/plugs.md describes the interface)."""

@@ -23,7 +23,7 @@ from tasks.errors import BadInput
 
 Item = TypeVar("Item")
 PLACE, STATE = "params.yaml: run.hooks.mlflow", ".benchloom"
-"""The settings' place in params.yaml, for errors; the folder of a project's state and nights' worktrees."""
+"""The settings' path in params.yaml, for errors; the folder for state files and nightly worktrees."""
 STATUS = {0: "FINISHED", 130: "KILLED"}
 """Exit code -> MLflow's run status; for any other exit code, the status is FAILED."""
 PER_BATCH = 100
@@ -38,7 +38,7 @@ class MLflow(Hook):
     name: ClassVar[str] = "mlflow"
 
     tracking_uri: str | None = None
-    """URL of a server or local store; null means the variable MLFLOW_TRACKING_URI or, if it is not set, the
+    """URL of a server or local store; null means the value of MLFLOW_TRACKING_URI or, if it is not set, the
     project's file mlflow.db."""
     experiment: str = Field(default="benchloom", min_length=1)
     artifacts: tuple[str, ...] = ("data/reports/*",)
@@ -55,7 +55,7 @@ class MLflow(Hook):
         return address
 
     def prepare(self, root: Path) -> None:
-        """Check that MLflow is installed, and that its store is not deleted with a night's worktree.
+        """Check that MLflow is installed, and that its store is outside of the nightly worktree.
 
         Raises BadInput if a check fails.
         """
@@ -69,7 +69,7 @@ class MLflow(Hook):
             )
 
     def end_run(self, end: RunEnd) -> None:
-        """Log a run. If MLflow raises an error, the run is marked as FAILED in MLflow."""
+        """Log a run to MLflow. If MLflow raises an error, mark the run as FAILED in MLflow."""
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
         from mlflow.tracking import MlflowClient
 
@@ -114,7 +114,7 @@ class MLflow(Hook):
 
 
 def list_metrics(end: RunEnd) -> Iterator[tuple[str, float]]:
-    """Yield a run's metrics as (name, value): figures of pages, then results of each stage, then totals."""
+    """Yield a run's metrics as (name, value): figures of reports, then results of each stage, then totals."""
     for stage in end.stages:
         for name, figure in stage.figures.items():
             for part, value in figure.items():
@@ -131,7 +131,7 @@ def list_metrics(end: RunEnd) -> Iterator[tuple[str, float]]:
 
 
 def collect_params(stages: Sequence[StageEnd]) -> Mapping[str, str]:
-    """Collect the parameters of all stages: dotted name -> value; values other than text are JSON."""
+    """Return the parameters of all stages: dotted name -> value; values other than text are JSON."""
     found: dict[str, str] = {}
     for stage in stages:
         for name, value in stage.params.items():

@@ -13,7 +13,7 @@ from flows.lineage.git import Git
 from tasks.lineage.records import CODE, FileRecord, Graph
 
 LARGEST = 256 << 20
-"""Maximum size, in bytes, of a file compared by hash; larger files are compared by size only."""
+"""Maximum size in bytes of a file that is compared by hash; larger files are compared only by size."""
 VERSIONS = 100
 """Maximum number of a file's commits that are searched for the recorded content."""
 

@@ -41,7 +41,7 @@ def write_record(
     own: OwnDataset,
     place: Path | None = None,
 ) -> None:
-    """Write the record of the files that an evaluation read, ran and wrote.
+    """Write the record of an evaluation's input files, code files and output files.
 
     `root`: the folder that contains the code. `params`: the parameters, including the evaluation's entries.
     `place`: outside a project, the folder that paths are relative to. In that case the code belongs to the
@@ -114,7 +114,7 @@ def _read_files(records: object) -> tuple[FileRecord, ...]:
 
 
 def _list_files(place: Path | None) -> Iterator[Path]:
-    """List the files of a dataset or of documents: origins of rows refer to these files."""
+    """List the files of a dataset or of documents, which origins of rows refer to."""
     if place is None:
         return
     whole = place.resolve()

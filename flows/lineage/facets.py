@@ -134,7 +134,7 @@ class FacetMaker:
         }
 
     def tell_quality(self, file: FileRecord) -> dict[str, InputDatasetFacet]:
-        """Return a facet with the contracts' findings on a file; empty if no stage has checked the file."""
+        """Return a facet with the data contracts' findings on a file; empty if no stage checked the file."""
         findings = self._findings.get(file.path, [])
         if not findings:
             return {}
@@ -158,7 +158,7 @@ class FacetMaker:
 
     @cached_property
     def _findings(self) -> dict[str, list[ContractFinding]]:
-        """Map artifact paths to the findings on them, from the folders that validation stages wrote."""
+        """Map artifact paths to the artifacts' findings, from the folders that validation stages wrote."""
         found: dict[str, list[ContractFinding]] = {}
         for stage in self._graph.stages:
             for out in stage.outs if stage.function.endswith(".contracts") else ():
@@ -173,7 +173,7 @@ class FacetMaker:
         return found
 
     def count_calls(self, stage: StageRecord) -> dict[str, RunFacet]:
-        """Count the calls in a stage's outputs and their tokens, with the cost at today's prices."""
+        """Return a facet with the calls in a stage's outputs: number, tokens, and cost at current prices."""
         paths = [out.path for out in stage.outs if out.path.endswith(CALLS)]
         tables = [
             pq.read_table(self.root / path, columns=["id", "model", *TOKENS, "estimated", "identity"])
@@ -227,7 +227,7 @@ class FacetMaker:
 
 
 def _describe_field(field: pa.Field) -> Any:
-    """Describe a column, including the fields of a struct or of a list of structs."""
+    """Return the description of a column, including the fields of a struct or of a list of structs."""
     kind = field.type
     inner = kind.value_type if pa.types.is_list(kind) else kind
     parts = [inner.field(place) for place in range(inner.num_fields)] if pa.types.is_struct(inner) else []

@@ -59,7 +59,7 @@ class Git:
         return _read(self._ask("symbolic-ref", "--quiet", "--short", "HEAD"))
 
     def list_uncommitted(self) -> tuple[str, ...]:
-        """List files with uncommitted changes and untracked files, sorted; ignored files are left out."""
+        """List files with uncommitted changes and untracked files, sorted; ignored files are omitted."""
         new = self._ask("ls-files", "--others", "--exclude-standard", "-z") or b""
         return tuple(sorted({*split_names(new), *self.list_changed()}))
 
@@ -69,10 +69,10 @@ class Git:
         return tuple(sorted(split_names(output or b"")))
 
     def find_last(self, paths: Iterable[str]) -> dict[str, str]:
-        """Find the commit that last changed each path; for a folder, that last changed any of its files.
+        """Map each path to the last commit that changed the path; for a folder, any file in the folder.
 
         Only first parents are followed: if two branches changed a file, neither branch's commit contains the
-        merged file. The history is read once, and only as far back as needed.
+        merged file. The history is read once, and only as far back as necessary.
         """
         waiting, found = set(paths), dict[str, str]()
         command = self._command(*LAST)

@@ -35,7 +35,7 @@ RUNS_FILE = ".benchloom/lineage/runs.jsonl"
 RETRIES = 1
 """Retries per request to a server; kept low because a run waits for the requests before it ends."""
 LARGEST_FILE = 64 << 20
-"""Size of the events file, in bytes, at which a run starts a new file; the previous file remains."""
+"""Size in bytes of the events file above which a run starts a new file; the previous file is kept."""
 RUNS = uuid.uuid5(uuid.NAMESPACE_URL, PRODUCER)
 CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 SECRET_OPTION = re.compile(r"([?&][\w-]*(?:pass(?!file)|pwd|secret|token)\w*=)[^&\s]+", re.IGNORECASE)
@@ -103,7 +103,7 @@ def emit_events(lineage: LineageResult, root: Path, file: Path) -> str:
 def emit_run(root: Path, seconds: Mapping[str, float], failed: Sequence[FailedStage] = ()) -> None:
     """Emit a START event and a COMPLETE or FAIL event for each stage of a run, upstream first.
 
-    `seconds`: stage that was brought up to date -> its duration. The events are appended to `RUNS_FILE`, or
+    `seconds`: completed stage -> its duration. The events are appended to `RUNS_FILE`, or
     sent to the configured server. Raises BadInput if `run.openlineage` is invalid, and NotSent if the server
     refuses the events.
     """
@@ -239,8 +239,8 @@ def make_events(
 ) -> Iterator[Any]:
     """Make a COMPLETE event for each recorded stage.
 
-    `emitted`: when the run ended. The time is part of the event's run id, since a later run may have the same
-    record. If `emitted` is None, the run id depends only on the record, so emitting a lineage again produces
+    `emitted`: end time of the run. The time is part of the event's run id, since a later run may have the
+    same record. If `emitted` is None, the run id depends only on the record, so the same lineage always has
     the same ids.
     """
     from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
@@ -288,7 +288,7 @@ def make_events(
 
 
 def describe_parameters(stage: StageRecord, graph: Graph) -> dict[str, str]:
-    """Describe a run by its parameters, the hashes of its code and the commit, without secrets."""
+    """Return a run's parameters, the hashes of its code, and the commit, without secrets."""
     found = {f"params.{name}": clean(value) for name, value in sorted(flatten(stage.params))}
     found |= {f"code.{file.path}": f"md5:{file.md5}" for file in stage.code}
     found["record"] = hash_record(stage)
@@ -328,7 +328,7 @@ def hash_record(stage: StageRecord) -> str:
 
 
 def find_time(stage: StageRecord, root: Path) -> str:
-    """Return when a stage's newest output was written, in ISO format; the current time if none exists."""
+    """Return the ISO time when a stage's newest output was written; without outputs, the current time."""
     times = [(root / out.path).stat().st_mtime for out in stage.outs if (root / out.path).exists()]
     return datetime.fromtimestamp(max(times), UTC).isoformat() if times else datetime.now(UTC).isoformat()
 

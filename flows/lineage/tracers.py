@@ -1,4 +1,4 @@
-"""Trace sources outside of the artifacts: database rows, and the raw rows that they were imported from.
+"""Trace sources outside of the artifacts: database rows, and the raw rows from which they were imported.
 
 A paper whose rows have sources other than rows, calls and files adds a tracer to `open_tracers`.
 """
@@ -43,7 +43,7 @@ def _open_source_rows(root: Path, graph: Graph) -> Any:
 
 
 class RawRows:
-    """Finds raw rows through the importer that wrote a database file."""
+    """Finds raw rows with the importer that wrote a database file."""
 
     def __init__(self, root: Path, graph: Graph) -> None:
         self._root, self._graph = root, graph

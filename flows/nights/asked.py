@@ -1,4 +1,4 @@
-"""Describe a night that asked only a part of the items: items, calls, and rows behind its forecasts."""
+"""Describe a nightly run that evaluated only a subset: its items, calls and forecasts' rows."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ PARQUET = ".parquet"
 
 @dataclass(frozen=True)
 class AskedPart:
-    """The part of the items that a night asked.
+    """The subset of the items that a nightly run evaluated.
 
     `calls`: calls artifact -> number of rows. `whole_calls`: the same for `against`, the last night that
-    asked all items.
+    evaluated all items.
     """
 
     plan: NightPlan
@@ -38,7 +38,7 @@ class AskedPart:
     whole_calls: Mapping[str, int]
 
     def describe(self, scored_systems: Sequence[ScoredSystem]) -> NightPart:
-        """Return a description of the asked part, including its forecasts."""
+        """Return a description of the evaluated subset, including its forecasts."""
         plan = self.plan
         return NightPart(
             sum(map(len, plan.items.values())),
@@ -53,7 +53,7 @@ class AskedPart:
     def derive(
         self, part: NightPart, rows: Mapping[tuple[str, str], ScoredArtifact]
     ) -> dict[str, Derivation]:
-        """Return the rows behind the part's figures, by the figures' JSON pointers in the night's record.
+        """Map JSON pointers of the subset's figures in the nightly run's record to rows behind the figures.
 
         `rows`: the artifacts with the entries' scores. Forecasts also use past nights. The record contains
         the number of these nights, not their rows.
@@ -79,7 +79,7 @@ class AskedPart:
 
 
 def count_calls(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -> dict[str, int]:
-    """Count the calls that stages made under a night's label: artifact -> number of calls."""
+    """Count the calls that stages made under a nightly run's label: artifact -> number of calls."""
     outs = [out for name in names if is_asking(nodes[name]) for out in nodes[name].outs]
     return {out: count_rows(root / out) for out in outs if out.endswith(CALLS)}
 
@@ -87,7 +87,7 @@ def count_calls(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -> 
 def count_whole_calls(
     home: Path, label: str, nodes: Mapping[str, Node], names: Sequence[str]
 ) -> dict[str, int]:
-    """Count an earlier night's calls by stage. Stages whose artifacts DVC's cache lacks are left out."""
+    """Count an earlier nightly run's calls by stage; omit stages without artifacts in DVC's cache."""
     content = Git(home).read_file(f"refs/heads/{BRANCH}{label}", LOCK) or b""
     entries = parse_yaml(content.decode(), LOCK).get("stages") or {}
     find, counted = open_cache(home), dict[str, int]()
@@ -101,7 +101,7 @@ def count_whole_calls(
 
 
 def is_asking(node: Node) -> bool:
-    """Return whether a stage's calls belong to the night's label, unlike calls of baselines."""
+    """Return whether a stage's calls have the nightly run's label, unlike calls of baselines."""
     return any(key.split(".")[0] == EVALUATION for key in node.params)
 
 

@@ -1,7 +1,7 @@
 """Schedule nightly runs: a Prefect flow runs `benchloom nightly once` in a separate process.
 
-A separate process frees all of its memory, has the command's exit code (5 is an alarm), and stops on Ctrl-C
-like any run. Prefect reads its settings when this module is imported.
+A separate process frees its memory, returns the command's exit code (5 is an alarm), and stops on Ctrl-C like
+any run. Prefect reads its settings when this module is imported.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ ALARM_MARK = "ALARM"
 
 @flow(name="night", persist_result=False)
 def night() -> None:
-    """Run one night of the project that contains this code; fail with the alarm's text if a score dropped.
+    """Start a nightly run of this code's project; fail with the alarm's text if a score dropped.
 
-    The flow deliberately has no parameters. If it took a path or a module, anyone who can start the flow
-    could run foreign code with this project's keys.
+    The flow deliberately has no parameters. With a path or module as parameter, anyone who can start the flow
+    could run other code with this project's keys.
     """
     run_once(HERE, get_run_logger().info)
 
 
 def run_once(root: Path, report: Callable[[str], None]) -> None:
-    """Run one night as a command.
+    """Start one nightly run as a command.
 
     report: function called with each line of output. Raises Alarm or BenchloomError.
     """
@@ -62,7 +62,7 @@ def run_once(root: Path, report: Callable[[str], None]) -> None:
 
 
 def serve_nights(root: Path, cron: str, timezone: str) -> None:
-    """Run a night at each time of the cron schedule, until interrupted."""
+    """Start a nightly run at each time of the cron schedule, until interrupted."""
     schedule = Cron(cron, timezone)
     # Prefect starts each night in a process that imports this file by a path relative to the project.
     os.chdir(root)

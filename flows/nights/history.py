@@ -1,4 +1,4 @@
-"""Read and write the history of nights: the outcome of each night, and a page that lists all nights."""
+"""Read and write the history of nightly runs: each run's outcome, and a page that lists all runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HISTORY, NIGHT = "nights.json", "night.json"
 
 
 def read_history(home: Path) -> list[Night]:
-    """Read the history of nights, oldest first. Raises BadInput if the file is malformed."""
+    """Read the history of nightly runs, oldest first. Raises BadInput if the file is malformed."""
     path = home / FOLDER / HISTORY
     if not path.exists():
         return []
@@ -37,20 +37,20 @@ def read_history(home: Path) -> list[Night]:
 
 
 def find_night(history: Sequence[Night], label: str) -> Night | None:
-    """Find a night by its label; return None if there is none."""
+    """Find a nightly run by its label; return None if there is none."""
     return next((night for night in history if night.label == label), None)
 
 
 def find_against(history: Sequence[Night], label: str) -> str | None:
-    """Find the last accepted whole night before a night; return None if there is none."""
+    """Find the last accepted nightly run before `label` with all items; return None if there is none."""
     past = list_past(history, label)
     return next((night.label for night in reversed(past) if night.is_baseline), None)
 
 
 def list_past(history: Sequence[Night], label: str) -> Sequence[Night]:
-    """List the nights before a night, oldest first.
+    """List the nightly runs before `label`, oldest first.
 
-    So a night that is run again is compared with the same nights as before, not with later nights.
+    Later runs are excluded so that a repeated run is compared with the same runs as before.
     """
     labels = [night.label for night in history]
     return history[: labels.index(label)] if label in labels else history
@@ -62,7 +62,7 @@ def write_night(
     comparison: Comparison | None = None,
     bases: Mapping[str, Derivation] | None = None,
 ) -> str:
-    """Write a night into the history, its page and its folder; return its summary in Markdown.
+    """Write a nightly run into the history, its page and its folder; return its summary in Markdown.
 
     `bases`: the rows behind the night's figures, by JSON pointers in the record; None: unchanged.
     """
@@ -87,7 +87,7 @@ def write_night(
 
 
 def accept_night(home: Path, label: str) -> Night:
-    """Accept a night despite its alarm, so that later nights are compared with it.
+    """Accept a nightly run despite its alarm, so that later nightly runs are compared with it.
 
     Raises BadInput if there is no finished night with this label.
     """

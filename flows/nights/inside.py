@@ -1,4 +1,4 @@
-"""Carry out a night in its worktree: data, gold queries, stages, comparison, record, push and alarm."""
+"""Do a nightly run in its worktree: data, gold queries, stages, comparison, record, push and alarm."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ from tasks.lineage.selection import Selection
 BringUp = Callable[[Run, Sequence[str]], int]
 """Type of a function that brings stages up to date and returns the exit code."""
 DIGESTS = "gold.json"
-"""File with the results of queries whose answers are stored nowhere else: entry -> item -> digest."""
+"""File with the results of gold queries that no dataset stores: entry -> item -> digest."""
 
 
 @dataclass(frozen=True)
 class NightWork:
-    """A night in its worktree. home: user's project. run: the worktree's run. show: prints a night."""
+    """A nightly run in its worktree. home: user's project. run: the worktree's run. show: prints a record."""
 
     home: Path
     label: str
@@ -61,7 +61,7 @@ class NightWork:
     plan: NightPlan | WholeNight
 
     def carry_out(self, bring_up: BringUp) -> int:
-        """Carry out the night; return the exit code, or GOES_ON if it must ask more items.
+        """Do the nightly run; return the exit code, or GOES_ON if the run must evaluate more items.
 
         Raises BadInput if a stage that the night depends on is not up to date.
         """
@@ -71,7 +71,7 @@ class NightWork:
         names = [*select_contracts(nodes, chosen), *chosen]
         bring_ground(self.home, self.run.recorder, names, self.run.say)
         against = find_against(read_history(self.home), self.label)
-        before = read_before(self.home, evaluations, against)  # before any model call, as it may fail
+        before = read_before(self.home, evaluations, against)  # before any model call, because it may fail
         proof = self._prove_gold(evaluations, names, against)
         try:
             check_ground(self.run.recorder, names)
@@ -109,14 +109,14 @@ class NightWork:
         return Alarm.exit_code if night.alarms else code or int(not whole)
 
     def _find_changed(self, chosen: Sequence[str]) -> str:
-        """Return an entry whose items have changed since the last whole night; empty if no items changed."""
+        """Return an entry whose items changed since the last nightly run on all items; empty if none."""
         if isinstance(self.plan, WholeNight):
             return ""
         nodes = self.run.recorder.nodes
         return self.plan.find_changed(self.run.root, self.run.params, [nodes[name] for name in chosen])
 
     def _count_part(self, chosen: Sequence[str], against: str | None) -> AskedPart | None:
-        """Count the calls of a night that asked a part of the items, and those of the last whole night."""
+        """Count the calls of a nightly run on a subset, and of the last nightly run on all items."""
         if isinstance(self.plan, WholeNight) or against is None:
             return None
         nodes = self.run.recorder.nodes
@@ -128,7 +128,7 @@ class NightWork:
         )
 
     def _find_doubt(self, part: NightPart, alarms: Sequence[NightAlarm]) -> str:
-        """Return why the asked part of the items is not enough to accept the night; empty if it is enough."""
+        """Return why the subset is too small to accept the nightly run; empty if it is large enough."""
         subset = self.nightly.subset or NightSubset()
         fallen = find_doubt(part, subset.near, self.nightly.alarm.drop)
         if fallen is not None:
@@ -140,7 +140,7 @@ class NightWork:
         )
 
     def _go_on(self, parts: int, why: str) -> int:
-        """Record that the night asks more parts (0 means all items), and why; return GOES_ON."""
+        """Record that the run evaluates more parts of the items (0: all items), and why; return GOES_ON."""
         self.run.say(why)
         self.run.say(f"the night continues with {f'{parts} parts of the items' if parts else 'all items'}")
         begun = read_unfinished(self.home)
@@ -152,7 +152,7 @@ class NightWork:
         return GOES_ON
 
     def _is_whole(self, names: Sequence[str]) -> bool:
-        """Return whether all stages are up to date; individual calls without an answer are allowed."""
+        """Return whether all stages are up to date; individual failed calls are allowed."""
         states = [outcome.state for name in names if (outcome := self.run.outcomes.get(name)) is not None]
         return len(states) == len(names) and all(state in DONE for state in states)
 
@@ -166,14 +166,14 @@ class NightWork:
             raise
 
     def _leave(self, night: Night, proof: GoldProof) -> int:
-        """Record an unfinished night with the results of its gold queries, and announce it."""
+        """Record an unfinished nightly run with the results of its gold queries, and announce it."""
         night = replace(night, gold=proof.n, differences=proof.differences)
         write_night(self.home, night, bases=derive_gold(night, proof.rows))
         self._announce(night)
         return Alarm.exit_code
 
     def _tell_unfinished(self, code: int, against: str | None, proof: GoldProof) -> int:
-        """Record a night that ended because of a spent budget or a broken contract; ignore other failures."""
+        """Record a nightly run that ended by a spent budget or a violated contract; ignore other causes."""
         alarms = [
             NightAlarm(kind, f"{stage}: {describe_error(error)}")
             for stage, error in sorted(self.run.errors.items())
@@ -187,7 +187,7 @@ class NightWork:
         return alarmed if broken else code
 
     def _announce(self, night: Night) -> None:
-        """Show a recorded night, then send its alarms."""
+        """Print a recorded nightly run, then send its alarms."""
         self.show(night)
         if line := send_alarm(self.home.name, self.nightly.webhook, night):
             self.run.say(line)
@@ -201,7 +201,7 @@ def classify_error(error: BaseException) -> AlarmKind | None:
 
 
 def stop_with_parent(run: Run) -> None:
-    """Stop the run, like Ctrl-C, when the parent process ends, which is detected by the end of stdin."""
+    """Stop the run, like Ctrl-C, when the parent process ends (detected by the end of stdin)."""
 
     def watch() -> None:
         while os.read(0, 1024):
@@ -217,7 +217,7 @@ class GoldProof:
     """The results of the gold queries on the databases in the user's project.
 
     `n`: number of queries that were run. `digests`: entry -> item -> digest of the answer, for answers that
-    are stored nowhere else. `rows`: the items that have a gold query.
+    no dataset stores. `rows`: the items that have a gold query.
     """
 
     n: int
@@ -226,7 +226,7 @@ class GoldProof:
     rows: tuple[Selection, ...] = ()
 
     def list_alarms(self) -> list[NightAlarm]:
-        """Return an alarm if the answer of a query changed since the last night; otherwise an empty list."""
+        """Return an alarm if a query's answer changed since the last nightly run; otherwise an empty list."""
         if not self.differences:
             return []
         first, n = self.differences[0], len(self.differences)
@@ -311,7 +311,7 @@ def refuse_ask(stage: str, prompts: Path, epoch: str) -> Any:
 
 
 def read_digests(home: Path, label: str | None) -> dict[str, dict[str, str]]:
-    """Read the digests of a night's gold answers; empty without a night, or for a night without digests."""
+    """Read the digests of a nightly run's gold answers; empty if the run is missing or has no digests."""
     path = home / FOLDER / (label or "") / DIGESTS
     if label is None or not path.is_file():
         return {}
@@ -320,6 +320,6 @@ def read_digests(home: Path, label: str | None) -> dict[str, dict[str, str]]:
 
 
 def write_digests(home: Path, label: str, proof: GoldProof) -> None:
-    """Write the digests of a night's gold answers, for the next night."""
+    """Write the digests of a nightly run's gold answers, for the next nightly run."""
     text = json.dumps(proof.digests, indent=1, sort_keys=True)
     write_text(home / FOLDER / label / DIGESTS, text + "\n")

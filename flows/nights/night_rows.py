@@ -1,7 +1,7 @@
-"""Determine the rows behind a night's figures: its rows, and the rows of the night compared with it.
+"""Determine the rows behind a nightly run's figures: its rows, and rows of the earlier nightly run.
 
 Rows of the earlier night have paths below `data/nightly/LABEL/tree/`, followed by their path in the project.
-Lineage places the earlier night's artifacts there (flows/nights/recorded.py).
+Lineage links the earlier night's artifacts to these paths (flows/nights/recorded.py).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ Ids = Sequence[str]
 
 @dataclass(frozen=True)
 class ScoredArtifact:
-    """An artifact whose rows scores refer to. artifact: the artifact's path without `.parquet`.
+    """An artifact whose rows are scored. artifact: the artifact's path without `.parquet`.
 
-    `column`: the column with the ids that the scores use for rows. `values`: all values of that column.
+    `column`: the column with the row ids that the scores use. `values`: all values of that column.
     """
 
     artifact: str
@@ -59,7 +59,7 @@ def find_rows(path: Path, artifact: str, ids: Iterable[str]) -> ScoredArtifact |
 
 
 def place_earlier(label: str, path: str) -> str:
-    """Return the path by which a later night's figures refer to an artifact of an earlier night."""
+    """Return the path of an earlier nightly run's artifact in the record of a later nightly run."""
     return f"{FOLDER}/{label}/{TREE}/{path}"
 
 
@@ -99,7 +99,7 @@ def derive_judge(
     now: tuple[Sequence[CanaryRow], ScoredArtifact],
     before: tuple[Sequence[CanaryRow], ScoredArtifact],
 ) -> dict[str, Derivation]:
-    """Return the derivations of a judge's figures on two nights' canaries.
+    """Return the derivations of a judge's figures on two nightly runs' canaries.
 
     place: JSON pointer of the judge.
     """
@@ -111,7 +111,7 @@ def derive_judge(
 
 
 def derive_gold(night: Night, rows: Iterable[Selection]) -> dict[str, Derivation]:
-    """Return how the number of gold queries is derived. rows: the items that have a gold query."""
+    """Return the derivation of the number of gold queries. rows: the items that have a gold query."""
     return {"/gold": Derivation("count", tuple(rows) if night.gold else ())}
 
 

@@ -1,6 +1,6 @@
-"""Run one night in a worktree and a separate process, and commit a finished night to its branch.
+"""Do one nightly run in a worktree and a separate process, and commit a finished run to its branch.
 
-A lock prevents two nights at once; it is released when its holder ends. A file records the unfinished night.
+A lock prevents simultaneous nights; it is released when its process ends. A file records an unfinished night.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from tasks.errors import Alarm, BenchloomError, LockHeld
 from tasks.files import is_alive, write_text
 
 GOES_ON = 75
-"""Exit code (EX_TEMPFAIL) of a night's process that must ask more items, and so is started again."""
+"""Exit code (EX_TEMPFAIL) of a nightly run's process that must be restarted to evaluate more items."""
 LABEL_FORM = "%Y-%m-%dT%H-%MZ"
 LOCK = f"{SERVICE}/lock"
 UNFINISHED = f"{SERVICE}/unfinished.json"
 PATIENCE_S = 60.0
-"""Seconds to wait for the child processes of a killed night, which first record their running calls."""
+"""Seconds to wait for the child processes of a killed nightly run to record their running calls."""
 LOOK_AGAIN_S = 0.2
-"""Seconds between two attempts to take the lock."""
+"""Seconds between two attempts to acquire the lock."""
 
 
 def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callable[[str], None]) -> int:
-    """Run a night, or continue the unfinished night; return the exit code.
+    """Start a nightly run, or continue the unfinished run; return the exit code.
 
     `as_of`: label of the night; by default the label of the unfinished night or, if there is none, the
     current minute. `options`: options for `nightly inside`. Raises LockHeld while another night runs, and
@@ -82,7 +82,7 @@ def run_night(home: Path, as_of: str | None, options: Sequence[str], say: Callab
 
 
 def choose_label(home: Path, commit: str, say: Callable[[str], None]) -> str:
-    """Return the label of the unfinished night if it runs this commit; otherwise the current minute."""
+    """Return the label of an unfinished nightly run of this commit; otherwise the current minute."""
     begun = read_unfinished(home)
     if begun is not None and begun.commit == commit:
         say(f"night {begun.label} is not finished and continues now")
@@ -95,7 +95,7 @@ def choose_label(home: Path, commit: str, say: Callable[[str], None]) -> str:
 
 
 def keep_night(tree: NightTree) -> None:
-    """Commit a finished night to its branch, and remove its worktree."""
+    """Commit a finished nightly run to its branch, and remove its worktree."""
     summary = (tree.home / FOLDER / tree.label / "summary.md").read_text(encoding="utf-8")
     write_text(tree.root / SUMMARY, summary)
     tree.commit(f"Record the night {tree.label}")
@@ -104,10 +104,10 @@ def keep_night(tree: NightTree) -> None:
 
 
 def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
-    """Run a night's work in its worktree, with the worktree's code; return its exit code.
+    """Do a nightly run in a child process in its worktree, with the worktree's code; return the exit code.
 
-    `lock`: handle of the lock, which the child process holds, too. The child stops if this process ends,
-    because it then reads the end of its standard input.
+    `lock`: handle of the lock, which the child process inherits. If this process ends, the child reads the
+    end of its standard input and stops.
     """
     before = signal.signal(signal.SIGTERM, interrupt)
     paths = [str(tree.root), os.environ.get("PYTHONPATH", "")]
@@ -136,7 +136,7 @@ def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
 
 
 def place_ledger(home: Path) -> dict[str, str]:
-    """Return an environment that contains the live ledger's path, if params.yaml sets one in the project."""
+    """Return the environment variable with the ledger's path, if params.yaml sets a path in the project."""
     named = (load_params(home).get("run") or {}).get("ledger")
     if not named or os.environ.get("BENCHLOOM_LEDGER") or "://" in str(named):
         return {}
@@ -145,13 +145,13 @@ def place_ledger(home: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class NightLock:
-    """An acquired lock. handle: the lock file's descriptor; a process that inherits it shares the lock."""
+    """An acquired lock. handle: the lock file's descriptor; a child process that inherits it has the lock."""
 
     path: Path
     handle: int
 
     def note(self, label: str) -> None:
-        """Write this process's details into the lock file, for processes that find it locked."""
+        """Write this process's details into the lock file, for processes that fail to acquire the lock."""
         since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime())
         text = json.dumps({"pid": os.getpid(), "label": label, "since": since})
         os.ftruncate(self.handle, 0)
@@ -160,14 +160,14 @@ class NightLock:
 
 @dataclass(frozen=True)
 class UnfinishedNight:
-    """A night that has begun but not finished. commit: the commit that the night runs."""
+    """A nightly run that has begun but not finished. commit: the commit whose code is run."""
 
     label: str
     commit: str
     parts: int = 1
-    """Number of parts of the items that the night asks, if nights ask only parts; 0 means all items."""
+    """Number of parts of the items to evaluate, if nightly runs evaluate a subset; 0 means all items."""
     why: str = ""
-    """The reason why the night asks more than one part."""
+    """The reason why the nightly run evaluates more than one part."""
 
 
 @contextmanager
@@ -186,7 +186,7 @@ def hold_lock(root: Path) -> Iterator[NightLock]:
 
 
 def take_lock(path: Path, handle: int) -> None:
-    """Lock a file, waiting for processes that a killed night left behind.
+    """Lock a file, waiting for processes that a killed nightly run left behind.
 
     Raises LockHeld if another night is running.
     """
@@ -218,7 +218,7 @@ def read_holder(path: Path) -> dict[str, object]:
 
 
 def read_unfinished(root: Path) -> UnfinishedNight | None:
-    """Return the unfinished night; None if there is none."""
+    """Return the unfinished nightly run; None if there is none."""
     try:
         return UnfinishedNight(**json.loads((root / UNFINISHED).read_bytes()))
     except (OSError, ValueError, TypeError):
@@ -226,10 +226,10 @@ def read_unfinished(root: Path) -> UnfinishedNight | None:
 
 
 def write_unfinished(root: Path, night: UnfinishedNight) -> None:
-    """Record that a night has begun."""
+    """Record that a nightly run has begun."""
     write_text(root / UNFINISHED, json.dumps(asdict(night)))
 
 
 def forget_unfinished(root: Path) -> None:
-    """Record that there is no unfinished night."""
+    """Record that there is no unfinished nightly run."""
     (root / UNFINISHED).unlink(missing_ok=True)

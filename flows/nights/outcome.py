@@ -1,4 +1,4 @@
-"""Compute the outcome of a night: compare its scores with the scores of the last accepted night."""
+"""Compute the outcome of a nightly run: compare its scores with the last accepted nightly run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tasks.judging.nights import (
 from tasks.lineage.derivation import Derivation
 
 NAME_JUDGE = "name_judge"
-"""Name of an optional function in a canaries' module: takes a row, returns the judge that it tests."""
+"""Name of an optional function in a canaries' module: it returns the judge that a canary row tests."""
 PARQUET = ".parquet"
 Entry = tuple[str, str]
 """An entry of params.yaml: a section, and a key in that section."""
@@ -40,10 +40,10 @@ Entry = tuple[str, str]
 
 @dataclass(frozen=True)
 class NightScores:
-    """The scored answers of a night's entries, and its judges' canaries.
+    """The scored answers of a nightly run's entries, and the canaries (test cases) of its judges.
 
-    `rows`, `canary_rows`: the artifacts that contain their rows, with the paths that the figures of the night
-    `label` use.
+    `rows`, `canary_rows`: the artifacts with the rows of answers and canaries, under the paths that the
+    figures of the night `label` use.
     """
 
     scored_systems: Sequence[ScoredSystem]
@@ -53,7 +53,7 @@ class NightScores:
 
 
 def read_before(home: Path, evaluations: Iterable[EvaluatedEntry], against: str | None) -> NightScores:
-    """Read the scores of the accepted night for the comparison; empty if there is no accepted night.
+    """Read the scores of the accepted nightly run for the comparison; empty if there is none.
 
     `against`: label of the accepted night. Raises BadInput if its branch or artifacts are missing.
     """
@@ -81,11 +81,11 @@ def compare_night(
     rule: AlarmRule,
     part: AskedPart | None = None,
 ) -> tuple[Night, Comparison, dict[str, Derivation]]:
-    """Compare the night in a worktree with an accepted night; return night, comparison and derivations.
+    """Compare the nightly run in a worktree with an accepted run; return night, comparison and derivations.
 
-    `against`: label of the accepted night; None for the first night. `before`: its scores from `read_before`.
-    `part`: the asked part of the items; None for all items. The derivations list the rows behind the night's
-    figures, by JSON pointer.
+    `against`: label of the accepted night; None for the first night. `before`: the accepted night's scores.
+    `part`: the evaluated subset of the items; None for all items. The derivations list the rows behind the
+    night's figures, by JSON pointer.
     """
     entries = list_entries(evaluations)
     now = read_scores(read_workspace(root), entries, lambda path: path.relative_to(root).as_posix())
@@ -127,7 +127,7 @@ def list_entries(evaluations: Iterable[EvaluatedEntry]) -> set[Entry]:
 
 
 def derive_night(night: Night, now: NightScores, before: NightScores) -> dict[str, Derivation]:
-    """Return the rows behind a night's figures, by the figures' JSON pointers in its record."""
+    """Map JSON pointers of a nightly run's figures in its record to the rows behind the figures."""
     scored_systems, earlier = (
         {name_scored_system(scored_system): scored_system for scored_system in scores.scored_systems}
         for scores in (now, before)
@@ -182,7 +182,7 @@ def read_scores(
 
 
 def place_before(now: NightScores, before: NightScores, label: str) -> NightScores:
-    """Change the paths of an earlier night's artifacts to those that the later night's figures use."""
+    """Change the paths of an earlier nightly run's artifacts to the paths in the later run's record."""
 
     def place(
         own: Mapping[Entry, ScoredArtifact], past: Mapping[Entry, ScoredArtifact]
@@ -209,5 +209,5 @@ def find_name_judge(section: str) -> Callable[[CanaryRow], str]:
 
 
 def name_scored_system(scored_system: ScoredSystem) -> tuple[str, str, str]:
-    """Return the key of an answer set, which is identical in all nights."""
+    """Return the key that identifies an answer set in all nights."""
     return scored_system.section, scored_system.entry, scored_system.system

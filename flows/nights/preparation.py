@@ -1,4 +1,4 @@
-"""Prepare a night: its worktree's parameters, DVC cache and remotes, its input data, and its stages."""
+"""Prepare a nightly run: the worktree's parameters, DVC cache and remotes, the input data, and the stages."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ COMMITTED = ("flows/", "tasks/")
 def write_params(
     home: Path, root: Path, label: str, items: Mapping[str, Sequence[str]] | None = None
 ) -> None:
-    """Write the night's label, and the sections that a night copies, into the worktree's params.yaml.
+    """Write a nightly run's label, and the sections that it copies, into the worktree's params.yaml.
 
-    `items`: ids of the items to ask, by the entry's full name; other items are not asked.
+    `items`: an entry's full name -> ids of the items to evaluate.
     """
     given, there = load_params(home), load_params(root)
     values: dict[tuple[str, ...], object] = {
@@ -66,8 +66,8 @@ def bring_ground(home: Path, recorder: Recorder, chosen: Sequence[str], say: Cal
     """Fetch the artifacts that chosen stages depend on, directly or indirectly, into the worktree.
 
     Artifacts come from DVC's remote and cache. Files that no stage writes and no commit contains are copied
-    from the user's working tree. So a night that stopped because such a file was missing can continue once
-    the file exists. `check_ground` reports everything that is still missing.
+    from the user's working tree. A night that stopped because one of these files was missing can continue
+    once the file exists. `check_ground` reports files that are still missing.
     """
     nodes = recorder.nodes
     ground = list_ground(nodes, chosen)
@@ -126,7 +126,7 @@ def push_artifacts(recorder: Recorder, names: Iterable[str], say: Callable[[str]
 def list_objects(stages: Iterable[Any]) -> set[Any]:
     """List the cache objects of the stages' outputs.
 
-    If a folder's listing is neither in the cache nor on the remote, the folder has no known objects, and its
+    If a folder's listing is neither in the cache nor on the remote, the folder's objects are unknown and its
     stage is stale.
     """
     found: set[Any] = set()
@@ -172,7 +172,7 @@ def is_same_file(one: Path, other: Path) -> bool:
 
 
 def select_night(nodes: Mapping[str, Node], evaluation: EvaluatedEntry) -> list[str]:
-    """List the stages of an evaluation that a night runs: those that call models, and downstream stages."""
+    """List an evaluation's stages in a nightly run: stages that call models, and downstream stages."""
     stages = {stage.name for stage in list_stages() if stage.scope.over == evaluation.scope.over}
     own = [
         name
@@ -192,7 +192,7 @@ def select_night(nodes: Mapping[str, Node], evaluation: EvaluatedEntry) -> list[
 
 
 def select_nights(nodes: Mapping[str, Node], evaluations: Iterable[EvaluatedEntry]) -> list[str]:
-    """List the stages of all evaluations of a night, in order."""
+    """List the stages of all evaluations of a nightly run, in order."""
     chosen = {name for evaluation in evaluations for name in select_night(nodes, evaluation)}
     return [name for name in order_nodes(nodes) if name in chosen]
 
@@ -210,13 +210,13 @@ def select_contracts(nodes: Mapping[str, Node], chosen: Sequence[str]) -> list[s
 
 
 def list_ground(nodes: Mapping[str, Node], chosen: Iterable[str]) -> list[str]:
-    """List the direct upstream stages of the chosen stages, sorted, without the chosen stages."""
+    """List the direct upstream stages of the chosen stages, sorted, excluding the chosen stages."""
     names = set(chosen)
     return sorted({up for name in names for up in nodes[name].upstream} - names)
 
 
 def check_ground(recorder: Recorder, chosen: Sequence[str]) -> None:
-    """Raise BadInput if an upstream stage is stale: nights compare systems on the same datasets."""
+    """Raise BadInput if an upstream stage is stale: nightly runs compare systems on the same datasets."""
     stale = [
         (name, found) for name in list_ground(recorder.nodes, chosen) if (found := recorder.explain(name))
     ]

@@ -28,7 +28,7 @@ def quote(word: str, place: Place) -> str:
         case "unit text":
             return word.replace("%", "%%")
         case "unit folder":
-            return word.replace("%", "%%") + "/"  # else a trailing backslash or space would be lost
+            return word.replace("%", "%%") + "/"  # otherwise a trailing backslash or space would be lost
         case "unit file":
             return re.sub(r"([\\*?\[])", r"\\\1", word).replace("%", "%%")  # systemd reads a glob pattern
         case "unit program" if NO_PROGRAM.search(word):

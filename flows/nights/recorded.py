@@ -1,4 +1,4 @@
-"""Open the record of a night, from its branch and DVC's cache, so that its figures can be traced."""
+"""Open a nightly run's record, from its branch and DVC's cache, to trace the run's figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tasks.lineage.records import FileRecord, Graph, StageRecord
 
 
 def name_night(path: str) -> str:
-    """Return a night's label from the path of the night's record; empty for any other file."""
+    """Return a nightly run's label from the path of its record; empty for any other file."""
     pure = PurePosixPath(path)
     is_record = pure.name == NIGHT and pure.parent.parent.as_posix() == FOLDER
     return pure.parent.name if is_record else ""
@@ -31,10 +31,10 @@ def name_night(path: str) -> str:
 
 @contextmanager
 def open_recorded(home: Path, label: str) -> Iterator[tuple[Path, Graph]]:
-    """Open a night as a separate project during the block; yield its root and its recorded stages.
+    """Open a nightly run as a temporary project during the block; yield its root and its recorded stages.
 
-    Artifacts are links into DVC's cache. The artifacts of the earlier night in the comparison are placed in
-    another folder. Raises BadInput if a night's branch, or an artifact, is missing.
+    Artifacts are links into DVC's cache. The artifacts of the earlier night in the comparison are in another
+    folder. Raises BadInput if a night's branch or an artifact is missing.
     """
     _require_branch(home, label)
     record = home / FOLDER / label / NIGHT
@@ -75,7 +75,7 @@ def _require_branch(home: Path, label: str) -> None:
 
 
 def _read_earlier(home: Path, folder: Path, label: str, later: Graph, record: str) -> tuple[StageRecord, ...]:
-    """Return the stages of an earlier night whose outputs differ from the later night's, with moved paths.
+    """Return an earlier nightly run's stages with outputs other than the later run's, with moved paths.
 
     `record`: text of the later night's record. Outputs that the record refers to are also moved if both
     nights have the same outputs.

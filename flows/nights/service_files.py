@@ -1,7 +1,7 @@
-"""Write the files that keep a deployment of nights running: a systemd unit and a compose file.
+"""Write the files that keep a deployment of nightly runs alive: a systemd unit and a compose file.
 
-Both files start server and worker, and neither file contains a secret. The server's password is read from a
-separate file of the server. Keys come from the environment, or from a file of mode 0600 beside the unit.
+Both files start the server and a worker, and neither file contains a secret. The server's password is read
+from the server's password file. Keys come from the environment, or from a file of mode 0600 beside the unit.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from tasks.settings import check_variable
 
 FOLDER = ".benchloom/nightly"
 PATIENCE_S = 30.0
-"""Seconds that a worker and its running night get to end before the worker is killed."""
+"""Seconds that a worker and its nightly run have to end before the worker is killed."""
 LOOK_EVERY_S = 2.0
-"""Seconds between two checks that the project's Prefect server still runs."""
+"""Seconds between two checks that the project's Prefect server is running."""
 UNIT = """\
 # Written by `benchloom nightly deploy`, which overwrites it.
 [Unit]
@@ -75,9 +75,9 @@ class ServiceFiles:
     keys: Path
 
     def describe_needs(self, pool: str, foreign: bool) -> list[str]:
-        """Return what the user must start for nights to run.
+        """Return the programs that the user must start for nightly runs.
 
-        foreign: whether the server is another project's.
+        foreign: whether the server belongs to another project.
         """
         server = (
             "the server at PREFECT_API_URL"
@@ -123,7 +123,7 @@ def remove_files(root: Path) -> None:
 
 
 def make_keys(path: Path, names: list[str]) -> None:
-    """Create a file for keys that only its owner can read. Raises BadInput if others can read it."""
+    """Create a file for keys that only its owner can read. Raises BadInput if other accounts can read it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -155,7 +155,7 @@ def list_keys(params: Any, *place: str) -> Iterator[str]:
 
 
 def describe_container(root: Path, name: str, pool: str, keys: Path) -> dict[str, Any]:
-    """Describe a container that keeps server and worker running, with the project and the live ledger."""
+    """Return a container's definition: it runs server and worker, with the project and the live ledger."""
     lines = DOCKERFILE.format(version=".".join(map(str, sys.version_info[:2])))
     if not (root / "benchloom").is_dir():
         from importlib.metadata import version
@@ -190,7 +190,7 @@ def describe_container(root: Path, name: str, pool: str, keys: Path) -> dict[str
 
 
 def escape_for_compose(value: Any) -> Any:
-    """Escape every text for a compose file."""
+    """Escape every text in a value for a compose file."""
     if isinstance(value, dict):
         return {key: escape_for_compose(item) for key, item in value.items()}
     if isinstance(value, list):

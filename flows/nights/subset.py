@@ -1,4 +1,4 @@
-"""Choose, from past whole nights, the items that a night asks, and forecast the scores of all items."""
+"""Choose a nightly run's subset of items from past runs on all items; forecast the scores of all items."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ from tasks.scoring.metric import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class EntryPlan:
-    """An entry of which a night asks only a part of the items.
+    """An entry of which a nightly run evaluates only a subset of the items.
 
-    `entry`: its section and key. `asks`: the argument with the items. `file`: the items of the last whole
-    night. `ids`: the ids of all items. `order`: the result of `order_items`. `series`: system and metric of
-    each series in `past`. `past`: scores, shape (series, nights, items).
+    `entry`: its section and key. `asks`: the argument with the items. `file`: the items of the last night
+    that evaluated all items. `ids`: the ids of all items. `order`: the result of `order_items`. `series`:
+    system and metric of each series in `past`. `past`: scores, shape (series, nights, items).
     """
 
     entry: tuple[str, str]
@@ -76,7 +76,7 @@ class EntryPlan:
 
     @cached_property
     def chances(self) -> FloatArray:
-        """Each item's probability of being in a part, shape (items,)."""
+        """Each item's probability of being in a given part, shape (items,)."""
         return find_chances(
             weigh_items(self.past, self.metrics), count_part(len(self.ids), self.subset.share)
         )
@@ -125,14 +125,14 @@ class EntryPlan:
 
 @dataclass(frozen=True)
 class NightPlan:
-    """The plan of a night that asks parts of the items: `parts` parts of each entry, from part `first` on."""
+    """The plan of a nightly run on a subset: `parts` parts of each entry, from part `first` on."""
 
     entries: tuple[EntryPlan, ...]
     first: int
     parts: int
     subset: NightSubset
     nights: tuple[str, ...]
-    """Labels of the past whole nights that the plan is based on, oldest first."""
+    """Labels of the past nightly runs on all items that the plan is based on, oldest first."""
 
     @property
     def items(self) -> dict[str, list[str]]:
@@ -153,7 +153,7 @@ class NightPlan:
         return correct_forecasts(found)
 
     def find_changed(self, root: Path, params: Mapping[str, Any], nodes: Sequence[Node]) -> str:
-        """Return an entry whose items have changed since the last whole night; empty if no items changed."""
+        """Return an entry whose items changed since the last nightly run on all items; empty if none."""
         for plan in self.entries:
             section, key = plan.entry
             files = [
@@ -169,13 +169,13 @@ class NightPlan:
 
 @dataclass(frozen=True)
 class WholeNight:
-    """A plan to ask all items. why: the reason; empty if nights have no subset."""
+    """A plan to evaluate all items. why: the reason; empty if no subset is configured."""
 
     why: str = ""
 
 
 def prepare_night(home: Path, root: Path, label: str) -> NightPlan | WholeNight:
-    """Plan a night, and prepare its worktree's parameters and DVC cache; return the plan."""
+    """Plan a nightly run, and prepare its worktree's parameters and DVC cache; return the plan."""
     params = load_params(home)
     nightly, begun = read_nightly(params), read_unfinished(home)
     evaluations = [find_evaluation(params, name) for name in nightly.assessments]
@@ -185,7 +185,7 @@ def prepare_night(home: Path, root: Path, label: str) -> NightPlan | WholeNight:
         past = list_past(read_history(home), label)
         plan = plan_night(home, params, evaluations, nightly.subset, past, parts)
         if why and isinstance(plan, WholeNight):
-            plan = WholeNight(why)  # keep the reason: a few parts of few items may be all items
+            plan = WholeNight(why)  # keep the reason: several parts of few items may contain all items
     write_params(home, root, label, plan.items if isinstance(plan, NightPlan) else None)
     share_cache(home, root)
     return plan
@@ -199,11 +199,11 @@ def plan_night(
     history: Sequence[Night],
     parts: int,
 ) -> NightPlan | WholeNight:
-    """Plan a night from the nights before it, oldest first; the same history gives the same plan.
+    """Plan a nightly run from earlier nightly runs, oldest first; the same history gives the same plan.
 
-    `parts`: number of parts to ask. The night asks all items if the history has fewer than `subset.nights`
-    whole nights over the same items. Nights before the last night that a person accepted despite alarms do
-    not count.
+    `parts`: number of parts to evaluate. The night evaluates all items if the history has fewer than
+    `subset.nights` nights with all of the same items. Nights before the last night that a person accepted
+    despite alarms do not count.
     """
     if subset is None:
         return WholeNight()
@@ -235,7 +235,7 @@ def plan_night(
 
 
 def list_whole(history: Sequence[Night]) -> tuple[list[Night], int]:
-    """List the whole nights that a plan may use, and count the nights since the last whole night.
+    """List the nightly runs on all items that a plan may use, and count the nightly runs since the last one.
 
     Nights before a night that was accepted despite its alarms are excluded, since the systems have changed.
     """
@@ -251,7 +251,7 @@ def plan_entry(
     recorded: Sequence[Mapping[tuple[str, str], EvaluatedStage]],
     subset: NightSubset,
 ) -> EntryPlan | None:
-    """Plan an entry from past nights, oldest first; None if a night lacks the entry or had other items."""
+    """Plan an entry from past runs, oldest first; None if a run lacks the entry or has other items."""
     scope, entry = evaluation.scope, (evaluation.scope.over, evaluation.key)
     stages = [stages[entry] for stages in recorded if entry in stages]
     if len(stages) < len(recorded):

@@ -1,4 +1,4 @@
-"""Send a night's alarms to the webhook, and report whether they arrived."""
+"""Send a nightly run's alarms to the webhook, and report whether the delivery succeeded."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class NotTold(Exception):
 
 
 def send_alarm(project: str, webhook: Webhook, night: Night) -> str:
-    """Send a night's alarms to the webhook; return a line that reports whether they arrived.
+    """Send a nightly run's alarms to the webhook; return a line that reports whether the delivery succeeded.
 
     The line never contains the URL, and is empty if there is nothing to send. Errors of the receiver are
     never raised.
@@ -48,8 +48,7 @@ def send_alarm(project: str, webhook: Webhook, night: Night) -> str:
         except Exception as error:  # noqa: BLE001 - no error of a receiver may stop the night
             replies.append(explain_failure(error))
 
-    # A separate thread enforces the deadline: neither a name lookup nor slow headers have a timeout of their
-    # own.
+    # A separate thread enforces the deadline, since name lookups and slow headers have no timeout.
     thread = threading.Thread(target=send, name="webhook", daemon=True)
     thread.start()
     thread.join(DEADLINE_S)
@@ -106,7 +105,7 @@ def post(url: str, body: bytes) -> int:
 
 
 def explain_failure(error: Exception) -> str:
-    """Explain why the alarm did not arrive, without the HTTP library's message, which may contain the URL."""
+    """Return why the delivery failed, without the HTTP library's message, which may contain the URL."""
     match error:
         case NotTold():
             return str(error)

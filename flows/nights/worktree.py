@@ -1,4 +1,4 @@
-"""Manage a night's git worktree: a night runs on its own branch, outside the user's working tree."""
+"""Manage a nightly run's git worktree, which has its own branch, outside the user's working tree."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tasks.files import write_text
 
 TREE = f"{FOLDER}/tree"
 WHOLE = f"{FOLDER}/tree.branch"
-"""File with the branch's name, written once the worktree is complete; missing if that was interrupted."""
+"""File with the branch's name, written when the worktree is complete; missing after an interruption."""
 SUMMARY = "nightly/summary.md"
-"""The night's summary in Markdown, on its branch: the text of a pull request."""
+"""The nightly run's summary in Markdown, on its branch: the text of a pull request."""
 OVERLAID = ("nightly", "run")
-"""Sections read from the user's params.yaml even if uncommitted, since no stage depends on them."""
+"""Sections read from the user's params.yaml even if uncommitted, since no stage depends on these sections."""
 AUTHOR = ("-c", "user.name=benchloom", "-c", "user.email=benchloom@localhost")
 """Git options that set the author of commits if git has no configured name."""
 NAMED = 5
@@ -33,7 +33,7 @@ NAMED = 5
 
 @dataclass(frozen=True)
 class NightTree:
-    """A night's worktree. home: the user's project. label: the night's label."""
+    """A nightly run's worktree. home: the user's project. label: the nightly run's label."""
 
     home: Path
     label: str
@@ -50,11 +50,11 @@ class NightTree:
 
     @property
     def branch(self) -> str:
-        """The night's branch."""
+        """The nightly run's branch."""
         return f"{BRANCH}{self.label}"
 
     def has_branch(self) -> bool:
-        """Return whether the night's branch exists."""
+        """Return whether the nightly run's branch exists."""
         return Git(self.home).find_commit(f"refs/heads/{self.branch}") is not None
 
     def open(self, *, anew: bool) -> None:
@@ -74,7 +74,7 @@ class NightTree:
         run_git(self.home, "worktree", "prune")
 
     def commit(self, message: str) -> None:
-        """Commit the night's records, unless the branch already contains them."""
+        """Commit the nightly run's records, unless the branch already contains them."""
         names = [name for name in (PARAMS, "dvc.lock", SUMMARY) if (self.root / name).is_file()]
         run_git(self.root, "add", "--force", "--", *names)
         if run_git(self.root, "diff", "--cached", "--name-only"):
@@ -91,7 +91,7 @@ class NightTree:
 
 
 def require_commit(root: Path) -> str:
-    """Return the commit that a night would run. Raises BadInput if there is no repository or no commit."""
+    """Return the commit for a nightly run. Raises BadInput if there is no repository or no commit."""
     commit = Git(root).find_head()
     if commit is None:
         raise BadInput(
@@ -109,14 +109,14 @@ def require_commit(root: Path) -> str:
 
 
 def drop_branch(root: Path, label: str, commit: str) -> None:
-    """Delete the branch of an abandoned night, if the branch contains no commit of the night."""
+    """Delete the branch of an abandoned nightly run, if the branch contains no commit of the run."""
     branch = f"{BRANCH}{label}"
     if Git(root).find_commit(f"refs/heads/{branch}") == commit:
         run_git(root, "branch", "--quiet", "-D", branch)
 
 
 def describe_left_out(root: Path) -> str:
-    """Describe uncommitted changes, which a night does not use; return an empty text if there are none.
+    """Return a text about uncommitted changes, which a nightly run does not use; empty if there are none.
 
     Changes of `nightly` and `run` in params.yaml do not count, since a night reads these sections from the
     working tree.
@@ -131,7 +131,7 @@ def describe_left_out(root: Path) -> str:
 
 
 def require_committed(root: Path, names: Iterable[str]) -> None:
-    """Raise BadInput if the committed params.yaml lacks an entry that a night evaluates.
+    """Raise BadInput if the committed params.yaml lacks an entry that a nightly run evaluates.
 
     `names`: values of `nightly.assessments`, which is read from the working tree and may name uncommitted
     entries.

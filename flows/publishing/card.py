@@ -23,14 +23,14 @@ from tasks.artifacts.markdown import draw_list, escape
 from tasks.artifacts.statistics import read_statistics
 
 OWN_CARD = "dataset/README.md"
-"""Path, below an entry's folder, of a card written by a stage; it has more detail than the declaration."""
+"""Path below an entry's folder of a stage's dataset card, which is more detailed than the declaration."""
 CONTENT, SOURCES = "What is in it", "Sources and licence"
 BY_STAGE = "Rows, drops and calls by stage"
 FROM_DECLARATION = (
     CONTENT, SOURCES, BY_STAGE, "Models and prompts", "Parameters",
     "How to rebuild it",
 )  # fmt: skip
-"""Headings of sections on the published artifacts, which are not copied from the flow's own card."""
+"""Headings of sections that describe the published artifacts; they are not copied from the flow's card."""
 MEANING = re.compile(r"^- `(\w+)`: (.+)$", re.MULTILINE)
 """Matches the line of a card that documents a column: its name and meaning."""
 CREATIVE_COMMONS = re.compile(r"CC[ -]?(0|BY(?:-(?:SA|NC|ND))*)[ -](\d\.\d)", re.IGNORECASE)
@@ -96,7 +96,7 @@ def make_card(
 
 
 def complete_card(head: str, sections: Mapping[str, str], sources: Sequence[DatasetSource]) -> str:
-    """Join a card's sections to its text, and set the licence in the form that hubs use."""
+    """Return a card's text from its sections, and set the licence in the format that hubs use."""
     from huggingface_hub import DatasetCard as HubCard
 
     card = HubCard("\n\n".join([head, *(f"## {name}\n\n{part}" for name, part in sections.items())]) + "\n")

@@ -1,4 +1,4 @@
-"""Choose what is published: the artifacts of an entry of params.yaml, by the flows' declarations."""
+"""Choose the artifacts of an entry of params.yaml to publish, according to the flows' declarations."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def choose(recorder: Recorder, name: str) -> Choice:
 
 
 def list_entries(nodes: Mapping[str, Node]) -> dict[str, list[Node]]:
-    """List the entries that are datasets or evaluations, with their stages in order."""
+    """Map each entry that is a dataset or an evaluation to its stages in order."""
     found: dict[str, list[Node]] = {}
     scopes = {scope.over for scope in list_scopes() if scope.over and (scope.samples or scope.evaluates)}
     for name in order_nodes(nodes):
@@ -97,7 +97,7 @@ def find_entry(entries: Mapping[str, Sequence[Node]], name: str) -> str:
 
 
 def find_scope(node: Node) -> Scope:
-    """Return the scope that a stage is declared in. Raises BadInput for an undeclared stage."""
+    """Return the `Scope` that declares a stage. Raises BadInput for an undeclared stage."""
     declared = find_stage(node.stage)
     if declared is None:
         raise BadInput(node.name, "is not declared by a flow")

@@ -123,7 +123,7 @@ def write_folder(
 
 
 def copy_rows(artifact: Path, folder: Path) -> None:
-    """Copy an artifact and its calls, and write its rows as JSON Lines."""
+    """Copy an artifact and its calls, and write the artifact's rows as JSON Lines."""
     shutil.copyfile(artifact, folder / artifact.name)
     calls = name_beside(artifact, "calls")
     if calls.is_file():

@@ -1,4 +1,4 @@
-"""Write a copy of published rows in the layout of a paper's release; publish imported items folders."""
+"""Write published rows in the file layout of a paper's release; publish imported folders of items."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class ItemsFolder:
 
     @property
     def choice(self) -> Choice:
-        """The folder's files of rows as a `Choice`, the items first; paths are relative to the folder."""
+        """The folder's row files as a `Choice`, the items first; paths are relative to the folder."""
         there = (name for name in (ITEMS, PREDICTIONS, "scores.parquet") if (self.place / name).is_file())
         nodes = tuple(Node(Path(name).stem, "", "", (), (name,), ()) for name in there)
         return Choice(self.name, nodes[0], nodes, {})
@@ -78,7 +78,7 @@ class ItemsFolder:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object that a command wrote. Raises BadInput if the file contains anything else."""
+    """Read a JSON object that a command wrote. Raises BadInput if the file is not a JSON object."""
     try:
         read = json.loads(path.read_bytes())
     except ValueError as error:

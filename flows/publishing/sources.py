@@ -37,7 +37,7 @@ PRIVATE = frozenset(
 )
 """Licences, in lower case, under which a source may not be redistributed."""
 OWN_INPUTS = ("flows/", "tasks/", "data/labels", "data/templates", "data/worlds", "pyproject.toml")
-"""Inputs of stages that are not sources: code, and files written by the project's own people."""
+"""Inputs of stages that are not sources: code, and files written by the project's authors."""
 ABOUT = ("about.json", "dataset.json")
 """Names of the files that describe an imported folder."""
 ARTICLES = "articles.parquet"
@@ -81,7 +81,7 @@ def list_sources(
 
 
 def is_made(path: str, made: Collection[str]) -> bool:
-    """Return whether stages wrote a path, a parent folder of it, or a file in it."""
+    """Return whether stages wrote a path, one of its parent folders, or a file in it."""
     above = {parent.as_posix() for parent in Path(path).parents}
     return path in made or bool(above & set(made)) or any(written.startswith(f"{path}/") for written in made)
 
@@ -108,7 +108,7 @@ def walk_upstream(nodes: Mapping[str, Node], lead: Node, params: Mapping[str, An
 
 
 def list_names(params: Mapping[str, Any], node: Node) -> set[str]:
-    """List the texts in the entry that a stage runs for, which include names of other entries."""
+    """List the texts in a stage's entry, which include names of other entries."""
     entry = get_section(params, f"{find_section_of(node.stage)}.{node.key}") or {}
     values = [value for given in entry.values() for value in (given if isinstance(given, list) else [given])]
     return {value for value in values if isinstance(value, str)}
@@ -131,7 +131,7 @@ def describe_database(params: Mapping[str, Any], name: str) -> DatasetSource:
 
 
 def read_told(root: Path, path: str, names: set[str], *, made: bool) -> Iterator[DatasetSource]:
-    """Yield the descriptions in a file's folder, or in a folder and its subfolders in `names`.
+    """Yield source descriptions from a file's folder, or from a folder and its subfolders in `names`.
 
     `made`: whether a stage wrote the path; if so, articles have the licences of the folder that they were
     copied from.

@@ -25,7 +25,7 @@ def make_decision(
     edited: Mapping[str, str],
     now: datetime,
 ) -> Decision:
-    """Make a decision from the fields reviewer, decision, rating, note and at.
+    """Return the decision in the fields reviewer, decision, rating, note and at.
 
     `edited`: new texts by column. An empty `at` stays empty; a rating without a decision is allowed. Raises
     BadItem for an invalid field.
@@ -53,9 +53,9 @@ def make_decision(
 
 
 def read_text(fields: Mapping[str, object], name: str, most: int = MAX_TEXT) -> str:
-    """Return a field's text with Unix line ends; "" if it is missing or null.
+    """Return a field's text with Unix line ends; "" if the field is missing or null.
 
-    Raises BadItem if it is not text.
+    Raises BadItem if the field is not text.
     """
     value = fields.get(name)
     if value is None:

@@ -27,7 +27,7 @@ BOM = "\ufeff"
 KINDS = (".csv", ".jsonl")
 HINT = "expected a form that `benchloom review export` wrote; see docs/review.md"
 TYPED = ("decision", "edited", "rating", "note")
-"""Columns that reviewers fill in; a line without any of them was left open."""
+"""Columns that reviewers fill in; a line without values in these columns was left open."""
 
 
 def write_review_form(artifact: ReviewedArtifact, items: Sequence[ReviewItem], out: Path) -> None:
@@ -56,7 +56,7 @@ def list_columns(artifact: ReviewedArtifact) -> list[str]:
 
 
 def name_edit(artifact: ReviewedArtifact, column: str) -> str:
-    """Return the form's column for the new text of an artifact's column; `edited` for the main column."""
+    """Return the form column for edits of an artifact's column; `edited` for the main column."""
     return "edited" if column == artifact.editable[0] else f"edited.{column}"
 
 
@@ -76,7 +76,7 @@ def draw_items(artifact: ReviewedArtifact, take: int | None, seed: int) -> list[
 
 @dataclass(frozen=True)
 class RefusedLine:
-    """An invalid line, and why it is invalid."""
+    """An invalid line and the reason."""
 
     line: int
     why: str
@@ -194,7 +194,7 @@ def _read_edited(artifact: ReviewedArtifact, fields: Mapping[str, object], is_cs
 def _check_texts(
     artifact: ReviewedArtifact, item: ReviewItem, fields: Mapping[str, object], is_csv: bool
 ) -> None:
-    """Raise BadItem if a line's texts differ from the artifact's, since the form or artifact was edited."""
+    """Raise BadItem if a line's texts differ from the artifact's texts: the form or artifact was edited."""
     for name in artifact.judged:
         cell, text = fields.get(name), item.shown.get(name, "")
         shown = cut_cell(text) if is_csv else text

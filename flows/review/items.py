@@ -16,7 +16,7 @@ from tasks.errors import BadInput
 from tasks.judging.decisions import EDITABLE, digest_row
 
 FORM = ("item", "artifact", "decision", "edited", "rating", "reviewer", "note", "at")
-"""A form's own columns. A row's column with the same name is shown as `row.<name>`."""
+"""Columns that every form has. A row's column with the same name is shown as `row.<name>`."""
 ROW_ID = re.compile(r"[0-9a-f]{16}")
 NOT_SHOWN = frozenset({"id", "origin"})
 DATA = "data"
@@ -53,9 +53,9 @@ class ReviewedArtifact:
 def read_artifact(root: Path, path: Path, beside: Sequence[Path] = ()) -> ReviewedArtifact:
     """Read an artifact below the project's data/ as items to review.
 
-    `beside`: further artifacts. From each of them, an item also shows the row whose id is the item's id, or
-    is in one of the item's columns. Raises BadInput for a file elsewhere, and for a file without ids or
-    without texts.
+    `beside`: further artifacts. An item also shows the row of each further artifact whose id is the item's
+    id, or is in one of the item's columns. Raises BadInput for a file outside data/, and for a file without
+    ids or without texts.
     """
     place = locate_artifact(root, path)
     schema, records = _read_records(root / place, place)

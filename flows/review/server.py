@@ -95,7 +95,7 @@ class ReviewServer:
         return web.Response(text=self._page, content_type="text/html")
 
     async def _get_items(self, request: web.Request) -> web.Response:
-        """List the items' ids with the reviewer's own decisions; decisions by others are never shown."""
+        """List the items' ids with the reviewer's decisions; other reviewers' decisions are never shown."""
         name = read_name({"reviewer": request.query.get("reviewer", "")})
         stored = await asyncio.to_thread(load_decisions, find_file(self._root, self._artifact.path))
         own = {item: acts[name] for item, acts in stored.current.items() if name in acts}
@@ -130,7 +130,7 @@ class ReviewServer:
 
 
 def _show_act(item: ReviewItem, act: Decision | None) -> dict[str, Any]:
-    """Return an item with its reviewer's decision; ignore a decision on an older text."""
+    """Return an item with a reviewer's decision; ignore a decision on an older text."""
     if act is None or act.seen != item.seen:
         return {"item": item.id, "decision": "", "rating": None, "note": "", "edited": {}}
     return {

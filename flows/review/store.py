@@ -14,7 +14,7 @@ from tasks.judging.decisions import Decision, Decisions, load_decisions, name_de
 FOLDER = Path("data/labels/review")
 LOCK = Path(".benchloom/review.lock")
 STEP = timedelta(microseconds=1)
-"""If a decision that arrives later has no later time, it gets the stored decision's time plus this."""
+"""Time added to a stored decision's time to date a later decision whose own time is not later."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def merge_decisions(stored: Decisions, incoming: Iterable[Decision], now: dateti
         else:
             counts["changed"] += 1
             if dated.at <= current.at:
-                # A form may contain only a date, and a clock may be set back: the decision that arrives later
-                # is valid.
+                # The decision that arrives last is valid: a form may contain only a date, and a clock may be
+                # set back.
                 dated = replace(dated, at=format_time(parse_time(current.at) + STEP))
         added.append(dated)
     return Merged(Decisions(tuple(sorted([*stored.history, *added], key=_by_person))), **counts)

@@ -1,4 +1,4 @@
-"""Select the items of an evaluation that a night asks: `evaluation.items` in params.yaml."""
+"""Select the items that a nightly run evaluates: `evaluation.items` in params.yaml."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ITEMS = f"{EVALUATION}.items"
 
 
 def keep_asked(node: Node, argument: str, rows: list[Any], params: Mapping[str, Any]) -> list[Any]:
-    """Return only the rows that the entry asks; rows of arguments other than the items are unchanged.
+    """Return only the rows to evaluate for the entry; rows of arguments other than the items are unchanged.
 
-    Stages that call models depend on `evaluation` in dvc.yaml. The scope's other stages read outputs of the
-    stages that call models, so a change of the items makes them stale, too. Raises BadInput if an item is not
+    Stages that call models depend on `evaluation` in dvc.yaml. Other stages read outputs of the stages that
+    call models, so a change of the items makes all of these stages stale. Raises BadInput if an item is not
     among the rows.
     """
     declared = find_stage(node.stage)

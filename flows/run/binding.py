@@ -10,7 +10,7 @@ determines the value:
 A stage may also have the arguments `params`, `ask`, `limit`, `settings` (the parameters that dvc.yaml
 declares for the stage, by dotted name), and `out` if it writes its artifact itself.
 
-A stage that is fanned out over a section of params.yaml may have the arguments `key` and `entry` (dvc.yaml
+A stage that runs for each entry of a params.yaml section may have the arguments `key` and `entry` (dvc.yaml
 then declares the parameter `<section>.${key}`). The arguments `database` and `system` are the database and
 system that the entry names, or those named like the key. `systems` contains all systems.
 """
@@ -133,7 +133,7 @@ def bind(
 ) -> Bound:
     """Find a stage's function and its arguments.
 
-    `split`: do not read the rows over which the stage splits; they are later read in blocks. Raises
+    `split`: do not read the rows that the stage splits into blocks; the blocks are read later. Raises
     BadInput if dvc.yaml, params.yaml and the function's signature disagree.
     """
     module, function = find_function(node)
@@ -202,7 +202,7 @@ def name_files(node: Node, params: Mapping[str, Any]) -> dict[str, str]:
 def read_evaluated(
     node: Node, params: Mapping[str, Any], places: Places, files: Mapping[str, str]
 ) -> EvaluatedRows:
-    """Read the scored answers of a stage's scope, one answer set per system.
+    """Read the scored answers of a stage's group of stages, one answer set per system.
 
     Raises BadInput if dvc.yaml lacks a dependency, or an artifact cannot be read.
     """
@@ -260,13 +260,13 @@ def prompts_folder(module: ModuleType) -> Path:
 
 
 def load_database(node: Node, params: Mapping[str, Any], root: Path) -> DatabaseEntry:
-    """Validate a stage's database entry: the entry that the stage runs for, or the one its entry names."""
+    """Return a stage's validated database entry: the stage's own entry, or the entry that it names."""
     name = find_name(node, params, "database")
     return parse_database(params, name).resolve_under(root)
 
 
 def find_section(node: Node) -> str:
-    """Return the dotted name of the entry that a stage is fanned out over, as in dvc.yaml.
+    """Return the dotted name of the entry that a stage runs for, as in dvc.yaml.
 
     Another entry that the stage reads may have the same key; the flow determines which entry is the stage's
     own. Raises BadInput if this is ambiguous.
@@ -291,14 +291,14 @@ def place_paths(entry: Any, places: Places) -> Any:
 
 
 def find_name(node: Node, params: Mapping[str, Any], kind: str) -> str:
-    """Return the name of a stage's database or system: the name in the entry, or else the key."""
+    """Return the name of a stage's database or system: the name in the entry, otherwise the key."""
     entries = (get_section(params, name) for name in node.params if name.endswith(f".{node.key}"))
     named = (entry[kind] for entry in entries if isinstance(entry, dict) and kind in entry)
     return str(next(named, node.key))
 
 
 def read_epoch(node: Node, params: Mapping[str, Any]) -> str:
-    """Return the epoch of a stage's calls: the label of the night, if the stage depends on one."""
+    """Return the epoch of a stage's calls: the label of a nightly run if the stage depends on a label."""
     declared = {name.split(".")[0] for name in node.params}
     section = next((name for name in (EVALUATION, BASELINES) if name in declared), None)
     return str(get_section(params, f"{section}.as_of") or "") if section else ""

@@ -11,13 +11,13 @@ SELDOM = (200_000, 20, 100)
 
 
 def collect_seldom() -> None:
-    """Set high thresholds for garbage collection, which by default takes a sixth of a stage's time."""
+    """Set high thresholds for garbage collection, which by default uses a sixth of a stage's time."""
     gc.set_threshold(*SELDOM)
 
 
 @contextmanager
 def collecting_seldom() -> Iterator[None]:
-    """Set high thresholds for garbage collection within a block; restore the previous ones at its end."""
+    """Set high thresholds for garbage collection in a block; restore the previous thresholds at its end."""
     before = gc.get_threshold()
     collect_seldom()
     try:

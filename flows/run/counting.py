@@ -87,7 +87,7 @@ class StageCounter:
         return self._follow(node, self.session.make_plan)[0]
 
     def make_price(self, *, batch: bool = False) -> Price:
-        """Return the function that prices calls. batch: at the price of the Batch API."""
+        """Return the function that prices calls. batch: whether to use the price of the Batch API."""
         budget = self.session.dispatcher.budget
         return lambda model, prompt, completion: budget.price(model, prompt, completion, batch=batch).usd
 
@@ -98,11 +98,11 @@ class StageCounter:
             ended = True
             try:
                 bound.call()
-            except StageFailed:  # it needs an answer to continue, so further calls are unknown
+            except StageFailed:  # the stage needs an answer to continue, so further calls are unknown
                 ended = False
             except BenchloomError:
                 raise
-            except Exception as error:  # any error of its code, which may be a user's own method
+            except Exception as error:  # the stage's code may be a user's own method and raise any error
                 raise StageFailed(f"{node.name} cannot be planned: {describe_error(error)}") from error
             plan: CallPlan = bound.ask.count()
             return plan, ended

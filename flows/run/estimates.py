@@ -1,4 +1,4 @@
-"""Represent ranges of future values, and predict means from observed values."""
+"""Ranges of predicted values, and predictions of means from observed values."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ ENOUGH = 10
 WIDEST = 1.7
 """Factor between an estimate and each bound of its narrow range.
 
-1.7 is the largest number with one decimal whose square is below 3. So each bound differs from any value in
-the range by a factor of less than 3.
+1.7 is the largest number with one decimal whose square is below 3. Any value in the range thus differs from
+each bound by a factor of less than 3.
 """
 SLACK = 0.2
 """Minimum half-width of a narrow range, as a fraction of the estimate, since conditions may change."""
 QUANTILE = 2.58
-"""Quantile of the normal distribution: 99% of means are within this many standard errors."""
+"""Quantile of the normal distribution: 99% of means are within this number of standard errors."""
 GROWTH = 2.0
 """Factor from an estimate to the upper bound with fewer than ENOUGH values; the lower bound is 0."""
 
@@ -43,13 +43,13 @@ class Range:
         return float(self.low * self.high) ** 0.5 if self.low else self.high / 2
 
     def times(self, low: float, high: float) -> Range:
-        """Multiply the bounds by `low` and `high`; an empty or unknown range stays unchanged."""
+        """Return the range with bounds multiplied by `low` and `high`; 0 and infinity do not change."""
         return Range(self.low * low, self.high * high if self.high else 0, self.exact)
 
 
 NOTHING = Range()
 UNKNOWN = Range(0, math.inf, exact=False)
-"""The range for a value about which nothing is known."""
+"""The range of an unknown value."""
 
 
 def widen(estimate: float, low: float | None = None) -> Range:

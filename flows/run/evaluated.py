@@ -1,4 +1,4 @@
-"""Read the scored answers of a scope with the functions of its evaluated stage's module."""
+"""Read the scored answers of a group of stages with functions of the evaluated stage's module."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def read_scored_systems(scope: Scope, key: str, system: str, find: Find, label: 
     """Read an entry's scored answers, one answer set per system.
 
     `system`: the system that the entry names; empty if the rows name their systems. `label`: name of the
-    place in error messages. Raises BadInput if an artifact is missing, or was written by code with other
-    columns.
+    place in error messages. Raises BadInput if an artifact is missing, or has columns of another version.
     """
     name = scope.evaluates
     module, function = locate_module(name), name.rpartition(".")[2]
@@ -61,7 +60,7 @@ def read_scored_systems(scope: Scope, key: str, system: str, find: Find, label: 
 def list_calls(scope: Scope, find: Find, scores: str, arguments: Iterable[str]) -> list[CallFile]:
     """List the files with the calls that produced the answers.
 
-    The files are in the folder of the scores. Calls that produced the scores or the dataset are left out. A
+    The files are in the folder of the scores. Calls that produced the scores or the dataset are omitted. A
     folder of `benchloom evaluate` has one file for the calls of all stages.
     """
     folder = find(scores).parent
@@ -84,7 +83,7 @@ def list_arguments(stage: str) -> list[str]:
 
 
 def find_evaluating(stage: str) -> Scope:
-    """Return the evaluating scope that contains a stage. Raises BadInput for any other stage."""
+    """Return the evaluating `Scope` that contains a stage. Raises BadInput for any other stage."""
     found = find_stage(stage)
     scopes = [scope for scope in list_evaluating() if found is not None and scope == found.scope]
     if not scopes:

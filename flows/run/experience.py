@@ -1,7 +1,7 @@
 """Read the calls that stages made in earlier runs: for the same entry, for other entries, and in previews.
 
-The calls are read from the calls artifacts, so a clone with pulled artifacts has the same information as the
-machine that ran the stages.
+The calls are read from artifacts, so a clone with pulled artifacts has the same information as the machine
+that ran the stages.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Experience:
             self._by_stage[node.stage].append(node)
         self._shrunk: Mapping[str, Any] | None = None
         self._asking: dict[str, list[Node]] = {}
-        """Stage -> its entries whose settings do not disable its calls."""
+        """Stage -> entries whose settings do not disable the stage's calls."""
 
     def find_own(self, node: Node) -> SeenRun | None:
         """Return the last run of a stage; None if its artifacts are missing."""
@@ -94,7 +94,7 @@ class Experience:
         return bool(get_section(self._shrunk, node.stage) != get_section(self._params, node.stage))
 
     def find_row_input(self, node: Node) -> str:
-        """Return the file of the rows over which a stage iterates; empty if it reads no rows."""
+        """Return the file with the rows over which a stage iterates; empty if the stage reads no rows."""
         _, function = find_function(node)
         hints, files = get_type_hints(function), name_files(node, self._params)
         for name in inspect.signature(function).parameters:
@@ -103,7 +103,7 @@ class Experience:
         return ""
 
     def _choose_likes(self, node: Node) -> list[Node]:
-        """Return the nodes with the same kinds of calls, and with the same systems if there are any."""
+        """Return the nodes with the same kinds of calls as a node, with the same systems if there are any."""
         if node.stage not in self._asking:
             nodes = self._by_stage[node.stage]
             self._asking[node.stage] = [other for other in nodes if not is_off(other, self._params)]
@@ -140,7 +140,7 @@ def list_systems(node: Node) -> set[str]:
 
 
 def is_rows(hint: object) -> bool:
-    """Return whether an argument's annotation is a type of rows."""
+    """Return whether an argument's annotation is a collection of rows."""
     return getattr(get_origin(hint), "__name__", "") in ("list", "Iterable")
 
 

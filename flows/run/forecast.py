@@ -1,4 +1,4 @@
-"""Estimate how many model calls a run still has to make, from the last runs of its stages.
+"""Estimate the number of remaining model calls of a run, from the last runs of its stages.
 
 A stage knows only its current round of calls. Later calls are estimated from its last run, from other
 entries, or from the flow's declaration.
@@ -32,7 +32,7 @@ class Forecast:
         self._mutex = threading.Lock()
 
     def count_to_come(self, waiting: int) -> int | None:
-        """Count the calls that have not begun; None if nothing is known about a remaining stage.
+        """Estimate the number of calls that have not begun; None if it is unknown for a remaining stage.
 
         `waiting`: number of calls that have begun and have no answer yet.
         """
@@ -51,7 +51,7 @@ class Forecast:
 
 
 def list_ahead(run: Run, names: Sequence[str]) -> list[str]:
-    """List the stages that have not ended and will run: stale stages, and stages downstream of these."""
+    """List the unfinished stages that will run: stale stages, and stages downstream of stale stages."""
     ahead = dict[str, None]()
     for name in names:
         if name in run.outcomes:
@@ -63,7 +63,7 @@ def list_ahead(run: Run, names: Sequence[str]) -> list[str]:
 
 
 def is_stale(recorder: Recorder, name: str) -> bool:
-    """Return whether a stage is known to be stale; other stages may still be running."""
+    """Return whether a stage is known to be stale, even while other stages are running."""
     try:
         return bool(recorder.explain(name, patience_s=0))
     except BenchloomError:
@@ -71,10 +71,10 @@ def is_stale(recorder: Recorder, name: str) -> bool:
 
 
 def expect_calls(recorder: Recorder, node: Node) -> int | None:
-    """Estimate the number of a stage's calls; return None if nothing is known about the stage.
+    """Estimate the number of a stage's calls; return None if no estimate is possible.
 
-    The estimate comes from the stage's last outcome, or else from the mean over other entries, or else from
-    the flow's declaration.
+    The estimate is the stage's last outcome; if that is missing, the mean over other entries; if that is
+    missing, too, the flow's declaration.
     """
     root = recorder.root
     if (last := load_outcome(root, node.name)) is not None and last.calls:

@@ -1,7 +1,7 @@
 """Estimate the calls of stages whose inputs do not exist yet, from earlier runs and expected rows.
 
-The number of calls depends on the number of rows. The number of rows is propagated from stage to stage: the
-ratio of output to input rows is assumed to be the same as before.
+The number of calls depends on the number of rows. The number of rows is propagated from stage to stage, with
+the ratio of output to input rows of earlier runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Foresight:
         self._shares: dict[str, float] = {}
         """Stage -> fraction of its calls that are new.
 
-        A stage that makes no calls takes the largest fraction of its upstream stages.
+        A stage without calls has the largest fraction of its upstream stages.
         """
 
     def foresee(self, node: Node) -> Weight:
@@ -56,7 +56,7 @@ class Foresight:
     def note(self, node: Node, new: float, recorded: float) -> None:
         """Record a stage's estimated calls: derive its expected rows and its fraction of new calls.
 
-        `new` is infinite if the number of calls is unknown. The rows then follow from the input rows alone.
+        `new` is infinite if the number of calls is unknown; the rows are then derived from the input rows.
         """
         upstream = [self._shares.get(name, 0.0) for name in node.upstream]
         if math.isinf(new):
@@ -71,7 +71,7 @@ class Foresight:
             self._rows[node.artifact] = rows
 
     def find_rows_in(self, node: Node) -> float | None:
-        """Return the expected input rows of a stage; None if it reads no rows or the number is unknown."""
+        """Return a stage's expected number of input rows; None if unknown or if the stage reads no rows."""
         path = self.experience.find_row_input(node) if node.stage else ""
         if not path:
             return None
@@ -87,7 +87,7 @@ class Foresight:
         return made * rows_in / read if rows_in is not None and read else made / len(runs)
 
     def _foresee_again(self, node: Node, own: SeenRun) -> Weight:
-        """Estimate the calls of a stage that has run: from its old inputs, scaled to the expected rows."""
+        """Estimate the calls of a stage that has run, from the old inputs, scaled to the expected rows."""
         counted = self._count_old(node)
         recorded, new = (counted.recorded, counted.new) if counted else (len(own.calls), 0.0)
         rows = self.find_rows_in(node)

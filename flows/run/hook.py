@@ -1,4 +1,4 @@
-"""The interface of hooks: user code that runs after each stage and after each run.
+"""The base class of hooks (user code that runs after each stage and each run) and their arguments.
 
 A new hook is one subclass in a file of flows/hooks/ with the hook's name, or an entry point of the group
 `benchloom.hooks`. `run.hooks` in params.yaml enables it.
@@ -66,7 +66,7 @@ class StageEnd:
     (of the 95% interval), `n` and `failed`.
     """
     outputs: tuple[Output, ...] = ()
-    """Files and folders that the stage wrote; empty if it failed or was skipped."""
+    """Files and folders that the stage wrote; empty if the stage failed or was skipped."""
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ class RunEnd:
 class Hook(Settings):
     """Base class of hooks, called after stages and runs. A hook's fields are its options in `run.hooks`.
 
-    Calls are made one at a time, in the order in which stages end, in a separate thread, so that a slow hook
-    does not delay stages. If a hook raises an error, one line reports it, and the hook is not called again in
-    that run.
+    Hooks are called in a separate thread, one call at a time, in the order in which stages end. A slow hook
+    thus does not delay stages. If a hook raises an error, one line reports the error, and the hook is not
+    called again in that run.
     """
 
     name: ClassVar[str]

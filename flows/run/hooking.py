@@ -1,4 +1,4 @@
-"""Call hooks after stages and runs, so that a slow or failing hook neither delays nor fails the run."""
+"""Call hooks after stages and runs; a slow or failing hook neither delays nor fails the run."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ FOLDER = Path(__file__).parents[1] / "hooks"
 CLASSES: PluggedClasses[Hook] = PluggedClasses(Hook, "hooks", "flows.hooks", "hook", "docs/plugs.md")
 SECTION, GIVEN = "run.hooks", dict[str, dict[str, Any] | None]
 PATIENCE_S = 600.0
-"""Maximum seconds that a finished run waits for its hooks. Unreachable servers have separate timeouts."""
+"""Maximum seconds that a finished run waits for its hooks; hooks have separate timeouts for servers."""
 TOLD_AFTER_S = 5.0
-"""Seconds of waiting after which a line reports the wait."""
+"""Seconds after which a line reports that the run is waiting for hooks."""
 METRICS = FIGURES["metrics"]
 
 
@@ -149,7 +149,7 @@ def list_outputs(run: Run, node: Node) -> tuple[Output, ...]:
 def read_figures(root: Path, node: Node) -> dict[str, dict[str, float]]:
     """Read the figures of a page's stage: name -> value, interval bounds, and counts.
 
-    JSON files below data/metrics without such numbers are skipped, since users may add their own.
+    JSON files below data/metrics without such numbers are skipped, since users may add files there.
     """
     found: dict[str, dict[str, float]] = {}
     for path in list_metrics(root, node):

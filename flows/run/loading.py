@@ -16,7 +16,7 @@ from tasks.artifacts.rows import Drafts
 from tasks.errors import BadInput
 
 IMPORTING = threading.Lock()
-"""Lock for imports: stages start in threads, and concurrent imports of cyclic libraries (nltk) deadlock."""
+"""Import lock: stages start in threads, and concurrent imports of libraries with cycles (nltk) deadlock."""
 
 
 def locate_module(stage: str) -> str:

@@ -1,4 +1,4 @@
-"""Warn before a run that takes long because of embedded models, and suggest a preview."""
+"""Warn before a long run on embedded models, and suggest a preview."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Explain on one line where a stage lost all of its rows, if the flow requires rows.
+"""Report on one line where a stage lost all of its rows, if the flow requires rows.
 
-The stage's artifacts stay on disk for inspection, but are not recorded.
+The stage's artifacts remain on disk for inspection, but are not recorded.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Search:
         return node
 
     def count(self, path: str) -> int | None:
-        """Count the rows of an artifact; None if it has no rows to count."""
+        """Count the rows of an artifact; None if it is not an existing Parquet file."""
         if not path.endswith(".parquet") or not self.find(path).is_file():
             return None
         from tasks.artifacts.parquet import count_rows
@@ -99,7 +99,7 @@ class Search:
         return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
     def describe_loss(self, node: Node) -> str:
-        """Explain why a stage dropped its rows, with the first text of the most frequent reason."""
+        """Return why a stage dropped its rows, with the first text of the most frequent reason."""
         drops = self.read_drops(node)
         if not drops:
             read = [dep for dep in node.deps if not dep.startswith("tasks/")]
@@ -117,7 +117,7 @@ class Search:
 
 
 def advise(node: Node) -> str:
-    """Suggest parameters to change."""
+    """Return a text that suggests parameters to change."""
     own = [
         f"`{name}`" for name in node.params if not name.startswith(SHARED) and node.key not in name.split(".")
     ]

@@ -1,7 +1,7 @@
-"""Check the requirements of a project or of some stages: what is missing, and the command that fixes it.
+"""Check the requirements of a project or of stages, with the command that adds a missing requirement.
 
 `benchloom doctor` checks everything in params.yaml. A command that calls models checks its stages'
-requirements before the first paid call. So a later stage does not fail after earlier stages were paid for.
+requirements before the first paid call, so no stage fails after earlier stages were paid for.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tasks.models.incoming import is_loopback
 from tasks.models.settings import EmbeddedModel, Endpoint, SystemRun
 
 CONNECT_S = 3.0
-"""Seconds to wait for an address to accept a connection; a slow address is not reported as missing."""
+"""Seconds to wait for a connection to an address; an address that does not answer in time passes."""
 JAPANESE = "ja"
 
 
@@ -38,9 +38,9 @@ class Finding:
 
     what: str
     state: Literal["ok", "missing", "optional"]
-    """`missing`: a run needs it, and it is missing.
+    """`missing`: a requirement of a run is missing.
 
-    `optional`: it is needed only for the purpose in `detail`.
+    `optional`: the requirement is needed only for the purpose in `detail`.
     """
     detail: str
     mend: str = ""
@@ -62,7 +62,7 @@ class Used:
 
 
 def require_needs(root: Path, params: Mapping[str, Any], nodes: Sequence[Node], made: Iterable[str]) -> None:
-    """Check that everything that stages need to call models and systems exists.
+    """Check that the requirements of stages for calling models and systems are met.
 
     `made`: paths that other stages write. Prints a line for each missing requirement except the last, and
     raises BadInput for the last.
@@ -166,7 +166,7 @@ def find_models(node: Node, params: Mapping[str, Any], roles: Mapping[str, Any])
 def name_roles(node: Node, entries: Sequence[object], roles: Mapping[str, Any]) -> list[str]:
     """Return the roles that a stage declares; if it declares all roles, return the roles that entries name.
 
-    A role that is only a default of an entry may never be called, so it is left out.
+    A role that is only a default of an entry may never be called, so it is omitted.
     """
     named = [key.removeprefix("roles.").partition(".")[0] for key in node.params if key.startswith("roles.")]
     if "roles" in node.params:
@@ -213,7 +213,7 @@ def find_languages(entries: Iterable[object]) -> set[str]:
     return {str(entry["language"]) for entry in entries if isinstance(entry, Mapping) and "language" in entry}
 
 
-# Single requirements
+# Checks of single requirements
 
 
 def check_endpoint(name: str, endpoint: Endpoint, models: Mapping[str, EmbeddedModel]) -> Finding:
@@ -261,7 +261,7 @@ def check_addresses(places: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def try_address(url: str) -> str:
-    """Return why a URL's host refuses connections; empty if it accepts one or does not answer in time."""
+    """Return why a URL's host refuses connections; empty if it accepts a connection or is too slow."""
     parts = urlsplit(url)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)

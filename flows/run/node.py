@@ -29,7 +29,7 @@ class Node:
     upstream: tuple[str, ...]
     command: str = ""
     folder: str = ""
-    """The folder in which the command runs; empty means the project's folder."""
+    """The folder in which the stage's command runs; empty means the project's folder."""
     settings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Parameters that the stage depends on: file -> dotted names."""
 

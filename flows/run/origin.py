@@ -1,4 +1,4 @@
-"""Check that this process imported the project's own code, because results are recorded under its hashes."""
+"""Check that this process imported the project's code, since results are recorded under the code's hashes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_code(root: Path) -> None:
         if not folder.is_dir():
             continue
         homes = (f"{folder}{os.sep}", f"{folder.resolve()}{os.sep}")
-        # Iterate over a copy: another thread may import a module meanwhile, which would raise an error.
+        # Iterate over a copy: an import in another thread would otherwise raise an error.
         for name, module in sys.modules.copy().items():
             file = getattr(module, "__file__", None)
             if name.partition(".")[0] == package and file and not file.startswith(homes):

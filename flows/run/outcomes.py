@@ -1,6 +1,6 @@
 """Store the outcome of each stage's last run, outside of the artifacts.
 
-There is one small JSON file per stage in `.benchloom/stages/`; `status` and `plan` read it.
+Each stage has a small JSON file in `.benchloom/stages/`, which `status` and `plan` read.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Estimate how long the stages of a plan take, from their last runs or from their models' speed."""
+"""Estimate the run time of a plan's stages, from their last runs or from their models' speed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EMBEDDED_TOKENS_PER_S = (11.0, 53.0)
 
 
 class Pace:
-    """Estimates how long stages of a project take."""
+    """Estimates the run time of a project's stages."""
 
     def __init__(
         self, recorder: Recorder, params: Mapping[str, Any], session: Session, speeds: Speeds
@@ -33,7 +33,7 @@ class Pace:
         return widen(last.seconds) if last is not None and last.state == "ran" else None
 
     def time(self, node: Node, weight: Weight) -> Range | None:
-        """Estimate the time of a stage's calls in seconds; return None if nothing is known about it."""
+        """Estimate the time of a stage's calls in seconds; return None if no estimate is possible."""
         if weight.calls.high == 0:
             return NOTHING
         if math.isinf(weight.calls.high):
@@ -51,9 +51,7 @@ class Pace:
         embedded = bool(models) and all(map(self._session.is_embedded, models))
         speeds = [self._speeds.find(model) for model in models]
         known = [speed for speed in speeds if speed is not None]
-        if known and (
-            embedded or len(known) == len(speeds)
-        ):  # a model that embeds texts takes negligible time
+        if known and (embedded or len(known) == len(speeds)):  # embedding texts takes negligible time
             spans = []
             for speed in known:
                 if speed.prompt_per_s and speed.output_per_s:

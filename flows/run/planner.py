@@ -1,4 +1,4 @@
-"""Estimate what a run would do and cost, without changing anything.
+"""Estimate the stages, calls and cost of a run, without changing anything.
 
 If all inputs of a stage exist, its function is run with an `ask` that only counts, so its first calls are
 exact. Otherwise the calls are estimated as a range from earlier calls (`flows.run.foreseeing`). If DVC's run
@@ -31,7 +31,7 @@ ASKED_AGAIN = "recorded calls are repeated"
 class StagePlan:
     """The plan of one stage. calls: new calls. recorded: calls that a ledger answers.
 
-    `restored`: whether its outputs would be restored from DVC's run cache, so the stage would not run.
+    `restored`: whether the outputs would be restored from DVC's run cache, so the stage would not run.
     """
 
     stage: str
@@ -43,7 +43,7 @@ class StagePlan:
     tokens: Range = NOTHING
     usd: Range = NOTHING
     seconds: Range | None = None
-    """Estimated seconds; None if no earlier run shows how long a call takes."""
+    """Estimated seconds; None if the time per call is unknown."""
     restored: bool = False
     unseen: tuple[str, ...] = ()
     """Kinds of calls (role and prompt) with too few earlier calls for a narrow range."""
@@ -51,7 +51,7 @@ class StagePlan:
 
 @dataclass(frozen=True)
 class StaleStage:
-    """A stage that a run would run or restore. at_hand: whether all of the stage's inputs exist."""
+    """A stage that a run would execute or restore. at_hand: whether all of the stage's inputs exist."""
 
     node: Node
     why: tuple[str, ...]
@@ -60,15 +60,15 @@ class StaleStage:
 
 
 def find_stale(recorder: Recorder, names: Sequence[str], again: Collection[str] = ()) -> list[StaleStage]:
-    """Find the stages that a run of `names` (in order, with upstream stages) would run or restore.
+    """Find the stages that a run of `names` (in order, with upstream stages) would execute or restore.
 
-    `again`: stages that always run, since their calls are repeated.
+    `again`: stages that always run, to repeat their calls.
     """
     found: dict[str, StaleStage] = {}
     for name in names:
         node = recorder.nodes[name]
         stale = [upstream for upstream in node.upstream if upstream in found]
-        known = name in recorder.graph.plain  # for other stages, DVC explains the state from existing files
+        known = name in recorder.graph.plain  # DVC determines the state of other stages from existing files
         waiting = [upstream for upstream in stale if not (known and found[upstream].restored)]
         if waiting:
             why = tuple(f"after {upstream}" for upstream in waiting)
@@ -106,7 +106,7 @@ def plan_stages(
 
 
 class Planner:
-    """Plans stages in the order of the graph: the result of a stage is used for the stages downstream."""
+    """Plans stages in the order of the graph; each result is used for the downstream stages."""
 
     def __init__(
         self, recorder: Recorder, params: Mapping[str, Any], session: Session, speeds: Speeds
@@ -118,7 +118,7 @@ class Planner:
         self._pace = Pace(recorder, params, session, speeds)
 
     def plan(self, stage: StaleStage) -> StagePlan:
-        """Plan one stage; its upstream stages must have been planned before."""
+        """Return the plan of one stage; its upstream stages must have been planned before."""
         node = stage.node
         if stage.restored:
             return StagePlan(node.name, stage.why, exact_calls=0, seconds=NOTHING, restored=True)

@@ -1,6 +1,6 @@
 """Choose the Prefect server for a run: PREFECT_API_URL if set, otherwise a server of the project.
 
-The project's server ends after ten idle minutes. If nights are deployed on the server, it keeps running, on a
+The project's server ends after ten idle minutes. With deployed nightly runs, the server runs permanently on a
 fixed port.
 """
 
@@ -31,7 +31,7 @@ SERVER = "prefect"
 AUTH_FILE = "prefect.secret"
 """File with the credentials of the project's own server."""
 PORT_FILE = "prefect.port"
-"""File with the port of the server for deployed nights; exists only while nights are deployed."""
+"""File with the port of the server for nightly runs; exists only while nightly runs are deployed."""
 AUTH = "PREFECT_API_AUTH_STRING"
 SERVER_AUTH = "PREFECT_SERVER_API_AUTH_STRING"
 QUIET = {
@@ -45,7 +45,7 @@ QUIET = {
 }
 """Settings of Prefect: no telemetry, no requests from other web pages, and no output on the console."""
 RETRIES = "PREFECT_CLIENT_MAX_RETRIES"
-"""Setting for retries, lowered because a lost local server does not return: five tries take a minute."""
+"""Setting for retries, low because a lost local server does not return; five tries would take a minute."""
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False)
     imported, since Prefect reads its settings on import.
     """
     folder = server_folder(root)
-    folder.mkdir(parents=True, exist_ok=True)  # Prefect warns if it cannot create its own folder in this one
+    folder.mkdir(parents=True, exist_ok=True)  # Prefect warns if it cannot create its folder inside
     for name, value in describe_home(root).items():
         os.environ.setdefault(name, value)
     if url := find_foreign(root):
@@ -123,7 +123,7 @@ def find_foreign(root: Path) -> str | None:
 
 @contextmanager
 def run_persistent_server(root: Path, port: int, say: Callable[[str], None]) -> Iterator[None]:
-    """Make the project's own server permanent, on a port; undo this if the block fails.
+    """Keep the project's own server running on a given port; undo this if the block fails.
 
     Raises BadInput if the port is not free.
     """
@@ -149,13 +149,13 @@ def run_persistent_server(root: Path, port: int, say: Callable[[str], None]) -> 
 
 
 def stop_persistent_server(root: Path) -> None:
-    """End the permanent server; the next server ends once it is idle."""
+    """End the permanent server; later servers end when they are idle."""
     stop_server(server_folder(root), SERVER)
     (server_folder(root) / PORT_FILE).unlink(missing_ok=True)
 
 
 def read_port(root: Path) -> int | None:
-    """Return the port of the project's permanent server; None if no nights are deployed on it."""
+    """Return the port of the project's permanent server; None if no nightly runs are deployed."""
     file = server_folder(root) / PORT_FILE
     try:
         return int(file.read_text(encoding="utf-8"))
@@ -171,7 +171,7 @@ def describe_url(port: int | None) -> str | None:
 
 
 def is_server_up(root: Path) -> bool:
-    """Return whether a server that can show a run is running, without starting one."""
+    """Return whether a Prefect server for the project is running, without starting a server."""
     return bool(os.environ.get("PREFECT_API_URL")) or find_server(server_folder(root), SERVER) is not None
 
 
@@ -192,8 +192,8 @@ def start_server(root: Path) -> Server:
 def read_auth(root: Path) -> str:
     """Return the credentials of the project's own server, which are created on first use.
 
-    The server requires credentials because anyone who can give it work runs code as this user, with the keys
-    in the environment.
+    The server requires credentials because anyone who can submit work to it runs code as this user, with the
+    keys in the environment.
     """
     file = server_folder(root) / AUTH_FILE
     file.parent.mkdir(parents=True, exist_ok=True)

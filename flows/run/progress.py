@@ -1,4 +1,4 @@
-"""Report the progress of a command at intervals on stderr: its model calls, streams and other work."""
+"""Report the progress of a command at intervals on stderr: model calls, streams and other work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.models.stream_board import BOARD
 from tasks.models.work_board import WORK, WorkProgress
 
 PAUSE_S, LOGGED_PAUSE_S = 5.0, 10.0
-"""Seconds between reports: shorter at a terminal, where a user waits, than in a log."""
+"""Seconds between reports: fewer at a terminal, where a user waits, than in a log."""
 LOGGED_LINES = 40
 """Maximum lines per report without a terminal. At a terminal, the limit is the terminal's height."""
 ERASE = "\x1b[{}A\x1b[J"
@@ -30,7 +30,7 @@ NAMED = 50
 
 
 def tell_first(about: str, lines: Sequence[str]) -> None:
-    """Print the first lines about a subject to stderr, and the number of omitted lines."""
+    """Print the first lines to stderr, each with the prefix `about`, and the number of omitted lines."""
     for line in lines[:NAMED]:
         say_line(f"benchloom: {about}{line}")
     if len(lines) > NAMED:
@@ -38,7 +38,7 @@ def tell_first(about: str, lines: Sequence[str]) -> None:
 
 
 class Reporter:
-    """Prints one line for the calls in flight, and one line for each stream and each other task."""
+    """Prints one line for all calls in flight, one line per stream, and one line per other task."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Reporter:
             most = size.lines - 2 if self._terminal else LOGGED_LINES
             lines += BOARD.describe(most - len(lines))
             # Most stages take less than a second. Without a minimum time, each report would list stages that
-            # have just begun.
+            # are about to end.
             room, least_s = min(MOST_WORKS, most - len(lines)), self._pause_s / 2
             lines += WORK.describe(room, alone=not lines, least_s=least_s)
             if lines:
@@ -87,7 +87,7 @@ IDLE = Progress(0, 0, 0, 0.0, 0.0, 0)
 
 @dataclass
 class SharedReporter:
-    """The reporter of this process, which the first user starts and the last user stops."""
+    """The reporter of this process: the first user starts the reporter, and the last user stops it."""
 
     looks: list[Callable[[], Progress]] = field(default_factory=list)
     users: int = 0
@@ -95,7 +95,7 @@ class SharedReporter:
     mutex: threading.Lock = field(default_factory=threading.Lock)
 
     def look(self) -> Progress:
-        """Return the progress of the last opened session; without a session, an idle progress."""
+        """Return the progress of the last opened session; without a session, an empty progress."""
         looks = list(self.looks)
         return looks[-1]() if looks else IDLE
 
@@ -132,6 +132,6 @@ def report_progress(look: Callable[[], Progress] | None = None) -> Iterator[None
 
 @contextmanager
 def follow_command(name: str) -> Iterator[None]:
-    """Report the progress of a command: at least the time that the command has taken so far."""
+    """Report the progress of a command, at least its elapsed time, until the block ends."""
     with report_progress(), WORK.follow(WorkProgress(f"benchloom {name}", quiet=True)):
         yield

@@ -27,13 +27,13 @@ STATE_NAMES = {"fresh": "Cached", "restored": "Restored", "ran": "Completed"}
 
 
 def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
-    """Bring stages up to date under Prefect. Outcomes and errors are stored in `run`.
+    """Run stale stages with Prefect. Outcomes and errors are stored in `run`.
 
-    If Prefect's server is lost, the run continues without it.
+    If the connection to Prefect's server is lost, the run continues without Prefect.
     """
     runner: Any = ThreadPoolTaskRunner(max_workers=workers)
     pages = Pages(run)
-    # If the server is lost, Benchloom reports it once. Prefect's log handlers would report each lost line.
+    # Benchloom reports a lost server once. Prefect's log handlers would report each lost line.
     logging.raiseExceptions = False
 
     @flow(name=title, task_runner=runner, persist_result=False, validate_parameters=False)
@@ -46,8 +46,7 @@ def run_flow(run: Run, names: Sequence[str], workers: int, title: str) -> None:
             futures[name] = make_task(run, name, pages).submit(wait_for=waits)
             futures[name].add_done_callback(lambda _: ended(name))
 
-        # Submit a task only when its upstream tasks are done: a waiting task would occupy one of Prefect's
-        # threads.
+        # Submit a task only when its upstream tasks have ended: a waiting task would occupy a Prefect thread.
         schedule(run, stages, workers, submit)
         failed = sorted(run.errors)
         if failed:
@@ -104,7 +103,7 @@ class Pages:
             self.lose(error)
 
     def lose(self, error: Exception) -> None:
-        """Report once that the server is lost, and stop sending to it."""
+        """Report once that the server is lost, and stop sending."""
         if not self.lost:
             self.lost = True
             self.run.say(
@@ -142,7 +141,7 @@ def make_task(run: Run, name: str, pages: Pages) -> Any:
 
 
 def may_be_answered(run: Run, state: State[Any]) -> bool:
-    """Return whether a stage failed because of a missing model reply that a retry may get.
+    """Return whether a stage failed because of a missing model reply that a retry may obtain.
 
     A retry does not help if the endpoint is still down after its deadline, or if it refuses all requests.
     """

@@ -59,8 +59,8 @@ class RunHooks(Protocol):
 class Run:
     """The state that the stages of a run share.
 
-    `open_session`: function that opens the models' session when a stage first needs it. So a run without
-    stale stages does not import the model code. `computing`: runs the stages that call no model; if None,
+    `open_session`: function that opens the models' session when a stage first needs it; a run without stale
+    stages thus does not import the model code. `computing`: runs the stages that call no model; if None,
     these stages run in this process, too.
     """
 
@@ -96,7 +96,7 @@ class Run:
             signal.signal(number, stop)
 
     def bring_up(self, name: str) -> StageOutcome:
-        """Bring one stage up to date, after its upstream stages. Errors of the stage are raised."""
+        """Run one stage if it is stale; call this after its upstream stages. Raises the stage's errors."""
         started = time.monotonic()
         node = self.recorder.nodes[name]
         try:
@@ -109,7 +109,7 @@ class Run:
             self.keep(StageOutcome(name, state, error=describe_error(error), seconds=seconds))
             raise
         with self.mutex:
-            self.errors.pop(name, None)  # an error of an earlier try
+            self.errors.pop(name, None)  # remove the error of an earlier try
         self.keep(outcome)
         return outcome
 
@@ -159,7 +159,7 @@ class Run:
         return {**describe_work(node, work), **counts}, bound.ask
 
     def _execute_command(self, node: Node) -> dict[str, Any]:
-        """Run a user's own stage as DVC does: by its command in a shell."""
+        """Run the command of a user's own stage in a shell, as DVC does."""
         with subprocess.Popen(  # noqa: S602 - the user's own dvc.yaml
             node.command, shell=True, cwd=self.root / node.folder, start_new_session=True
         ) as process:
@@ -174,7 +174,7 @@ class Run:
         return {"stage": node.name, "state": "ran"}
 
     def make_ask(self, stage: str, prompts: Path, epoch: str) -> Any:
-        """Return the object with which a stage calls models."""
+        """Return the object (`ask`) with which a stage calls models."""
         with self.mutex:
             if self.session is None:
                 self.session = self.open_session()
@@ -278,9 +278,9 @@ def count_calls(ask: RecordedModel) -> dict[str, Any]:
 
 
 def run_plain(run: Run, names: Sequence[str], workers: int) -> None:
-    """Bring stages up to date without Prefect; see `schedule`.
+    """Run stale stages without Prefect; see `schedule`.
 
-    If a stage fails, only its downstream stages do not run. Outcomes and errors are stored in `run`.
+    If a stage fails, only its downstream stages are skipped. Outcomes and errors are stored in `run`.
     """
     with ThreadPoolExecutor(max_workers=workers) as pool:
 
@@ -302,8 +302,8 @@ def schedule(
 ) -> None:
     """Submit stages in the order of `names`, after their upstream stages, at most `workers` at once.
 
-    `submit`: a function that receives a stage's name and a callback. The callback is called with the stage's
-    name, from any thread, once the stage has ended.
+    `submit`: a function that receives a stage's name and a callback. After the stage has ended, the callback
+    is called with the stage's name, from any thread.
     """
     place = {name: number for number, name in enumerate(names)}
     sorter: TopologicalSorter[str] = TopologicalSorter(

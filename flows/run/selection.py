@@ -18,7 +18,7 @@ NAMED = 12
 
 
 def order_nodes(nodes: Mapping[str, Node]) -> list[str]:
-    """Sort stages after their upstream stages; stages with the longest chain downstream come first.
+    """Sort stages topologically; among independent stages, the longest downstream chain comes first.
 
     Ties are sorted by name.
     """
@@ -69,7 +69,7 @@ def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Seque
     """Return the stages of a run that repeat their calls. Raises BadInput for stages outside the run.
 
     `names`: the run's stages. `targets`: see `select_matches`; stages that call no model are ignored if the
-    target includes stages that do.
+    target also includes stages that call models.
     """
     found: set[str] = set()
     for target in targets:
@@ -85,7 +85,7 @@ def select_again(nodes: Mapping[str, Node], names: Sequence[str], targets: Seque
 
 
 def explain_nothing() -> str:
-    """Explain why a project has no stages."""
+    """Return a text that explains why a project has no stages."""
     sections = ", ".join(scope.over for flow in list_flows() for scope in flow.list_scopes() if scope.over)
     return f"params.yaml has no entries to run: add an entry to one of these sections: {sections}"
 

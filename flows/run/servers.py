@@ -1,8 +1,7 @@
 """Manage background servers: start once, reuse in later runs, stop when idle.
 
-A server is started under a supervisor (`python -m flows.run.servers STATE_FILE IDLE_S -- COMMAND`) that ends
-the server when it has been idle for IDLE_S seconds. Users of a server touch its state file; runs touch it
-repeatedly.
+A supervisor (`python -m flows.run.servers STATE_FILE IDLE_S -- COMMAND`) starts each server, and ends it
+after IDLE_S idle seconds. Users of a server touch its state file; runs touch the file repeatedly.
 """
 
 from __future__ import annotations
@@ -53,12 +52,12 @@ class Server:
     started: float
 
     def is_alive(self) -> bool:
-        """Return whether the started process still runs."""
+        """Return whether the started process is still running."""
         return is_running(self.pid, self.started)
 
 
 def find_server(folder: Path, name: str) -> Server | None:
-    """Find a server by its state file; None if it no longer runs, or belongs to another project."""
+    """Find a server by its state file; None if the server is not running or belongs to another project."""
     state_file = _state_file(folder, name)
     try:
         server = Server(**json.loads(state_file.read_text(encoding="utf-8")))
@@ -68,7 +67,7 @@ def find_server(folder: Path, name: str) -> Server | None:
 
 
 def _is_own(server: Server, state_file: Path) -> bool:
-    """Return whether a server was started for this state file, and not for the original of a copy.
+    """Return whether a server was started for this state file, not for the file that it was copied from.
 
     If the original file no longer exists, the folder was moved, and the server belongs to the moved folder.
     """
@@ -186,7 +185,7 @@ def _start_server(
 
 
 def require_free_port(port: int) -> None:
-    """Check that a port of this machine is free. Raises BadInput with the process that listens on it."""
+    """Check that a port of this machine is free. Raises BadInput that names the listening process."""
     with socket.socket() as probe:
         probe.setsockopt(
             socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
@@ -202,7 +201,7 @@ def require_free_port(port: int) -> None:
 
 
 def _describe_listener(port: int) -> str:
-    """Describe the process that listens on a port; empty if it belongs to another account."""
+    """Return a text about the process that listens on a port; empty for another account's process."""
     with suppress(psutil.Error):
         for connection in psutil.net_connections("tcp"):
             listens = connection.status == psutil.CONN_LISTEN and connection.laddr[1:] == (port,)

@@ -1,4 +1,4 @@
-"""The model connections of a run, opened on the first call and shared by all stages."""
+"""The model session of a run: connections that open on the first call, and that all stages share."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Session:
         return RecordedModel(self._builder(stage, prompts, epoch), self.dispatcher)
 
     def make_plan(self, stage: str, prompts: Path, epoch: str) -> PlanningModel:
-        """Make the `ask` of a stage that is only planned: it counts calls without making them."""
+        """Make the `ask` of a stage that is only planned; it counts calls instead of making them."""
         return PlanningModel(self._builder(stage, prompts, epoch), self.dispatcher)
 
     def make_blind_plan(self, stage: str, prompts: Path, epoch: str) -> PlanningModel:

@@ -1,4 +1,4 @@
-"""Measure an embedded model's speed here with two calls: one mostly reads, the other mostly writes."""
+"""Measure an embedded model's speed with two calls: one mostly reads, the other mostly writes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def ask(url: str, name: str, words: int, max_tokens: int) -> tuple[float, int, i
 
     Raises OSError, ValueError or KeyError if the server fails.
     """
-    # Begin each prompt differently, since a server caches the prompts that it has read.
+    # Begin each prompt differently, since a server caches prompts by their beginning.
     text = f"{words} {max_tokens}: " + WORD * words + "Write about the sea."
     message = {"role": "user", "content": text}
     body = {"model": name, "messages": [message], "max_tokens": max_tokens, "temperature": 0}

@@ -1,4 +1,4 @@
-"""Determine models' speed on this machine from the ledger or, for embedded models, by a trial."""
+"""Determine models' speed on this machine from recorded calls or, for embedded models, by a trial."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from tasks.models.recording.ledger import Ledger
 
 RECENT = 200
-"""Maximum number of a model's last calls from which its speed is computed."""
+"""Maximum number of recent calls from which a model's speed is computed."""
 FEWEST = 10
-"""Minimum number of calls from which a speed is computed."""
+"""Minimum number of calls for computing a speed."""
 READING = 4.0
 """Number of tokens that an embedded model reads in the time it writes one token (docs/models.md)."""
 RECENT_CALLS = (
@@ -61,8 +61,8 @@ class Speed:
 def measure_calls(calls: Sequence[TimedCall], *, embedded: bool) -> Speed | None:
     """Compute a model's speed from its last calls; None if there are too few calls.
 
-    The time of a call does not include the time in which earlier calls were still in flight. So idle time
-    between calls does not count, and concurrent calls are not counted twice.
+    The time of a call does not include the time in which earlier calls were still in flight. Concurrent calls
+    are thus not counted twice, and idle time between calls does not count.
     """
     if len(calls) < FEWEST:
         return None
@@ -127,7 +127,7 @@ class Speeds:
         return self._found[model]
 
     def describe(self) -> list[str]:
-        """Return a line for each embedded model whose speed was looked up and is known."""
+        """Return one line with the speed of each embedded model that was looked up and is known."""
         known = {model: speed.describe() for model, speed in self._found.items() if speed is not None}
         return [f"measured: {said} ({model})" for model, said in sorted(known.items()) if said]
 
@@ -144,7 +144,7 @@ class Speeds:
 
 
 def name_place(identity: str) -> Path:
-    """Return the file for a model's speed on this machine; several machines may share a home folder."""
+    """Return the file with a model's speed on this machine; several machines may share a home folder."""
     folder = Path(platformdirs.user_cache_dir("benchloom", appauthor=False)) / "speeds"
     return folder / f"{platform.node() or 'machine'}-{identity[:16]}.json"
 

@@ -1,4 +1,4 @@
-"""Determine whether a stage's settings disable its calls, regardless of its inputs (`Stage.off`)."""
+"""Determine whether settings disable a stage's calls, regardless of the stage's inputs (`Stage.off`)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_off(node: Node, params: Mapping[str, Any]) -> bool:
 
 
 def read_setting(node: Node, params: Mapping[str, Any], name: str) -> object:
-    """Read a setting: a field of the stage's parameters or of its entry, else a value of params.yaml."""
+    """Return a setting: a field of the stage's parameters or of its entry, or a value of params.yaml."""
     source, _, field = name.partition(".")
     if source not in ("params", "entry"):
         return get_section(params, name.replace(KEY, node.key))

@@ -71,7 +71,7 @@ class SeenKind:
         return len(self.prompt_tokens) >= ENOUGH
 
     def predict_retries(self, attempts: int) -> float:
-        """Return the maximum expected number of calls per question, given at most `attempts` attempts."""
+        """Return the maximum expected number of calls per prompt with at most `attempts` attempts."""
         if attempts == 1:
             return 1.0
         asked_again = min(self.again, self.first)
@@ -103,7 +103,7 @@ def weigh_exact(plan: CallPlan, kinds: dict[Kind, SeenKind], price: Price) -> We
 
 
 def _weigh_kind(calls: Sequence[PlannedCall], seen: SeenKind, price: Price) -> Weight:
-    """Estimate new calls of one kind to one model: from earlier calls, else by the maximum cost."""
+    """Estimate new calls of one kind to one model, from earlier calls or, with too few, by the maximum."""
     count, model = len(calls), calls[0].model
     estimated = sum(call.prompt_tokens for call in calls)
     if not seen.is_enough:
@@ -141,8 +141,8 @@ def weigh_expected(plan: CallPlan, kinds: dict[Kind, SeenKind], expected: float,
 def expect_by_share(plan: CallPlan, worst: CallPlan) -> float | None:
     """Estimate the new calls of a plan from recorded calls; None if too few calls are recorded.
 
-    A plan counts the calls on the assumption that no answer is right. The count is too high if a stage asks
-    until it has enough answers, and too low if it asks further questions after an answer. `worst` is the plan
+    A plan counts calls as if no answer were right. The count is too high if a stage calls a model until it
+    has enough answers, and too low if a stage makes further calls after an answer. `worst` is the plan
     without a ledger. The ratio is the number of recorded calls divided by the number of calls that they
     replaced in `worst`. The ratio is computed for calls and for questions, since several questions may count
     as one call while answers are missing. The ratio closer to 1 is used.
@@ -173,8 +173,8 @@ def find_recent_mean(plan: CallPlan, kinds: dict[Kind, SeenKind]) -> float:
 def expect_following(plan: CallPlan, runs: Sequence[SeenRun]) -> float | None:
     """Estimate the new calls of a plan that stops at missing answers; None for any other plan.
 
-    Earlier runs contain kinds of calls that the plan lacks, since these calls follow an answer. The number of
-    calls per row is assumed to be the same as before.
+    Earlier runs contain kinds of calls that follow an answer and that the plan therefore lacks. The number of
+    calls per row is assumed to be the same as in earlier runs.
     """
     calls = [call for run in runs for call in run.calls]
     planned = (*plan.new, *plan.known)

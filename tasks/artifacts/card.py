@@ -29,14 +29,14 @@ HUB_LICENCES = frozenset(
         "unlicense",
     }
 )
-"""Licence ids that hubs know. Any other licence gets the id `other` and its name."""
+"""Licence ids that hubs know. For any other licence, the card has the id `other` and the licence's name."""
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
 """Upper limits, in rows, of the size categories of dataset hubs."""
 
 
 @dataclass(frozen=True)
 class DatasetSource:
-    """A source that a dataset was made from."""
+    """A source of a dataset."""
 
     title: str
     licence: str
@@ -69,9 +69,9 @@ class CardSection:
 class DatasetCard:
     """The content of a dataset card.
 
-    `sets`: the configurations, starting with the default one. `columns`: column of the default configuration
+    `sets`: the configurations, the default first. `columns`: column of the default configuration
     -> its meaning. `made`: the steps that produced the dataset. `rebuild`: shell commands. `limits`: known
-    limitations. `dollars`: cost of the calls, None if no price is known.
+    limitations. `dollars`: cost of the calls in US dollars, None if no price is known.
     """
 
     title: str
@@ -92,7 +92,7 @@ class DatasetCard:
 
 
 def write_card(card: DatasetCard) -> str:
-    """Write the card as Markdown. The card contains no time stamp, so equal content gives equal text."""
+    """Write the card as Markdown. The card contains no time stamp, so equal content produces equal text."""
     parts = [
         "---\n"
         + yaml.safe_dump(_make_metadata(card), sort_keys=False, allow_unicode=True, width=1_000)

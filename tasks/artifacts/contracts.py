@@ -1,8 +1,7 @@
 """Declare contracts on artifacts, which Great Expectations checks (docs/contracts.md).
 
-A contract states what is expected of one artifact. It consists of expectations of Great Expectations and of
-row rules. A row rule is a function that describes what is wrong with a row. The contract holds if no row has
-a problem.
+A contract is a set of requirements on one artifact: expectations of Great Expectations, and row rules. A row
+rule is a function that describes the problem of a row. A contract holds if no row has a problem.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from tasks.lines import clean
 Record = Mapping[str, Any]
 State = Literal["held", "broken", "unchecked"]
 RESULTS = "results.parquet"
-"""The name of the file of findings in a validation stage's folder."""
+"""Name of the findings file in a validation stage's folder."""
 SHOWN_IDS = 5
 """Maximum number of ids in an error message."""
 REPORTED = 3
@@ -58,9 +57,9 @@ class Expectation:
 class RowRule:
     """A rule on single rows.
 
-    `check`: maps a row's `columns` to a problem, to "" if there is none, or to None if the row is not
-    checked. `nulls`: `left` skips rows with a NULL in `columns`, because the contract on NULLs checks them.
-    With `only`, only rows with a NULL can have a problem.
+    `check`: maps a row's `columns` to a problem, to "" without a problem, or to None if the row is not
+    checked. `nulls`: `left` skips rows with a NULL in `columns`, because another contract checks NULLs.
+    `only` means that only rows with a NULL can have a problem.
     """
 
     name: str
@@ -92,8 +91,8 @@ class ContractFinding:
     contract: str
     says: str
     state: str
-    """The state of the contract: held, broken, or unchecked if an artifact's columns differ from its row
-    type's."""
+    """The state of the contract: held, broken, or unchecked if the columns of an artifact differ from its row
+    type."""
     checked: int
     broken: int
     ids: tuple[str, ...]
@@ -111,7 +110,7 @@ def expect_unique(column: str) -> Expectation:
 
 
 def expect_no_nulls(columns: Iterable[str]) -> RowRule:
-    """Expect no NULL in these columns; one rule checks all, because every expectation takes time."""
+    """Expect no NULL in any of the columns, with one rule, because every expectation costs time."""
     return RowRule(
         "no_nulls",
         "Columns that are required do not contain NULL.",
@@ -152,7 +151,7 @@ class OriginIndex:
         self._calls = set().union(*(read_ids(path) for path in calls))
 
     def make_rule(self) -> RowRule:
-        """Make the rule that every row has at least one origin, and that all its origins exist."""
+        """Make the rule that every row has at least one origin, and that all origins exist."""
         return RowRule(
             "origins",
             "Every row has at least one origin, such as another row or a model call. Every origin exists.",
@@ -188,13 +187,13 @@ def read_ids(path: Path) -> set[str]:
 
 
 def read_records(path: Path, columns: Sequence[str]) -> Iterator[Record]:
-    """Yield some columns of an artifact row by row; only one batch is in memory at a time."""
+    """Yield the given columns of an artifact row by row; only one batch is in memory at a time."""
     for batch in read_batches(path, columns):
         yield from batch.to_pylist()
 
 
 def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """Yield some columns of an artifact in batches of rows."""
+    """Yield the given columns of an artifact in batches of rows."""
     yield from pq.ParquetFile(path).iter_batches(columns=list(columns))
 
 

@@ -13,7 +13,7 @@ from tasks.files import remove_leftovers
 
 
 def write_jsonl(path: Path, rows: Iterable[Mapping[str, object]]) -> int:
-    """Write one JSON object per line in UTF-8; return their number. Raises ValueError for NaN or infinity."""
+    """Write one JSON object per row; return the number of lines. Raises ValueError for NaN or infinity."""
     count = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for row in rows:

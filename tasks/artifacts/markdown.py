@@ -1,4 +1,4 @@
-"""Tables, lists and escaping for the Markdown of dataset cards."""
+"""Write tables and lists, and escape text, for the Markdown of dataset cards."""
 
 from __future__ import annotations
 

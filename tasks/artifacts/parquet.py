@@ -1,4 +1,4 @@
-"""Read and write Parquet artifacts of dataclass rows; equal rows give equal bytes."""
+"""Read and write Parquet artifacts of dataclass rows; equal rows produce identical bytes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def write_rows(path: Path, row: type, rows: Iterable[object]) -> int:
     """Write dataclass rows of type `row`, sorted by their first column; return the number of rows.
 
     A Spool is sorted already, and is written with at most one row group in memory. Raises ValueError if two
-    rows have the same id, because one of them would be lost in later stages.
+    rows have the same id, because later stages would lose one of the two rows.
     """
     schema = schema_of(row)
     key = schema.names[0]
@@ -131,7 +131,10 @@ class StoredRows(Generic[Row]):
         return islice(self._read(), self._count)
 
     def __getitem__(self, part: slice) -> list[Row]:
-        """Return the rows of a slice without a step. Raises BadInput, as iteration does."""
+        """Return the rows of a slice without a step.
+
+        Raises BadInput for an unreadable file or a wrong type.
+        """
         first, last, _ = part.indices(self._count)
         records: list[dict[str, object]] = []
         with self._open() as file:

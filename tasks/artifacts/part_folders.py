@@ -1,4 +1,4 @@
-"""Folders for partial results: a folder exists only after its part is complete."""
+"""Write folders of partial results, which appear only once they are complete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.files import remove_leftovers
 def write_folder_beside(place: Path) -> Iterator[Path]:
     """Yield a new folder next to `place`, and rename it to `place` if the block raises no exception.
 
-    If another process moved its folder there first, that folder stays, because both have the same content.
+    If another process created `place` first, that folder stays, because both folders have the same content.
     """
     prefix = f".{place.name}."
     place.parent.mkdir(parents=True, exist_ok=True)

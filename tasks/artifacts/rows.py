@@ -1,4 +1,4 @@
-"""Rows of artifacts: dataclasses whose annotations define the Parquet schema, their ids and origins."""
+"""Define artifact rows: dataclasses whose annotations define the Parquet schema, with ids and origins."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class Origin:
-    """A reference to something that a row was made from. `kind`: `row`, `call`, `evidence` or `file`.
+    """A reference to a source of a row. `kind`: `row`, `call`, `evidence` or `file`.
 
-    `reference`: `<artifact>#<row id>` for a row, a ledger key for a call, a path for a file.
+    `reference`: `<artifact>#<row id>` for a row, the key of a recorded call, or the path of a file.
     """
 
     kind: str
@@ -41,7 +41,7 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Drafts(Generic[Row]):
-    """A stage's result: the rows it keeps and the rows it drops."""
+    """A stage's result: the kept rows and the dropped rows."""
 
     rows: Sequence[Row]
     dropped: Sequence[Dropped] = ()
@@ -65,11 +65,11 @@ class Counts:
 
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-"""The JSON encoding that ids are hashed from. Another encoding would change all ids."""
+"""The JSON encoder whose output is hashed to ids. Any change to the encoding would change all ids."""
 
 
 def make_id(*parts: object) -> str:
-    """Hash the JSON values that determine a row into its id: 16 hex digits of SHA-256."""
+    """Return a row's id: 16 hex digits of the SHA-256 of the JSON values that determine the row."""
     return hashlib.sha256(ENCODER.encode(parts).encode()).hexdigest()[:16]
 
 
@@ -86,8 +86,8 @@ SCALARS: dict[type, pa.DataType] = {
 def schema_of(row: type) -> pa.Schema:
     """Build the Arrow schema of a row dataclass.
 
-    Fields may be str, a label (StrEnum, stored as its wire word), int, float, bool, nested dataclasses,
-    tuples of these, and `X | None` for nullable columns. Raises TypeError for other types.
+    Fields may be str, a label (StrEnum, stored as its string value), int, float, bool, nested dataclasses,
+    tuples of these types, and `X | None` for nullable columns. Raises TypeError for other types.
     """
     return pa.schema(list(_fields_of(row)))
 

@@ -1,4 +1,4 @@
-"""Sort and merge rows as Arrow tables: merge many sorted files into one in bounded memory."""
+"""Sort and merge rows as Arrow tables: merge many sorted files into one file in bounded memory."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ RUN = 8_192
 BATCH = 2_048
 """Number of rows of each file in memory while files are merged."""
 MERGED = 32
-"""Maximum number of files that are open at once while they are merged."""
+"""Maximum number of files that are open at once during a merge."""
 Row = TypeVar("Row")
 
 
 class SortedWriter(Generic[Row]):
     """Accepts rows in any order; `finish` writes them sorted by id.
 
-    `folder`: where temporary files are stored.
+    `folder`: the folder for temporary files.
     """
 
     def __init__(self, row: type[Row], folder: Path) -> None:
@@ -119,7 +119,7 @@ def write_tables(path: Path, schema: pa.Schema, tables: Iterable[pa.Table], grou
 
 
 def cut_tables(tables: Iterable[pa.Table], group: int) -> Iterator[pa.Table]:
-    """Regroup tables so that each table except the last has `group` rows, and none is empty."""
+    """Regroup tables so that each table except the last has `group` rows, and no table is empty."""
     held: list[pa.Table] = []
     rows = 0
     for table in tables:
@@ -136,7 +136,7 @@ def cut_tables(tables: Iterable[pa.Table], group: int) -> Iterator[pa.Table]:
 def merge_files(paths: Sequence[Path], folder: Path) -> Iterator[pa.Table]:
     """Yield the rows of sorted files in the order of their ids, a few thousand at a time.
 
-    If there are more than MERGED files, groups of them are first merged into files in `folder`.
+    If there are more than MERGED files, groups of files are first merged into files in `folder`.
     """
     level = 0
     while len(paths) > MERGED:

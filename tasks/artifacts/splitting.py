@@ -1,7 +1,7 @@
 """Declare that a stage can run in shards, over the rows of one of its arguments.
 
-For any subset of the rows, such a stage returns what a run over all rows returns for that subset. Its shards
-can therefore run anywhere and in any order, each on a block of rows, and their combined results are the
+For any subset of the rows, the stage returns the same results as in a run over all rows. Shards can therefore
+run anywhere and in any order, each shard on a block of rows. The combined results of the shards are the
 stage's result.
 """
 
@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 SPLITTING = "splitting"
-"""The name of the attribute of a function that stores its Splitting."""
+"""Name of the function attribute that stores the Splitting."""
 
 
 class SlicedRows(Protocol):
@@ -26,7 +26,7 @@ class SlicedRows(Protocol):
 
 @dataclass(frozen=True)
 class Blocks:
-    """Rows divided into blocks of neighbouring rows; `size` rows per block, the last may have fewer."""
+    """Rows divided into blocks of neighbouring rows; `size` rows per block, or fewer in the last block."""
 
     rows: SlicedRows
     size: int
@@ -45,10 +45,10 @@ class Blocks:
 class Splitting:
     """A declaration of how to split a stage.
 
-    `over`: the argument with the rows. `rows`: maximum rows per block.
+    `over`: the argument with the rows. `rows`: maximum number of rows per block.
 
-    `arrange`: maps the stage's arguments to the relevant rows, with rows that belong together next to each
-    other. By default, these are all rows in the artifact's order.
+    `arrange`: maps the stage's arguments to the relevant rows, with related rows next to each other. By
+    default, a stage is split over all rows in the artifact's order.
     """
 
     over: str

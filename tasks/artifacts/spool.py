@@ -30,7 +30,7 @@ by_id = attrgetter("id")
 
 @dataclass(frozen=True)
 class _Run:
-    """A sorted file. `level`: how often its rows were merged."""
+    """A sorted file. `level`: number of times that the file's rows were merged."""
 
     path: Path
     level: int = 0
@@ -54,7 +54,7 @@ class Spool(Sequence[Row], Generic[Row]):
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def add(self, row: Row) -> None:
-        """Add a row, in any order of ids."""
+        """Add a row; rows may be added in any order."""
         self._memory.append(row)
         self._count += 1
         if len(self._memory) >= self._run:

@@ -1,4 +1,4 @@
-"""Statistics of an artifact: rows kept and dropped, their sources, model calls and tokens."""
+"""Compute the statistics of an artifact: kept and dropped rows, sources, model calls and tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.artifacts.parquet import count_rows
 
 @dataclass(frozen=True)
 class CallStatistics:
-    """A model call without its texts. `estimated`: whether its token counts are our estimates."""
+    """A model call without its texts. `estimated`: whether the token counts are estimates."""
 
     id: str
     role: str
@@ -33,8 +33,8 @@ class CallStatistics:
 class ArtifactStatistics:
     """Statistics of one artifact. `name`: the file's stem. `rows`: number of kept rows.
 
-    `dropped`: reason -> number of dropped rows. `sources`: earlier artifact -> number of its rows that this
-    artifact's kept or dropped rows were made from.
+    `dropped`: reason -> number of dropped rows. `sources`: earlier artifact -> number of its rows that are
+    origins of this artifact's kept or dropped rows.
     """
 
     name: str
@@ -46,7 +46,7 @@ class ArtifactStatistics:
 
 @dataclass(frozen=True)
 class CallTotals:
-    """Totals over calls. `unparsed`: answers that did not parse; `estimated`: calls with estimated tokens."""
+    """Totals over calls. `unparsed`: number of unparsed answers; `estimated`: calls with estimated tokens."""
 
     calls: int
     unparsed: int
@@ -84,7 +84,7 @@ def name_beside(artifact: Path, kind: str) -> Path:
 
 
 def sum_calls(calls: Iterable[CallStatistics]) -> CallTotals:
-    """Sum up calls; a call that several stages used was paid once and counts once."""
+    """Return the totals over calls; a call that several stages used was billed once and counts once."""
     distinct = {call.id: call for call in calls}.values()
     return CallTotals(
         len(distinct),

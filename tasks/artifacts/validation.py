@@ -1,8 +1,8 @@
 """Check contracts with Great Expectations, in memory: no context on disk, and no telemetry.
 
 Great Expectations and pandas take seconds to import, so they are imported in the functions that need them.
-Contracts are checked on data frames: one frame for the columns of all artifacts, and one per artifact for its
-rows.
+Contracts are checked on data frames: one frame for the columns of all artifacts, and one frame for the rows
+of each artifact.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ COLUMNS_MATCH = Expectation(
 def validate(
     artifacts: Mapping[Path, type], declare: Callable[[], Sequence[Contract]], folder: Path
 ) -> list[ContractFinding]:
-    """Check artifacts; write the findings into `folder` and return them.
+    """Check artifacts; write the findings into `folder`, and return the findings.
 
     `artifacts`: file -> row type, whose columns the file must have. `declare`: makes the contracts on rows;
     it may read the artifacts, because it is only called if all columns match. Raises BadInput if a file is
@@ -165,7 +165,7 @@ def _make_finding(
 
 
 def _read_rows(expectation: Expectation, result: Mapping[str, Any]) -> Iterable[tuple[int, str, str]]:
-    """Yield the broken rows of one result: row number, id, and what is wrong with the row."""
+    """Yield the broken rows of one result: row number, id, and problem."""
     for row in result.get("unexpected_index_list") or ():
         cells = [_format(row[name]) for name in expectation.columns if name != "id"]
         if expectation is COLUMNS_MATCH:
@@ -273,7 +273,7 @@ def check_rows(contract: Contract) -> Check:
 
 
 def find_problems(path: Path, rule: RowRule) -> Iterable[str | None]:
-    """Yield a rule's result for every row: the problem, "" if there is none, None if it is not checked."""
+    """Yield a rule's result for every row: the problem, "" without a problem, None for unchecked rows."""
     for batch in read_batches(path, rule.columns):
         if rule.nulls == "only" and not any(column.null_count for column in batch.columns):
             yield from repeat("", batch.num_rows)

@@ -1,1 +1,1 @@
-"""Databases: reflection, and the safe execution of SQL that a model wrote."""
+"""Read database schemas and contents, and run model-written SQL safely."""

@@ -1,11 +1,11 @@
 """Parse model-written SQL and refuse everything that is not exactly one SELECT.
 
-Parsing can take any amount of time, so only the reading processes call this module. There, parsing counts
+Parsing can take any amount of time, so only the reader processes call this module. There, parsing counts
 towards the statement's time limit, and the process can be killed.
 
-A server runs statements in its own memory, and every account can read its catalogues. On servers, the check
-therefore refuses everything in the parse tree that is not known to be harmless: functions, catalogues,
-variables and expressions that enlarge texts.
+A server runs statements in the server's memory, and every account can read its catalogues. On servers, the
+check therefore allows only functions that are known to be harmless, and refuses catalogues, variables and
+expressions that enlarge texts.
 """
 
 from __future__ import annotations
@@ -42,11 +42,10 @@ WRITES = (
     exp.Use,
     exp.Copy,
 )
-"""Nodes of a parse tree that write or change something. No SELECT may contain them."""
-# Allowed functions, with and without a class in sqlglot. The lists leave out functions that are not
-# deterministic (random, uuid), except the clock, which gold SQL must not read (clock.py); functions that
-# wait, lock, signal, read files or reveal the server; and functions that make a large value from a small
-# value (repeat, lpad).
+"""Parse tree nodes that write or change something; a SELECT must not contain any of them."""
+# Allowed functions, with and without a class in sqlglot. The lists omit functions that are not deterministic
+# (random, uuid), that wait, lock, signal, read files or reveal the server, or that make a large value from a
+# small value (repeat, lpad). Clock functions are allowed here; clock.py excludes them from gold SQL.
 TYPED_FUNCTIONS = """
 Abs Acos And Any Array ArrayContainsAll ArraySize Ascii Asin Atan Atan2 Avg BitwiseCount Case Cast Cbrt
 Ceil Chr Coalesce Collate Concat ConcatWs Contains ContainsAny Conv Convert Corr Cos Cot Count CountIf
@@ -77,21 +76,20 @@ json_object_keys jsonb_array_elements jsonb_array_elements_text jsonb_array_leng
 jsonb_object_keys lower_inc lower_inf make_time make_timestamp numrange octet_length tsrange tstzrange
 upper_inc upper_inf
 """
-"""Functions for arrays, ranges, intervals, JSON and bytes. Their values are at most twice as long as their
+"""Functions for arrays, ranges, intervals, JSON and bytes; the result is at most twice as long as the
 arguments."""
 ALLOWED_TYPED = frozenset(TYPED_FUNCTIONS.split())
 ALLOWED_UNTYPED = frozenset(UNTYPED_FUNCTIONS.split())
 MYSQL_TYPED_FUNCTIONS = "ConvertTimezone GroupConcat JSONKeys UtcDate UtcTime UtcTimestamp"
-"""GroupConcat is allowed, because MariaDB limits the length of its result."""
+"""Functions allowed only on MariaDB, which limits the length of GroupConcat's result."""
 MYSQL_UNTYPED_FUNCTIONS = "json_contains json_contains_path json_depth json_valid now"
 ALLOWED_BY_DIALECT = {
     "mysql": (frozenset(MYSQL_TYPED_FUNCTIONS.split()), frozenset(MYSQL_UNTYPED_FUNCTIONS.split())),
     "postgres": (frozenset(POSTGRES_TYPED_FUNCTIONS.split()), frozenset(POSTGRES_UNTYPED_FUNCTIONS.split())),
 }
-"""Functions allowed on one engine only: dialect -> (functions with a class in sqlglot, functions without
-one)."""
+"""Dialect -> functions that only this engine allows: (with a class in sqlglot, without a class)."""
 CATALOGUES = frozenset({"information_schema", "pg_catalog", "pg_toast", "mysql", "performance_schema", "sys"})
-"""Schemas with information on the server, which no query may read."""
+"""Schemas that describe the server; no query may read them."""
 FORBIDDEN: dict[type, str] = {
     exp.Parameter: "a variable",
     exp.SessionParameter: "a server variable",
@@ -102,7 +100,7 @@ FORBIDDEN: dict[type, str] = {
     exp.RawString: "a text in dollars",
     exp.TableSample: "TABLESAMPLE",
 }
-"""Node of a parse tree that is refused on servers -> its name in the error message."""
+"""Parse tree node that is refused on servers -> the node's name in the error message."""
 MISREAD: dict[str, Mapping[str, re.Pattern[str]]] = {
     "mysql": {
         "a comment that the server may run": re.compile(r"/\*M?!|--(?![ \t\n]|\Z)"),
@@ -111,22 +109,23 @@ MISREAD: dict[str, Mapping[str, re.Pattern[str]]] = {
     },
     "postgres": {"an escaped name": re.compile(r"[uU]&\"")},
 }
-"""Syntax that a server and the parser read differently: one sees text or a comment where the other sees
-code."""
+"""Dialect -> syntax that the server and the parser interpret differently: as code, or as text or a
+comment."""
 MAX_GROWTH = 1_000
-"""Maximum factor by which a text may become longer than its parts."""
+"""Maximum number of text parts that nested queries may concatenate into one value."""
 MAX_REPEATS = 20_000
 """Maximum factor by which nested queries may repeat a column when the planner inlines them."""
 MAX_QUERIES = 1_000
-"""Maximum number of queries, where a named query counts at its definition and at each reference.
+"""Maximum number of queries; a named query counts at its definition and at each reference.
 
-MariaDB's optimizer visits all these queries in a loop that neither `max_statement_time` nor `KILL HARD` ends.
-WITH inside a named query is refused on MariaDB, because the loop may never end there, even with few queries.
+MariaDB's optimizer visits all these queries in a loop that neither `max_statement_time` nor `KILL HARD`
+stops. WITH inside a named query is refused on MariaDB, because the loop may then be infinite, even with few
+queries.
 """
 
 
 def check_select(sql: str, dialect: str = "sqlite") -> exp.Query:
-    """Parse one SELECT or UNION of SELECTs, either of them possibly under WITH. Raises SqlRefused."""
+    """Parse and return a SELECT or a UNION of SELECTs, with or without WITH. Raises SqlRefused."""
     if len(sql) > MAX_SQL:
         raise SqlRefused(f"the statement has {len(sql):,} characters, more than {MAX_SQL:,}")
     if "\0" in sql:
@@ -196,7 +195,7 @@ def check_server_select(root: exp.Expr, sql: str, dialect: str) -> None:
 
 
 def is_own_type(node: exp.Expr) -> bool:
-    """Return whether a node is a type unknown to sqlglot; PostgreSQL would look it up when it runs."""
+    """Return whether a node is a type unknown to sqlglot, which PostgreSQL looks up at run time."""
     return isinstance(node, exp.DataType) and node.this == exp.DataType.Type.USERDEFINED
 
 
@@ -221,7 +220,7 @@ def _check_growth(root: exp.Expr) -> None:
     """Raise SqlRefused if nested queries can make one value too large.
 
     PostgreSQL allows values of up to one gigabyte. MariaDB's planner inlines queries, and continues for half
-    a minute after it was killed.
+    a minute after a kill.
     """
     for node in root.find_all(exp.Replace, exp.RegexpReplace):
         if not _shrinks(node):
@@ -229,7 +228,7 @@ def _check_growth(root: exp.Expr) -> None:
     joined: dict[int, int] = {}
     repeated: dict[int, int] = {}
     named_joined = named_repeated = 1
-    for select in root.find_all(exp.Select):  # breadth first: enclosing queries come before inner ones
+    for select in root.find_all(exp.Select):  # breadth first: enclosing queries before inner queries
         above = id(select.find_ancestor(exp.Select))
         own = _list_own_nodes(select)
         joins, repeats = _count_joined(own), _count_repeated(own)
@@ -280,7 +279,7 @@ def _shrinks(node: exp.Expr) -> bool:
 
 
 def _count_joined(nodes: Sequence[exp.Expr]) -> int:
-    """Count the text parts that one SELECT concatenates, at least 1; each ENCODE doubles the count."""
+    """Return the number of text parts that one SELECT concatenates, at least 1; each ENCODE doubles it."""
     pipes = sum(isinstance(node, exp.DPipe) for node in nodes)
     concats = sum(len(node.expressions) for node in nodes if isinstance(node, (exp.Concat, exp.ConcatWs)))
     doubled = sum(isinstance(node, exp.Encode) for node in nodes)
@@ -288,7 +287,7 @@ def _count_joined(nodes: Sequence[exp.Expr]) -> int:
 
 
 def _count_repeated(nodes: Sequence[exp.Expr]) -> int:
-    """Count how often one SELECT uses its most frequent column, at least 1."""
+    """Return how often one SELECT uses its most frequent column, at least 1."""
     names = Counter(node.name for node in nodes if isinstance(node, exp.Column))
     return max(names.values(), default=1)
 

@@ -1,4 +1,4 @@
-"""The parent's side of a reading process: send requests, read replies, and kill late processes."""
+"""Start reader processes, send requests to them, read their replies, and kill late processes."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from tasks.errors import (
 
 ROOT = Path(__file__).parents[2]
 START = "import sys; sys.path.insert(0, sys.argv[1]); from {} import main; main()"
-"""The code of a reading process: it imports a module and calls its `main`."""
+"""The code of a reader process, which imports a module and calls its `main`."""
 START_SECONDS = 30.0
-"""Maximum time in seconds for a reading process to start."""
+"""Maximum time in seconds for a reader process to start."""
 ERROR_TYPES: Mapping[str, type[SqlError]] = {
     "timeout": SqlTimeout,
     "large": SqlTooLarge,
@@ -41,11 +41,11 @@ ERROR_TYPES: Mapping[str, type[SqlError]] = {
 
 @dataclass(frozen=True)
 class ReaderProgram:
-    """The program that a reading process runs.
+    """The program that a reader process runs.
 
-    `module`: the Python module whose `main` is called. `setup`: the first message; it contains the password,
-    so that no process list shows it. `grace`: seconds after the time limit until the process is killed.
-    Before that, the process can stop the statement itself and stay usable.
+    `module`: the Python module whose `main` is called. `setup`: the first message, which contains the
+    password, so that process lists do not show it. `grace`: seconds after the time limit until the process is
+    killed. During this time, the process can stop the statement and remain usable.
     """
 
     label: str
@@ -55,7 +55,7 @@ class ReaderProgram:
 
 
 class ReaderProcess:
-    """A process that reads one database. Must be used by one thread at a time.
+    """A child process that reads one database. Only one thread at a time may use it.
 
     Raises DatabaseGone if the server cannot be reached, and BadInput if the account may write.
     """
@@ -87,8 +87,8 @@ class ReaderProcess:
     def ask(self, request: ReaderRequest, seconds: float) -> ReaderReply:
         """Send a request and wait for its reply, for at most `seconds` plus the grace time.
 
-        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, and DatabaseGone if the server is gone.
-        Afterwards, `usable` is true if the process can be used again.
+        Raises SqlRefused, SqlTimeout, SqlTooLarge or SqlFailed, and DatabaseGone if the server is gone. Sets
+        `usable` to False if the process cannot be used again.
         """
         self._send({**request, "seconds": seconds})
         reply = self._receive(seconds + self._program.grace)
@@ -153,7 +153,7 @@ class ReaderProcess:
 
 
 def make_error(label: str, kind: str, text: str) -> BenchloomError:
-    """Make the error for a database that cannot be read, regardless of the statement."""
+    """Return the error for a database that cannot be read, regardless of the statement."""
     if kind == "privileged":
         hint = "queries need a read-only account; see docs/databases.md"
         return BadInput(label, f"its account {text}", hint=hint)

@@ -1,7 +1,7 @@
 """Find parts of a query whose result depends on the clock, the session or random numbers.
 
-The answer of such a query can differ tomorrow or on another machine, so gold SQL must not contain it. Only
-the query's text is checked, not the data: a cell that contains `now` is not found.
+The query's answer can then differ tomorrow or on another machine, so gold SQL must not contain such parts.
+Only the query's text is checked, not the data: a cell that contains `now` is not found.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ WITHOUT_ARGUMENTS = {
     "postgres": "",
     "mysql": "unix_timestamp",
 }
-"""Functions that read the clock if they are called without arguments."""
+"""Functions that read the clock only if they are called without arguments."""
 DATES = frozenset({"date", "time", "datetime", "julianday", "unixepoch", "strftime", "timediff"})
 """SQLite's date and time functions.
 
-The first argument is the time, except in strftime, where the time is the second argument.
+The time is the first argument; in strftime, it is the second argument.
 """
 NOW = frozenset({"now", "subsec", "subsecond"})
 """Arguments with which SQLite's date functions read the clock."""
@@ -64,25 +64,24 @@ SPECIAL_TEXTS = frozenset({"now", "today", "tomorrow", "yesterday"})
 VARIABLES = frozenset({TokenType.PARAMETER, TokenType.SESSION_PARAMETER})
 """Token types of MariaDB's variables."""
 TEXTS = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
-"""Token types of a text. SQLite treats a quoted name as a text if there is no such column."""
+"""Token types of a text; SQLite treats a quoted name as text if no column has this name."""
 MAX_TOKENS = 64
-"""Maximum number of tokens that are searched for the arguments of a function."""
+"""Maximum number of tokens to search for a function's arguments."""
 HINT = re.compile(
     r"now|today|tomorrow|yesterday|current|local|utc|user|rand|uuid|guid|version|session|schema|database|@|"
     r"changes|rowid|_id|sysdate|curdate|curtime|timeofday|timestamp|setseed|_rows|row_count|compileoption|"
     r"source_id|nextval|currval|lastval|pg_|inet_|txid|subsec|strftime|age|\(\s*\)",
     re.IGNORECASE,
 )
-"""A quick first test: everything that this module finds matches this pattern. Most queries do not match and
-are not tokenised."""
+"""A fast pre-filter: a query without a match cannot depend on the clock and is not tokenised."""
 
 
 @lru_cache(maxsize=4096)
 def find_clock(sql: str, dialect: str) -> str:
-    """Return a query's first part that depends on clock, session or random numbers, or "".
+    """Return the first part of a query that depends on clock, session or random numbers; "" if none.
 
-    `dialect`: sqlite, postgres or mysql. A query that cannot be tokenised returns "", because the engine will
-    refuse it.
+    `dialect`: sqlite, postgres or mysql. The result is also "" if the query cannot be tokenised, because the
+    engine then refuses it.
     """
     if HINT.search(sql) is None:
         return ""

@@ -1,7 +1,7 @@
 """Detect SQLite statements that read the clock, the time zone or random numbers. Standard library only.
 
-The text of a statement is not enough: `date('no' || 'w')` reads the clock, and so does `date(note)` if a cell
-contains `now`. SQLite can decide this, because it refuses to compute a generated column from an expression
+The text of a statement is not sufficient: `date('no' || 'w')` reads the clock, and so does `date(note)` if a
+cell contains `now`. SQLite detects both, because it refuses to compute a generated column from an expression
 that is not deterministic.
 """
 
@@ -26,7 +26,7 @@ IMPURE = "non-deterministic use of"
 """Part of SQLite's error message for a function that is not deterministic."""
 MAX_ARGUMENTS = 50
 KEPT = 65_536
-"""Maximum number of cached results. A column often contains the same dates many times."""
+"""Maximum number of cached results; a column often contains the same date many times."""
 
 
 class ClockGuard:
@@ -34,7 +34,7 @@ class ClockGuard:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.touched = ""
-        """The function that read the clock since this attribute was last set to ""."""
+        """The function that has read the clock since this attribute was last set to ""."""
         self._own = sqlite3.connect(":memory:", isolation_level=None)
         self._places: dict[tuple[str, int], str] = {}
         compute = lru_cache(maxsize=KEPT, typed=True)(self._compute)
@@ -59,7 +59,7 @@ class ClockGuard:
         return row[0]
 
     def _prepare(self, name: str, count: int) -> str:
-        """Create a table that computes a function of `count` values; return the statement that queries it."""
+        """Return a statement that computes a function of `count` values, by a generated column of a table."""
         if (name, count) not in self._places:
             if count > MAX_ARGUMENTS:
                 raise ValueError("too many arguments")

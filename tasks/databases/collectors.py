@@ -1,7 +1,7 @@
-"""Refuse aggregates that collect many values into one, if a statement could pass them too many rows.
+"""Refuse aggregates that collect values into an array or a text, if they could receive too many rows.
 
-PostgreSQL's `array_agg` and `string_agg` may grow to a gigabyte per group, and no setting limits them. Over
-the rows of a single table, they cannot become larger than the table.
+The results of PostgreSQL's `array_agg` and `string_agg` may grow to a gigabyte per group, and no setting
+limits them. Over the rows of a single table, the results cannot be larger than the table.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ COLLECTORS = (exp.ArrayAgg, exp.GroupConcat)
 """Aggregates that collect many values into an array or a text."""
 JOINERS = (*COLLECTORS, exp.ArrayToString)
 MAX_PARTS = 8
-"""Maximum number of parts that a collected text may be concatenated from."""
+"""Maximum number of concatenated parts in a collected expression."""
 MAX_LITERAL = 20
 """Maximum length, in characters, of a separator and of any literal in the collected expression."""
 OUTERMOST = (exp.Select, exp.Subquery, exp.From, exp.Join, exp.CTE, exp.With, exp.SetOperation)
@@ -59,10 +59,7 @@ def _reads_one_table(select: exp.Select, named_queries: set[str]) -> bool:
 
 
 def _is_outermost(select: exp.Select) -> bool:
-    """Return whether a SELECT cannot use columns of an enclosing query.
-
-    Otherwise an aggregate could collect the rows of the enclosing query.
-    """
+    """Return whether a SELECT is outside any query whose rows its aggregates could collect."""
     node: exp.Expr | None = select
     while node is not None:
         below, node = node, node.parent

@@ -11,8 +11,8 @@ from urllib.parse import unquote
 from tasks.errors import BadInput
 
 ESCAPED = re.compile(r"[%.:\[\]'\"`\\]|[^\S ]|[\x00-\x1f\x7f]|^ | $|(?<= ) ")
-"""Characters that are escaped in a part of an id, because they separate the parts, mark placeholders, or may
-get lost in a text."""
+"""Characters to escape in a part of an id: they separate the parts, mark placeholders, or may get lost in a
+text."""
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Column:
     """A column of one table. A Column never contains cell values."""
 
     id: str
-    """`table.column`, as written by `make_column_id`."""
+    """`table.column`, from `make_column_id`."""
     table: str
     name: str
     type: str
@@ -41,7 +41,7 @@ class Column:
     """A phrase that limits a question to the rows of the table in this database: `in the records of January
     2013`."""
     dated_scope: str = ""
-    """The scope without its date, for questions that name a date themselves: `in the records`."""
+    """The scope without its date, for questions that state a date: `in the records`."""
     reading: str = ""
     """The conversion of cells in queries (tasks/databases/profile/readings.py); empty if queries use the
     cells unchanged."""
@@ -50,16 +50,16 @@ class Column:
 
 
 def make_column_id(table: str, name: str) -> str:
-    """Write the id of a column: `contacts.phone ext%2E` is the column `phone ext.` of the table contacts.
+    """Return the id of a column: `contacts.phone ext%2E` is the column `phone ext.` of the table contacts.
 
-    Characters that would divide the id, end a placeholder or get lost in a text are written as hex bytes. An
-    id therefore contains exactly one dot and names exactly one column.
+    Characters that would split the id, end a placeholder or get lost in a text are written as hex bytes. An
+    id therefore contains exactly one dot and identifies exactly one column.
     """
     return ".".join(ESCAPED.sub(_escape, part) for part in (table, name))
 
 
 def split_column_id(column: str) -> tuple[str, str]:
-    """Return the table and the column of a column's id, with the spelling of the database.
+    """Return the names of the table and the column in a column id, in the database's spelling.
 
     The suffix of a placeholder, as in `films.year:from`, is dropped.
     """
@@ -75,8 +75,8 @@ def name_table(column: Column) -> str:
 def find_named(key: str, columns: Sequence[Column], place: str) -> list[tuple[str, str, str]]:
     """Find the table or columns that a key names, as (table, column, id).
 
-    A column name without a table means all columns of that name. `place`: the key's place in the parameters,
-    for error messages. Raises BadInput if there is no such table or column.
+    A column name without a table means all columns of that name. `place`: the key's position in params.yaml,
+    for error messages. Raises BadInput if no table or column has the name.
     """
     table = next((column for column in columns if column.table == key), None)
     if table is not None:

@@ -1,4 +1,4 @@
-"""The content of a database server as a small file that DVC can hash, with one record per table.
+"""Record the content of a database server, as row counts and hashes, in a small file that DVC can track.
 
 Tables are streamed in one transaction. A table's hash is the sum of its rows' hashes: the sum does not depend
 on the order of the rows, so the server need not sort them.
@@ -29,7 +29,7 @@ from tasks.files import write_text
 from tasks.settings import Settings
 
 BATCH = 5_000
-"""Number of rows that are fetched at a time."""
+"""Number of rows per fetch."""
 MODULUS = 2**256
 """Row hashes are added modulo this number, so that the sum does not depend on the order of the rows."""
 SESSION = {
@@ -57,7 +57,7 @@ class DatabaseContent(Settings):
     tables: dict[str, TableContent]
 
     def compare(self, other: DatabaseContent) -> list[str]:
-        """List the names of the tables whose content differs from the other database, sorted."""
+        """Return the sorted names of the tables whose content differs from the other database."""
         names = sorted({*self.tables, *other.tables})
         return [name for name in names if self.tables.get(name) != other.tables.get(name)]
 
@@ -100,7 +100,7 @@ def write_record(entry: DatabaseEntry, content: DatabaseContent) -> None:
 
 
 def load_record(entry: DatabaseEntry) -> DatabaseContent:
-    """Read a database's record. Raises BadInput if the file is missing or is not a record."""
+    """Return a database's record. Raises BadInput if the file is missing or is not a record."""
     path = _record_path(entry)
     try:
         return DatabaseContent.model_validate_json(path.read_bytes())
@@ -113,9 +113,9 @@ def load_record(entry: DatabaseEntry) -> DatabaseContent:
 
 @contextmanager
 def ensure_unchanged(entry: DatabaseEntry) -> Iterator[None]:
-    """Check, before and after the `with` block, that a server's content still matches its record.
+    """Check, before and after the `with` block, that a server's content matches its record.
 
-    A server without a record is not checked, and neither are SQLite files, which are checked elsewhere.
+    Servers without a record are not checked, and neither are SQLite files, which are checked elsewhere.
     Raises BadInput with the names of the tables that changed.
     """
     has_record = entry.url is not None and entry.file is not None
@@ -141,7 +141,7 @@ def check_columns(entry: DatabaseEntry, columns: Sequence[Column]) -> None:
 
 
 def describe_columns(columns: Iterator[Column] | Sequence[Column]) -> dict[str, str]:
-    """Describe the columns of one table as {name: "type [not null] [key] [-> reference]"}."""
+    """Return the columns of one table as {name: "type [not null] [key] [-> reference]"}."""
     return {
         column.name: " ".join(
             [
@@ -156,7 +156,7 @@ def describe_columns(columns: Iterator[Column] | Sequence[Column]) -> dict[str, 
 
 
 def _read_table(connection: Connection, name: str, columns: Sequence[Column]) -> TableContent:
-    """Read one table; if that fails, read it without the columns that cannot be read even separately."""
+    """Read one table; if that fails, omit the columns that cannot be read even separately."""
     unread: dict[str, str] = {}
     try:
         rows, total = _hash_rows(connection, name, columns)
@@ -175,7 +175,7 @@ def _read_table(connection: Connection, name: str, columns: Sequence[Column]) ->
 
 
 def _raise_lost(error: SQLAlchemyError) -> None:
-    """Re-raise an error if the whole server does not answer, rather than one table being unreadable."""
+    """Re-raise an error if the server does not answer; do nothing if only a table is unreadable."""
     if isinstance(error, (OperationalError, InterfaceError)) or getattr(
         error, "connection_invalidated", False
     ):
@@ -196,8 +196,7 @@ def _hash_rows(connection: Connection, name: str, columns: Sequence[Column]) -> 
                 rows += len(batch)
                 total += sum(map(hash_row, batch))
         except DBAPIError:
-            # PyMySQL reads an abandoned result to its end, and prints a warning to stderr if the server is
-            # gone.
+            # PyMySQL reads an abandoned result to its end; if the server is gone, it prints a warning.
             if hasattr(result, "unbuffered_active"):
                 result.unbuffered_active = False
             raise

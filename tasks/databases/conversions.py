@@ -1,7 +1,7 @@
 """Find conversions of text to dates or times on PostgreSQL, because the text may be `now`.
 
-PostgreSQL's clock cannot be replaced. A conversion is therefore allowed only if the column types show that
-its operand is a date or time already, or if the operand is a constant in ISO 8601 format.
+PostgreSQL's clock cannot be replaced. A conversion is therefore allowed only if the operand's type is already
+a date or time, or if the operand is a constant in ISO 8601 format.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ Times = Mapping[str, frozenset[str]]
 """Column name -> the kinds of all columns with that name: `date` (or a timestamp), `time`, `other`."""
 DAYS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIMESTAMPNTZ", "TIMESTAMPLTZ", "DATETIME"})
 TIMED = re.compile(r"DATE|TIME|^TS|USERDEFINED|UNKNOWN|OBJECT|STRUCT|NULLABLE")
-"""Matches the names of types that only dates may be cast to.
+"""Matches the names of target types to which only dates may be cast.
 
-The types of range and array elements count too.
+The element types of ranges and arrays are also checked.
 """
 DAY = r"\d{4}-\d\d-\d\d"
 CLOCK = r"\d\d:\d\d(:\d\d(\.\d{1,6})?)?"
 ISO_DAY = re.compile(rf"{DAY}([ T]{CLOCK}(Z|[+-]\d\d(:?\d\d)?)?)?")
 ISO_TIME = re.compile(CLOCK)
 ENDS = frozenset({"infinity", "-infinity", "epoch"})
-"""Texts that PostgreSQL converts to a date that does not depend on the current day."""
+"""Special texts whose date does not depend on the current day."""
 RANGE = re.compile(rf"empty|[\[(] *({ISO_DAY.pattern})? *, *({ISO_DAY.pattern})? *[\])]", re.IGNORECASE)
 RANGES = frozenset({"DATERANGE", "TSRANGE", "TSTZRANGE"})
 TIME_OF_DAY = re.compile(r"\d:\d\d")
@@ -38,7 +38,7 @@ OF_DATES = re.compile(
     r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun)[a-z]*|am|pm|ad|bc|at|on|t|z|"
     r"allballs|epoch|infinity|utc|gmt|h|m|s|dst"
 )
-"""Matches other words that may be part of a date or time."""
+"""Matches all other words that may be part of a date or time."""
 SAME_KIND = (
     exp.Paren, exp.Alias, exp.Max, exp.Min, exp.Coalesce, exp.Greatest, exp.Least, exp.Nullif, exp.Lag,
     exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue, exp.Window, exp.AnyValue, exp.Filter,
@@ -98,8 +98,7 @@ def find_special_text(sql: str) -> str:
 def is_special(text: str) -> bool:
     """Return whether a text may be a time relative to now.
 
-    This is the case if it contains a word such as `today`, and at most one word that cannot be part of a date
-    or time.
+    Such a text contains a word such as `today`, and at most one word that cannot be part of a date or time.
     """
     words = WORD.findall(text.lower())
     others = [word for word in words if word not in SPECIAL and not OF_DATES.fullmatch(word)]
@@ -107,10 +106,10 @@ def is_special(text: str) -> bool:
 
 
 def _is_fixed(operand: exp.Expr, kinds: set[str]) -> bool:
-    """Return whether a constant always has the same value, when cast to a range or a user-defined type.
+    """Return whether a constant always has the same value when cast to a range or a user-defined type.
 
-    An earlier check has excluded constants that contain `now`. A time of day is not fixed, because the offset
-    of its time zone may depend on today's date.
+    An earlier check has excluded constants that contain `now`. A time of day is not fixed, because its
+    time-zone offset may depend on today's date.
     """
     is_row = isinstance(operand, exp.Anonymous) and operand.name.lower() == "row"
     constants = operand.expressions if is_row else [operand]
@@ -137,7 +136,7 @@ class _Reader:
         if isinstance(node, (exp.Cast, exp.TryCast)):
             kinds = {found.this.name for found in node.to.find_all(exp.DataType)}
             if "TIMETZ" in kinds:
-                return True  # its offset may be that of today's time zone
+                return True  # the offset may depend on today's time zone
             if not any(TIMED.search(kind) for kind in kinds) or _is_fixed(node.this, kinds):
                 return False
             return not (kinds <= {*DAYS, "TIME"} and self._is_safe(node.this, of_day="TIME" in kinds))

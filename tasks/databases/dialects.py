@@ -1,8 +1,8 @@
-"""Translate queries from the canonical dialect (SQLite's), so that they mean the same on every engine.
+"""Translate queries from the canonical dialect (SQLite's), so that their results are equal on every engine.
 
 Engines differ in how they compare and sort texts. By default, `ann`, `Ann` and `Ann ` are equal in MariaDB;
-PostgreSQL sorts by language and puts NULL last. Translated queries compare and sort texts by code points, as
-SQLite does.
+PostgreSQL sorts by language and puts NULL last. Translated queries compare and sort texts by code points,
+like SQLite.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tasks.databases.columns import Column, make_column_id
 from tasks.databases.profile.readings import apply_readings, list_readings, strip_readings
 
 CANONICAL = "sqlite"
-"""The dialect that queries are written in."""
+"""The dialect of all queries before translation."""
 EXACT = {
     "postgres": 'CAST({} AS TEXT) COLLATE "C"',
     "mysql": "CONVERT({} USING utf8mb4) COLLATE utf8mb4_nopad_bin",
@@ -27,8 +27,8 @@ EXACT = {
 def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
     """Translate a canonical SELECT (select, project, join, DISTINCT, ORDER BY, measures) to another dialect.
 
-    `columns`: the columns of the database, from which the function knows which cells are text and how to
-    convert cells. Columns in ORDER BY must also be selected.
+    `columns`: the database's columns, with their types and readings (conversions). Columns in ORDER BY must
+    also be selected.
     """
     if dialect == CANONICAL:
         return sql
@@ -52,7 +52,7 @@ def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
 
 
 def _tighten(equality: exp.Expr, texts: set[str], dialect: str) -> None:
-    """Add an exact comparison to a comparison of texts with `=`, which stays so that indexes work."""
+    """Add an exact comparison to a `=` comparison of texts; the `=` remains for the use of indexes."""
     left, right = equality.this, equality.expression
     if not (_is_text(left, texts) or _is_text(right, texts)):
         return

@@ -17,14 +17,14 @@ from pydantic_core import PydanticCustomError
 from tasks.errors import BadInput, BenchloomError, DatabaseGone
 from tasks.settings import VariableName
 
-# SQLAlchemy takes half a second to import, and most commands read entries without connecting.
+# Importing SQLAlchemy takes half a second, and most commands read entries without connecting.
 if TYPE_CHECKING:
     from sqlalchemy import URL, Engine
 
 SECRET = re.compile(r"pass(?!file)|pwd|secret|token|api_?key", re.IGNORECASE)
 """Matches URL options that contain a secret: password, passwd, sslpassword, ssl_key_password and so on."""
 WORLDS = ("data", "worlds")
-"""The folder of world databases (see `DatabaseEntry.world`), relative to the project."""
+"""The folder of the larger databases in `DatabaseEntry.world`, relative to the project."""
 EXTRAS = {"postgresql": "postgresql", "mariadb": "mariadb", "mysql": "mariadb"}
 """SQLAlchemy's name of an engine -> the extra that installs its driver."""
 DRIVERS = {"postgresql": "psycopg", "mariadb": "pymysql", "mysql": "pymysql"}
@@ -123,12 +123,12 @@ class DatabaseEntry(BaseModel):
         return self
 
     def resolve_under(self, root: Path) -> DatabaseEntry:
-        """Return the entry with its file paths resolved relative to a project's root folder."""
+        """Return the entry with file paths resolved relative to a project's root folder."""
         files = {"file": self.file, "world": self.world}
         return self.model_copy(update={name: root / file for name, file in files.items() if file is not None})
 
     def find_world(self) -> DatabaseEntry | None:
-        """Return the larger database that contains this database (`world`); None if there is none."""
+        """Return the entry of the larger database in `world`; None if `world` is not set."""
         return None if self.world is None else DatabaseEntry(name=self.name, file=self.world)
 
     def locate_file(self) -> Path:
@@ -157,7 +157,7 @@ class DatabaseEntry(BaseModel):
         self.require_driver()
         try:
             url = self.complete_url()
-            # Without this option, text from a server without an encoding (SQL_ASCII) would arrive as bytes.
+            # Without this option, psycopg returns text as bytes if the server has no encoding (SQL_ASCII).
             options = {"client_encoding": "utf8"} if url.drivername.endswith("+psycopg") else {}
             engine = create_engine(url, poolclass=NullPool, connect_args=options)
         except (NoSuchModuleError, ImportError) as error:
@@ -174,7 +174,7 @@ class DatabaseEntry(BaseModel):
     def require_driver(self, driven: URL | None = None) -> None:
         """Raise BadInput, with the extra to install, if the URL's driver is not installed.
 
-        `driven`: check the driver of this URL instead of the entry's.
+        `driven`: check the driver of this URL instead of the entry's URL.
         """
         url = driven or self.parse_url()
         driver = url.drivername.partition("+")[2]
@@ -187,7 +187,7 @@ class DatabaseEntry(BaseModel):
             )
 
     def explain(self, error: Exception, what: str) -> BenchloomError:
-        """Convert a driver's error to one of our errors, without its text, which may contain secrets."""
+        """Convert a driver's error to a BenchloomError with its message, in which the password is masked."""
         from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
         text = name_cause(error)
@@ -218,7 +218,7 @@ class DatabaseEntry(BaseModel):
         return DIALECTS.get(backend, backend)
 
     def parse_url(self) -> URL:
-        """Return the URL without a password; if it names no driver, add the driver of the engine's extra."""
+        """Return the URL without a password; a URL without a driver gets the driver in the engine's extra."""
         from sqlalchemy import make_url
 
         url = make_url(self.url or "sqlite://")
@@ -226,7 +226,7 @@ class DatabaseEntry(BaseModel):
         return url.set(drivername=f"{url.drivername}+{driver}") if driver else url
 
     def complete_url(self) -> URL:
-        """Return the URL with the password from the environment. Raises BadInput if it is not set."""
+        """Return the URL with the password from the environment. Raises BadInput if it is missing."""
         url = self.parse_url()
         if self.password_env is None:
             return url
@@ -243,7 +243,7 @@ def name_cause(error: Exception) -> str:
 
 
 def read_entry(name: str, fields: Mapping[str, object]) -> DatabaseEntry:
-    """Read one entry of `databases:`. Raises BadInput with the entry and the field if it is not valid."""
+    """Parse an entry of `databases:`. Raises BadInput with the names of the entry and the invalid field."""
     try:
         return DatabaseEntry.model_validate({**fields, "name": name})
     except ValidationError as error:

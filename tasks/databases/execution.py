@@ -40,7 +40,7 @@ class QueryLimits(Settings):
 
 @dataclass(frozen=True)
 class QueryResult:
-    """A result table. Blobs are text in hex digits, and infinite numbers are text."""
+    """A result table. Blobs are represented as hex digits, and infinite numbers as text."""
 
     columns: tuple[str, ...]
     rows: list[tuple[Value, ...]]
@@ -54,8 +54,8 @@ class SafeDatabase:
 
     Statements are in the dialect of the database's engine: SQLite, PostgreSQL or MariaDB. The class is
     thread-safe: each statement uses one of `children` processes, which are started on demand, reused, and
-    replaced after a kill. `any_account`: accept a server account with write access;
-    statements still cannot write.
+    replaced after a kill. `any_account`: accept a server account with write access, although statements
+    still cannot write.
     """
 
     def __init__(
@@ -79,10 +79,10 @@ class SafeDatabase:
     def query(self, sql: str, parameters: Sequence[Value] = (), clock: int | None = None) -> QueryResult:
         """Run one SELECT and return its whole result.
 
-        `parameters`: values for the question marks of a SQLite statement. `clock`: the time that MariaDB
-        shows to the statement, in seconds since 1970; None uses the real time.
+        `parameters`: values for the question marks of a SQLite statement. `clock`: the current time for a
+        statement on MariaDB, in seconds since 1970; None uses the real time.
 
-        A call takes at most the time limit, which includes parsing, plus one second. Raises SqlRefused,
+        A call lasts at most one second longer than the time limit, which includes parsing. Raises SqlRefused,
         SqlTimeout, SqlTooLarge or SqlFailed with a one-line message. Raises BadInput if the file has changed
         since it was opened, and DatabaseGone if the server stops answering.
         """
@@ -99,11 +99,10 @@ class SafeDatabase:
     def stream(
         self, sql: str, batch: int = 4096, parameters: Sequence[Value] = ()
     ) -> Iterator[list[tuple[Value, ...]]]:
-        """Run one SELECT and yield its rows in batches; both processes store only one batch at a time.
+        """Run one SELECT and yield its rows in batches; only one batch at a time is in memory.
 
-        The time limit applies to the engine's work on all batches, not to the caller's work between batches.
-        Raises the same errors as `query`. A caller that runs queries between batches needs a second child
-        process.
+        The time limit applies to the engine's time for all batches, not to the caller's time between batches.
+        Raises the same errors as `query`. Queries that run between batches need a second child process.
         """
         request: ReaderRequest = {"sql": sql, "parameters": list(parameters), "rows": batch, "whole": False}
         left = self.limits.timeout_s
@@ -155,12 +154,11 @@ class SafeDatabase:
             try:
                 yield child
             except (SqlError, GeneratorExit):
-                # An abandoned stream still has a statement open, which the next request closes.
+                # An abandoned stream leaves a statement open, which the next request closes.
                 self._give_back(child)
                 raise
             except BaseException:
-                # Interrupted between request and reply: the process's next reply would belong to the wrong
-                # request.
+                # After an interrupt between request and reply, the next reply would not match its request.
                 child.kill()
                 raise
             self._source.check()

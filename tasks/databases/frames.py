@@ -1,6 +1,6 @@
-"""Functions that all reading processes use: JSON messages on stdin and stdout, and dropped privileges.
+"""Functions for all reader processes: JSON messages on stdin and stdout, and dropping privileges.
 
-Standard library only, because the process that scores SQL on SQLite can import no installed package.
+Standard library only, because the process that scores SQL on SQLite cannot import installed packages.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from tasks.databases.messages import ReaderRequest
 from tasks.lines import clean
 
 HEADER = struct.Struct(">I")
-"""The length of a message in bytes, which precedes the message."""
+"""The header of a message: its length in bytes."""
 CHUNK = 256
-"""Number of rows that are fetched at a time, so that too large results are detected early."""
+"""Number of rows per fetch; it is small, so that too large results are detected early."""
 
 
 class Reader(Protocol):
     """Runs the statements that requests contain."""
 
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
-        """Start or continue a statement; yield one JSON message in parts."""
+        """Start or continue a statement; yield the parts of one JSON message."""
 
     def close(self) -> None:
         """End the current statement."""
@@ -52,7 +52,7 @@ def send(pieces: list[bytes]) -> None:
 
 
 def send_error(kind: str, text: str, *, broken: bool = False) -> None:
-    """Write an error message to stdout; `kind` must be known to the parent. The text becomes one line.
+    """Write an error to stdout, with its text on one line; the parent process must know the `kind`.
 
     `broken`: no further statement can run in this process.
     """
@@ -83,9 +83,9 @@ def serve(reader: Reader, classify_error: Callable[[Exception], tuple[str, str]]
 def fetch(
     fetchmany: Callable[[int], Sequence[Sequence[object]]], wanted: int, max_bytes: int, chunk: int = CHUNK
 ) -> tuple[list[bytes], bool]:
-    """Fetch up to `wanted` rows as JSON; return them and whether there may be more rows.
+    """Fetch up to `wanted` rows as JSON; return the rows and whether there may be more rows.
 
-    Raises OverflowError if the rows need more than `max_bytes` bytes.
+    Raises OverflowError if the rows are larger than `max_bytes` bytes.
     """
     pieces: list[bytes] = []
     size = 0
@@ -106,7 +106,7 @@ def fetch(
 def frame_rows(
     columns: list[str], pieces: list[bytes], *, more: bool, types: Sequence[str] = ()
 ) -> Iterator[bytes]:
-    """Build the message of a result from rows that are already JSON."""
+    """Yield the parts of a result message, given rows that are already JSON."""
     yield b'{"columns":' + json.dumps(columns).encode() + b',"more":' + (b"true" if more else b"false")
     yield b',"types":' + json.dumps(types).encode()
     yield b',"rows":[' + b",".join(pieces) + b"]}"
@@ -140,6 +140,6 @@ def drop_privileges(memory: int, *, disk: int = 0) -> None:
         (resource.RLIMIT_NOFILE, 16 if disk else 8),
         (getattr(resource, "RLIMIT_NPROC", resource.RLIMIT_CORE), 0),
     ):
-        # If a platform lacks a limit, the engine's own limits and the parent's timeout still apply.
+        # If a platform does not support a limit, the engine's limits and the parent's timeout still apply.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(what, (limit, limit))

@@ -1,4 +1,4 @@
-"""Find the groups of tables that foreign keys connect, as join trees."""
+"""List the join trees of a schema: groups of tables that foreign keys connect."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Join:
 class JoinTree:
     """Connected tables, and the joins that connect the first table to all other tables.
 
-    A link table has two foreign keys and no column that people ask about. It is in `joins` but not in
-    `tables`. Each table is used once, so two foreign keys to the same table result in two trees.
+    A link table has two foreign keys and no column that questions could use. It is in `joins` but not in
+    `tables`. Each table occurs once, so two foreign keys to the same table result in two trees.
     """
 
     tables: tuple[str, ...]
@@ -32,7 +32,7 @@ class JoinTree:
 
     @property
     def root(self) -> str:
-        """Return the table in FROM."""
+        """Return the first table of the FROM clause."""
         return self.tables[0]
 
     @property
@@ -133,7 +133,7 @@ def _grow(
 
 
 def _order_joins(members: frozenset[str], chosen: frozenset[_Hop]) -> JoinTree:
-    """Order a set of hops as joins of a FROM clause that starts at the table whose name sorts first."""
+    """Return a set of hops as the joins of a FROM clause, which starts with the first table by name."""
     tables = tuple(sorted(members))
     reached, waiting, joins = {tables[0]}, sorted(chosen), []
     while waiting:

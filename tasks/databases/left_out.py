@@ -1,4 +1,4 @@
-"""List objects in the catalogue that are not read as tables: partitions, views, other schemas and more."""
+"""List catalogue objects that are not read as tables, such as partitions, views and other schemas."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ heirs (child, root) AS (
   SELECT child, above FROM up WHERE pg_table_is_visible(above) AND NOT EXISTS (
     SELECT FROM up higher WHERE higher.child = up.above AND pg_table_is_visible(higher.above)))
 """
-"""SQL that lists PostgreSQL's partitions and tables made with INHERITS, each with the parent table through
-which its rows are read."""
+"""SQL that lists PostgreSQL's partitions and tables with INHERITS, and the parent table that includes the
+rows of each."""
 CHILDREN = f"""{READ_THROUGH}
 SELECT c.oid::regclass::text AS name, c.relname AS raw, pg_table_is_visible(c.oid) AS visible,
   (SELECT string_agg(root::regclass::text, ', ' ORDER BY 1) FROM heirs WHERE child = c.oid) AS roots,
@@ -55,7 +55,7 @@ KINDS["mariadb"] = KINDS["mysql"]
 TABLES = "SELECT name, coalesce(sql, '') FROM sqlite_master WHERE type = 'table' ORDER BY 1"
 VIRTUAL = re.compile(r"CREATE VIRTUAL TABLE .*?\bUSING\s+[\"'`\[]?(\w+)", re.IGNORECASE | re.DOTALL)
 CONTENT = re.compile(r"\bcontent\s*=\s*[\"'`\[]?(\w+)", re.IGNORECASE)
-"""Matches the option that names the table covered by a full-text index."""
+"""Matches the option of a full-text index that names the indexed table."""
 SHADOWS = {
     "fts3": ("content", "docsize", "segdir", "segments", "stat"),
     "fts4": ("content", "docsize", "segdir", "segments", "stat"),
@@ -71,7 +71,7 @@ LISTINGS = frozenset({"fts5vocab", "fts4aux", "fts3tokenize"})
 
 @dataclass(frozen=True)
 class UnreadPart:
-    """A part of a database that is not read. `reason`: the reason in the list of dropped rows."""
+    """A part of a database that is not read. `reason`: the code of the reason in the list of dropped rows."""
 
     reason: str
     what: str
@@ -80,9 +80,9 @@ class UnreadPart:
 
 
 def list_inner(connection: Connection) -> dict[str, UnreadPart]:
-    """Map each table that only contains parts of other tables to a description of why it is not read.
+    """Return name -> reason not to read it, for tables that only contain parts of other tables.
 
-    The key is the table's name as the catalogue spells it, with its schema if that is not on the search path.
+    The name has the catalogue's spelling, and a schema if the schema is not on the search path.
     """
     if connection.dialect.name == "sqlite":
         tables = {str(name): str(sql) for name, sql in connection.exec_driver_sql(TABLES)}
@@ -110,7 +110,7 @@ def list_schemas(connection: Connection) -> list[UnreadPart]:
         (str(name), int(count), bool(listed)) for name, count, listed in connection.execute(text(SCHEMAS))
     ]
     path = [*connection.scalars(text(PATH)), *(name for name, _, listed in schemas if not listed)]
-    # In a connection option, blanks and backslashes are escaped with a backslash.
+    # In a connection option, a backslash escapes blanks and backslashes.
     option = re.sub(r"([\\\s])", r"\\\1", "search_path=" + ",".join(path))
     hint = f"to read it, add ?options={quote('-c' + option, safe=',')} to the url"
     return [
@@ -132,7 +132,7 @@ def _say_held(count: int) -> str:
 
 
 def list_kinds(connection: Connection) -> list[UnreadPart]:
-    """List the views and foreign tables."""
+    """Return the views and foreign tables, which are not read."""
     query = KINDS.get(connection.dialect.name)
     return [
         UnreadPart("view" if "view" in kind else "foreign_table", f"{kind} {name} is", "only tables are")

@@ -1,4 +1,4 @@
-"""Replace the compared values of a query with parameters, so that an engine parses each template once."""
+"""Replace the literals that a query compares with parameters, so that an engine parses each template once."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ PIECES = re.compile(
 def bind(sql: str, dialect: str, columns: Iterable[Column]) -> tuple[str, tuple[Value, ...]]:
     """Convert canonical SQL to an engine's dialect; return the statement and its bound values.
 
-    `columns`: the columns of the database, for `translate`. Only the canonical dialect, SQLite's, gets bound
-    values.
+    `columns`: the database's columns, for `translate`. Values are bound only in the canonical dialect,
+    SQLite's.
     """
     return split_literals(sql) if dialect == CANONICAL else (translate(sql, dialect, columns), ())
 
@@ -32,8 +32,8 @@ def bind(sql: str, dialect: str, columns: Iterable[Column]) -> tuple[str, tuple[
 def split_literals(sql: str) -> tuple[str, tuple[Value, ...]]:
     """Split canonical SQL into a statement with question marks and the values for them.
 
-    SQLite compares a bound value in the same way as the literal. A value that is not a literal next to an
-    operator stays in the statement, so that the meaning never changes.
+    SQLite compares a bound value in the same way as the literal. Only literals next to an operator are bound,
+    so that the meaning never changes.
     """
     values: list[Value] = []
 
@@ -42,7 +42,7 @@ def split_literals(sql: str) -> tuple[str, tuple[Value, ...]]:
         if text is None:
             return match.group()
         value = read_literal(text)
-        if isinstance(value, int) and not -LARGEST <= value < LARGEST:  # SQLite would read it as a float
+        if isinstance(value, int) and not -LARGEST <= value < LARGEST:  # SQLite reads such integers as floats
             return match.group()
         values.append(value)
         return f"{match['operator']}?"
@@ -51,7 +51,7 @@ def split_literals(sql: str) -> tuple[str, tuple[Value, ...]]:
 
 
 def read_literal(text: str) -> str | int | float:
-    """Read a literal of canonical SQL: a quoted text, an integer or a float."""
+    """Return the value of a canonical SQL literal: a quoted text, an integer or a float."""
     if text.startswith("'"):
         return text[1:-1].replace("''", "'")
     return float(text) if set(text) & set(".eE") else int(text)

@@ -1,4 +1,4 @@
-"""The JSON messages between `SafeDatabase` and its reading processes. Standard library only."""
+"""The types of the JSON messages between `SafeDatabase` and its reader processes. Standard library only."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 
 
 class Limits(TypedDict):
-    """Resource limits in a process's first message: bytes of memory, written files and result."""
+    """Limits in bytes, in the first message to a process: memory, written files and result size."""
 
     memory: int
     disk: int
@@ -15,7 +15,7 @@ class Limits(TypedDict):
 
 
 class SqliteSetup(Limits):
-    """The first message to a process that reads SQLite. `uri`: the URI of the database file."""
+    """The first message to a process that reads a SQLite file. `uri`: the file's URI."""
 
     uri: str
 
@@ -33,10 +33,10 @@ class ServerSetup(Limits):
 
 
 class ReaderRequest(TypedDict, total=False):
-    """A request. With `sql` it starts a statement, without `sql` it continues the last statement.
+    """A request, which starts a statement (with `sql`) or continues the last statement (without `sql`).
 
     `rows`: maximum number of rows to return. `whole`: the result is not streamed. `seconds`: the time limit.
-    `clock`: the time that the statement sees, in seconds since 1970, if its engine supports that; None uses
+    `clock`: the current time for the statement in seconds since 1970, if the engine supports this; None uses
     the real time.
     """
 

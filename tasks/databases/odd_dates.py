@@ -1,4 +1,4 @@
-"""Read PostgreSQL dates and times that Python cannot represent, such as 44 BC or infinity, as text."""
+"""Return PostgreSQL dates and times as text if Python cannot represent them, such as 44 BC or infinity."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ LOADERS: dict[str, type[Loader]] = {
     "timestamptz": own.TimestamptzLoader,
     "interval": own.IntervalLoader,
 }
-"""Type of PostgreSQL -> its loader, which fails for values that Python cannot represent."""
+"""PostgreSQL type -> psycopg's loader, which fails for values that Python cannot represent."""
 
 
 def read_odd_dates(connection: Connection[object]) -> None:
-    """Make a connection return dates and times as text if Python cannot represent them."""
+    """Configure a connection to return dates and times as text if Python cannot represent them."""
     for name, loader in LOADERS.items():
         connection.adapters.register_loader(name, _make_lenient(loader))
 

@@ -23,13 +23,13 @@ RESERVED = frozenset([
 
 
 def quote_column(column: str) -> exp.Column:
-    """Build a column expression from a column's id, with quotes only around names that need them."""
+    """Return the column expression for a column's id, with quotes only around names that need quotes."""
     table, name = split_column_id(column)
     return exp.column(quote_name(name), table=quote_name(table))
 
 
 def quote_name(name: str) -> exp.Identifier:
-    """Build an identifier, with quotes only if the name needs them."""
+    """Return an identifier, with quotes only if the name needs quotes."""
     return exp.to_identifier(name, quoted=needs_quotes(name))
 
 

@@ -1,4 +1,4 @@
-"""Read a database's schema without reading any cell."""
+"""Read a database's schema from its catalogue, without reading cells."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tasks.databases.entry import DatabaseEntry, name_cause
 from tasks.databases.left_out import UnreadPart, list_inner, list_kinds, list_schemas
 
 IDENTIFIER = re.compile(r"(^|[_ ])(id|qid|uuid|guid)$|[a-z](Id|ID)$", re.ASCII)
-"""Matches names of columns that contain identifiers."""
+"""Matches the names of identifier columns."""
 SPOKEN = re.compile(r"[^\W\d_]+(['-][^\W\d_]+)*( [^\W\d_]+(['-][^\W\d_]+)*){0,5}")
 """Matches one to six words in plain letters, as in a sentence."""
 GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
@@ -37,7 +37,7 @@ GENERIC: tuple[tuple[type[types.TypeEngine[Any]], str], ...] = (
     (types.Uuid, "text"),
     (mysql.YEAR, "integer"),
 )
-"""Type in SQLAlchemy -> generic type; the first matching entry applies."""
+"""SQLAlchemy type -> generic type; the first matching entry applies."""
 DECLARED: tuple[tuple[str, str], ...] = (
     ("BOOL", "boolean"), ("DATE", "date"), ("TIME", "date"), ("STRING", "text"), ("MEMO", "text"),
     ("UNIQUEID", "text"), ("UUID", "text"), ("GUID", "text"), ("ENUM", "text"), ("XML", "text"),
@@ -45,13 +45,13 @@ DECLARED: tuple[tuple[str, str], ...] = (
     ("BINARY", "other"), ("IMAGE", "other"), ("RAW", "other"), ("MONEY", "real"), ("CURRENCY", "real"),
     ("NUMBER", "real"), ("FIXED", "real"), ("SERIAL", "integer"), ("YEAR", "integer"),
 )  # fmt: skip
-"""Part of a type declared in SQLite -> its generic type, for types that SQLAlchemy does not know."""
+"""Substring of a type declared in SQLite -> generic type, for types that SQLAlchemy does not know."""
 AFFINE = ("INT", "CHAR", "CLOB", "TEXT", "BLOB", "REAL", "FLOA", "DOUB")
-"""Parts of a declared type that SQLite, and so SQLAlchemy, recognises."""
+"""Substrings of a declared type that SQLite, and therefore SQLAlchemy, recognises."""
 
 
 def reflect(database: DatabaseEntry | Path) -> list[Column]:
-    """Read tables, columns, types, keys and nullability, sorted by table and column.
+    """Return all columns with types, keys and nullability, sorted by table and column.
 
     Only the catalogue is queried: no cell of a user's table is read. Views are skipped. Raises BadInput if
     the database cannot be opened, and DatabaseGone if a server does not answer.
@@ -64,7 +64,7 @@ def reflect(database: DatabaseEntry | Path) -> list[Column]:
 
 
 def reflect_times(database: DatabaseEntry) -> dict[str, frozenset[str]]:
-    """Map column names, of tables and views, to kinds: `date` (or a timestamp), `time`, `other`."""
+    """Return column name -> kinds (`date`, `time`, `other`) in tables and views; a timestamp is a `date`."""
     found: dict[str, set[str]] = {}
     with _connect(database) as connection:
         for columns in inspect(connection).get_multi_columns(kind=ObjectKind.ANY).values():
@@ -77,7 +77,7 @@ def reflect_times(database: DatabaseEntry) -> dict[str, frozenset[str]]:
 
 
 def list_unread(database: DatabaseEntry | Path) -> list[UnreadPart]:
-    """List the parts that `reflect` skips: schemas, views, partitions, unreadable tables and keys.
+    """Return the parts that `reflect` skips: schemas, views, partitions, unreadable tables and keys.
 
     Raises the same errors as `reflect`.
     """
@@ -104,7 +104,7 @@ def list_unread(database: DatabaseEntry | Path) -> list[UnreadPart]:
 
 
 def is_empty(database: DatabaseEntry, tables: Iterable[str]) -> bool:
-    """Return whether no table has a row; False if a table cannot be read.
+    """Return whether all tables are empty; False if a table cannot be read.
 
     Raises the same errors as `reflect`.
     """
@@ -131,7 +131,7 @@ def _connect(entry: DatabaseEntry) -> Iterator[Connection]:
 
 
 def reflect_connection(connection: Connection) -> list[Column]:
-    """Read the schema that is visible to a connection. Raises SQLAlchemyError."""
+    """Return the columns that are visible to a connection. Raises SQLAlchemyError."""
     with warnings.catch_warnings():
         # SQLite allows any word as a type; types unknown to SQLAlchemy become `other`.
         warnings.simplefilter("ignore", SAWarning)
@@ -161,11 +161,11 @@ def reflect_connection(connection: Connection) -> list[Column]:
 def _read_shapes(
     connection: Connection, inspector: Inspector, lost: dict[str, str]
 ) -> dict[str, list[ReflectedColumn]]:
-    """Read the columns of all readable tables, as table -> columns, sorted by table.
+    """Return table -> columns for all readable tables, sorted by table.
 
-    A table whose catalogue entry the engine cannot read is skipped, and the reason is added to `lost`. For
-    example, the table is a virtual table of a missing module, or the account may not see it. Raises
-    SQLAlchemyError if no table can be read or if the connection is lost.
+    A table whose catalogue entry is unreadable is skipped, and the reason is added to `lost`; examples are
+    virtual tables of a missing module, and missing rights. Raises SQLAlchemyError if no table can be read or
+    if the connection is lost.
     """
     inner = list_inner(connection)
     shapes: dict[str, list[ReflectedColumn]] = {}
@@ -183,10 +183,10 @@ def _read_shapes(
 
 
 def _read_declared(connection: Connection, tables: Iterable[str]) -> dict[tuple[str, str], str]:
-    """Read the generic types of SQLite columns whose declared types SQLAlchemy does not know.
+    """Return the generic types of SQLite columns whose declared types SQLAlchemy does not know.
 
-    SQLAlchemy would report such types as NUMERIC, because SQLite stores values that look like numbers as
-    numbers there.
+    SQLAlchemy reports such types as NUMERIC, because SQLite stores values that look like numbers as numbers
+    in these columns.
     """
     quote = connection.dialect.identifier_preparer.quote_identifier
     found = {}
@@ -203,9 +203,9 @@ def _read_declared(connection: Connection, tables: Iterable[str]) -> dict[tuple[
 def _resolve_references(
     constraints: Iterable[ReflectedForeignKeyConstraint], shapes: Mapping[str, Iterable[ReflectedColumn]]
 ) -> dict[str, str]:
-    """Map each foreign-key column to the id of the column it points to, in the catalogue's spelling.
+    """Return foreign-key column -> id of the referenced column, in the catalogue's spelling.
 
-    SQLite accepts keys in another case, and keys to missing tables or columns; the latter are ignored here.
+    SQLite ignores case in keys, and accepts keys to missing tables or columns, which are skipped here.
     """
     found: dict[str, str] = {}
     for constraint in sorted(constraints, key=_order_key):
@@ -222,22 +222,22 @@ def _resolve_references(
 
 
 def _find_table(constraint: ReflectedForeignKeyConstraint, shapes: Iterable[str]) -> str | None:
-    """Find the table that a key refers to, in the catalogue's spelling; None if it is not read."""
+    """Return the table that a key refers to, in the catalogue's spelling; None if the table is not read."""
     if constraint["referred_schema"] is not None:
         return None
     return {name.lower(): name for name in shapes}.get(str(constraint["referred_table"]).lower())
 
 
 def _order_key(constraint: ReflectedForeignKeyConstraint) -> tuple[list[str], str, list[str]]:
-    """Return the sort key of a constraint: its columns, because names differ between engines."""
+    """Return the sort key of a constraint: columns instead of the name, which depends on the engine."""
     return constraint["constrained_columns"], constraint["referred_table"], constraint["referred_columns"]
 
 
 def read_comment(comment: str | None) -> str:
-    """Return the name that a catalogue's comment gives a table or column; "" if it is a longer remark."""
+    """Return a catalogue comment if it is a name of the table or column; "" if it is a longer remark."""
     text = " ".join((comment or "").split()).rstrip(".")
     first, _, rest = text.partition(" ")
-    # The first letter is capitalised as in a sentence, unless the word is an abbreviation.
+    # A comment starts with a capital letter like a sentence; this letter is lowered, except in abbreviations.
     text = text if first.isupper() else f"{first.lower()} {rest}".strip()
     return text if SPOKEN.fullmatch(text) else ""
 

@@ -1,7 +1,7 @@
-"""Write database values as plain text for fillings and answers, and as people write them in a sentence.
+"""Convert database values to plain text, for template values and answers, and to their form in a sentence.
 
-Each `write_` function has a `read_` function that restores the value. A kind is a column's type, or `moment`
-for a date with a time. If the kind is unknown (empty), a text in ISO date format counts as a date.
+Each `write_` function has an inverse `read_` function. A kind is a column's type, or `moment` for a date with
+a time. If the kind is unknown (empty), a text in ISO date format counts as a date.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ MONTHS = {name: number for number, name in enumerate(month_name) if name}
 
 
 def name_kinds(columns: Iterable[Column]) -> Mapping[str, str]:
-    """Map the ids of columns to their kinds, which decide how values are written."""
+    """Return column id -> kind, which determines how the column's values are written."""
     return {column.id: column.form or column.type for column in columns}
 
 
 def write_plain(value: Value) -> str:
-    """Write a value as plain text: 2.0 as 2, other floats with at most ten significant digits."""
+    """Return a value as plain text: 2.0 as 2, other floats with at most ten significant digits."""
     if not isinstance(value, float):
         return str(value)
     text = f"{value:.10g}"
     if "e" not in text or not -20 < Decimal(text).adjusted() < 20:
         return text
-    # Write all digits before the point: ten significant digits would cut off larger amounts.
+    # All digits before the decimal point are kept: ten significant digits would truncate larger amounts.
     plain = f"{Decimal(repr(value)):f}"
     return plain.rstrip("0").rstrip(".") if "." in plain else plain
 
 
 def read_plain(text: str, kind: str) -> Value:
-    """Read a value from its plain text, as a query compares it. Raises ValueError if it is not valid."""
+    """Convert plain text back to a value for comparison in a query. Raises ValueError if invalid."""
     if kind == "integer" or (kind == "real" and re.fullmatch(r"-?\d+", text)):
         return int(text)
     return float(text) if kind == "real" else text
 
 
 def round_bound(value: Value) -> Value:
-    """Round a float to the value of its plain text, so that a bound in SQL equals the text."""
+    """Round a float to the precision of its plain text, so that a bound in SQL equals the text."""
     return float(write_plain(value)) if isinstance(value, float) else value
 
 

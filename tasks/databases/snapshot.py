@@ -13,7 +13,7 @@ from tasks.databases.child import ReaderProgram
 from tasks.errors import BadInput
 
 GRACE_S = 0.3
-"""Seconds after the time limit until the reading process is killed. Meanwhile SQLite can stop the
+"""Seconds after the time limit until the reader process is killed, during which SQLite can stop the
 statement."""
 Stamp = tuple[int, int, int]
 """Modification time in nanoseconds, size in bytes and inode of a file."""
@@ -23,8 +23,7 @@ class Snapshot:
     """A SQLite file that must not change while it is read.
 
     A file without a write-ahead log is read in place without locks (`immutable`), and `check` detects
-    changes. A file with a write-ahead log is copied first, because a reader without locks would not see the
-    log.
+    changes. A file with a write-ahead log is copied first, because a reader without locks ignores the log.
     """
 
     def __init__(self, path: Path) -> None:

@@ -1,8 +1,8 @@
-"""The process that runs model-written SQL on SQLite: it can only read, and it can be killed.
+"""The process that runs model-written SQL on SQLite, without write access; the parent can kill it.
 
-tasks.databases.child starts it; it reads requests from stdin and writes replies to stdout. It opens one file
-read-only. Before the first request, the process gives up the rights to write files and start processes, and
-limits its memory.
+tasks.databases.child starts the process, which reads requests from stdin and writes replies to stdout. It
+opens one file read-only. Before the first request, it drops the rights to write files and start processes,
+and limits its memory.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tasks.databases.messages import ReaderRequest, SqliteSetup
 from tasks.databases.sqlite_process import Timed, classify_error, serve_process, set_limits, set_pragmas
 from tasks.limits import limit_cpu
 
-# Functions that are not allowed: random and randomblob (not deterministic), zeroblob (large values without
-# work), the current_ functions, load_extension, and functions that reveal the engine or the connection.
+# The list omits random and randomblob (not deterministic), zeroblob (large values at no cost), the current_
+# functions, load_extension, and functions that reveal the engine or the connection.
 HARMLESS = """
 abs acos acosh asin asinh atan atan2 atanh ceil ceiling char coalesce concat concat_ws cos cosh date
 datetime degrees exp floor format glob hex ifnull iif instr julianday length like likelihood likely
@@ -57,7 +57,7 @@ class SqliteReader:
         names = self.connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
         # SQLite's `lower` is not used, because it only converts ASCII letters.
         self.tables = {name.lower() for (name,) in names} | VIRTUAL
-        # SQLite creates a table-valued function at its first use, in steps that the authorizer would refuse.
+        # The first use of a table-valued function creates it, with actions that the authorizer would refuse.
         for name in sorted(VIRTUAL):
             self.connection.execute(f"SELECT 1 FROM {name}('[]')").fetchall()  # noqa: S608 (constants)
         set_limits(self.connection, setup, LIMITS)
@@ -79,7 +79,7 @@ class SqliteReader:
         return sqlite3.SQLITE_DENY
 
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
-        """Start or continue a statement; return one JSON message in parts."""
+        """Start or continue a statement; yield the parts of one JSON message."""
         self.timed.start(request["seconds"])
         limit_cpu(request["seconds"])
         if "sql" in request:

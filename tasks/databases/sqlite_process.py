@@ -21,18 +21,18 @@ LIMITS: Mapping[int, int] = {
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
     sqlite3.SQLITE_LIMIT_WORKER_THREADS: 0,
 }
-"""Limits for every connection."""
+"""SQLite's limit category -> value, for every connection."""
 
 
 def set_pragmas(connection: sqlite3.Connection, setup: Limits, pragmas: Iterable[str]) -> None:
-    """Make the connection distrust the schema, limit its heap, and run the given pragmas."""
+    """Mark the schema as untrusted, limit the connection's heap, and run the given pragmas."""
     heap = f"hard_heap_limit = {setup['memory'] * 3 // 4}"
     for pragma in ("trusted_schema = OFF", heap, *pragmas):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def set_limits(connection: sqlite3.Connection, setup: Limits, limits: Mapping[int, int]) -> None:
-    """Limit values to the maximum bytes of a result, and set LIMITS and the limits in `limits`."""
+    """Limit each value to the maximum bytes of a result, and set LIMITS and the limits in `limits`."""
     for category, limit in {sqlite3.SQLITE_LIMIT_LENGTH: setup["bytes"], **LIMITS, **limits}.items():
         connection.setlimit(category, limit)
 
@@ -51,7 +51,7 @@ class Timed:
     def check(self) -> None:
         """Raise SQLite's error if the time limit has passed.
 
-        Short statements never call the progress handler.
+        SQLite calls no progress handler during short statements.
         """
         if self.is_late():
             raise sqlite3.OperationalError(INTERRUPTED)
@@ -64,8 +64,8 @@ class Timed:
 def classify_error(error: Exception) -> tuple[str, str]:
     """Return an error's kind, which must be known to the parent process, and its message.
 
-    SQLite's error code decides if the error has one, because the message may contain names from the database,
-    such as a column named `interrupted`.
+    SQLite's error code determines the kind if it is set, because the message may contain names from the
+    database, such as a column named `interrupted`.
     """
     text = str(error) or type(error).__name__
     code = getattr(error, "sqlite_errorname", "")
@@ -85,8 +85,7 @@ def classify_error(error: Exception) -> tuple[str, str]:
 def is_refusal(error: Exception, code: str, text: str) -> bool:
     """Return whether the parser, the authorizer or the driver refused a statement. `text`: its message.
 
-    SQLite reports a function that is not allowed with a general error code, so the function recognises this
-    error by its message.
+    SQLite reports a forbidden function with a general error code, so this error is detected by its message.
     """
     return (
         isinstance(error, SqlRefused)

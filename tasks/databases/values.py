@@ -1,4 +1,4 @@
-"""Convert drivers' cells to values that are the same on every engine: text, integers, floats and NULL."""
+"""Convert cells from a driver to values that are equal on every engine: text, integers, floats and NULL."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 
 Value = str | int | float | None
 LARGEST = 2**63
-"""The smallest positive integer that is too large for SQLite's integers."""
+"""The smallest positive integer that is too large for SQLite."""
 UNDECODABLE = "\ufffd"
-"""The character that replaces bytes of a text that are not valid UTF-8."""
+"""The replacement character for bytes that are not valid UTF-8."""
 PLAIN = frozenset({str, int, float, type(None)})
 """Types that need no conversion."""
 

@@ -1,8 +1,8 @@
-"""Shrink the parameters of a preview: ask for only as many SQL templates as its questions need.
+"""Reduce the parameters for a preview, so that it requests only as many SQL templates as its questions need.
 
-A full run asks for every kind of template until it has enough templates. With the same parameters, a preview
-of three questions would send as many requests. No stage imports this module, and it does not change any
-request of a full run.
+A full run requests every kind of template until there are enough templates. With the same parameters, a
+preview of three questions would send as many requests. No stage imports this module, so full runs are not
+affected.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from collections.abc import Mapping
 from typing import Any
 
 QUESTIONS_A_TEMPLATE = 4
-"""The number of questions in a preview for each SQL template."""
+"""The number of questions per SQL template in a preview."""
 LEAST_TEMPLATES = 2
-"""The minimum number of SQL templates. The check of a text compares its template with another template."""
+"""The minimum number of SQL templates, because the back-check needs a second template."""
 REQUESTS_A_TEMPLATE = 2
-"""The maximum number of requests for SQL per template."""
+"""The maximum number of SQL requests per template."""
 SPARE = 2
-"""A preview fills in this multiple of the groups that it reads, because some templates yield no questions."""
+"""The ratio of filled groups to the groups that a preview uses, because some templates yield no questions."""
 
 
 def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:
-    """Return the parameters with which the flow makes about `limit` questions.
+    """Return the parameters for a preview with about `limit` questions.
 
-    For N questions, the flow makes T = N / 4 SQL templates, at least two. It sends at most 2 T requests for
-    SQL, and T requests for texts per criterion.
+    For N questions, the flow makes T = N / 4 SQL templates, at least two. The flow sends at most 2 T requests
+    for SQL, and T requests for texts per criterion.
     """
     grammar = dict(read(params, "grammar"))
     templates = max(LEAST_TEMPLATES, math.ceil(limit / QUESTIONS_A_TEMPLATE))
@@ -53,25 +53,24 @@ def shrink(params: Mapping[str, Any], limit: int) -> dict[str, Any]:
 
 
 def read(section: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return the mapping under a name in a section, or an empty mapping if there is none.
+    """Return the mapping under a name in a section, or an empty mapping.
 
-    Invalid values are not reported here: the stage that reads them reports them with their line.
+    Invalid values are not reported here, because the stage that reads them reports the line.
     """
     part = section.get(name)
     return part if isinstance(part, Mapping) else {}
 
 
 def is_countable(kind: object) -> bool:
-    """Return whether a kind of template sets `templates` and `requests` to whole numbers of 0 or more."""
+    """Return whether `templates` and `requests` of a kind of template are whole numbers of 0 or more."""
     counts = [kind.get(name) for name in ("templates", "requests")] if isinstance(kind, Mapping) else [None]
     return all(type(count) is int and count >= 0 for count in counts)
 
 
 def rank_kinds(kinds: Mapping[str, Any], only: list[str] | None, databases: Mapping[str, Any]) -> list[str]:
-    """List the kinds of template, first the kinds that most databases ask for.
+    """Return the kinds of template, sorted by the number of databases that use them.
 
-    `only` applies to databases that do not name their kinds. If it is empty, these databases ask for every
-    kind.
+    Databases without the setting `kinds` use the kinds in `only`, or every kind if `only` is empty.
     """
     usual = only or list(kinds)
     asked = [read(databases, name).get("kinds") or usual for name in databases]
@@ -79,7 +78,7 @@ def rank_kinds(kinds: Mapping[str, Any], only: list[str] | None, databases: Mapp
 
 
 def share_templates(kinds: Mapping[str, Any], ranked: list[str], templates: int) -> dict[str, Any]:
-    """Distribute a number of templates over the kinds in order of rank; set the requests of each kind."""
+    """Return the kinds with `templates` distributed over them in order of rank, and with fewer requests."""
     counts = dict.fromkeys(kinds, 0)
     room = sum(kind["templates"] for kind in kinds.values())
     while sum(counts.values()) < min(templates, room):

@@ -1,7 +1,7 @@
 """Decide by rules whether a response states the expected number, date or time of day.
 
 The rules call a response wrong only if none of its values could be the answer. A value may be the answer in
-another unit, precision or scale, or a part of a date. The judge decides everything that the rules cannot
+another unit, precision or scale, or a part of a date. A judge decides on responses that the rules cannot
 read.
 """
 
@@ -78,7 +78,7 @@ TIMED = re.compile(
     r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|on time)\b"
 )
 MANY = 6
-"""Minimum number of digits of an answer that cannot occur in a response by chance."""
+"""Minimum number of digits of a number that does not occur in a response by chance."""
 
 
 @dataclass(frozen=True)
@@ -102,15 +102,15 @@ def guess_kind(answer: str) -> str:
 
 
 def find_amount(kind: str, answer: str, response: str, asked: str) -> RuleFinding:
-    """Decide by rules on a response whose answer is a number, date or time; return rule and value.
+    """Apply the rules for numbers, dates and times; return the deciding rule and the found value.
 
-    kind: the kind of the answer. asked: the question and the words of the answer's column. The rules are:
+    kind: the kind of the answer. asked: the question and the words of the answer's column. Rules:
 
     - `other value`: the response has another value, and no value that could be the answer.
     - `no value`: the response has no number, date or time.
     - `holds`: the response has the answer directly after words of the question.
 
-    No rule decides for other kinds, or if the question itself contains the answer.
+    No rule decides for other kinds of answers, or if the question contains the answer.
     """
     read = READERS.get(kind)
     if read is None or guess_kind(answer) != kind or len(response) > LONGEST or not _is_latin(response):
@@ -198,7 +198,7 @@ AFTER = frozenset([
 
 
 def _is_unclear(figure: NumberInText, text: str, words: set[str]) -> bool:
-    """Return whether a sign or a unit next to a number could change its value."""
+    """Return whether a sign or a unit next to a number could change the number's value."""
     before, after = text[: figure.start][-1:], text[figure.end :][:24]
     sign = before if before in SIGNS else after.lstrip()[:1]
     if sign in SIGNS:
@@ -216,7 +216,7 @@ def _is_unclear(figure: NumberInText, text: str, words: set[str]) -> bool:
 
 
 def _may_be(said: Decimal, truth: Decimal) -> bool:
-    """Return whether a number could be the true number, but rounded, truncated, scaled, negated or cut."""
+    """Return whether a number may be the true number after rounding, scaling, negation or loss of digits."""
     said, truth = abs(said), abs(truth)
     if said == truth:
         return True

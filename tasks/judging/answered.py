@@ -1,4 +1,4 @@
-"""Scored answers with their system, question and reply. Comparisons pair them by question."""
+"""Define scored answers with their system, question and reply. Comparisons pair answers by question."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Scored:
 
 @dataclass(frozen=True)
 class Answered:
-    """The answer that a `Scored` row belongs to, listed by `list_answered` of the module that scores.
+    """The answer of a `Scored` row. Each module that scores answers has a function `list_answered`.
 
     - id: the id of the `Scored` row.
     - case: the id of the question that all systems are asked; scores of two systems are paired by case.
-    - system: the system that answered; empty if the entry names it.
+    - system: the system that answered; empty if the entry already names the system.
     - metric: the name of the score.
     - answer: the unchanged answer, or the reason why there is no answer.
     - note: the judge's comment.

@@ -1,10 +1,10 @@
 """Test judges with canaries: responses with a known right verdict, judged in every evaluation.
 
-Canaries are easy on purpose. A judge that fails some of them is unreliable. A judge that passed last night
-and fails tonight has changed. The file `canaries.yaml` beside this module has cases about invented things, so
-that a model's own knowledge does not help. `canaries_further.yaml` is a second set, labelled by another
-person. Prompts and parsers are improved on the first set, so only the second set measures their quality.
-`canaries_rules.yaml` tests the rules that decide before a judge, without model calls.
+Canaries are easy on purpose. A judge that fails some canaries is unreliable. A judge that passed in an
+earlier run and fails now has changed. The file `canaries.yaml` beside this module has cases about invented
+things, so that a model's own knowledge does not help. `canaries_further.yaml` is a second set, labelled by
+another person. Prompts and parsers are tuned on the first set, so only the second set measures their quality.
+`canaries_rules.yaml` tests, without model calls, the rules that decide before a judge.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Canary(KnownCase):
     kind: Kind
     query: str
     answer: str
-    """The reference answer. An equal response deserves the best label, or the score 5."""
+    """The reference answer. A response with the same text is correct: the best label, or the score 5."""
     response: str
     """The response to judge."""
     contexts: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Canary(KnownCase):
 
 
 class RuleCanary(NamedCase):
-    """A canary for the rules, with the values that a database would have in the answer's column."""
+    """A canary for the rules, with example values of the answer's database column."""
 
     query: str
     answer: str
@@ -105,7 +105,7 @@ class CanaryRow:
     rule: str
     """The rule that decides before the judge; empty if no rule decides."""
     agreed: bool | None
-    """Whether the final verdict (the rule's, or else the judge's) is right; None if it was not parsed."""
+    """Whether the final verdict (from the rule, otherwise from the judge) is right; None if unparsed."""
     call: str
     problem: str
     further: bool
@@ -128,7 +128,8 @@ class CanaryHealth:
     n_ruled: int = 0
     """Number of canaries that a rule decides."""
     judge_right: int = 0
-    """Number of all n canaries on which the judge's own verdict is right."""
+    """Number of canaries, out of n, with a right verdict of the judge itself, whether or not a rule
+    decides."""
 
 
 def read_canaries(kind: Kind, path: Path = FILE) -> tuple[Canary, ...]:
@@ -172,7 +173,7 @@ def try_rules(path: Path = OF_RULES) -> None:
 
 
 def find_no_rule(canary: Canary) -> str:
-    """Return an empty text, for judges without rules, such as those that give scores."""
+    """Return an empty text, the rule's name for judges without rules, such as judges that give scores."""
     return ""
 
 
@@ -183,10 +184,11 @@ async def judge_canaries(
     *,
     further: bool = False,
 ) -> list[CanaryRow]:
-    """Judge canaries concurrently; return a row per canary, in their order.
+    """Judge canaries concurrently; return one row per canary, in the same order.
 
-    - judge: judges one canary in the same way as the rows of the evaluation, and parses a label or a score.
-    - name_rule: returns the rule that decides before the judge, or an empty text; the judge is always asked.
+    - judge: function that judges a canary like a row of the evaluation, and returns a label or a score.
+    - name_rule: function that returns the rule that decides before the judge, or an empty text. The judge is
+      always called.
     - further: whether the canaries belong to the second set.
 
     Raises the errors of `judge`.
@@ -217,7 +219,7 @@ def make_row(canary: Canary, answer: Answer[Verdict], rule: str = "", *, further
 
 
 def measure_health(rows: Iterable[CanaryRow], *, further: bool = False) -> CanaryHealth:
-    """Count right, wrong and unscored verdicts. further: count the second set instead of the first."""
+    """Count right, wrong and unscored verdicts. further: whether to count the second set of canaries."""
     ordered = sorted((row for row in rows if row.further == further), key=lambda row: row.id)
     scored = [row for row in ordered if row.agreed is not None]
     wrong = tuple(row.id for row in scored if not row.agreed)

@@ -74,9 +74,9 @@ class EvaluatedRows:
 
 @dataclass(frozen=True)
 class MetricChange:
-    """The change of a metric from A to B, over pairs: the cases that both sides scored.
+    """The change of a metric from system A to system B, over pairs: cases with a score from both systems.
 
-    - only_a, only_b: number of cases that only one side was asked.
+    - only_a, only_b: number of cases that were asked only in A or only in B.
     - unscored_a, unscored_b: number of common cases without a score in A or B.
     - difference: mean of B minus mean of A; low and high are its 95% interval, and p_value its p value, both
       from a bootstrap over whole clusters.
@@ -85,8 +85,8 @@ class MetricChange:
       divided by the number of comparisons.
     - fell, rose: number of pairs whose score is lower or higher in B.
 
-    Values are None with fewer than LEAST clusters. The bounds low and high are also None if all cases changed
-    by the same amount.
+    The test results are None with fewer than LEAST clusters. The bounds low and high are also None if all
+    cases changed by the same amount.
     """
 
     metric: str
@@ -144,7 +144,7 @@ class SystemComparison:
     - reworded: number of common cases with a different answer in B.
     - changed: cases with changed scores, the largest drop first.
     - altered: common cases whose question or reference differs in B, which are not paired.
-    - only_a, only_b: cases that only one side was asked.
+    - only_a, only_b: cases that were asked only in A or only in B.
     """
 
     section: str
@@ -163,7 +163,7 @@ class SystemComparison:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison of all systems and metrics that two or more sides share.
+    """A comparison of all systems and metrics that two or more sides (evaluations) share.
 
     sides: labels of the sides: A, B, and so on. n_tests: number of comparisons that Holm's correction
     includes. distance: the difference for which a metric's `needed` is computed.
@@ -180,14 +180,14 @@ class Comparison:
     items: Sequence[ItemAnalysis] = ()
     """The analysis of each item, if more than two systems are compared."""
     means: Sequence[PricedMetric] = ()
-    """The systems' means over the items that all of them scored, with the cost of an answer."""
+    """The systems' means over the items that all systems scored, with the cost of an answer."""
 
 
 @dataclass
 class Case:
     """A case (a question) with the scores of one system.
 
-    values: metric -> its scores; several if the case was answered more than once.
+    values: metric -> the case's scores; several scores if the case was answered more than once.
     """
 
     group: str
@@ -211,11 +211,11 @@ def compare_scored_systems(
     distance: float = DISTANCE,
     letters: Sequence[tuple[str, str]] = (),
 ) -> Comparison:
-    """Compare pairs of systems' scored answers, with the mean score of a case that has several answers.
+    """Compare the scores of pairs of systems. A case with several answers counts once, with its mean score.
 
     - names: the labels of the sides.
     - metrics: the metrics to compare; empty means all.
-    - letters: for each pair, the sides of its two members; empty means A and B.
+    - letters: the side labels of each pair's two systems; empty means A and B.
     - distance: the difference for which `needed` is computed, in units of the metric.
     """
     pairs = list(pairs)

@@ -26,7 +26,7 @@ from tasks.scoring.agreement import Agreement
 ACCEPT, EDIT, REJECT = "accept", "edit", "reject"
 CHOICES = (ACCEPT, EDIT, REJECT)
 EDITABLE = ("text", "question", "answer", "reference")
-"""Columns that a person may reword; if an artifact has several, the first one is the main column."""
+"""Columns that a person may reword; the main column is the first of these that an artifact has."""
 HINT = "see docs/review.md"
 
 
@@ -49,7 +49,7 @@ class Decision:
     If empty, the person only gave a rating. If the rating is also missing, the person withdrew the decision.
     """
     seen: str
-    """The hash, by `digest_row`, of the row that the person saw."""
+    """The hash, from `digest_row`, of the row that the person saw."""
     edited: dict[str, str] = field(default_factory=dict)
     """Column -> its new text; only for the decision `edit`."""
     rating: Annotated[int, Field(ge=1, le=5, strict=True)] | None = None
@@ -90,7 +90,7 @@ class Ruling:
 
 @dataclass(frozen=True)
 class PairAgreement:
-    """The agreement of two people on the items that both decided on (accept, edit or reject)."""
+    """The agreement of two people on the items with a decision of both people (accept, edit or reject)."""
 
     first: str
     second: str
@@ -98,7 +98,7 @@ class PairAgreement:
     agree: float | None
     """Fraction of items with the same decision, from 0 to 1."""
     kappa: float | None
-    """Cohen's kappa; None if it is undefined, for example because both always decided in the same way."""
+    """Cohen's kappa; None if undefined, for example because both people made the same decision every time."""
 
 
 @dataclass(frozen=True)
@@ -116,19 +116,19 @@ class Decisions:
         return dict(last)
 
     def decide(self, item: str, row: object = None) -> Ruling:
-        """Decide on an item by the majority of people's last decisions.
+        """Return the result for an item, by the majority of people's last decisions.
 
         row: the current row of the item, a dataclass or a mapping; decisions on a different wording are then
         ignored. The number of people who keep the item (accept or edit) is compared with the number who
-        reject. Among those who keep, the most frequent text is chosen; on a tie, a single edit prevails over
-        the unchanged text.
+        reject. If most people keep the item, the most frequent text is chosen; on a tie, a single edit
+        prevails over the unchanged text.
         """
         return self.decide_seen(item, None if row is None else digest_row(row))
 
     def decide_seen(self, item: str, seen: str | None) -> Ruling:
-        """Decide like `decide`.
+        """Return the same result as `decide`, for a row given by its hash.
 
-        seen: hash of the row by `digest_row`; None counts decisions on any wording.
+        seen: the hash from `digest_row`; None counts decisions on any wording.
         """
         acts = [act for _, act in sorted(self.current.get(item, {}).items()) if act.decision]
         outdated = tuple(act.reviewer for act in acts if seen is not None and act.seen != seen)
@@ -145,7 +145,7 @@ class Decisions:
         return Ruling("edited" if edited else "accepted", edited, people, outdated)
 
     def measure_agreement(self) -> list[PairAgreement]:
-        """Measure the agreement of every two people on items of which both judged the same wording."""
+        """Measure the agreement of each pair of people on the items that both saw in the same wording."""
         pairs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
         for acts in self.current.values():
             decided = [(name, act) for name, act in sorted(acts.items()) if act.decision]
@@ -164,7 +164,7 @@ def name_decisions(artifact: str) -> str:
 
 
 def digest_row(row: object) -> str:
-    """Return a hash of the judged texts of a row, a dataclass or a mapping; a changed text changes the hash.
+    """Return a hash of the judged texts of a row, which is a dataclass or a mapping.
 
     The judged texts are the editable columns or, if there are none, all text columns except the id.
     """

@@ -1,4 +1,4 @@
-"""Recognise responses that equal the reference answer as text, number, date or list; they need no judge.
+"""Recognise responses that equal the reference answer as text, number, date or list, without a judge.
 
 These rules can only decide that a response is right. A response that consists only of the answer cannot hide
 other content.

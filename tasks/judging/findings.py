@@ -1,4 +1,4 @@
-"""Define the result of the rules for a response: the deciding rule, and the value that it found."""
+"""Define the result of the rules for a response: the deciding rule and the found value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WRONG = (*NO_ANSWER, PART, OTHER_VALUE, NO_VALUE)
 
 @dataclass(frozen=True)
 class RuleFinding:
-    """The rule that decides, and the value that it found in the response; both empty if no rule decides."""
+    """The deciding rule, and the value that it found in the response. Both are empty if no rule decides."""
 
     rule: str = ""
     found: str = ""

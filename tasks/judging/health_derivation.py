@@ -1,4 +1,4 @@
-"""Return which rows a judge's figures on canaries are computed from."""
+"""Define the source rows of each figure in a judge's canary results."""
 
 from __future__ import annotations
 

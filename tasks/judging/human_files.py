@@ -1,4 +1,4 @@
-"""Read files that people filled in (CSV or JSON Lines, skipping bad lines), and write forms for them."""
+"""Write CSV forms for people to fill in, and read filled-in CSV or JSON Lines files, skipping bad lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JSON_LINES = (".jsonl", ".ndjson", ".json")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """First characters of a cell that a spreadsheet runs as a formula.
 
-A model's text may begin with such a character.
+A model's text may begin with one of these characters.
 """
 ESCAPE = "'"
 
@@ -39,7 +39,7 @@ class FormLine:
 def read_lines(path: Path, columns: Sequence[str], hint: str) -> list[FormLine]:
     """Read the non-blank lines of a CSV or JSON Lines file; the suffix determines the format.
 
-    columns: columns required in a CSV header. hint: shown with errors. Raises BadInput if the file has
+    columns: required columns of a CSV header. hint: text shown with errors. Raises BadInput if the file has
     another suffix, is too large, is not UTF-8, or has lines but no readable line.
     """
     text = _read_text(path, hint)
@@ -55,7 +55,7 @@ def read_lines(path: Path, columns: Sequence[str], hint: str) -> list[FormLine]:
 
 
 def read_field(record: dict[str, object], name: str) -> str:
-    """Return a text or a whole number of a record, stripped; "" if it is missing or null.
+    """Return a field (text or whole number) of a record as stripped text; "" if it is missing or null.
 
     Raises BadItem if the value has another type or is too long.
     """

@@ -23,7 +23,10 @@ UNREADABLE, NO_ID, NO_LABEL, TWICE = "unreadable", "no_id", "no_label", "labelle
 
 
 def check_folder(file: Path) -> Path:
-    """Return a file in `FOLDER`. Raises ValueError for any other file, since no stage depends on it."""
+    """Return the path if it is in `FOLDER`.
+
+    Otherwise raise ValueError, since no stage depends on the file.
+    """
     if file.parent != FOLDER:
         raise ValueError(f"must be a file in {FOLDER}")
     return file

@@ -1,4 +1,4 @@
-"""Analyse the items of a set by the scores of several systems: difficulty and discrimination."""
+"""Compute the difficulty and discrimination of a set's items from the scores of several systems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LEAST_SYSTEMS = 3
 
 @dataclass(frozen=True)
 class ItemScores:
-    """An item that all systems scored. scores: one per system, in the order of systems; higher is better."""
+    """An item with a score from every system. scores: in the order of systems; higher is better."""
 
     case: str
     group: str
@@ -60,8 +60,8 @@ class ItemAnalysis:
 
     - systems: the systems with their means, in the same order as each item's scores.
     - left_out: number of cases that not all systems scored.
-    - alike: number of items on which all systems have the same score. best and worst: how many of these items
-      have the highest and the lowest score that occurs.
+    - alike: number of items on which all systems have the same score. best and worst: number of these items
+      with the highest and with the lowest score that occurs.
     - against: number of items with negative discrimination.
     - mean_discrimination: mean over the items that have a discrimination.
     - items: sorted by discrimination, lowest first; items without discrimination come last.

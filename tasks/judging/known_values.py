@@ -29,7 +29,7 @@ SMALL = frozenset([
 ])  # fmt: skip
 """Words that do not distinguish a name from other names."""
 SAYING = 4
-"""Maximum number of words, except those of the question, for one word of a name to count as the name."""
+"""In a response with at most this many content words outside the question, one word of a name is a trace."""
 ALIKE = 0.8
 """Minimum similarity (0 to 1) of two words for one to count as a misspelling of the other."""
 ALIASES: Mapping[str, str] = {
@@ -70,13 +70,12 @@ class _Match:
     value: str
     first: int
     end: int
-    """Index in the list of tokens after the last token of the match; `first` is the index of its first
-    token."""
+    """Index of the first token after the match; `first` is the index of the match's first token."""
 
 
 @dataclass(frozen=True)
 class KnownColumn:
-    """A database's data about an answer: the answer's kind, and its column's words and values."""
+    """The kind of an answer, and the words and values of its database column."""
 
     kind: str
     words: str
@@ -212,7 +211,7 @@ def _words(text: str) -> set[str]:
 
 
 def _match(tokens: Sequence[_Token], indexes: Sequence[Index]) -> list[_Match]:
-    """Match values in a text from left to right, the longest at each position."""
+    """Match values in a text from left to right, the longest value at each position."""
     words = [token.word for token in tokens]
     longest = max(index.longest for index in indexes)
     matches: list[_Match] = []
@@ -239,8 +238,8 @@ def _is_written(
 ) -> bool:
     """Return whether a match is a value, rather than a common word or the end of a longer name.
 
-    A value of one word must be written as in the database. The answer counts in any case, unless it is also a
-    word of its column's name, such as `City` in a column of cities.
+    A value of one word must be written as in the database. The answer may be in upper or lower case, unless
+    it is also a word of its column's name, such as `City` in a column of cities.
     """
     if match.end - match.first > 1:
         return True
@@ -292,7 +291,7 @@ def _touches(tokens: Sequence[_Token], match: _Match, words: set[str]) -> bool:
 
 
 def _has_trace(item: str, spare: Sequence[_Token], known: set[str], incidental: Collection[str]) -> bool:
-    """Return whether the words that are not in the question could refer to a value."""
+    """Return whether the response's words outside the question could refer to an item of the answer."""
     tokens = split_tokens(item)
     words = [token.word for token in tokens if token.word not in SMALL] or [token.word for token in tokens]
     telling = [word for word in words if word not in known]

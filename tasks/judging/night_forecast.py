@@ -1,4 +1,7 @@
-"""Forecast means over all items from the part that a night asked; decide whether it must ask more items."""
+"""Forecast the mean over all items from a subset in a nightly evaluation.
+
+Decide whether to ask more items.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ class PartWorth(NamedTuple):
 
 
 class PartTest(NamedTuple):
-    """Parameters of the test whether a forecast dropped.
+    """Parameters of the test for a drop of a forecast.
 
     parts: number of parts asked. near: as in `NightSubset`. tests: number of metrics.
     """
@@ -56,10 +59,10 @@ class PartTest(NamedTuple):
 class PartForecast:
     """A forecast of a metric's mean over all items from a part of the items, in units of the score.
 
-    - mean: the estimated mean over all items, within `error` of the true mean in 95% of nights.
+    - mean: the estimated mean over all items. In 95% of nights, it is within `error` of the true mean.
     - change: the change from the mean of past whole nights.
     - p_value: the one-sided p value of a drop of this size. adjusted: the p value, corrected by Holm.
-    - detectable: the drop that makes the night ask all items with a probability of 80%.
+    - detectable: a drop of this size makes the night ask all items with a probability of 80%.
 
     mean and change are None if no item has a score.
     """
@@ -77,7 +80,7 @@ class PartForecast:
 
     @property
     def name(self) -> str:
-        """The name, SECTION.ENTRY/SYSTEM METRIC; without /SYSTEM if the system has no name."""
+        """The display name, SECTION.ENTRY/SYSTEM METRIC, or SECTION.ENTRY METRIC without a system name."""
         return f"{self.section}.{self.entry}{f'/{self.system}' if self.system else ''} {self.metric}"
 
 
@@ -87,7 +90,7 @@ class NightPart:
 
     - n: number of items asked. of: number of all items of these entries.
     - parts: number of parts asked.
-    - calls: number of calls of the night's stages. whole_calls: the same for the last whole night.
+    - calls: number of the night's model calls. whole_calls: number of model calls of the last whole night.
     - nights: labels of the whole nights whose scores determined the choice of items.
     """
 
@@ -101,10 +104,7 @@ class NightPart:
 
     @property
     def saved(self) -> float:
-        """The fraction of a whole night's calls that were saved.
-
-        If the number of a whole night's calls is unknown, this is the fraction of its items.
-        """
+        """The saved fraction of a whole night's calls, or of the items if the number of calls is unknown."""
         return 1 - (self.calls / self.whole_calls if self.whole_calls else self.n / self.of)
 
     @property
@@ -125,7 +125,7 @@ def forecast_series(
     """Forecast a metric from the scores of some items; `correct_forecasts` corrects its p value.
 
     now, expected, weights: shape (items,). Past nights without any change do not prove that no item ever
-    changes. So the spread has a minimum: its value if one past score had changed by `worth.reach`.
+    changes. So the minimum of the spread is the spread if one past score had changed by `worth.reach`.
     """
     unit = worth.reach * float(np.square(weights).sum()) * test.parts
     least = sqrt(worth.reach * unit / worth.results)
@@ -159,7 +159,7 @@ def correct_forecasts(forecasts: Sequence[PartForecast]) -> tuple[PartForecast, 
 
 
 def find_doubt(part: NightPart, near: float, drop: float) -> PartForecast | None:
-    """Return the metric whose drop makes the night ask more items; None if there is none.
+    """Return the metric whose drop makes the night ask more items; None if no metric does.
 
     If several metrics qualify, the metric with the lowest p value is returned. near: as in `NightSubset`.
     drop: the smallest drop of an estimated mean that counts, as in `AlarmRule`.

@@ -1,7 +1,7 @@
-"""Choose the part of the items that a night asks, and estimate from it the change of all items' mean.
+"""Choose a subset of items for a nightly evaluation, and estimate the change of the mean of all items.
 
-A night asks one part of the items, and the next night another part, so that all items are asked in turn. If a
-score may have dropped, the night asks three parts, and then all items. Only a whole night raises an alarm.
+Each night asks another subset (part), so that over time all items are asked. If a score may have dropped, the
+night asks three parts, and then all items. Only a night that asks all items (a whole night) raises an alarm.
 The more an item's score varies between nights or systems, the more parts contain the item.
 
 The array axes `...` are independent repetitions: a simulation has many histories, a project only one.
@@ -25,9 +25,9 @@ from tasks.settings import Settings
 BoolArray = npt.NDArray[np.bool_]
 
 PRIOR = 8.0
-"""Weight, in results, of the mean variance of all items in the shrunk variance of one item.
+"""Weight of the mean variance of all items when one item's variance is shrunk, as a number of results.
 
-An item that did not change in a few nights may still change in the next.
+An item that did not change in a few nights may still change in the next night.
 """
 TURN = (5**0.5 - 1) / 2
 """Shift of the systematic sample's start from one part to the next, as a fraction of the step.
@@ -35,7 +35,7 @@ TURN = (5**0.5 - 1) / 2
 With the golden ratio, any number of consecutive parts is spread evenly over the items.
 """
 ROUNDING = 1e-9
-"""Tolerance that avoids division by zero, and for sums of probabilities just below a whole number."""
+"""Tolerance against division by zero, and against rounding errors in sums of probabilities."""
 
 
 STEPS = {1: 4.0, 3: 1.0}
@@ -61,7 +61,7 @@ class NightSubset(Settings):
     nights: int = Field(default=7, ge=3)
     """Number of past whole nights from which items are chosen and expected scores are computed.
 
-    A project's first nights, as many as this number, ask all items.
+    Each of the first nights of a project, up to this number, asks all items.
     """
     seed: int = 0
     """The seed of the order in which items are assigned to parts."""
@@ -73,7 +73,7 @@ def count_part(items: int, share: float) -> int:
 
 
 def weigh_items(past: FloatArray, metrics: Sequence[str]) -> FloatArray:
-    """Compute how strongly each item's score varies between nights and systems; shape (..., items).
+    """Compute sampling weights from the variation of the items' scores; shape (..., items).
 
     The weight is the standard deviation of an item's past scores over systems and nights, with each metric in
     units of its mean variance. A systematic sample in proportion to the weights has the lowest variance for a
@@ -107,8 +107,8 @@ def _shrink_variance(rows: FloatArray) -> FloatArray:
 def find_chances(weights: FloatArray, number: int) -> FloatArray:
     """Compute each item's probability of being in a part of `number` items; shape (..., items).
 
-    Probabilities are in proportion to the weights; an item that would exceed 1 is always asked. The sum is
-    `number`.
+    Probabilities are in proportion to the weights, but at most 1: an item with probability 1 is always asked.
+    The probabilities add up to `number`.
     """
     chances = np.zeros_like(weights)
     certain = np.zeros(weights.shape, dtype=np.bool_)
@@ -163,7 +163,7 @@ def expect_scores(past: FloatArray) -> FloatArray:
 
 
 def weigh_parts(chances: FloatArray, order: IntArray, first: int, parts: int, seed: int) -> FloatArray:
-    """Return the weights of items in `parts` parts from part `first` on, to estimate over all items.
+    """Return the items' weights for an estimate from `parts` consecutive parts, starting with part `first`.
 
     The shape is (..., items). An item has the weight 1 / probability in each part that contains it, and all
     parts have the same weight. Weights add up to 1; items in no part have the weight 0.
@@ -178,7 +178,7 @@ def weigh_parts(chances: FloatArray, order: IntArray, first: int, parts: int, se
 
 
 def estimate_change(now: FloatArray, expected: FloatArray, weights: FloatArray) -> FloatArray:
-    """Estimate the difference of all items' mean from its expected value, in units of the score.
+    """Estimate the change of the mean over all items from its expected value, in units of the score.
 
     The estimate is the difference estimator with Hajek's weights (Sarndal, Swensson and Wretman 1992,
     sections 6.3 and 5.7): sum_i w_i (y_i - x_i) / sum_i w_i over the parts' items i. Here, w_i is the weight
@@ -209,7 +209,7 @@ class PartError:
 def check_part(
     past: FloatArray, metrics: Sequence[str], order: IntArray, share: float, seed: int
 ) -> PartError:
-    """Estimate each past night from its parts, with weights and expected scores from the other nights.
+    """Measure the error of estimating each past night from its parts, using only data of the other nights.
 
     The night's own scores do not influence the choice of its items. Otherwise, an item that just changed
     would get too much weight. past: as in `weigh_items`, with two or more nights. The spread includes common

@@ -1,4 +1,4 @@
-"""Evaluate a night (a repeated evaluation): which scores dropped, and whether the judge changed instead."""
+"""Evaluate a night (a repeated evaluation): find scores that dropped, and judges that changed instead."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class AlarmRule(Settings):
     drop: float = Field(default=0.02, ge=0)
     """Minimum drop of a mean that raises an alarm, in units of the score."""
     alpha: float = Field(default=0.05, gt=0, lt=1)
-    """Significance level for the paired bootstrap (two-sided, with Holm's correction over the night).
+    """Significance level for the paired bootstrap (two-sided, with Holm's correction over all metrics).
 
     McNemar's test on a judge's canaries uses the same level.
     """
@@ -74,19 +74,19 @@ class NightSeries:
 
     @property
     def name(self) -> str:
-        """The name, SECTION.ENTRY/SYSTEM METRIC; without /SYSTEM if the system has no name."""
+        """The display name, SECTION.ENTRY/SYSTEM METRIC, or SECTION.ENTRY METRIC without a system name."""
         return f"{self.section}.{self.entry}{f'/{self.system}' if self.system else ''} {self.metric}"
 
 
 @dataclass(frozen=True)
 class JudgeChange:
-    """A judge's own verdicts on an entry's canaries, in this night and in the earlier night.
+    """The change of a judge's own verdicts on an entry's canaries from the earlier night to this night.
 
-    - n: number of canaries that are in both nights. right: number of right verdicts in this night. before:
-      the same for the earlier night.
+    - n: number of canaries that are in both nights. right, before: number of right verdicts in this night and
+      in the earlier night.
     - lost, won: number of canaries that are right only in the earlier night or only in this night.
     - p_value: the p value of McNemar's exact test on lost and won canaries; None with too few canaries.
-    - judge: empty if the entry has only one judge.
+    - judge: the judge's name; empty if the entry has only one judge.
     """
 
     section: str
@@ -103,7 +103,7 @@ class JudgeChange:
 
 @dataclass(frozen=True)
 class GoldDifference:
-    """An item whose gold query now returns a different answer. entry: the entry's full name."""
+    """An item whose gold query now returns a different answer. entry: the full name of its entry."""
 
     entry: str
     item: str
@@ -122,8 +122,8 @@ class NightAlarm:
 class Night:
     """The result of a night.
 
-    against: the label of the accepted night in the comparison, if any. gold: number of gold queries
-    that were run again.
+    against: the label of the accepted night that this night is compared with, or None. gold: number of gold
+    queries that were run again.
     """
 
     label: str
@@ -250,7 +250,7 @@ def _is_right(row: CanaryRow) -> bool:
 def judge_series(
     series: Sequence[NightSeries], comparison: Comparison, judges: Sequence[JudgeChange], rule: AlarmRule
 ) -> list[NightSeries]:
-    """Decide on the outcome of each metric.
+    """Return the metrics with their outcomes.
 
     comparison: the comparison of the earlier night (A) with this night (B). A drop of a metric whose judge
     drifted is attributed to the judge.

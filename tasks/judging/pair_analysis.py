@@ -21,7 +21,7 @@ def analyse_pairs(
     Returns pairs of the systems and their analysis.
 
 
-    letters: for each pair, the sides of its two members, which distinguish systems with the same name. With
+    letters: the side labels of each pair's two systems, which distinguish systems with the same name. With
     fewer than LEAST_SYSTEMS systems, the items' discrimination is meaningless.
     """
     sides = {
@@ -90,7 +90,7 @@ def price_means(
 ) -> PricedMetric:
     """Add the cost of an answer to each system's mean.
 
-    `strands`: the systems in the order of the analysis.
+    scored_systems: the systems in the order of the analysis.
     """
     return PricedMetric(
         analysis.section,

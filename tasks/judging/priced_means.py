@@ -1,4 +1,4 @@
-"""Define systems' means over the items that all systems scored, with the cost of an answer."""
+"""Define the means of systems over the items that all systems scored, with the cost of an answer."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class PricedMean:
 
 @dataclass(frozen=True)
 class PricedMetric:
-    """Systems' means by one metric over the items that all scored.
+    """Systems' means by one metric over the items that all systems scored.
 
-    left_out: number of items that only some scored.
+    left_out: number of items that not all systems scored.
     """
 
     section: str

@@ -9,14 +9,14 @@ from tasks.judging.quoting import quote
 QUARTERS = (string.ascii_letters + string.whitespace + "\x1c\x1d\x1e\x1f").encode()
 ONES = string.digits.encode()
 UNLIMITED = 10**7
-"""A limit, in characters, that is never reached: callers omit whole entries, so quoting need not truncate."""
+"""A character limit that is never reached, because callers omit whole entries instead of truncating."""
 
 
 def estimate_tokens(text: str) -> float:
     """Estimate a text's tokens: a quarter per letter or space, a half per other character, and one per digit.
 
     Each non-ASCII character counts as one token. Tables consist mostly of digits and symbols. For tables, a
-    quarter per character would be half the number of tokens of small models' tokenizers.
+    quarter token per character would be half the true number for small models.
     """
     plain = text.encode("ascii", "ignore")
     quarters = len(plain) - len(plain.translate(None, QUARTERS))

@@ -1,8 +1,8 @@
 """Quote untrusted text in a judge's prompt: fenced, prefixed line by line, without hidden characters.
 
-A judged text may imitate its own end, a system message or a verdict. Quoting prevents this. No line of a
-quoted text begins at the margin, and its fence does not occur in it. A quoted text has no token that a chat
-template reads as a change of role. Its meaning is unchanged; docs/judging.md lists the limits.
+A judged text may imitate the end of a quotation, a system message or a verdict. Quoting prevents this: every
+line has a prefix, the text does not contain its fence, and no token changes the role in a chat template. The
+meaning of the text is unchanged; docs/judging.md lists the limits.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ HIDDEN = (
     "\ud800-\udfff"
 )
 UNSEEN = re.compile(
-    f"[{HIDDEN}]+"
-    "|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{2,}"  # one variation selector selects a glyph; several carry bytes
+    f"[{HIDDEN}]+|[\ufe00-\ufe0f\U000e0100-\U000e01ef]{{2,}}"  # several variation selectors can hide bytes
 )
 SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -52,7 +51,7 @@ class Quoted:
 
     text: str
     mark: str
-    """The mark of the fence: the text is between `<<<mark` and `mark>>>`; empty if the guard is off."""
+    """The mark of the fence: the text is between `<<<mark` and `mark>>>`; empty if `guard` is False."""
     hidden: int = 0
     """Number of invisible characters that were replaced."""
     roles: int = 0
@@ -67,7 +66,7 @@ class Quoted:
 def quote(text: str, *, guard: bool = True, limit: int = LIMIT) -> Quoted:
     """Quote a text for a prompt, deterministically.
 
-    guard: False returns the plain text, to measure the effect of the guard. limit: maximum length in
+    guard: False returns the plain text, to measure the effect of quoting. limit: maximum length in
     characters. A longer text is shortened to its beginning (two thirds of the limit) and its end (one third),
     with a note between them.
     """

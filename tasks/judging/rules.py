@@ -1,9 +1,9 @@
-"""Choose the rule that decides whether a response is correct; without a rule, a judge decides.
+"""Choose the rule that decides whether a response is correct; if no rule applies, a judge decides.
 
-A sentence that repeats the question, with or without an answer, needs no judge. For example, `The language
-listed for the film is English.` adds only the answer to its question. Such a response cannot hide anything.
-It is right if it adds the reference answer, and wrong if it adds nothing or only a part of a list. If a
-response has other words, a denial or a choice, the rules on values decide, or else a judge.
+A response that only repeats the question, with or without an answer, needs no judge. For example, `The
+language listed for the film is English.` adds only the answer to its question. This response is right if it
+adds the reference answer, and wrong if it adds nothing or only a part of a list. If a response has other
+words, a denial or a choice, the rules on values decide; if these do not apply, a judge decides.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tasks.judging.known_values import KnownColumn, find_value
 from tasks.judging.words import LINKING, POLAR, TURNING, WORD, cut_ending, list_words
 
 LONGEST = 40
-"""Maximum number of words of an abstention; a longer response has other content, too."""
+"""Maximum number of words of an abstention; a longer response also has other content."""
 ABSTENTION = re.compile(
     r"\b(?:(?:i|we) (?:(?:do|did) not|don't|didn't) (?:know|have|find)|(?:i|we) (?:am|are) not sure"
     r"|(?:i|we) (?:cannot|can't|can not|could not|am unable to|are unable to) (?:answer|say|tell|find)"
@@ -52,8 +52,8 @@ def find_restatement(answer: str, response: str, question: str) -> str:
     - `nothing`: the response adds no words.
     - `part`: the response adds some items of a list.
 
-    Returns an empty text if the response adds any other word or sign, denies, or leaves a choice. The result
-    is also empty if the question contains a part of the answer, or is a yes-or-no question.
+    Returns an empty text if the response adds any other word or sign, a denial, or a choice of answers. The
+    result is also empty if the question contains a part of the answer, or is a yes-or-no question.
     """
     given, asked = normalise(response), normalise(question)
     items = sorted(filter(None, map(normalise, answer.split(";"))), key=len, reverse=True)
@@ -77,7 +77,7 @@ def find_restatement(answer: str, response: str, question: str) -> str:
 
 
 def find_rule(answer: str, response: str, question: str, column: KnownColumn | None = None) -> RuleFinding:
-    """Return the rule that decides and the value that it found; both are empty if a judge must decide.
+    """Return the deciding rule and the value that it found; both are empty if a judge must decide.
 
     column: the values that the database has in the answer's column. Without a column, numbers, dates and
     times are recognised by the form of the answer.

@@ -137,12 +137,12 @@ def find_warnings(
     further: CanaryHealth | None = None,
     human: HumanAgreement | None = None,
 ) -> tuple[str, ...]:
-    """Return the warnings for the head of a report; empty if the judge is within all thresholds.
+    """Return the warnings for the top of a report; empty if the judge is within all thresholds.
 
     - n, n_unscored: number of judged rows, and number of rows without a verdict.
     - further: the second set of canaries; None gives no warning.
     - human: the agreement with people; None gives no warning.
-    - canaries: the first set of canaries; None gives a warning, because every evaluation has them.
+    - canaries: the first set of canaries; None gives a warning, because every evaluation needs this set.
     """
     warnings = [
         _warn_canaries(thresholds.canary_agreement, canaries),

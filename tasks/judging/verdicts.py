@@ -1,4 +1,4 @@
-r"""Define the form of a judge's verdict, for the prompt, the grammar, and parsing the reply.
+r"""Define the form of a judge's verdict, for the prompt, the grammar and the parser.
 
 A verdict is the last line of a reply, such as `Verdict 3fa91c: Correct`. Its mark is a hash of everything
 that the judge is shown, and does not occur in the shown text. So a line that the judge repeats from the shown
@@ -30,7 +30,7 @@ class VerdictForm:
 
     - values: the allowed verdicts.
     - mark: the mark from `make_form`.
-    - feedback: whether the judge writes feedback before its verdict, and so can use the feedback. With a
+    - feedback: whether the judge writes feedback before its verdict, on which the verdict can depend. With a
       small local model, feedback takes many seconds per call.
     """
 
@@ -80,7 +80,7 @@ class VerdictForm:
 
 @dataclass(frozen=True)
 class VerdictList:
-    """The form of a request for verdicts on `count` items, one per line: `Verdict 3fa91c: 1 Yes`."""
+    """The form of verdicts on `count` items in one request, one line per item: `Verdict 3fa91c: 1 Yes`."""
 
     form: VerdictForm
     count: int

@@ -1,4 +1,4 @@
-"""Word lists for the rules: filler words, negations and contrasts, and hedges."""
+"""Define word lists for the rules: filler words, negations and contrasts, and hedges."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TURNING = re.compile(
     r"\b(?:not?|none|never|neither|nor|or|but|except|without|unlike|than|instead|rather|unless|if|wrong|false"
     r"|incorrect|untrue|contrary|\w+n['\u2019]t)\b"
 )
-"""Matches words with which a sentence may state the opposite or leave a choice."""
+"""Matches words that negate a statement, contrast it or offer alternatives."""
 HEDGING = re.compile(
     r"\b(?:likely|unlikely|probably|perhaps|maybe|possibly|may|might|could|would|should|seems?|appears?|guess"
     r"|believe|think|assume|suppose|suspect|unsure|uncertain|unclear|either|both|ambiguous|possible)\b"
@@ -30,7 +30,7 @@ ENDING = re.compile(r"e?[sd]?$")
 SHORT = 3
 """Maximum length, in letters, of a word whose ending is not cut."""
 POLAR = frozenset(["yes", "no", "true", "false", "y", "n", "t", "f"])
-"""Answers that a response may express without using the same word."""
+"""Yes-or-no answers, which a response may express without using the same word."""
 
 
 def list_words(text: str) -> set[str]:

@@ -1,8 +1,8 @@
-"""Store how the plain numbers of a record were derived, by JSON pointer, under its key `bases`.
+"""Store the derivations of a record's plain numbers, by JSON pointer, under the record's key `bases`.
 
-A report stores each figure as an object with a `basis`: the rows and the measure that the figure was computed
-with. The `figures.json` of an evaluation and the record of a nightly run contain plain numbers instead,
-because programs that read them expect numbers.
+A report stores each figure as an object with a `basis`: the source rows and the measure of the figure.
+The `figures.json` of an evaluation and the record of a nightly run contain plain numbers instead,
+because programs that read these files expect numbers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def list_record_figures(record: Mapping[str, Any]) -> list[Figure]:
 def find_record_figure(path: Path, pointer: str) -> Figure:
     """Find the figure at a pointer in the JSON file of a report or record.
 
-    Raises BadInput if it does not exist.
+    Raises BadInput if the figure does not exist.
     """
     found = find_figure(path, pointer)
     if found.derivation is not None:
@@ -64,7 +64,7 @@ def _read_bases(path: Path, changed: int) -> Mapping[str, Any]:
 def derive_rest(
     figures: Mapping[str, Any], rows: Mapping[str, Iterable[Selection]], known: Mapping[str, Derivation]
 ) -> dict[str, Derivation]:
-    """Complete a record's derivations: add the rows of each figure that has no derivation.
+    """Return a record's derivations, completed with the source rows of figures that have no derivation.
 
     `rows`: prefix of a pointer -> the rows from which the figures below that prefix were computed. The first
     matching prefix is used, and the rest of the pointer becomes the name of the measure. `known`: existing

@@ -11,16 +11,16 @@ import pyarrow.parquet as pq
 
 ID, ORIGIN = "id", "origin"
 MOST_ROWS = 20_000
-"""Maximum number of rows, in the artifact and in each of its sources, up to which values are compared."""
+"""Maximum number of rows of an artifact, and of each source, for a comparison of values."""
 
 
 @dataclass(frozen=True)
 class ColumnSource:
-    """A column of an artifact, and the column of another artifact that it comes from.
+    """A column of an artifact, and its source column in another artifact.
 
     `artifact`: path of the other artifact. `field`: the column in the other artifact. `how`: `names` if the
-    column contains ids of the other artifact's rows. It is `copied` if in all rows, the column has the same
-    value as `field` in the origin row.
+    column contains ids of the other artifact's rows; `copied` if, in all rows, the column has the same value
+    as `field` in the origin row.
     """
 
     column: str
@@ -32,11 +32,11 @@ class ColumnSource:
 def find_columns(
     root: Path, path: str, find_artifact: Callable[[str, str], str | None]
 ) -> list[ColumnSource]:
-    """Find the sources of an artifact's columns from its rows' origins, sorted; empty without origins.
+    """Return the sources of an artifact's columns, sorted; empty if its rows have no origins.
 
-    `find_artifact`: returns the path of an artifact that a row of `path` names, or None. Columns that are
-    computed in any other way are not found. In an artifact with more than 20,000 rows, only the column
-    `origin` is reported.
+    `find_artifact`: returns the path of an artifact that a row of `path` names, or None. The sources of
+    computed columns are not found. In an artifact with more than 20,000 rows, only the column `origin` is
+    reported.
     """
     schema = pq.read_schema(root / path)
     if ORIGIN not in schema.names or ID not in schema.names:

@@ -1,4 +1,4 @@
-"""The derivation of a figure: the rows from which it was computed, and the measure."""
+"""Define the derivation of a figure: the source rows and the measure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Derivation:
     - `sum`, `mean`: sum or mean of the column's values, without nulls.
     - `share`: share of the values that equal `hit`; a list counts if it contains `hit`.
 
-    `column`: an expression as in Selection. `once`: rows with the same id in several artifacts count once.
+    `column`: an expression as in Selection. `once`: whether rows of several artifacts with the same id count
+    once.
     """
 
     measure: str

@@ -13,14 +13,14 @@ from tasks.errors import BadInput
 from tasks.lineage.derivation import Derivation, Number, read_derivation
 
 NAMING = ("title", "name", "label", "reason", "step")
-"""Keys whose text labels a figure, or the object that contains it."""
+"""Keys with the label of a figure, or of the object that contains the figure."""
 SHOWN = 6
 """Number of figures that an error message lists."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A number in a report: an object with `value` and, if its rows are known, `basis`."""
+    """A number in a report: an object with `value` and, if its source rows are known, `basis`."""
 
     pointer: str
     label: str
@@ -29,12 +29,12 @@ class Figure:
 
 
 def encode_figure(value: Number | None, derivation: Derivation | None) -> dict[str, object]:
-    """Encode a figure so that `list_figures` finds it. `derivation`: None if its rows are unknown."""
+    """Encode a figure so that `list_figures` finds it. `derivation`: None if the source rows are unknown."""
     return {"value": value, "basis": derivation.to_json() if derivation else None}
 
 
 def list_figures(report: object, pointer: str = "", names: tuple[str, ...] = ()) -> Iterator[Figure]:
-    """Yield the figures of a decoded report, in its order. Raises ValueError for a malformed basis."""
+    """Yield the figures of a decoded report, in report order. Raises ValueError for a malformed basis."""
     if isinstance(report, list):
         for index, item in enumerate(report):
             yield from list_figures(item, f"{pointer}/{index}", names)

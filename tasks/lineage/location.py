@@ -1,4 +1,4 @@
-"""Find the artifacts of rows, figures and calls by the names in their origins."""
+"""Find artifacts by the names in the origins of rows, figures and calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.lineage.lookup import RowLookup
 from tasks.lineage.records import Graph
 
 CALLS = "calls.parquet"
-"""Name ending of the calls artifacts of stages and of evaluation folders."""
+"""Suffix of the file names of calls artifacts, in stages and in evaluation folders."""
 LINE = re.compile(r", (?:line|row) \d+$")
 
 
@@ -64,7 +64,7 @@ class ArtifactLocator:
     def find_file(self, name: str, path: str) -> str:
         """Find the file that a row of `path` names, by its path or the end of its path.
 
-        The file is one that the stage of `path` read. The name may include the row's place in the file:
+        The stage that wrote `path` read this file. The name may include a row's position in the file:
         `questions.jsonl, line 4`.
         """
         stage = self.graph.find_writer(path) if self.graph else None

@@ -1,4 +1,4 @@
-"""Find rows of artifacts by id, reading only the id column and the row groups that are needed."""
+"""Find rows of artifacts by id, reading only the id column and the row groups of these rows."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class RowLookup:
         if fits and len(prefix) < SHORTEST_PREFIX:
             raise BadInput(
                 path,
-                f"{prefix!r} is too short for the beginning of an id (at least {SHORTEST_PREFIX} characters)",
+                f"{prefix!r} is too short: the prefix of an id needs at least {SHORTEST_PREFIX} characters",
             )
         if len(fits) == 1:
             return fits[0]

@@ -1,4 +1,4 @@
-"""The parts of a lineage: nodes with their parents, and gaps for references that cannot be resolved."""
+"""Define the parts of a lineage: nodes with parents, and gaps for references that cannot be resolved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Record = dict[str, object]
 
 
 class FigureRows(TypedDict):
-    """An entry of `rows` in a figure's summary: the rows of one artifact that it was computed from."""
+    """An entry of `rows` in a figure's summary: the figure's source rows in one artifact."""
 
     artifact: str
     where: dict[str, object]
@@ -20,7 +20,7 @@ class FigureRows(TypedDict):
 
 
 class CodeFile(TypedDict):
-    """An entry of `code` in a stage's summary: a file as recorded when the stage ran.
+    """An entry of `code` in a stage's summary: a code file, as recorded when the stage ran.
 
     `now`: the file's current state, see FileHistory.check.
     """
@@ -33,12 +33,12 @@ class CodeFile(TypedDict):
 
 @dataclass(frozen=True)
 class LineageNode:
-    """A node of a lineage: one object, and the nodes that it was made from.
+    """A node of a lineage: one object and its direct sources.
 
     `kind`: `figure`, `row`, `call`, `prompt`, `source`, `raw`, `evidence`, `stage`, `file` or `gap`. A
     `source` is a row of a database; `raw` is a row of the file that the database was made from. `reference`:
     identifies the node among the nodes of its kind, with paths relative to the project (docs/lineage.md).
-    `summary`: details of the node, in JSON types. `parents`: the nodes that it was made from; empty for a
+    `summary`: details of the node, in JSON types. `parents`: the nodes of the direct sources; empty for a
     source.
     """
 
@@ -70,7 +70,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class TracedSource:
-    """A source outside the artifacts, found by a tracer, which becomes a node.
+    """A source outside the artifacts that a tracer found; it becomes a node.
 
     `parents`: sources that this source was made from. `files`: project files that contain the source. `gaps`:
     descriptions of missing parents.

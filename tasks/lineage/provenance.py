@@ -1,4 +1,4 @@
-"""Trace files, stages, prompts and model calls back to what they were made from."""
+"""Trace files, stages, prompts and model calls back to their inputs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Provenance:
     """Builds the nodes of files, stages, prompts and calls; each node is built once.
 
     `graph`: if None, nodes of files have no parents. `history`: if None, files are `unchecked`. `report`:
-    called for each gap with the node, the problem and, optionally, a hint. `describe`: returns further
-    details of a file, such as its package. `installed`: the folder that contains the code, if the code is not
-    in `root`.
+    function that is called for each gap with the node, the problem and, optionally, a hint. `describe`:
+    function that returns further details of a file, such as its package. `installed`: the code's folder, if
+    the code is not in `root`.
     """
 
     root: Path
@@ -124,9 +124,9 @@ class Provenance:
         return self._nodes[key]
 
     def _find_prompt(self, stage: StageRecord, name: str, digest: str) -> tuple[str, FileRecord] | None:
-        """Find the file of a prompt among a stage's dependencies, or in a folder among them.
+        """Find the file of a prompt among a stage's dependencies, or in a folder that is a dependency.
 
-        If several files have the prompt's name, the one with the recorded digest is preferred.
+        If several files have the prompt's name, the file with the recorded digest is preferred.
         """
         fits = []
         for file in stage.code:

@@ -1,4 +1,4 @@
-"""Records of stages and files from `dvc.lock` as plain data; flows/lineage/ reads the file."""
+"""Define records of the stages and files in `dvc.lock` as plain data; flows/lineage/ reads `dvc.lock`."""
 
 from __future__ import annotations
 
@@ -115,5 +115,8 @@ class FileHistory(Protocol):
         ...
 
     def find_commit(self, record: FileRecord) -> str | None:
-        """Find a commit that has the file with the recorded hash; None if there is none, or without git."""
+        """Find a commit that has the file with the recorded hash.
+
+        None if no commit has it, or without git.
+        """
         ...

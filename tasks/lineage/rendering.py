@@ -11,17 +11,18 @@ from tasks.lineage.result import LineageResult
 from tasks.lines import clean
 
 VERSION = 1
-"""Version of the JSON document (docs/lineage.md); raised when a key is removed or changes its meaning."""
+"""Version of the JSON document (docs/lineage.md); incremented when a key is removed or changes its
+meaning."""
 WIDTH = 100
-"""Maximum characters shown of one value."""
+"""Maximum number of characters shown per value."""
 PARENTS_DRAWN = 20
-"""Maximum roots, and parents per node, in the text output; the JSON document contains all."""
+"""Maximum number of roots, and of parents per node, in the text; the JSON document contains all nodes."""
 IDS_SHOWN = 3
 """Maximum number of row ids that one line shows."""
 COMMITS_SHOWN = 4
 """Maximum numbers of commits of a stage's code, and of uncommitted files, that one line shows."""
 LISTED_KINDS = ("file", "stage")
-"""Kinds listed once below the tree of a row, instead of under every node."""
+"""Kinds of nodes that are listed once below a row's tree, instead of under every node."""
 SHOWN_FIELDS = {
     "figure": ("label", "value", "measure", "column"),
     "call": ("role", "model", "attempt", "epoch", "decoding", "text", "problem"),
@@ -104,7 +105,10 @@ def _refer_to(node: LineageNode) -> dict[str, str]:
 def _draw_tree(
     node: LineageNode, lead: str, indent: str, drawn: set[tuple[str, str]], left_out: Iterable[str]
 ) -> Iterator[str]:
-    """Draw a node and its ancestors. `lead`: prefix of its line. `indent`: prefix for its parents."""
+    """Draw a node and its ancestors.
+
+    `lead`: prefix of the node's line. `indent`: prefix of the parents' lines.
+    """
     parents = [parent for parent in node.parents if parent.kind not in left_out]
     if node.key in drawn and parents:
         yield f"{lead}{name_node(node)} (as above)"
@@ -121,7 +125,7 @@ def _draw_tree(
 
 
 def _list_figure_rows(node: LineageNode) -> Iterator[str]:
-    """List the rows that a figure was computed from, one line per artifact."""
+    """List a figure's source rows, one line per artifact."""
     if node.kind != "figure":
         return
     parts = cast("list[FigureRows]", node.summary["rows"])

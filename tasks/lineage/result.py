@@ -1,4 +1,4 @@
-"""A finished lineage: its target, all nodes that it was made from, and the gaps."""
+"""Define a finished lineage: the target, the nodes traced from it, and the gaps."""
 
 from __future__ import annotations
 

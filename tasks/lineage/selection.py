@@ -1,4 +1,4 @@
-"""Select the rows of artifacts that a figure was computed from."""
+"""Select the artifact rows from which a figure was computed."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ FUNCTIONS: Mapping[str, Callable[[Values], CellValue]] = {
 class Selection:
     """Rows of one artifact that meet every condition; all rows if there are no conditions.
 
-    `artifact`: its path without `.parquet`, or the end of that path if it is unambiguous among the
+    `artifact`: the artifact's path without `.parquet`, or the end of that path if it is unambiguous among the
     dependencies of the report's stage: `balanced`, `films/balanced`. `where`: expression -> its value, or a
     tuple of allowed values. An expression is one of these:
     - a column.
     - a part of a column, such as `mean.value`; if the column is a list, at least one element's part must
       match
-    - a function of such values: `count(turns)`, `distinct(skills.name)`, `sum(rows.filter_pass)`.
+    - a function of a column or part: `count(turns)`, `distinct(skills.name)`, `sum(rows.filter_pass)`.
 
     `through`: column -> a selection of another artifact's rows. The column's value must be the id of one of
     these rows.

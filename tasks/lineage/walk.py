@@ -19,17 +19,17 @@ from tasks.lineage.records import FileHistory, Graph, StageRecord
 from tasks.lineage.selection import SelectedRows, Selection, select_rows
 
 Tracer = Callable[[StageRecord, Record], Sequence[TracedSource]]
-"""Finds the sources of a stage's row outside the artifacts, such as the database rows behind an answer."""
+"""Finds the sources of a stage's row outside the artifacts, such as the database rows used for an answer."""
 
 
 @dataclass
 class Lineage:
     """Traces rows, figures and files of a project; each node is built once.
 
-    `root`: the folder that paths are relative to. `graph`: the contents of `dvc.lock`; without it, traces end
+    `root`: the folder that paths are relative to. `graph`: the contents of `dvc.lock`; if None, traces end
     at rows and calls. `history`: the state of recorded files. `tracers`: stage -> its tracer. `describe`:
-    returns further details of a file, such as its package. `gaps`: references that could not be resolved.
-    `installed`: the folder that contains the code, if the code is not in `root`.
+    function that returns further details of a file, such as its package. `gaps`: references that could not be
+    resolved. `installed`: the code's folder, if the code is not in `root`.
     """
 
     root: Path = field(default_factory=Path)
@@ -51,7 +51,7 @@ class Lineage:
     def trace_row(self, path: str, row_id: str) -> LineageNode:
         """Trace one row of an artifact; row_id may be a prefix.
 
-        Raises BadInput if there is no such row. Anything missing further upstream is added to `gaps`.
+        Raises BadInput if no row matches. Missing sources of the row are added to `gaps`.
         """
         return self._trace_row(path, self.lookup.complete_id(self.root / path, row_id), ())
 
@@ -62,12 +62,12 @@ class Lineage:
     def trace_figure(
         self, path: str, pointer: str, *, row: str | None = None, first: int | None = 1
     ) -> LineageNode:
-        """Trace a figure to the rows it was computed from, and trace some of these rows to their sources.
+        """Trace a figure to its source rows, and trace some of these rows to their sources.
 
         `pointer`: the figure's JSON pointer. `row`: id of the only row to trace further; if None, the first
         `first` rows are traced, or all rows if `first` is None. The figure is recomputed from its rows if its
-        measure is known; a different value is reported as a gap. Raises BadInput if there is no such figure,
-        or if `row` is not one of its rows.
+        measure is known; a different value is reported as a gap. Raises BadInput if the figure does not
+        exist, or if `row` is not one of its rows.
         """
         figure = find_record_figure(self.root / path, pointer)
         derivation = figure.derivation
@@ -112,7 +112,10 @@ class Lineage:
         return [part for part in chosen if part is not None]
 
     def _select(self, selection: Selection, column: str, path: str, name: str) -> SelectedRows | None:
-        """Select rows of an artifact through its joined artifacts; report a gap if one is missing."""
+        """Select rows of an artifact, filtered by joined artifacts.
+
+        Report a gap if an artifact is missing.
+        """
         artifact = self._locator.find_artifact(selection.artifact, path)
         if artifact is None:
             what = f"comes from {selection.artifact}.parquet, which does not exist"
@@ -136,7 +139,7 @@ class Lineage:
             return self._read_call(row_id, path)
         reference = f"{path}#{row_id}"
         if reference in descendants:
-            raise BadInput(path, f"{reference} is an origin of itself")
+            raise BadInput(path, f"{reference} is among its own sources")
         node = self._nodes.get(("row", reference))
         if node is None:
             node = self._make_row(path, row_id, (*descendants, reference))

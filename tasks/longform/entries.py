@@ -19,8 +19,8 @@ class MeasureWords(Settings):
     """The words that questions use for a numeric column."""
 
     name: str = ""
-    """The column's name in questions, such as `Metacritic score`. If empty, it is the column's name without
-    its unit."""
+    """The column's name in questions, such as `Metacritic score`. If empty, questions use the column's name
+    without the unit."""
     more: str = ""
     """Words for rows with a higher value, such as `score higher on Metacritic`."""
     negative: str = ""
@@ -31,9 +31,9 @@ class SourceDatabase(Settings):
     """One entry of `longform.databases`: a source of schemas and rows."""
 
     file: Path
-    """A SQLite file, for its schema and the rows of the groups in questions."""
+    """A SQLite file, the source of the schema and of the rows for the groups in questions."""
     questions: Path
-    """A JSON list of the database's questions, as examples for the model."""
+    """A JSON file with a list of the database's questions, as examples for the model."""
     columns: Mapping[str, str] = {}
     """Map columns that the profile classifies wrongly to their kind, as in `databases.<name>.columns`."""
     words: Mapping[str, str] = {}
@@ -60,7 +60,7 @@ class LongformSet(Settings):
     """An entry of `longform.sets`: questions over some databases."""
 
     databases: Names
-    """Names under `longform.databases`."""
+    """The databases: names under `longform.databases`."""
     questions: int = Field(default=6, gt=0)
     """Number of questions to request per database. Later stages may drop some questions."""
     seed: int = 0
@@ -71,15 +71,15 @@ class MorePeers(Settings):
     """A larger number of reviewers for some of the items."""
 
     items: int = Field(gt=0)
-    """Number of items with more reviewers; they are the first items by id."""
+    """Number of items with more reviewers, which are the first items by id."""
     reviewers: int = Field(gt=0)
-    """Reviewers per answer of these items."""
+    """Number of reviewers per answer of these items."""
     meta_reviewers: int = Field(gt=0)
-    """Meta-reviewers per answer of these items."""
+    """Number of meta-reviewers per answer of these items."""
 
 
 class AgentEvaluation(Settings):
-    """An entry of `longform.evaluations`: a question set, agents and models that answer it, and judges."""
+    """An entry of `longform.evaluations`: a question set, the answering agents and models, and the judges."""
 
     set: str
     """The question set: a name under `longform.sets`."""
@@ -95,17 +95,20 @@ class AgentEvaluation(Settings):
     reviewer: str = "reviewer"
     """The role of reviewers and meta-reviewers."""
     reviewers: int = Field(default=3, gt=0)
-    """Reviewers per answer."""
+    """Number of reviewers per answer."""
     meta_reviewers: int = Field(default=3, gt=0)
-    """Meta-reviewers per answer."""
+    """Number of meta-reviewers per answer."""
     more: MorePeers | None = None
     """A larger number of reviewers for some of the items; null uses the same number for all items."""
     labels: LabelFile | None = None
-    """A file in data/labels with people's labels of answers and steps. Its columns are id, label and, with
+    """A file in data/labels with people's labels of answers and steps. The columns are id, label and, with
     several people, rater."""
 
     def count_peers(self, rank: int) -> tuple[int, int]:
-        """Return the numbers of reviewers and meta-reviewers of an item. rank: its position by id, from 0."""
+        """Return the numbers of reviewers and meta-reviewers of an item.
+
+        rank: the item's rank by id, from 0.
+        """
         if self.more is not None and rank < self.more.items:
             return self.more.reviewers, self.more.meta_reviewers
         return self.reviewers, self.meta_reviewers

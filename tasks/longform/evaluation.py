@@ -167,7 +167,7 @@ def list_failures(
 
 
 def tell_steps(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Explain why no step was reviewed; yield nothing if a step was."""
+    """Explain why no step was reviewed; yield nothing if a step was reviewed."""
     if not figures["steps"]:
         yield "No answer came with a plan, so no steps were reviewed."
 

@@ -33,7 +33,7 @@ ITEMS = "items"
 LEAST_POINTS = 3
 """Minimum number of points for a correlation."""
 LEAST_AXIS = 4
-"""Minimum upper end of an axis of query counts, so that its ticks are whole numbers."""
+"""Minimum upper bound of a query-count axis, so that the ticks are whole numbers."""
 SHARE, SCORE = (0, 1), (1, 5)
 QUALITY = (("match rate (C)", SHARE, "match_rate"), ("mean score (I)", SCORE, "mean_score"))
 """The measures of answer quality: title, scale (lowest and highest value) and the field of `FigureBar`."""
@@ -68,8 +68,8 @@ class ModelPanel:
 class ModelBars:
     """The bars of one model in Figure 4, for the agent `sequential`.
 
-    steps: maps each step to the share of Perfect after revision; the key `all` is the share of interactions
-    with only Perfect steps.
+    steps: maps each step to the share of Perfect verdicts after revision; the key `all` has the share of
+    interactions with only Perfect steps.
     """
 
     model: str
@@ -99,7 +99,7 @@ class Scatter:
     points: tuple[QueryPoint, ...]
     n: int
     failed: int
-    """Number of interactions without an answer or a verdict; they have no points."""
+    """Number of interactions without an answer or a verdict, which have no points."""
     pearson: float | None
     spearman: float | None
     why: str
@@ -116,7 +116,7 @@ class Scatter:
 
     @property
     def correlations(self) -> tuple[Cell, Cell]:
-        """Both coefficients as cells, Pearson's first."""
+        """Both coefficients as table cells: Pearson, then Spearman."""
         both = ((self.pearson, self.pearson_interval), (self.spearman, self.spearman_interval))
         first, second = (
             Cell(
@@ -134,7 +134,7 @@ class Scatter:
 
 
 class FigureSeries(BaseModel):
-    """Figures 2 to 4; each may be empty."""
+    """Figures 2 to 4; each figure may be empty."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -280,7 +280,7 @@ def draw_agents(models: Iterable[ModelPanel]) -> list[Scale]:
 
 
 def draw_models(models: Sequence[ModelBars]) -> list[Scale]:
-    """Draw Figure 4: the quality of the answers, and the share of Perfect for each step."""
+    """Draw Figure 4: the quality of the answers, and the share of Perfect verdicts for each step."""
     if not models:
         return []
     bars = [
@@ -330,7 +330,7 @@ def draw_queries(scatters: Mapping[str, Scatter]) -> list[Chart]:
 
 
 def tabulate_figures(series: FigureSeries) -> dict[str, FigureTable]:
-    """Make a table of each figure, for the page's record; Figures 2 and 4 have one row per bar."""
+    """Make a table of each figure, for the page's data file; Figures 2 and 4 have one row per bar."""
     scales = {"figure 2": draw_agents(series.agents), "figure 4": draw_models(series.models)}
     tables = {
         name: FigureTable(

@@ -101,7 +101,7 @@ def select(
     kind: str = "",
     items: Collection[str] | None = None,
 ) -> list[AnswerOutcome]:
-    """Select outcomes by model, agent, kind of item and ids of items; an empty text or None selects all."""
+    """Select outcomes by model, agent, kind of item and item ids; an empty text or None disables a filter."""
     return [
         outcome
         for outcome in outcomes
@@ -115,7 +115,10 @@ def select(
 def choose_interactions(
     where: Mapping[str, CellValue | tuple[CellValue, ...]], *, kind: str = ""
 ) -> Selection:
-    """Select interactions by their columns and by the kind of their items; an empty kind selects all."""
+    """Select interactions by their columns and by the kind of their items.
+
+    An empty kind selects all kinds.
+    """
     through = {"item": Selection("items", {"kind": kind})} if kind else {}
     return Selection("interactions", where, through)
 
@@ -151,7 +154,7 @@ def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, int]:
 
 
 def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
-    """Compute the match rate over conclusive items, 0 to 1. rows: the selection of their interactions."""
+    """Compute the match rate over conclusive items, 0 to 1. rows: the selection of the interactions."""
     qualities = [outcome.quality for outcome in select(outcomes, kind=CONCLUSIVE)]
     matches = [None if quality is None else quality == 1 for quality in qualities]
     judged = Selection("reference_verdicts", {"kind": CONCLUSIVE}, {"interaction": rows})
@@ -159,7 +162,7 @@ def rate_matches(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
 
 
 def average_scores(outcomes: Iterable[AnswerOutcome], rows: Selection) -> Cell:
-    """Compute the mean score over interpretive items, 1 to 5. rows: the selection of their interactions."""
+    """Compute the mean score over interpretive items, 1 to 5. rows: the selection of the interactions."""
     scores = [outcome.quality for outcome in select(outcomes, kind=INTERPRETIVE)]
     judged = Selection("reference_verdicts", {"kind": INTERPRETIVE}, {"interaction": rows})
     return mean_cell(scores, interval=True, derivation=Derivation("mean", (judged,), "score"))

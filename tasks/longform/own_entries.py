@@ -20,7 +20,7 @@ class OwnAgent(Settings):
 class SystemLimits(Settings):
     """The settings in params.yaml under `longform.system_interactions`.
 
-    They contain limits for your system, and the judges of its answers.
+    These settings are limits for your system, and the judges of your system's answers.
     """
 
     queries: int = Field(default=16, gt=0)
@@ -33,6 +33,6 @@ class SystemLimits(Settings):
     reviewer: str = "reviewer"
     """The role of reviewers and meta-reviewers."""
     reviewers: int = Field(default=3, gt=0)
-    """Reviewers per answer."""
+    """Number of reviewers per answer."""
     meta_reviewers: int = Field(default=3, gt=0)
-    """Meta-reviewers per answer."""
+    """Number of meta-reviewers per answer."""

@@ -28,16 +28,15 @@ LIMITS = ScratchLimits(timeout_s=30.0, memory_mb=512, rows=50_000, characters=5_
 CREATE = re.compile(
     r"""CREATE\s+TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(?:\w+|"[^"]+"|`[^`]+`|\[[^\]]+\])\s*\(""", re.IGNORECASE
 )
-"""The only allowed statement except INSERT. The pattern does not match TEMP or VIRTUAL tables, or CREATE
-TABLE AS."""
+"""Matches the only allowed statement except INSERT. The pattern does not match TEMP or VIRTUAL tables, or
+CREATE TABLE AS."""
 TOKEN = re.compile(
     r"""'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)|--[^\n]*|/\*.*?(?:\*/|\Z)|;""",
     re.DOTALL,
 )
 """Matches a text, a quoted name, a comment, or a semicolon that ends a statement.
 
-A semicolon inside a text, name or comment does not end a statement. An unclosed text, name or comment extends
-to the end of the script, so that matching takes linear time.
+An unclosed text, name or comment extends to the end of the script, so that matching takes linear time.
 """
 
 
@@ -94,7 +93,10 @@ def _find_file(folder: Path, name: str) -> Path | None:
 
 
 def _check(item: LongformItem) -> LongformItem:
-    """Check an item's kind, build its database, and run its claims' queries. Raises BadItem or SqlError."""
+    """Check an item's kind, build its database, and run its claims' queries.
+
+    Raises BadItem or SqlError if invalid.
+    """
     check_choice("kind", item.kind, KINDS)
     if not item.question.strip() or not item.reference.strip():
         raise BadItem("question or reference is empty")

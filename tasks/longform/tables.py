@@ -111,7 +111,7 @@ def _make_whole(median: float | None) -> float | None:
 def declare_answers(entry: AgentEvaluation, tokens: Mapping[str, int] | None) -> Table[AnswerOutcome]:
     """Declare Table 2: answer quality and means, by kind of item: conclusive (C) or interpretive (I).
 
-    tokens: maps the interaction id to the number of tokens of its calls; None omits the columns.
+    tokens: maps the interaction id to the number of tokens of its calls; None omits the token columns.
     """
     measures = [
         *_average("plan, words", lambda outcome: outcome.plan_words, lacks="no plan"),
@@ -172,7 +172,7 @@ def _average(
 
 
 def declare_queries(entry: AgentEvaluation, fitting: Collection[str], n_items: int) -> Table[AnswerOutcome]:
-    """Declare Table 3: the agents `none` and `sequential`, over items whose records fit every model.
+    """Declare Table 3: the agents `none` and `sequential`, over items whose records fit every model's prompt.
 
     fitting: ids of the items whose records fit into the prompt of every model.
     """

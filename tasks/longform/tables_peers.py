@@ -28,7 +28,7 @@ from tasks.reports.declared import Measure, Slice, Table, Where
 from tasks.reports.tables import ROWS, Cell, FigureTable, count_cell, leave_empty, mean_cell, rate_cell
 
 Groups = Mapping[tuple[str, str], tuple[Review, ...]]
-"""Map (interaction id, step) to the reviews of that step."""
+"""Maps (interaction id, step) to the reviews of the step."""
 PERFECT = Verdict.PERFECT.shown
 ALL_STEPS = "all steps"
 ALL = "all"
@@ -105,7 +105,7 @@ def _rate_perfect(who: str, artifact: str, groups: Groups) -> Measure[AnswerOutc
 
 
 def derive_perfect(artifact: str, interactions: Selection, step: str = "") -> Derivation:
-    """Return the derivation of the share of Perfect from an artifact's verdicts.
+    """Return the derivation of the share of Perfect verdicts in an artifact.
 
     step: empty for all steps.
     """
@@ -140,7 +140,7 @@ def _list_verdicts(groups: Groups, interaction: str, step: str) -> Verdicts:
 
 
 def _pool_verdicts(name: str, artifact: str, groups: Groups) -> Measure[AnswerOutcome]:
-    """Declare the pooled share of Perfect over all verdicts.
+    """Declare the share of Perfect verdicts, pooled over all verdicts.
 
     The share has no interval, because the verdicts on one step are not independent.
     """
@@ -286,7 +286,7 @@ def _measure_distance(repeats: Sequence[JudgeRepeat], where: Where) -> Cell:
 def warn_changed(table: FigureTable, least: float, *, steps: bool) -> str:
     """Write a warning that names the shares of a table below `least`; empty if all shares are higher.
 
-    steps: whether to check the reviewer's lines (steps) instead of the judge's (answers).
+    steps: whether to check the reviewer's lines (steps) instead of the judge's lines (answers).
     """
     low = [
         f"{_name(*line.label)}, {told}: {_tell(cell)}"

@@ -30,7 +30,7 @@ def show_items(
     construct: Iterable[SyntheticDatabase],
     conclude: Iterable[Conclusion],
 ) -> dict[str, list[Block]]:
-    """Show items by id, each with all rows of its database. Raises BadInput if a script does not run.
+    """Return the viewer blocks of items by id, with all database rows. Raises BadInput if a script fails.
 
     control, construct, conclude: rows of these stages of the question set; rows of some items may be missing.
     """
@@ -89,7 +89,7 @@ def view_questions(
     used: Mapping[str, Sequence[str]],
     artifact: Path,
 ) -> Viewer:
-    """Show every question of a set.
+    """Return a viewer of every question of a set.
 
     shown: maps the item id to the blocks that show the item. used: maps the item id to the ids of the calls
     that made the item.

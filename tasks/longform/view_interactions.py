@@ -62,7 +62,7 @@ def view_interactions(
     judged: Judged,
     artifact: Path,
 ) -> Viewer:
-    """Show every interaction, in the given order, with all verdicts on it.
+    """Return a viewer of every interaction, in the given order, with all verdicts.
 
     shown: maps the item id to the blocks that show the item. artifact: the file of the interactions.
     """
@@ -151,7 +151,7 @@ def _tag(verdict: Verdict | None) -> Tag:
 
 
 def _show_work(made: Interaction, verdict: Tag) -> Iterator[Block]:
-    """Show the plan, the steps and the answer; the list of steps omits the plan and the answer themselves."""
+    """Show the plan, the steps and the answer; the list of steps omits the plan and the answer."""
     yield blocks.heading("Plan of", (made.agent, ""), (made.model, ""))
     yield blocks.text(made.plan) if made.plan else blocks.dim("This agent does not plan.")
     steps = list(_show_steps(made))
@@ -278,8 +278,7 @@ def link_sentences(answer: str, queries: Sequence[AgentQuery]) -> list[tuple[str
     """Split an answer into sentences, each with the numbers (from 1) of the queries that may support it.
 
     A query is linked if a name or a number of the sentence occurs in one of the query's statistics, or in a
-    result row that the agent saw. The links show where to look. The links are not a verdict, because a
-    sentence may misread its row.
+    result row that the agent saw. A link is not a verdict, because a sentence may misread its row.
     """
     sentences = [part for part in SENTENCE.split(answer.strip()) if part]
     return [
@@ -313,7 +312,7 @@ def _names(cell: str, sentence: str) -> bool:
 
 
 def _equals(text: str, cell: object) -> bool:
-    """Return whether a number of a sentence equals a cell, rounded to the digits that the sentence gives."""
+    """Return whether a sentence's number equals a cell, rounded to the number's decimal places."""
     if isinstance(cell, bool) or not isinstance(cell, int | float):
         return False
     places = len(text.partition(".")[2])

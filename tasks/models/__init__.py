@@ -1,1 +1,1 @@
-"""Ask models: requests, the ledger, clients, the budget and embedded models."""
+"""Call models: requests, the ledger of recorded calls, clients, the budget and embedded models."""

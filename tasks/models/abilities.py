@@ -1,4 +1,4 @@
-"""Send a few short requests to an endpoint to find out whether it answers and which features it supports."""
+"""Probe an endpoint with a few short requests: whether it answers, and which features it supports."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tasks.models.sending.failures import SENDING_ERRORS
 from tasks.models.settings import Endpoint
 
 RETRIES, DEADLINE_S = 1, 120.0
-"""A probe's calls have fewer retries and have a shorter deadline than a run's calls, because a person waits
+"""Retries, and deadline in seconds, of a probe's calls; both are lower than in a run, because a person waits
 for the result."""
 SHORT, LONG = 64, 2048
 """Maximum tokens of a reply: SHORT for an ordinary model, LONG for a model that reasons before it answers."""
 OMITTED = ("temperature", "top_p", "seed")
 """Decoding parameters that some models refuse; the error message then contains the parameter's name."""
 QUESTION = "What colour is a ripe tomato? Answer in one plain sentence."
-"""A question whose natural answer is not in one of the tested forms. A reply in such a form shows that the
+"""A question whose natural answer matches none of the tested constraints. A matching reply shows that the
 endpoint enforced the constraint."""
 WOODS = ("walnut", "cedar")
 """The only answers that the test grammar and the test schema allow."""
@@ -45,7 +45,7 @@ TOOL = Tool(
     {"type": "object", "properties": {"words": {"type": "string", "title": "Words"}}, "required": ["words"]},
 )
 WINDOWS = ("max_model_len", "context_length", "context_window", "n_ctx")
-"""Names that servers use for a model's context length in their list of models."""
+"""Names of the field with a model's context length in different servers' lists of models."""
 
 OpenClient = Callable[[Endpoint], ModelClient]
 
@@ -54,7 +54,7 @@ OpenClient = Callable[[Endpoint], ModelClient]
 class Abilities:
     """The features that a model at an endpoint supports.
 
-    `context`: in tokens; None if the endpoint does not report it.
+    `context`: context length in tokens; None if the endpoint does not report it.
     """
 
     json_schema: bool = False
@@ -62,23 +62,19 @@ class Abilities:
     tools: bool = False
     logprobs: bool = False
     reasons: bool = False
-    """Whether the model reasons before it answers.
-
-    The `max_tokens` of its roles must then also cover the reasoning.
-    """
+    """Whether the model reasons before it answers; `max_tokens` must then also cover the reasoning."""
     embeds: int = 0
     """Length of an embedding vector; 0 for a model that generates text."""
     context: int | None = None
     unanswered: tuple[str, ...] = ()
-    """Names of the fields above whose probe got no reply. Support for these features is unknown."""
+    """Names of the fields above whose probe got no reply, so that support is unknown."""
 
     def choose_constrain(self, *, embedded: bool, writes: bool = False) -> str:
-        """Choose the value of `constrain` for a role that uses this model.
+        """Return the best value of `constrain` for a role that uses this model.
 
-        An embedded model gets a grammar if possible, because it runs on this machine. Any other model gets
-        tool calls if it supports them. `writes`: whether the role writes SQL and questions. Such a role never
-        gets a JSON schema, because the schema would limit the model to choosing among texts that code
-        composes.
+        For an embedded model, a grammar is preferred, because it runs on this machine; for any other model,
+        tool calls are preferred. `writes`: whether the role writes SQL and questions; it then never gets a
+        JSON schema, which would restrict the model to texts composed by code.
         """
         known = ("tools", "grammar") if writes else ("tools", "json_schema", "grammar")
         order = ("grammar", "json_schema", "tools") if embedded else known
@@ -86,7 +82,7 @@ class Abilities:
 
 
 class EndpointTrial:
-    """Probes one model. `endpoint` is updated with each parameter that the model refuses."""
+    """Probes one model. `endpoint` is updated for each parameter that the model refuses."""
 
     def __init__(self, name: str, endpoint: Endpoint, open_client: OpenClient) -> None:
         self.name, self.endpoint, self._open = name, endpoint, open_client
@@ -94,7 +90,7 @@ class EndpointTrial:
         self._unanswered: list[str] = []
 
     async def run(self) -> Abilities:
-        """Ask for one token, then for a reply in each form. Raises ModelFailed or BadInput."""
+        """Probe the model's features with short requests. Raises ModelFailed or BadInput."""
         reasons = await self._ask_one_token()
         schema = await self._try("json_schema", {"json_schema": SCHEMA})
         grammar = await self._try("grammar", {"grammar": GRAMMAR})
@@ -113,7 +109,7 @@ class EndpointTrial:
         )
 
     async def embed(self) -> Abilities:
-        """Embed one text and return the abilities: vector length and context length.
+        """Embed one text; return the vector length and the context length as abilities.
 
         Raises ModelFailed or BadInput.
         """
@@ -121,7 +117,7 @@ class EndpointTrial:
         return Abilities(embeds=len(read_vector(entry.extra)), context=await self._read_context())
 
     async def _ask_one_token(self) -> bool:
-        """Ask for one token, then for a long reply if there was no text; return whether the model reasons."""
+        """Request one token, then a long reply if there was no text; return whether the model reasons."""
         with suppress(ModelRefused):  # a reasoning model may refuse a limit of one token
             if (await self._send(self._make(1))).text.strip():
                 return False
@@ -137,10 +133,10 @@ class EndpointTrial:
     async def _try(
         self, form: str, constraint: Mapping[str, object] | None = None, **decoding: object
     ) -> LedgerEntry | None:
-        """Ask for a reply in one form; return None if the endpoint refuses the request or does not answer.
+        """Test one feature; return None if the endpoint refuses the request or does not answer.
 
-        A server may fail because it does not know a field of the request, or only because it is overloaded.
-        After such a failure, the name of the form is recorded as unanswered.
+        `form`: the feature's name. A server may fail because it does not know a field of the request, or only
+        because it is overloaded, so the feature is then recorded as unanswered.
         """
         try:
             return await self._send(self._make(self._tokens, constraint, **decoding))
@@ -158,7 +154,7 @@ class EndpointTrial:
         return Request(self.name, (message,), {**usual, **decoding}, constraint or {})
 
     async def _send(self, request: Request) -> LedgerEntry:
-        """Send a request; send it again without each parameter that the endpoint refuses by name.
+        """Send a request, and resend it without each parameter that the endpoint refuses by name.
 
         Raises ModelFailed if there is no reply, and ModelRefused if the endpoint refuses the request.
         """
@@ -179,14 +175,14 @@ class EndpointTrial:
             self._learn(failed)
 
     def _learn(self, failed: ModelRefused) -> None:
-        """Omit a refused parameter from further requests. Raises the refusal if it names no parameter."""
+        """Omit a refused parameter from later requests. Re-raises the refusal if it names no parameter."""
         named = [word for word in OMITTED if word in str(failed) and word not in self.endpoint.omit]
         if not named:
             raise failed
         self.endpoint = self.endpoint.model_copy(update={"omit": (*self.endpoint.omit, named[0])})
 
     async def _read_context(self) -> int | None:
-        """Read the context length from the endpoint's list of models; None if the list does not have it."""
+        """Return the context length from the endpoint's list of models; None if it is not in the list."""
         if self.endpoint.kind != "openai" or self.endpoint.url is None:
             return None
         client = self._open(self.endpoint)
@@ -210,7 +206,7 @@ def is_held(text: str) -> bool:
 
 
 def find_context(listed: Any, served: str) -> int | None:
-    """Find a model's context length, under any of the names in WINDOWS, in an endpoint's list of models."""
+    """Return a model's context length in an endpoint's list of models; field names are in WINDOWS."""
     models = listed.get("data") if isinstance(listed, dict) else None
     for model in models if isinstance(models, list) else ():
         if isinstance(model, dict) and model.get("id") == served:

@@ -1,8 +1,8 @@
-"""The interface that stages use to ask models: a stage passes a prompt and a parser, and gets an answer.
+"""The interface through which stages call models: a stage passes a prompt and a parser, and gets an answer.
 
-Everything in this module affects the bytes of artifacts (what is sent, and under which ledger key), so every
-stage that asks a model depends on this module. How a request is sent (rate limits, retries, ledger file) does
-not affect those bytes. The code for that is in other modules.
+This module determines the content and the ledger key of each request, and so the bytes of artifacts. Every
+stage that calls a model therefore depends on this module. Other modules send the requests; their code (rate
+limits, retries, ledger file) does not affect artifacts.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tasks.settings import Settings
 
 Value = TypeVar("Value")
 CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-"""The JSON encoding that ledger keys are hashed from. Changing it would lose every recorded call."""
+"""The JSON encoding whose hash is the ledger key. If it changes, no recorded call is found any more."""
 MAX_TEXT = 5_000_000
-"""Maximum length of a system's answer in characters. A longer answer is not parsed."""
+"""Maximum length in characters of a system's answer; longer answers are not parsed."""
 MIN_TEXT, CHARACTERS_PER_TOKEN = 10_000, 100
-"""A model's answer is parsed only up to a length: CHARACTERS_PER_TOKEN for each token of `max_tokens`, but
-never less than MIN_TEXT characters."""
+"""Maximum length of a model's answer that is parsed: CHARACTERS_PER_TOKEN times `max_tokens`, but at least
+MIN_TEXT characters."""
 
 
 class Role(Settings):
@@ -70,7 +70,7 @@ class Role(Settings):
 
 @dataclass(frozen=True)
 class Prompt:
-    """A rendered prompt file. `name` is the file's stem, `digest` the SHA-256 of its content."""
+    """A rendered prompt file. `name`: the file's stem. `digest`: the SHA-256 of the file's content."""
 
     name: str
     digest: str
@@ -81,9 +81,9 @@ class Prompt:
 class Tool:
     """A function that a model may call instead of replying in text.
 
-    `parameters`: a JSON schema of objects, lists and texts. tasks/models/tools.py writes a tool call as reply
-    text. In that text, the `title` of a text property is its label, and the `title` of an object without
-    properties is the whole reply.
+    `parameters`: a JSON schema of objects, lists and texts. tasks/models/tools.py converts a tool call to
+    text. In this text, the `title` of a text property is the label of its line, and an object without
+    properties is represented by its `title`.
     """
 
     name: str
@@ -91,19 +91,19 @@ class Tool:
     parameters: Mapping[str, object]
 
     def describe(self) -> dict[str, object]:
-        """Return the tool as a JSON object, as it is sent to the model and hashed into the ledger key."""
+        """Return the tool as a JSON object for requests and for the ledger key."""
         return {"name": self.name, "description": self.description, "parameters": self.parameters}
 
 
 @dataclass(frozen=True)
 class Request:
-    """A model call: the data that is sent and that the ledger key is computed from."""
+    """A model call before it is sent; the ledger key is computed from these fields."""
 
     model: str
     messages: tuple[Mapping[str, str], ...]
     decoding: Mapping[str, Any] = field(default_factory=dict)
-    """Decoding parameters under their names in the OpenAI protocol: temperature, top_p, max_tokens, seed,
-    logprobs and so on."""
+    """Decoding parameters with the OpenAI protocol's names: temperature, top_p, max_tokens, seed, logprobs
+    and so on."""
     constraint: Mapping[str, object] = field(default_factory=dict)
     """The output constraint: {"grammar": text}, {"json_schema": schema}, {"tools": [tool, ...]}, or an empty
     mapping for none."""
@@ -111,7 +111,7 @@ class Request:
     attempt: int = 0
     epoch: str = ""
     identity: str = ""
-    """The checksum of an embedded model's file, so that another file counts as another model."""
+    """The checksum of an embedded model's file, so that a different file counts as a different model."""
 
     def key(self) -> str:
         """Return the ledger key: the SHA-256 of the canonical JSON of the request."""
@@ -135,13 +135,13 @@ class Answer(Generic[Value]):
     problem: str = ""
     """Why the last attempt did not parse."""
     logprobs: Sequence[Mapping[str, float]] = ()
-    """For each token of `text`, the most likely tokens with their log probabilities, if requested."""
+    """For each token of `text`, the most likely tokens -> log probabilities, if requested."""
     unanswered: bool = False
-    """Whether there was no reply, because the endpoint refused the request or sent nothing usable."""
+    """Whether there was no usable reply, or the endpoint refused the request."""
 
 
 class Unparsed(ValueError):
-    """Raised by a parser if a text is not a valid answer; the message gives the reason."""
+    """Raised by a parser if a text is not a valid answer; the message states the reason."""
 
 
 def try_parse(
@@ -149,9 +149,9 @@ def try_parse(
 ) -> tuple[Value | None, str | None]:
     """Parse an answer; return (value, None), or (None, reason) if the text does not parse.
 
-    Any exception of the parser counts as a text that does not parse. The text is recorded in the ledger, so
-    it would cause the same exception in every run. `max_tokens`: the token limit of a model's answer, which
-    limits the length of text that is parsed; None for a system's answer.
+    Any exception in the parser counts as a failure to parse, because the recorded text would cause the same
+    exception in every run. `max_tokens`: the token limit of a model's answer, from which the maximum length
+    of the text is computed; None for a system's answer.
     """
     longest = MAX_TEXT if max_tokens is None else max(MIN_TEXT, CHARACTERS_PER_TOKEN * max_tokens)
     if len(text) > longest:
@@ -177,12 +177,11 @@ class Transport(Protocol):
 
 
 Send = Callable[[Transport], Awaitable[str]]
-"""Sends one request to a system under test. Benchloom calls this function only if no ledger contains the
-call."""
+"""Function that sends one request to a system under test; called only if no ledger contains the call."""
 
 
 class Embed(Protocol):
-    """The interface for embedding texts. A stage whose `ask` has this type uses no prompts."""
+    """The interface for embedding texts; a stage with an `ask` of this type has no prompts."""
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
         """Embed texts with a role's model; return one vector per text, in the order of the texts.
@@ -193,7 +192,7 @@ class Embed(Protocol):
 
 
 class Ask(Embed, Protocol):
-    """The interface that stages use to ask models and systems under test."""
+    """The interface through which stages call models and systems under test."""
 
     async def __call__(
         self,
@@ -211,19 +210,19 @@ class Ask(Embed, Protocol):
         turns: Sequence[tuple[str, str]] = (),
         tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
-        """Ask the model of a role one question.
+        """Send a question to a role's model, and return the parsed answer.
 
         `prompt`: the stem of a file in the stage's `prompts/` folder, or the path of another prompt file.
-        `fields`: the values of its Jinja2 fields. `turns`: (user, assistant) messages of an earlier
+        `fields`: the values of the file's Jinja2 fields. `turns`: (user, assistant) messages of an earlier
         conversation, inserted before the prompt's last message.
 
-        `parse`: converts the text to a value, and raises Unparsed if it cannot. After Unparsed, the question
-        is asked again with the next attempt number, up to the role's attempts. `parse` receives a tool call
-        as text (tasks/models/tools.py). `grammar`, `schema`, `tools`: sent if the role's endpoint supports
-        them.
+        `parse`: converts the text to a value, or raises Unparsed. After Unparsed, the question is repeated
+        with the next attempt number, up to the role's attempts. `parse` receives a tool call as text
+        (tasks/models/tools.py). `grammar`, `schema`, `tools`: constraints, sent if the role's endpoint
+        supports them.
 
-        `sample`: a different number asks the same question again. `top_logprobs`: how many of the most likely
-        tokens to return per position (see `compare_choices`). `Answer.logprobs` is empty if the role's
+        `sample`: a number that distinguishes repetitions of the same question. `top_logprobs`: number of most
+        likely tokens to return per position (see `compare_choices`). `Answer.logprobs` is empty if the role's
         endpoint does not support log probabilities. `row`: the id of the row, for errors and the calls
         artifact.
 
@@ -243,12 +242,11 @@ class Ask(Embed, Protocol):
     ) -> Answer[Value]:
         """Send a request to a system under test; its ledger key covers name, version, request and epoch.
 
-        `request`: JSON values that include everything that the answer depends on. `send`: called only if no
-        ledger contains the call. `parse`: as in `__call__`, but the request is not repeated if the text does
-        not parse.
+        `request`: JSON values that determine the answer. `send`: called only if no ledger contains the call.
+        `parse`: as in `__call__`, but the request is not repeated if the text does not parse.
 
-        A failure of the system is recorded: the answer's value is then None and `problem` says why. Such
-        failures are an error status, a redirect to another host, and a response that is too large or too
+        A failure of the system is recorded: the answer's value is then None, and `problem` is the reason.
+        Failures are an error status, a redirect to another host, and a response that is too large or too
         late.
 
         Raises ModelFailed if the system cannot be reached, and CallMissing if a replay finds no recorded
@@ -257,7 +255,7 @@ class Ask(Embed, Protocol):
         ...
 
 
-# Prompts are not HTML: escaping would change what the model reads.
+# Prompts are not HTML, so escaping would change their text.
 PROMPTS = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)  # noqa: S701
 
 
@@ -279,7 +277,7 @@ def _read_prompt(path: Path, _changed_at: int) -> _PromptFile:
 
 
 def render_prompt(path: Path, fields: Mapping[str, object]) -> Prompt:
-    """Render a prompt file: Markdown with Jinja2 fields and a heading (`# system`, `# user`) per message.
+    """Render a prompt file: Markdown with Jinja2 fields, and a heading (`# system`, `# user`) per message.
 
     Raises jinja2.UndefinedError if a field is missing.
     """
@@ -302,7 +300,7 @@ def make_request(
     top_logprobs: int = 0,
     tools: Sequence[Tool] = (),
 ) -> Request:
-    """Build the request for a rendered prompt; the role sets decoding parameters, seed and constraint."""
+    """Return the request for a rendered prompt, with the role's decoding parameters, seed and constraint."""
     decoding: dict[str, object] = {
         "temperature": role.temperature,
         "top_p": role.top_p,

@@ -14,7 +14,7 @@ from tasks.models.recording.entries import LedgerEntry
 class Call:
     """A model call.
 
-    `id` is its ledger key. If several rows use the call, `row` is the smallest of their ids.
+    `id`: the ledger key. `row`: the row that uses the call; if several rows do, the smallest row id.
     """
 
     id: str
@@ -43,12 +43,12 @@ class Call:
     problem: str
     """Why the text did not parse; empty if it parsed."""
     answered_by: str = ""
-    """The model that the reply named; empty if the reply named none or an earlier version recorded it."""
+    """The model that the reply named; empty if it named no model, or if an earlier version recorded it."""
     reasoning: str = ""
     """The reasoning before the model's answer, if it was separated from the answer."""
 
     def to_request(self) -> Request:
-        """Rebuild the request that this row describes."""
+        """Return the request that this row describes."""
         return Request(
             self.model,
             tuple(json.loads(self.messages)),
@@ -64,7 +64,7 @@ class Call:
 def make_call(
     stage: str, row: str, role: str, prompt: Prompt, request: Request, entry: LedgerEntry, problem: str | None
 ) -> Call:
-    """Make the row of a call; `problem` is None if its text parsed."""
+    """Return the row of a call. `problem`: why the text did not parse; None if it parsed."""
     return Call(
         id=entry.key, stage=stage, row=row, role=role, model=request.model, identity=request.identity,
         prompt=prompt.name, prompt_digest=prompt.digest, sample=request.sample, attempt=request.attempt,

@@ -10,19 +10,19 @@ from urllib.parse import urlsplit
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 MAX_ERROR_BYTES = 1 << 16
-"""Maximum number of bytes that are read of an error's body."""
+"""Maximum number of bytes to read from an error's body."""
 SECRET_LENGTH = 8
-"""Minimum length of a header's value that is treated as a secret. A shorter value may be part of any reply by
+"""Minimum length of a header value that counts as a secret; a shorter value may occur in a reply by
 chance."""
 REMOVED = "[key removed]"
 """The text that replaces an API key in a recorded reply."""
 UNPACKED = {"": None, "identity": None, "gzip": 47, "x-gzip": 47, "deflate": 47}
-"""Accepted Content-Encoding values -> the `wbits` argument of zlib, None for a body that is not compressed.
-Requests ask for no compression."""
+"""Accepted Content-Encoding values -> zlib's `wbits` argument, or None for an uncompressed body, which
+requests ask for."""
 
 
 class RefusedReply(Exception):
-    """A reply that is rejected because of its host, size or compression; the message has the reason.
+    """Raised for a reply with a wrong host, size or compression; the message is the reason.
 
     `too_large`: the reply exceeds the size limit, so only this request fails. `broken`: a retry may succeed.
     """
@@ -33,12 +33,12 @@ class RefusedReply(Exception):
 
 
 class Secret:
-    """An API key that no record may contain, whichever way JSON or a URL escapes it."""
+    """An API key to remove from all records, in any form in which JSON or a URL escapes it."""
 
     def __init__(self, value: str, *others: str) -> None:
-        """Store the key and further secrets, both of which `remove` replaces.
+        """Store the key and further secrets, all of which `remove` replaces.
 
-        `value`: the key, or "" for none. `others`: further secrets; secrets shorter than SECRET_LENGTH are
+        `value`: the key, or "" for none. `others`: further secrets; those shorter than SECRET_LENGTH are
         ignored.
         """
         self.value = value
@@ -53,7 +53,7 @@ class Secret:
         return text if self._pattern is None else self._pattern.sub(REMOVED, text)
 
     def remove_from_body(self, body: bytes) -> bytes:
-        """Remove the key from a JSON body in any encoding; if it had the key, return it in UTF-8."""
+        """Remove the key from a JSON body in any encoding; a changed body is in UTF-8."""
         if self._pattern is None:
             return body
         text = body.decode(json.detect_encoding(body), "replace")
@@ -68,7 +68,7 @@ def _spell(character: str) -> str:
 
 
 async def read_bounded(blocks: AsyncIterable[bytes], status: int, encoding: str, max_bytes: int) -> bytes:
-    """Read and decompress a body of at most `max_bytes`; read only the start of an error's body.
+    """Read and decompress a body of at most `max_bytes`, but only the first MAX_ERROR_BYTES of an error.
 
     `status`: the HTTP status; 300 or more is an error. `encoding`: the header Content-Encoding. Raises
     RefusedReply if the body is too large, cannot be decompressed, or has an unexpected encoding.

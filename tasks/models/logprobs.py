@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 MAX_LOGPROB = 0.01
-"""Maximum log probability that is accepted. It is slightly above 0 because endpoints round."""
+"""Maximum accepted log probability; slightly above 0, because endpoints round."""
 
 
 def read_logprobs(extra: Mapping[str, Any]) -> tuple[Mapping[str, float], ...]:
-    """Read log probabilities: for each token, the most likely tokens at its position, including itself.
+    """Return token -> log probability per position, for the most likely tokens and the actual token.
 
     Returns an empty tuple if any value has the wrong type or is greater than MAX_LOGPROB.
     """
@@ -35,11 +35,11 @@ def _read_choice(choice: Mapping[str, Any]) -> tuple[str, float]:
 def compare_choices(
     logprobs: Sequence[Mapping[str, float]], choices: Iterable[str]
 ) -> dict[str, float] | None:
-    """Compute each choice's share of the probability that the first token assigns to all choices.
+    """Return each choice's share of the total probability of all choices as the first token.
 
-    A token counts for a choice if no other choice starts with the token, ignoring case and
-    surrounding blanks. Returns None if no choice is among the most likely tokens or if there are no log
-    probabilities, because equal shares would be read as a verdict.
+    A token counts for a choice if no other choice starts with the token, ignoring case and surrounding
+    blanks. Returns None without log probabilities, or if no choice is among the most likely tokens, because
+    equal shares would look like a verdict.
     """
     first = logprobs[0] if logprobs else {}
     shares = dict.fromkeys(choices, 0.0)

@@ -15,7 +15,7 @@ from tasks.models.sending.budget import Budget
 from tasks.models.sending.dispatcher import Dispatcher
 from tasks.models.settings import EmbeddedModel, ModelRun, Price
 
-# A replay and a plan send nothing, so they skip the sending modules, whose libraries take a second to import.
+# Replays and plans send nothing, so they do not import the sending modules, which takes a second.
 if TYPE_CHECKING:
     from tasks.models.sending.client import LocateServer, ModelClient
 
@@ -28,7 +28,7 @@ class EmbeddedModels:
     idle_s: float
 
     def identities(self) -> dict[str, str]:
-        """Return each model's name and checksum; the checksum is part of a call's ledger key."""
+        """Return model name -> checksum, which is part of a call's ledger key."""
         return {name: model.identity for name, model in self.models.items()}
 
     async def locate(self, name: str) -> str:
@@ -45,7 +45,8 @@ def open_dispatcher(
 ) -> Dispatcher:
     """Open the ledger, budget and clients of a run; the caller must close the dispatcher, then its `ledger`.
 
-    `shipped`: files in `data/ledger/`; missing files are skipped. `replay`: open no clients. Raises BadInput.
+    `shipped`: files in `data/ledger/`; missing files are skipped. `replay`: do not open clients. Raises
+    BadInput.
     """
     ledger = Ledger(find_ledger(run.ledger), [path for path in shipped if path.exists()])
     budget = Budget(run.budget, list_prices(run, models))
@@ -58,7 +59,7 @@ def open_dispatcher(
 
 
 def list_prices(run: ModelRun, models: Mapping[str, EmbeddedModel]) -> dict[str, Price]:
-    """Return the price of each model: from `run.prices`, or 0 for embedded models."""
+    """Return model -> price, from `run.prices`; 0 for embedded models."""
     free = {name: Price(input_usd_per_million=0, output_usd_per_million=0) for name in models}
     return {**free, **run.prices}
 
@@ -66,7 +67,7 @@ def list_prices(run: ModelRun, models: Mapping[str, EmbeddedModel]) -> dict[str,
 def open_client(
     run: ModelRun, models: Mapping[str, EmbeddedModel], budget: Budget, ledger: Ledger | None = None
 ) -> ModelClient:
-    """Open a client for all endpoints of a run; it records possibly billed calls in the ledger, if given."""
+    """Open a client for all endpoints of a run; it records possibly billed calls in `ledger`, if given."""
     from tasks.models.sending.client import ModelClient
 
     locate: LocateServer = EmbeddedModels(models, run.idle_s).locate

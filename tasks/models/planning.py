@@ -1,4 +1,4 @@
-"""A stage's `ask` for `benchloom plan`: it counts the calls that the stage would make, and makes none."""
+"""A stage's `ask` for `benchloom plan`: it counts the calls that a stage would make, without making them."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from tasks.models.tools import parse_entry
 
 Value = TypeVar("Value")
 SYSTEM = "system"
-"""The role in the row of a call to a system under test, because systems have no role."""
+"""The role in the row of a call to a system under test, because systems have no roles."""
 
 
 @dataclass(frozen=True)
 class PlannedCall:
-    """One call that a stage would make. `prompt_tokens`, `max_tokens`: estimates of its maximum cost.
+    """One call that a stage would make. `prompt_tokens`, `max_tokens`: the estimated maximum cost.
 
-    `entry`: the recorded answer, or None if the call would be sent. `attempts`: the maximum number of
-    attempts for its question.
+    `entry`: the recorded answer, or None if the call would be sent. `attempts`: the question's maximum number
+    of attempts.
     """
 
     key: str
@@ -49,33 +49,32 @@ class PlannedCall:
 
 @dataclass(frozen=True)
 class CallPlan:
-    """The calls that a stage would make: new calls, and calls with a recorded reply in a ledger."""
+    """The calls that a stage would make: new calls, and calls whose reply is recorded in a ledger."""
 
     new: tuple[PlannedCall, ...]
     known: tuple[PlannedCall, ...]
     unanswered: int
     """Number of requests without a recorded reply.
 
-    While earlier replies are missing, requests that differ only in these replies are equal and count as one
-    new call.
+    Requests that would differ only in a reply that is missing are equal, and count as one new call.
     """
     sure_calls: int
     """Minimum number of new calls, regardless of the models' answers."""
     is_exact: bool
-    """Whether the number of first attempts is known exactly. The number of repeated attempts, after answers
-    that do not parse, is never known."""
+    """Whether the number of first attempts is exact; the number of repeated attempts, after answers that do
+    not parse, is always unknown."""
     batch: bool = False
     """Whether new calls use the Batch API, which has a lower price."""
 
 
 class PlanningModel:
-    """A stage's `ask` that sends nothing: it counts the recorded calls and the calls that would be new.
+    """A stage's `ask` that sends nothing, and counts recorded and new calls.
 
     A missing call is answered with value None, so the stage continues as if the call had failed. If the stage
-    asks a question after such an answer, the count depends on unknown answers, and `is_exact` is False.
+    asks another question afterwards, the count depends on unknown answers, and `is_exact` is False.
 
-    A stage that asks until it has enough answers makes its maximum number of calls here. The number of new
-    calls in the plan is therefore an upper bound, and `sure_calls` is a lower bound.
+    A stage that repeats questions until it has enough answers makes its maximum number of calls here. The
+    number of new calls in the plan is therefore an upper bound, and `sure_calls` is a lower bound.
     """
 
     row_type = Call
@@ -186,7 +185,7 @@ class PlanningModel:
         """Count a call; return its recorded answer, or None if there is none."""
         entry = None if self._blind else self._dispatcher.find_recorded(key)
         if entry is not None and entry.is_unanswered:
-            entry = None  # a live run would ask it again
+            entry = None  # a live run would repeat the call
         # The cost of a call to a system under test is not known.
         tokens = (0, 0) if is_system_call(request) else estimate_worst_case([request])
         call = PlannedCall(key, row, role, prompt, request.model, *tokens, request.attempt, attempts, entry)
@@ -195,8 +194,7 @@ class PlanningModel:
         return entry
 
     async def _answer_missing(self, key: str, attempt: int) -> Answer[Any]:
-        # Questions that are asked concurrently must all start, and be counted, before the first one is
-        # answered.
+        # All concurrent questions must start, and be counted, before the first question is answered.
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         if not self._has_missing:

@@ -1,4 +1,4 @@
-"""A stage's `ask` for real runs: look in the ledger, ask the endpoint if necessary, record, and parse."""
+"""A stage's `ask` for real runs: look up the ledger, call the endpoint if necessary, record, and parse."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tasks.models.tools import parse_entry
 
 Value = TypeVar("Value")
 NO_PROMPT = Prompt("", "", ())
-"""The prompt of a call that has no prompt file, such as an embedding or a request to a system."""
+"""The prompt of a call without a prompt file, such as an embedding or a request to a system."""
 
 
 @dataclass(frozen=True)
 class Usage:
-    """The number and cost of a stage's calls: `paid` covers this run, tokens and `usd` cover all calls.
+    """The number and cost of a stage's calls: `paid` covers this run; tokens and `usd` cover all calls.
 
-    `usd`: calls through the Batch API count at that API's lower price. Only entries of the live ledger record
-    whether a call used the Batch API; calls in shipped ledgers count at the normal price.
+    `usd`: calls through the Batch API have the API's lower price. Only the live ledger records whether a call
+    used the Batch API; calls in shipped ledgers have the normal price.
     """
 
     live_calls: int = 0
@@ -43,7 +43,7 @@ class Usage:
 
 
 class RecordedModel:
-    """A stage's `ask` (`tasks.models.ask.Ask`) that returns recorded answers and requests missing ones."""
+    """A stage's `ask` (`tasks.models.ask.Ask`): returns recorded answers, and requests missing answers."""
 
     row_type = Call
 
@@ -71,7 +71,7 @@ class RecordedModel:
         turns: Sequence[tuple[str, str]] = (),
         tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
-        """Ask a question until an answer parses or the role's attempts are used up."""
+        """Repeat a question until an answer parses, or the role's attempts are used."""
         found_role, rendered = self._builder.role(role), self._builder.render(prompt, fields, turns)
         attempt, problem, entry = 0, None, None
         while True:
@@ -91,7 +91,7 @@ class RecordedModel:
                 )
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
-        """Embed texts; texts without a recorded embedding are sent several at a time."""
+        """Embed texts; several texts without a recorded embedding are sent in one call."""
         found_role = self._builder.role(role)
         asked = [
             self._dispatcher.choose(
@@ -115,7 +115,7 @@ class RecordedModel:
         row: str,
         parse: Callable[[str], Value],
     ) -> Answer[Value]:
-        """Send a request to a system under test; it is not repeated if the answer does not parse."""
+        """Send a request to a system under test; it is sent once, even if the answer does not parse."""
         asked = self._dispatcher.choose(
             self._builder.stage, [self._builder.system_call(name, version, request)]
         )
@@ -131,12 +131,12 @@ class RecordedModel:
         return Answer(value, entry.text, key, 1, problem or "")
 
     def note_unfinished(self, project: str) -> None:
-        """Record in the live ledger that this project and stage use these calls. A replay records nothing."""
+        """Mark the stage's calls in the live ledger as used by this project and stage, except in a replay."""
         if not self._dispatcher.replay:
             self._unfinished = Unfinished(self._dispatcher.ledger, project, self._builder.stage)
 
     def finish(self) -> None:
-        """Delete the notes on the stage's calls, because its artifacts are now written and list the calls."""
+        """Delete the marks of the stage's calls, because the written artifacts list these calls."""
         if self._unfinished is not None:
             self._unfinished.forget()
         if self._asks_again and self._dispatcher.again is not None:
@@ -157,7 +157,7 @@ class RecordedModel:
         return len(self._calls)
 
     def usage(self) -> Usage:
-        """Sum up the calls and their tokens and cost, and the amount that this run paid."""
+        """Return the total number, tokens and cost of the calls, and the amount that this run paid."""
         calls = self._calls.values()
         return Usage(
             live_calls=len(self._live),
@@ -203,7 +203,7 @@ class RecordedModel:
             self._unfinished.note(keys, asked=asked)
 
     def _count_live(self, results: Mapping[str, CallResult]) -> dict[str, LedgerEntry]:
-        """Count the live calls and add up their cost; return the ledger entries by key."""
+        """Add live calls and their cost to the totals; return key -> ledger entry."""
         for key, result in results.items():
             if result.live:
                 self._live.add(key)

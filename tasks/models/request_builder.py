@@ -1,8 +1,7 @@
 """Build a stage's requests and parse their answers, in the same way for live, replayed and planned runs.
 
-A text to embed and a call to a system under test are also requests. Such a request has one message, and is
-keyed, recorded and replayed like a model call. A system's name is stored as the model, and its version as the
-checksum.
+Embeddings and calls to a system under test are also requests, with one message, and are keyed, recorded and
+replayed like model calls. The system's name is stored as the model, and its version as the checksum.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from tasks.models.ask import CANONICAL, Prompt, Request, Role, make_request, ren
 from tasks.models.recording.entries import LedgerEntry
 
 CALL, INPUT = "call", "input"
-"""Role of the single message of a request: CALL for a call to a system under test, INPUT for a text to
+"""Message role in a request with one message: CALL for a call to a system under test, INPUT for a text to
 embed."""
 FAILED = "failed"
 """The finish reason of a failed call to a system; the entry's text contains the reason."""
@@ -43,10 +42,10 @@ class RequestBuilder:
     ) -> None:
         """Store the stage's prompts and roles.
 
-        `prompts`: the stage's prompt folder. `identities`: model name -> its identity, which is a part of the
-        ledger key. The identity is the checksum of an embedded model, or a text that distinguishes models of
-        the same name at different endpoints (`Endpoint.identities`). `earlier`: model name -> earlier
-        identities, whose recorded answers are still valid.
+        `prompts`: the stage's prompt folder. `identities`: model name -> identity, a part of the ledger key.
+        The identity is the checksum of an embedded model, or a text that distinguishes models of the same
+        name at different endpoints (`Endpoint.identities`). `earlier`: model name -> earlier identities,
+        whose recorded answers are still valid.
         """
         self.stage, self.prompts, self.roles = stage, prompts, roles
         self.identities, self.earlier, self.epoch = identities or {}, earlier or {}, epoch
@@ -63,7 +62,7 @@ class RequestBuilder:
     def render(
         self, prompt: str | Path, fields: Mapping[str, object], turns: Sequence[tuple[str, str]] = ()
     ) -> Prompt:
-        """Render a prompt, with earlier turns before its last message.
+        """Render a prompt, with earlier turns before the last message.
 
         Raises BadInput if the prompt is missing.
         """
@@ -82,26 +81,26 @@ class RequestBuilder:
         return replace(rendered, messages=(*rendered.messages[:-1], *earlier, rendered.messages[-1]))
 
     def request(self, prompt: Prompt, role: Role, attempt: int, **options: Any) -> Request:
-        """Build the request of one attempt. `options`: keyword arguments of `make_request`."""
+        """Return the request of one attempt. `options`: keyword arguments of `make_request`."""
         identity = self.identities.get(role.model, "")
         return make_request(prompt, role, identity=identity, attempt=attempt, epoch=self.epoch, **options)
 
     def embedding(self, text: str, role: Role) -> Request:
-        """Build the request that embeds a text."""
+        """Return the request that embeds a text."""
         return make_embedding(text, role, identity=self.identities.get(role.model, ""), epoch=self.epoch)
 
     def list_variants(self, request: Request) -> list[Request]:
-        """List the requests that a call may be recorded under: current identity first."""
+        """Return the variants of a request under which the call may be recorded, current identity first."""
         earlier = self.earlier.get(request.model, ())
         return [request, *(replace(request, identity=identity) for identity in earlier)]
 
     def system_call(self, name: str, version: str, request: Mapping[str, object]) -> Request:
-        """Build the request of one call to a system under test."""
+        """Return the request of one call to a system under test."""
         return make_system_call(name, version, request, epoch=self.epoch)
 
 
 def make_system_call(name: str, version: str, request: Mapping[str, object], *, epoch: str = "") -> Request:
-    """Build the request of a call to a system. Nothing is sampled, so the key has no decoding parameters."""
+    """Return the request of a call to a system; without sampling, the key has no decoding parameters."""
     message = {"role": CALL, "content": CANONICAL.encode(dict(request))}
     return Request(name, (message,), epoch=epoch, identity=version)
 
@@ -119,7 +118,7 @@ def read_system(entry: LedgerEntry, parse: Callable[[str], Value]) -> tuple[Valu
 
 
 def make_embedding(text: str, role: Role, *, identity: str = "", epoch: str = "") -> Request:
-    """Build the request that embeds one text. Nothing is sampled, so the key has no decoding parameters."""
+    """Return the request that embeds one text; without sampling, the key has no decoding parameters."""
     return Request(role.model, ({"role": INPUT, "content": text},), epoch=epoch, identity=identity)
 
 
@@ -129,10 +128,10 @@ def is_embedding(request: Request) -> bool:
 
 
 def read_vector(extra: Mapping[str, Any]) -> list[float]:
-    """Read the embedding vector from a ledger entry's `extra`."""
+    """Return the embedding vector in a ledger entry's `extra`."""
     return [float(value) for value in extra["embedding"]]
 
 
 def round_vector(values: Sequence[float]) -> list[float]:
-    """Round floats to 10 significant digits, which represents every float32 exactly."""
+    """Round floats to 10 significant digits, which represent every float32 exactly."""
     return [float(f"{value:.{DIGITS}g}") for value in values]

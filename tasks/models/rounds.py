@@ -1,4 +1,4 @@
-"""Ask for a text until it passes the checks; each round's prompt describes the previous reply's problem."""
+"""Request a text until it passes the checks; each round's prompt describes the previous reply's problem."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from tasks.models.ask import Ask
 
 @dataclass(frozen=True)
 class Written:
-    """The result of the rounds.
+    """The result of `ask_in_rounds`.
 
-    `text`: None if no reply passed. In that case, `problem` describes why the last reply failed.
+    `text`: None if no reply passed; `problem` then describes why the last reply failed.
     """
 
     text: str | None
@@ -32,7 +32,7 @@ async def ask_in_rounds(
     grammar: str,
     max_tokens: int,
 ) -> Written:
-    """Ask the generator up to `rounds` times. `fields`: the prompt's fields except `problem`."""
+    """Call the role `generator` up to `rounds` times. `fields`: the prompt's fields except `problem`."""
     problem, text = "", ""
     calls: list[Origin] = []
     for number in range(rounds):

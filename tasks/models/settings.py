@@ -96,7 +96,7 @@ class EmbeddedModel(ModelFile):
 
     @property
     def identity(self) -> str:
-        """Return the model's checksum in ledger keys: of its file, or a hash of its files' checksums."""
+        """Return the model's checksum in ledger keys: its file's checksum, or a hash of several checksums."""
         if self.tokenizer is None:
             return self.sha256
         return hashlib.sha256("".join(file.sha256 for file in self.files).encode()).hexdigest()

@@ -1,7 +1,7 @@
 """Progress lines, with the time left, for streams of dependent calls.
 
-Stages update the board, and progress reports read it. The number of waiting calls does not show a stream's
-progress, because its next call starts only after the previous call is answered.
+Stages update the board, and progress reports read it. The number of waiting calls does not show the progress
+of a stream, because a stream's next call starts only after the previous call is answered.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 RECENT = 20
-"""Number of most recent steps that the rate is computed from.
+"""Number of most recent steps from which the rate is computed.
 
 Early steps may be faster, because the ledger answered them.
 """
@@ -37,19 +37,19 @@ class StreamProgress:
         self.ends.append(time.monotonic())
 
     def estimate_left(self, now: float) -> float | None:
-        """Estimate the seconds until the stream ends; None before its first step has ended."""
+        """Return the estimated seconds until the stream ends; None before the end of the first step."""
         if self.done == self.total:
             return 0.0
         if not self.done:
             return None
-        # A step that takes longer than the previous steps lowers the rate while it is running.
+        # A running step that is slower than the previous steps already lowers the rate.
         pace = max(
             (self.ends[-1] - self.ends[0]) / (len(self.ends) - 1), (now - self.ends[0]) / len(self.ends)
         )
         return pace * (self.total - self.done)
 
     def describe(self, now: float, width: int) -> str:
-        """Format the progress as one line; `width`: the column width of the stream's name."""
+        """Return the progress as one line. `width`: the column width of the stream's name."""
         left = self.estimate_left(now)
         ends = "done" if left == 0 else f"left {'unknown' if left is None else format_time(left)}"
         return f"  {self.name:<{width}}  {self.done:>5}/{self.total}  right {self.right:>5}  {ends}"
@@ -75,7 +75,7 @@ class StreamBoard:
                 self._lines = [line for line in self._lines if lines.get(line.name) is not line]
 
     def describe(self, most: int) -> list[str]:
-        """Format at most `most` lines: a summary, then the streams with the most steps left.
+        """Return at most `most` lines: a summary, then the streams with the most steps left.
 
         Returns no lines if no stream is running.
         """

@@ -1,7 +1,7 @@
-"""Tool calls of the OpenAI protocol: which tools a model may call, and its calls written as text.
+"""Tool calls of the OpenAI protocol: offer tools to a model, and convert the model's calls to text.
 
 The arguments of a call become lines with a label and a value, such as `SQL: SELECT 1`, in the order of the
-tool's parameters. A model without tools replies in the same form. One parser therefore reads both, and the
+tool's parameters. A model without tools replies in the same format, so one parser is sufficient, and the
 ledger contains text in both cases.
 """
 
@@ -17,19 +17,19 @@ from tasks.models.recording.entries import LedgerEntry
 Value = TypeVar("Value")
 
 BAD_CALL = "bad_tool_call"
-"""The finish reason of a reply whose tool calls cannot be read; its text gives the reason."""
+"""The finish reason of a reply with unreadable tool calls; the reply's text states the problem."""
 MOST_CALLS = 32
-"""Maximum number of tool calls that are read per reply."""
+"""Maximum number of tool calls per reply."""
 SHOWN = 200
-"""Maximum number of characters quoted from arguments that cannot be read."""
+"""Maximum number of characters to quote from unreadable arguments."""
 
 
 class BadCall(ValueError):
-    """Raised if a tool call cannot be read; the message gives the reason."""
+    """Raised if a tool call is unreadable; the message states the reason."""
 
 
 def describe_tools(request: Request) -> dict[str, object]:
-    """Return the fields of a request body that offer the request's tools; {} if it has no tools."""
+    """Return the fields of a request body that offer the request's tools; {} without tools."""
     tools = list_tools(request)
     if not tools:
         return {}
@@ -44,7 +44,7 @@ def describe_tools(request: Request) -> dict[str, object]:
 
 
 def list_tools(request: Request) -> list[Tool]:
-    """List the tools of a request."""
+    """Return the tools of a request."""
     offered: Any = request.constraint.get("tools", ())
     return [Tool(tool["name"], tool["description"], tool["parameters"]) for tool in offered]
 
@@ -52,10 +52,10 @@ def list_tools(request: Request) -> list[Tool]:
 def parse_entry(
     entry: LedgerEntry, request: Request, role: Role, parse: Callable[[str], Value]
 ) -> tuple[Value | None, str | None, bool]:
-    """Parse a model's recorded reply; return (value, None, True), or (None, reason, whether it is final).
+    """Parse a model's recorded reply; return (value, None, True), or (None, reason, is final).
 
-    If a text does not parse, the question is asked again up to the role's attempts. A call without an answer,
-    or with a finish reason that the role refuses, is final.
+    If a text does not parse, the question is repeated, up to the role's attempts. A call without an answer,
+    or with a finish reason that the role refuses, is final: it is not repeated.
     """
     if reason := entry.text if entry.is_unanswered else role.refuse(entry.finish_reason):
         return None, reason, True
@@ -72,7 +72,7 @@ def _parse_text(
 
 
 def write_calls(calls: object, tools: Sequence[Tool]) -> str:
-    """Write the tool calls of a reply as text. Raises BadCall if a call cannot be read."""
+    """Return the tool calls of a reply as text. Raises BadCall if a call is unreadable."""
     if not isinstance(calls, list):
         raise BadCall("the tool calls are no list")
     if len(calls) > MOST_CALLS:
@@ -95,7 +95,7 @@ def _write_call(call: object, tools: Sequence[Tool]) -> Iterator[str]:
 
 
 def _read_arguments(arguments: object) -> object:
-    """Read a call's arguments, which are JSON text or (from some endpoints) an object; {} if missing."""
+    """Return a call's arguments, which are JSON text or (from some endpoints) an object; {} if missing."""
     if not isinstance(arguments, str):
         return arguments if arguments is not None else {}
     try:
@@ -105,9 +105,9 @@ def _read_arguments(arguments: object) -> object:
 
 
 def _write_value(value: object, schema: Mapping[str, Any], name: str) -> Iterator[str]:
-    """Write a value by its schema, with the schema's `title` as the label of a text.
+    """Yield the lines of a value; the `title` in a text's schema is the line's label.
 
-    An object without properties is written as its `title` only.
+    An object without properties is represented by its `title`.
     """
     kind = schema["type"]
     if kind == "string":
@@ -132,5 +132,5 @@ def _write_value(value: object, schema: Mapping[str, Any], name: str) -> Iterato
 
 
 def _write_lines(text: str) -> str:
-    """Remove blank lines, because a blank line ends a value in the text form."""
+    """Remove blank lines, because a blank line ends a value in the text format."""
     return "\n".join(line for line in text.strip().splitlines() if line.strip())

@@ -1,4 +1,4 @@
-"""Send recorded calls again without using the ledger, and compare the texts."""
+"""Resend recorded calls without the ledger, and compare the new texts with the recorded texts."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from tasks.models.sending.client import ModelClient
 
 @dataclass(frozen=True)
 class RepeatedCall:
-    """A recorded call, and the text of the new reply to it."""
+    """A recorded call, and the text of the new reply."""
 
     call: Call
     text: str
 
     @property
     def same(self) -> bool:
-        """Return whether the new text is identical to the recorded one."""
+        """Return whether the new text is identical to the recorded text."""
         return self.text == self.call.text
 
 
 def find_calls(folder: Path, flow: str = "") -> list[Call]:
-    """Read the calls of a flow's stages, or of all flows, from a folder's artifacts, sorted by key."""
+    """Return the calls in a folder's artifacts, of one flow or all flows, sorted by key."""
     paths = sorted(path for path in folder.rglob("*.calls.parquet") if ".preview" not in path.parts)
     calls = {
         call.id: call
@@ -42,7 +42,7 @@ def find_calls(folder: Path, flow: str = "") -> list[Call]:
 
 
 def find_model_calls(folder: Path, flow: str = "") -> list[Call]:
-    """Read the calls that a model answered, without calls to systems under test."""
+    """Return the calls to models in a folder's artifacts, without calls to systems under test."""
     return [
         call
         for call in find_calls(folder, flow)
@@ -61,10 +61,10 @@ def draw_sample(calls: Sequence[Call], size: int | None, seed: int) -> list[Call
 async def ask_again(
     calls: Iterable[Call], client: ModelClient, report: Callable[[RepeatedCall], None] = lambda _: None
 ) -> list[RepeatedCall]:
-    """Send all calls again, in the given order, as fast as the rate limits allow.
+    """Resend calls in the given order, as fast as the rate limits allow; return the repeated calls.
 
-    `report`: called with each repeated call as soon as it is answered. Raises BadInput if a call's columns do
-    not match its key, and the errors of `ModelClient.send`.
+    `report`: called with each repeated call once it is answered. Raises BadInput if a call's columns do not
+    match its key, and the errors of `ModelClient.send`.
     """
 
     async def compare(call: Call) -> RepeatedCall:

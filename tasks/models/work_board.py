@@ -1,4 +1,4 @@
-"""Progress lines for work without model calls, each with its rate and the time left.
+"""Progress lines for tasks without model calls, with rate and time left.
 
 Code that processes many items updates the board, and progress reports read it.
 """
@@ -16,15 +16,15 @@ from tasks.models.stream_board import format_time
 
 Item = TypeVar("Item")
 SLOW = 0.1
-"""Items per second below which a rate is shown per minute."""
+"""Rate in items per second below which rates are shown per minute."""
 
 
 @dataclass
 class WorkProgress:
     """The progress of one task.
 
-    `total`: number of items, 0 if items are not counted. `expected_s`: duration in seconds of the previous
-    run. `quiet`: show the task only if there are no other progress lines.
+    `total`: number of items, 0 if unknown. `expected_s`: duration in seconds of the previous run. `quiet`:
+    show the task only if there are no other progress lines.
     """
 
     name: str
@@ -36,18 +36,18 @@ class WorkProgress:
     begun_at: float = field(default_factory=time.monotonic)
 
     def tell(self, count: int = 1) -> None:
-        """Count items that are done."""
+        """Add `count` finished items."""
         self.done += count
 
     def estimate_left(self, now: float) -> float | None:
-        """Estimate a task's remaining seconds from its rate or previous duration; None if unknown."""
+        """Return the task's estimated remaining seconds, by rate or previous duration; None if unknown."""
         seconds = now - self.begun_at
         if self.total and self.done:
             return seconds / self.done * (self.total - self.done)
         return self.expected_s - seconds if self.expected_s > seconds else None
 
     def describe(self, now: float) -> str:
-        """Format the progress as one line."""
+        """Return the progress as one line."""
         seconds, left = now - self.begun_at, self.estimate_left(now)
         parts = [f"{self.name}: {format_time(seconds)} so far"]
         if self.total:
@@ -80,17 +80,17 @@ class WorkBoard:
                 self._works = [other for other in self._works if other is not work]
 
     def iterate(self, name: str, items: Collection[Item], unit: str) -> Iterator[Item]:
-        """Iterate over items and show how many are done. `unit`: the plural noun for the items."""
+        """Yield the items, and show how many are done. `unit`: the plural noun for the items."""
         with self.follow(WorkProgress(name, len(items), unit)) as work:
             for item in items:
                 yield item
                 work.tell()
 
     def describe(self, most: int, *, alone: bool, least_s: float = 0.0) -> list[str]:
-        """Format at most `most` lines, for the tasks that started first.
+        """Return at most `most` lines, for the tasks that started first.
 
-        `alone`: whether there are no other progress lines. `least_s`: tasks that started fewer seconds ago
-        are not shown.
+        `alone`: whether there are no other progress lines. `least_s`: minimum age in seconds of the tasks to
+        show.
         """
         with self._mutex:
             works = list(self._works)
@@ -102,7 +102,7 @@ class WorkBoard:
 
 
 def format_rate(per_second: float) -> str:
-    """Format a rate per second, or per minute if it is low."""
+    """Return a rate per second, or per minute if the rate is low, as text."""
     if 0 < per_second < SLOW:
         return f"{per_second * 60:.1f} a minute"
     return f"{per_second:,.1f} a second"

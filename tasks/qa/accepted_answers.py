@@ -13,7 +13,7 @@ from tasks.scoring.items import BadItem, describe_type, load_json
 from tasks.systems.own_items import take_text
 
 NUMBER = re.compile(r"[-\u2212]?(?:0|[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d*)(?:\.\d+)?")
-"""Matches a number. A number with a leading zero is a text, such as a code or a telephone number."""
+"""Matches a number. Digits such as `007` do not match, because a code or a telephone number is a text."""
 YES, NO = frozenset({"yes", "true"}), frozenset({"no", "false"})
 MOST = 1000
 """Maximum number of accepted answers of one item."""
@@ -38,10 +38,10 @@ class AcceptedAnswer:
 
 
 def read_accepted(value: Any) -> tuple[AcceptedAnswer, ...]:
-    """Read the accepted answers of a row: a text, number, boolean, or a list of these (also as JSON).
+    """Read the accepted answers from a row's cell: a text, number or boolean, or a list (also as JSON text).
 
-    For an object, `text` is read as in SQuAD, or `value` and `aliases` as in TriviaQA. Raises BadItem if
-    invalid.
+    For an object, `text` is read as in SQuAD, or `value` and `aliases` as in TriviaQA. Raises BadItem for
+    any other value.
     """
     members = list_members(value)
     if not members:
@@ -92,7 +92,7 @@ def write_float(value: float) -> str:
 
 
 def guess_kind(text: str) -> AnswerKind:
-    """Determine, from its form, how an accepted answer is compared."""
+    """Return the kind of an accepted answer, determined from its text."""
     if text.lower() in YES | NO:
         return AnswerKind.BOOLEAN
     digits = sum(sign.isdigit() for sign in text)

@@ -60,7 +60,7 @@ async def _answer(system: System, item: QaItem, *, with_contexts: bool) -> QaAns
 
 
 def pose(item: QaItem) -> str:
-    """Write the request for a system: the question, followed by the item's contexts (if there are any)."""
+    """Return the prompt for a system: the question, followed by the item's contexts (if there are any)."""
     if not item.contexts:
         return item.question
     return "\n\n".join([item.question, "Contexts:", *item.contexts])

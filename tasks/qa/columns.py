@@ -62,7 +62,7 @@ class ChosenColumns(NamedTuple):
     guessed: Sequence[str]
 
     def list_notes(self) -> list[str]:
-        """Report each guessed column whose name differs from its field, and the option that changes it."""
+        """Return a line per guessed column whose name differs from its field, with the option to set it."""
         return [
             f"the column {self.names[part]!r} is read as {part} (--{part} COLUMN names another)"
             for part in self.guessed

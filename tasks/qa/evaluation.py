@@ -1,4 +1,4 @@
-"""Carry out `benchloom evaluate qa`: evaluate a system or its recorded answers on a user's questions."""
+"""Implement `benchloom evaluate qa`: evaluate a system or recorded answers on a user's questions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ SCORINGS: dict[str, Scoring] = {"rules": "rules", "judge": "judge", "both": "bot
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-    """Read and check the table, and list the stages to run. Raises BadInput with a one-line message."""
+    """Read and check the table, and list the stages to run.
+
+    Raises BadInput if options or table are invalid.
+    """
     if options.answers is not None and options.answers.resolve() == options.dataset.resolve():
         raise BadInput(
             "--answers",

@@ -1,4 +1,4 @@
-"""Stage: read a user's table of questions, one item per row; drop unusable rows with line numbers."""
+"""Stage: read a user's table of questions, one item per row; unusable rows are dropped and reported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tasks.systems.own_items import ItemReader, ItemSource, OwnItems, collect_it
 
 UNREADABLE = "unreadable"
 MOST_TAGS, MOST_CONTEXTS = 50, 1000
-"""Maximum number of tags and of contexts per item. A longer cell most likely belongs to another column."""
+"""Maximum number of tags and of contexts per item. A longer list is most likely from a wrong column."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def make_item(record: Record, source: ItemSource, names: Mapping[str, str]) -> Q
 
 
 def read_texts(found: Record, part: str, most: int) -> tuple[str, ...]:
-    """Read a list of texts without duplicates, from a list, JSON or a text.
+    """Read the distinct texts of a cell, which contains a list, a list as JSON text, or a single text.
 
     Tags in a text are split at commas and semicolons.
 

@@ -76,12 +76,12 @@ def score_one(item: QaItem, answer: QaAnswer, verdict: QaVerdict | None, entry: 
 
 
 def list_scored(scores: Iterable[QaScore]) -> list[Scored]:
-    """List each answer's first metric for comparisons: the judge's verdict, or else exact match."""
+    """List one score per answer for comparisons: the judge's score, or exact match if only rules score."""
     return [Scored(score.id, score.group, next(iter(score.values.values()))) for score in scores]
 
 
 def list_answered(items: list[QaItem], answers: list[QaAnswer], scores: list[QaScore]) -> list[Answered]:
-    """List the answer behind each score for comparisons, with the answer's other metrics and tags."""
+    """List the answer of each score for comparisons, with the answer's other metrics and tags."""
     asked, given = {row.id: row for row in items}, {row.id: row for row in answers}
     listed = []
     for score in scores:

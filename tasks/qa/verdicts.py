@@ -55,7 +55,7 @@ async def _judge(item: QaItem, answer: QaAnswer, role: str, ask: Ask) -> QaVerdi
 async def judge_answer(
     question: str, accepted: Sequence[str], response: str, *, role: str, row: str, ask: Ask
 ) -> Answer[Correctness]:
-    """Ask a judge for a verdict on a response, given the accepted answers; other replies are unparsed.
+    """Ask a judge for a verdict on a response, given the accepted answers.
 
     role: the judge's role. row: the row's id, for error messages. Raises ModelFailed, BudgetSpent,
     CallMissing.

@@ -1,1 +1,1 @@
-"""Evaluate RAG systems: judge answers, and run conversations that aim at a reference answer."""
+"""Evaluate RAG systems: judge answers, and run conversations that try to obtain a reference answer."""

@@ -1,4 +1,4 @@
-"""Stage: ask every system every question (Part I)."""
+"""Stage: ask every system every question (Part I: correctness)."""
 
 from __future__ import annotations
 

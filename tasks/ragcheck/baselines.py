@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 WORD_RECALL, ROUGE_L, EMBEDDING, BERTSCORE = "word_recall", "rouge_l", "embedding", "bertscore"
 MEASURES = (WORD_RECALL, ROUGE_L, EMBEDDING, BERTSCORE)
-"""The baseline measures, which do not use contexts."""
+"""Names of the baseline measures."""
 DIGITS = 6
 """Number of decimal places of recorded values."""
 
@@ -77,8 +77,8 @@ async def baselines(
 def compute_word_recall(reference: str, answer: str, language: str) -> float:
     """Compute the fraction of the reference's content words in the answer, 0 to 1 (Breck et al., 2000).
 
-    Distinct stems are compared. If the reference has no content words ("what he is"), all its words are
-    compared.
+    Distinct stems are compared. If the reference has no content words ("what he is"), all words of the
+    reference are compared.
     """
     expected = set(find_content_words(reference, language))
     if expected:
@@ -91,7 +91,7 @@ def compute_rouge_l(reference: str, answer: str, language: str) -> float:
     """Compute the F measure of the longest common subsequence of words, 0 to 1 (Lin, 2004).
 
     If `is_plain` is true for both texts, the package rouge-score splits them into words, so figures equal
-    published figures. Otherwise `list_words` splits them, for example text without spaces.
+    published figures. Otherwise, for example for text without spaces, `list_words` splits both texts.
     """
     standard = all(is_plain(text, language) for text in (reference, answer))
     scorer = _make_scorer("" if standard else language)

@@ -1,4 +1,4 @@
-"""Stage: compute Part II's figures: means, paired differences of systems, leak rates (figures 4, 9)."""
+"""Stage: compute the figures on conversations: means, paired differences, leak rates (figures 4, 9)."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ LEAK, PROBING, FLAGGED = "leak", "probing", "flagged"
 
 @dataclass(frozen=True)
 class ConversationFigure:
-    """Row of the stage `comparison`: a figure of Part II.
+    """Row of the stage `comparison`: a figure of Part II (conversations).
 
     kind: `mean`, `difference` (of `system` minus `other`), `sign` or `rate`. dataset: empty for all datasets
     together. The kind `sign` counts the datasets whose difference has the same sign as the difference over
     all questions; n is then the number of datasets. For other kinds, n counts conversations, pairs of
-    conversations, or guards.
+    conversations, or rows of `guards`.
     """
 
     id: str

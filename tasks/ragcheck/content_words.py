@@ -55,8 +55,7 @@ def _load_stop_words(language: str) -> frozenset[str]:
 def _load_stemmer(language: str) -> Callable[[str], str]:
     if language not in STEMMED:
         return str
-    # nltk takes 2 s to import, and code that only reads the artifacts of guards and baselines does not need
-    # it.
+    # nltk takes 2 s to import. Code that only reads the artifacts of guards and baselines does not need nltk.
     from nltk.stem.snowball import SnowballStemmer
 
     stemmer = SnowballStemmer(STEMMED[language])

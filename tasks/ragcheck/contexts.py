@@ -1,9 +1,9 @@
 """Stage: gather the contexts that judges see with each answer, under two rules (section 2.1).
 
-Rule E2 uses the passages that the answer is based on, which the system retrieved by the question only. They
-may lack the facts of the reference. In rule E3, the paper's method, the system retrieves by question and
-reference joined, so that the contexts cover the reference. Published answers come with passages that a person
-found. If their entry has a `search`, passages are retrieved for both rules; for E2, by the question only.
+Rule E2 uses the passages that the answer is based on, which the system retrieved by the question only. These
+passages may lack the facts of the reference. In rule E3, the paper's method, the query is the question joined
+with the reference, so that the contexts cover the reference. Published answers include passages that a person
+found. If the system's entry has a `search`, passages are also retrieved for E2, by the question only.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tasks.systems.entries import ReplayEntry, can_search
 BY_QUESTION, BY_REFERENCE = "E2", "E3"
 """Names of the rules for contexts (section 2).
 
-E2: the passages retrieved by the question. E3: the passages retrieved by question and reference joined.
+E2: passages retrieved by the question. E3: passages retrieved by the question joined with the reference.
 """
 RULES = (BY_QUESTION, BY_REFERENCE)
 
 
 @dataclass(frozen=True)
 class Context:
-    """Row of the stage `contexts`: the passages for judging a system's answer by one rule, best first."""
+    """Row of the stage `contexts`: the passages, best first, with which a judge grades an answer."""
 
     id: str
     question: str
@@ -51,10 +51,9 @@ async def contexts(
     systems: dict[str, SystemEntry],
     ask: Ask,
 ) -> Drafts[Context]:
-    """Use each answer's passages (E2), and retrieve passages by question and reference joined (E3).
+    """Use each answer's passages (E2), and retrieve passages by the question joined with the reference (E3).
 
-    For published answers with a `search`, E2 passages are also retrieved, by the question only. Raises
-    BadInput if a system is missing from params.yaml. Drop reasons:
+    Raises BadInput if a system is missing from params.yaml. Drop reasons:
     - `no_answer`: the system gave no answer
     - `not_shown`: the system does not return its passages
     - `no_retrieval`: the system cannot retrieve, because it has no `search`

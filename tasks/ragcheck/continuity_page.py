@@ -1,4 +1,4 @@
-"""Stage: write the report page of Part II: figures 4 and 9, leak rates, and a viewer of conversations."""
+"""Stage: write the report page on conversations (Part II): figures 4 and 9, leak rates, and a viewer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage: have Part II's judge grade canaries, which are answers with known grades."""
+"""Stage: have the judge of conversations (Part II) grade canaries, which are answers with known grades."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ async def conversation_canaries(
 ) -> Drafts[CanaryRow]:
     """Have the judge of Part II grade every canary.
 
-    Calls that Part I already made are read from the ledger.
+    Recorded calls of Part I are reused.
     """
     return await grade_canaries([entry.judge], settings, ask)

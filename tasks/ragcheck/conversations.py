@@ -244,8 +244,7 @@ class _Dialogue:
     async def _ask_further(self, review: Grade) -> tuple[str, End | None]:
         answer = await self._agents.ask_further(self._history, self.turns[-1].tentative, review)
         if answer.value is None and answer.problem.startswith(agents.REPEATED):
-            # A question must differ from earlier ones. A repeated question is not asked, and ends the
-            # conversation.
+            # A repeated question is not asked, and ends the conversation.
             self.calls.append(answer.call)
             return "", End.REPEATED
         query = self._unwrap("T5", answer)
@@ -287,7 +286,7 @@ def list_scored(conversations: Iterable[Conversation]) -> list[Scored]:
 
 
 def list_answered(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> list[Answered]:
-    """List, for comparisons, the conversation behind each score: questions and system answers by turn."""
+    """List the conversation of each score for comparisons: the question and system answer of every turn."""
     asked = {row.id: row for row in questions}
     return [
         Answered(

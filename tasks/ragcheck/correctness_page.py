@@ -1,4 +1,4 @@
-"""Stage: write the report page of Part I: figure 2, the judges' canaries, and a viewer of answers."""
+"""Stage: write the report page on correctness (Part I): figure 2, the judges' canaries, and a viewer."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def _describe_ratings(entry: Assessment, *, rated: bool) -> str:
 
 
 def _show_ratings(dropped: Path) -> list[PartBlock]:
-    """Make the link to the form for raters, and the list of the dropped lines of the ratings file."""
+    """Make the link to the form for raters, and the list of unusable lines in the ratings file."""
     unusable = sorted(read_rows(dropped, Dropped), key=_find_line_number)
     lines = Facts([(row.reason.replace("_", " "), row.detail) for row in unusable])
     said = f"{len(unusable):,} lines of the ratings file could not be used"

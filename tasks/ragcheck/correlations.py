@@ -1,4 +1,4 @@
-"""Stage: compute each measure's mean per system, and its correlation with people (figure 2)."""
+"""Stage: compute each measure's mean per system, and its correlation with people's ratings (figure 2)."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ class MeasureCorrelation:
 
     - dataset: empty for all datasets together
     - judge: empty for measures without a judge
-    - n: scored + unsure + failed + skipped
+    - n: the number of answers: scored + unsure + failed + skipped
     - mean: the mean over the `scored` answers
-    - pairs: the number of answers with a rating and a value of this measure, neither of them 0
+    - pairs: the number of answers with a rating and a value of this measure, neither of which is "not sure"
     """
 
     id: str
@@ -70,9 +70,9 @@ class MeasureValues:
     by_answer: dict[str, float | None]
     """Answer id -> value; None if the measurement failed. Skipped answers are absent."""
     artifact: str
-    """The name of the artifact that the values come from."""
+    """The name of the artifact with the values."""
     rows: list[str] = field(default_factory=list)
-    """The ids of the rows that the values come from."""
+    """The ids of the artifact's rows with the values."""
     zero_is_unsure: bool = False
     """Whether 0 means "not sure" instead of a value."""
     note: str = ""
@@ -90,7 +90,7 @@ def correlations(
 ) -> Drafts[MeasureCorrelation]:
     """Compute a row per system, dataset (empty: all datasets together) and measure.
 
-    An answer counts as failed if the system did not give it or the judge did not score it. An answer without
+    An answer counts as failed if the system gave no answer or the judge gave no score. An answer without
     contexts counts as skipped, and an answer with a score of 0 ("not sure") as unsure. Means and correlations
     leave out these three kinds of answers. The bootstrap resamples whole conversations.
     """
@@ -212,7 +212,7 @@ def _make_row(
     correlation = correlate_with_people(pairs, resampling, [conversation_of[name] for name in paired])
     if measure == PEOPLE:
         alpha = measure_agreement(list(_list_items(ratings, names)), resampling)
-    else:  # a baseline has another scale: it can correlate with people, not agree with them
+    else:  # a baseline has another scale than people's ratings, so its agreement is undefined
         alpha = measure_agreement(pairs, resampling) if judge else NOTHING
     return MeasureCorrelation(
         id=make_id(system, dataset, measure, judge),

@@ -1,6 +1,6 @@
-"""Carry out `benchloom evaluate ragcheck` on a user's questions: Part I and, with --turns, Part II.
+"""Run `benchloom evaluate ragcheck`: Part I (correctness) and, with --turns, Part II (conversations).
 
-The stages of the flow run for one system and one judge, without people's ratings.
+The flow's stages run on a user's questions for one system and one judge, without people's ratings.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ JUDGE = "judge"
 ALL = "all"
 """The key of the figures over all datasets together."""
 COUNTS = ("n", "scored", "unsure", "failed", "skipped", "note")
-"""The columns of a row that are stored with the row's figure, if they exist."""
+"""Columns that are stored with a row's figure, if the row has them."""
 PART_ONE = (
     "ragcheck.answers",
     "ragcheck.contexts",
@@ -108,7 +108,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
 def read_documents(
     options: EvaluationOptions, entry: SystemEntry, question_set: QuestionSet
 ) -> tuple[Sequence[Document], Sequence[str]]:
-    """Read the documents that the system retrieves from: (documents, one line per unreadable file or row).
+    """Return (documents that the system retrieves from, one line per unreadable file or row).
 
     The documents are those of the dataset, or `options.documents` if given. A system with its own corpus gets
     no documents. Raises BadInput if the system needs documents and none exist, or if it cannot use the given
@@ -183,7 +183,7 @@ def nest_figures(
 
 
 def write_estimate(estimate: Estimate, derivation: Derivation) -> dict[str, object]:
-    """Convert a mean or fraction to JSON types, with its 95% interval and the rows behind it."""
+    """Convert a mean or fraction to JSON types, with its 95% interval and its source rows."""
     return {**asdict(estimate), "basis": derivation.to_json()}
 
 

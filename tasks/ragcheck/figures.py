@@ -29,7 +29,7 @@ from tasks.settings import Settings
 class Estimate:
     """A figure with its 95% bootstrap interval; undefined values are None.
 
-    why: the reason if the value is defined and the interval is not.
+    why: the reason for a missing interval, if the value is defined.
     """
 
     value: float | None

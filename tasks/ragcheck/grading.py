@@ -19,7 +19,7 @@ NOT_SURE = 0
 """The score that means that the judge is not sure."""
 FIELD = "Score"
 JUDGING = "ragcheck.judging"
-"""The section of params.yaml that JudgingOptions is read from."""
+"""The section of params.yaml with the JudgingOptions."""
 ASCII_PER_TOKEN = 4
 ELLIPSIS = " ..."
 SCORES = [str(score) for score in range(NOT_SURE, TOP_SCORE + 1)]
@@ -59,7 +59,7 @@ async def grade_response(
 ) -> Answer[Grade]:
     """Have a judge grade a response; the value is None if no attempt gave feedback and a score.
 
-    passages: the contexts, best first; those that fit into the token budget are shown. role: the judge's
+    passages: the contexts, best first; the judge sees as many as fit into the token budget. role: the judge's
     role. row: the row's id, for error messages. Raises ModelFailed, BudgetSpent, CallMissing.
     """
     quoted = quote(response, guard=judging.guard, limit=judging.response_characters)

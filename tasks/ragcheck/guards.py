@@ -17,13 +17,12 @@ ANSWERS = (COMPOSED, FINISHED)
 
 @dataclass(frozen=True)
 class Guard:
-    """Row of the stage `guards`: words in a text that an agent can only have from the reference.
+    """Row of the stage `guards`: words of an agent's text that only the reference can have provided.
 
-    - task: T2 or T6 for an answer, in which such words are a leak; T5 for a question, in which such words
-      probe
+    - task: T2 or T6 for an answer, which leaks these words; T5 for a question, which probes for these words
     - words: content words of the reference that occur neither in the target question nor in the system's
-      answers
-    - flagged: those words of a question that also do not occur in the judge's feedback
+      earlier answers
+    - flagged: the words of a question that also do not occur in the judge's feedback
     """
 
     id: str
@@ -38,12 +37,10 @@ class Guard:
 
 
 def guards(questions: list[ReferenceQuestion], conversations: list[Conversation]) -> Drafts[Guard]:
-    """Make a row for every composed answer and follow-up question, with the reference's words in it.
+    """List the words of the reference in every composed answer and follow-up question, one row per text.
 
-    A word counts if it is a content word of the reference and occurs neither in the target question nor in
-    the system's earlier answers. In an answer, such words are a leak. In a question, such words probe; they
-    are flagged unless the judge's feedback contains them. Words are compared by stem, and listed as spelled
-    in the text.
+    The fields of `Guard` define the listed words. Words are compared by stem, and listed as spelled in the
+    text.
     """
     question_of = {question.id: question for question in questions}
     return Drafts(

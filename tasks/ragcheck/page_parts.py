@@ -1,7 +1,6 @@
-"""Make the parts that both reports have: the judges' reliability, and the dropped rows.
+"""Make the page parts that both reports share: the judges' reliability, and the dropped rows.
 
-The report on a judge has its canary results, its unscored replies, its agreement with people, and the
-resulting warnings.
+The part on judges shows canary results, unscored replies, agreement with people, and the resulting warnings.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ AGREEMENT = (
 class JudgeReport:
     """The reliability of a judge.
 
-    n: number of replies. unscored: replies without a grade. people: agreement with people, per system if
-    there are several.
+    n: number of replies. unscored: number of replies without a grade. people: agreement with people, per
+    system if there are several systems.
     """
 
     name: str
@@ -94,7 +93,7 @@ def make_judges_part(
 
 
 def tabulate_judges(judges: Sequence[JudgeReport], *, rated: bool) -> FigureTable:
-    """Tabulate for each judge its replies, its canary results and its agreement with people.
+    """Tabulate the replies, the canary results and the agreement with people of each judge.
 
     If there are several systems, the agreement has one column per system.
     """

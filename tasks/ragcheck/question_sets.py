@@ -1,4 +1,4 @@
-"""Entries of `ragcheck.sets` in params.yaml: files of questions with reference answers, and of documents."""
+"""Entries of `ragcheck.sets` in params.yaml: files with questions, reference answers and documents."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class QuestionSet(Settings):
     seed: int = 0
     """The seed for sampling the questions."""
     first_turn: bool = False
-    """Whether to select only questions that begin a conversation. For `mtrag` only."""
+    """Whether to select only questions that begin a conversation. Used only for `mtrag`."""
     answerability: tuple[str, ...] = ("ANSWERABLE",)
-    """The kinds of answerability to select; an empty list selects all. For `mtrag` only."""
+    """The kinds of answerability to select; an empty list selects all. Used only for `mtrag`."""
 
 
 def recognise_set(path: Path, language: str = "", take: int | None = None) -> QuestionSet:
@@ -73,7 +73,7 @@ def recognise_set(path: Path, language: str = "", take: int | None = None) -> Qu
 def read_lines(folder: Path, name: str) -> Iterator[tuple[int, dict[str, object]]]:
     """Yield (line number, object) from a JSON Lines file, skipping blank lines.
 
-    Raises BadInput for a bad line.
+    Raises BadInput for an invalid line.
     """
     path = folder / name
     try:

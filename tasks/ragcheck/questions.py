@@ -1,4 +1,4 @@
-"""Stage: import the questions of a set with reference answers, sampled evenly over its datasets."""
+"""Stage: import a set's questions and reference answers, sampled evenly over its datasets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class ReferenceQuestion:
-    """Row of the stage `questions`: a question with its reference answer, which deserves the score 5."""
+    """Row of the stage `questions`: a question with its reference answer, which is worth the score 5."""
 
     id: str
     key: str
@@ -39,12 +39,12 @@ class ReferenceQuestion:
 
     @property
     def conversation(self) -> str:
-        """The question's conversation, the unit of resampling: the part of an MT-RAG id before `<::>`."""
+        """The conversation's id, the unit of resampling: for MT-RAG, the part of the key before `<::>`."""
         return self.key.partition("<::>")[0]
 
 
 def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
-    """Import a set's questions, and sample `entry.take` of them.
+    """Import a set's questions, and sample `entry.take` questions.
 
     Questions are dropped if they have no reference answer, are filtered out by the entry, or are not sampled.
     The rows have no `origin`, because they come from the set's file, which dvc.lock records. Raises
@@ -72,7 +72,7 @@ def questions(entry: QuestionSet) -> Drafts[ReferenceQuestion]:
 def sample_evenly(
     questions: Sequence[ReferenceQuestion], count: int | None, seed: int
 ) -> list[ReferenceQuestion]:
-    """Sample `count` questions (None: all) round-robin over the datasets, in a random order by seed."""
+    """Sample `count` questions (None: all) round-robin over the datasets, shuffled by `seed`."""
     queues: defaultdict[str, list[ReferenceQuestion]] = defaultdict(list)
     for question in sorted(questions, key=lambda question: make_id(seed, question.id)):
         queues[question.dataset].append(question)

@@ -1,7 +1,6 @@
-"""Stage: compare a judge's grades under E3 and E2, and their agreement with people.
+"""Stage: compare the grades with two sets of contexts (rules E3 and E2), and their agreement with people.
 
-Both rules are compared on the same answers, in pairs. Every bootstrap sample consists of whole conversations,
-and the figures of both rules are computed over the same answers.
+Both rules are compared on the same answers, in pairs. The bootstrap resamples whole conversations.
 """
 
 from __future__ import annotations
@@ -97,7 +96,7 @@ def _compare(
     people: Mapping[str, float],
     params: Resampling,
 ) -> Iterator[RuleDifference]:
-    """Yield one row per figure. `names` are a system, a dataset and a judge."""
+    """Yield one row per figure. names: a system, a dataset and a judge."""
     by_rule = {
         rule: {score.answer: score for score in scores if score.rule == rule and score.score}
         for rule in (BY_QUESTION, BY_REFERENCE)

@@ -15,7 +15,7 @@ from tasks.systems.contract import Document, System
 def build_systems(
     names: Sequence[str], entries: Mapping[str, SystemEntry], corpus: Path, ask: Ask
 ) -> tuple[list[System], set[str]]:
-    """Build systems by name; return them with the ids of all documents that they may retrieve.
+    """Build systems by name; return the systems, and the ids of all documents that a system may retrieve.
 
     entries: the section `systems` of params.yaml. corpus: Parquet file of the documents. Raises BadInput if a
     system is missing from params.yaml.

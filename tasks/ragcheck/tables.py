@@ -1,4 +1,4 @@
-"""Make the tables and charts of Part I's page; functions for both parts read figures from artifacts."""
+"""Make the tables and charts of the correctness page (Part I), and table cells for both parts' pages."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def list_lines(rows: Iterable[Any], *label: str, empty: str = "") -> list[Slice[
 def read_row(
     name: str, artifact: str, column: str, form: str = "", *, of: str = "", n: str = "n", **columns: str
 ) -> Measure[Any]:
-    """Make a measure that reads a column of a slice's first row whose columns have the given values.
+    """Make a measure that reads a column from the first row of a slice that has the given column values.
 
-    of: the noun for the counted items. n: the column with their number.
+    of: the noun for the counted items. n: the column with the number of these items.
     """
 
     def fill(rows: Sequence[Any], where: Where) -> Cell:
@@ -116,7 +116,7 @@ BESIDE_RULES = tuple(
 def tabulate_correctness(
     correlations: Sequence[MeasureCorrelation], rules: Sequence[RuleDifference]
 ) -> dict[str, FigureTable]:
-    """Tabulate figure 2 and the differences between the rules, for the page's record."""
+    """Tabulate figure 2 and the differences between the rules, for the page's data file."""
     heads = ("system", "dataset", "measure", "judge")
     estimates = (MEAN, PEARSON, SPEARMAN, ALPHA)
     measured = Table("2", "Measures of correctness", heads, list_lines(correlations, *heads), estimates)
@@ -146,7 +146,7 @@ def tabulate_measures(
 
 
 def name_measure(measure: str, judge: str) -> str:
-    """Name a measure for the page: `E3: judge`, `word recall`."""
+    """Return the name of a measure on the page: `E3: judge`, `word recall`."""
     if measure == PEOPLE:
         return f"{PEOPLE}: people"
     return f"{measure}: {judge}" if judge else measure.replace("_", " ")

@@ -1,4 +1,4 @@
-"""Make the tables and charts of Part II's page: means, pairs of systems, leak rates, ends."""
+"""Make the tables and charts of the page on conversations: means, pairs of systems, leak rates, ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tasks.reports.tables import Cell, FigureTable, leave_empty, read_systems
 
 HEADS = ("dataset", "system", "other", "measure")
 COUNTED = {MEAN: "conversations", DIFFERENCE: "questions", SIGN: "datasets", RATE: "texts"}
-"""Kind of figure -> the noun that describes what its n counts."""
+"""Kind of figure -> the noun for the items that its `n` counts."""
 WORDS = {
     "wscore": ("grade, weighted by turn", "higher is better"),
     "lscore": ("turns needed", "lower is better"),
@@ -66,7 +66,7 @@ COUNT = Measure[Conversation](
 
 
 def tabulate_continuity(comparison: Sequence[ConversationFigure]) -> dict[str, FigureTable]:
-    """Tabulate means, differences, signs and rates by kind, for the page's record."""
+    """Tabulate means, differences, signs and rates by kind, for the page's data file."""
     return {
         kind: Table(
             "",
@@ -131,7 +131,7 @@ def tabulate_pairs(
 def draw_datasets(
     comparison: Sequence[ConversationFigure], systems: Sequence[str], tops: Mapping[str, int]
 ) -> list[Plot]:
-    """Draw figure 9: each measure's means by dataset, one line per system; empty without several datasets."""
+    """Draw figure 9: each measure's means by dataset, one line per system; no plots for a single dataset."""
     means = sorted((row for row in comparison if row.kind == MEAN), key=lambda row: row.dataset)
     datasets = list(dict.fromkeys(row.dataset for row in means if row.dataset))
 
@@ -171,7 +171,7 @@ def tabulate_rates(comparison: Sequence[ConversationFigure], systems: Sequence[s
 
 
 def tabulate_ends(conversations: Sequence[Conversation], systems: Sequence[str]) -> FigureTable:
-    """Count each system's conversations by how they ended."""
+    """Count each system's conversations by the reason why they ended."""
     rows = [slice_by(system, system=system) for system in systems]
     ends = [slice_by(end.shown, ended=end.value) for end in End]
     return Table("", "", ("system",), rows, (COUNT,), ends).fill(conversations)

@@ -28,7 +28,7 @@ CONTEXTS = {
 }
 JUDGED_BY = f"Contexts that the judge saw ({BY_REFERENCE})"
 STORED = "details"
-"""Name of the data file for content that is not searched, such as passages, so that the list loads faster."""
+"""Name of the separate data file for content that is not searched, such as passages, for faster loading."""
 Asked = TypeVar("Asked", SystemAnswer, Conversation)
 OfAnswer = TypeVar("OfAnswer", JudgeScore, BaselineSimilarity, Rating)
 SYSTEM, DATASET = Filter("system", "System"), Filter("dataset", "Dataset")
@@ -44,7 +44,7 @@ def view_answers(
     judges: Sequence[str],
     artifact: Path,
 ) -> Viewer:
-    """Return a viewer of all answers with a known question, by dataset, question and system."""
+    """Return a viewer of all answers with a known question, sorted by dataset, question and system."""
     scores_of, baselines_of, ratings_of = _group(scores), _group(baselines), _group(ratings)
     contexts_of: defaultdict[tuple[str, str], list[Block]] = defaultdict(list)
     for context in sorted(contexts, key=lambda context: RULES.index(context.rule)):
@@ -86,7 +86,7 @@ def view_conversations(
     guards: Sequence[Guard],
     artifact: Path,
 ) -> Viewer:
-    """Return a viewer of all conversations with a known question, by dataset, question and system."""
+    """Return a viewer of all conversations with a known question, sorted by dataset, question and system."""
     guards_of: defaultdict[tuple[str, int], dict[str, Guard]] = defaultdict(dict)
     for guard in guards:
         guards_of[guard.conversation, guard.turn][guard.task] = guard
@@ -146,7 +146,7 @@ def _make_row(
     tags: Sequence[Tag],
     shown: Sequence[Block],
 ) -> ViewedRow:
-    """Make a row of a viewer, which starts with the question. value: the value for the third filter."""
+    """Make a viewer's row, with the question at its top. value: the row's value for the third filter."""
     said = [
         blocks.group(f"say {style}", [blocks.text(text)])
         for exchange in question.history
@@ -202,7 +202,7 @@ def _view_similarities(baselines: Sequence[BaselineSimilarity]) -> list[Block]:
 
 
 def _name_score(answer: SystemAnswer, scores: Sequence[JudgeScore], judge: str) -> str:
-    """Return a score's name for the filter: the first judge's score under E3, or else any other score."""
+    """Return the score for the filter: the first judge's score under E3, otherwise another score."""
     if answer.text is None:
         return "no answer"
     first = sorted(scores, key=lambda score: (score.rule != BY_REFERENCE, score.judge != judge))[:1]
@@ -271,7 +271,7 @@ def _view_grade(who: str, grade: Grade) -> Block:
 
 
 def _mark_grade(score: int | None, name: str = "") -> Tag:
-    """Make a tag for a grade, which is short because an entry of the list may have many grades."""
+    """Make a tag for a grade; the tag is short, because a list entry may have many grades."""
     said, tone = blocks.score_tag(score)
     return (f"{name}{said if score is None else score}", tone)
 

@@ -1,1 +1,1 @@
-"""Make HTML reports from the frame, tables, charts and item viewer that all pages share."""
+"""Write HTML reports; all pages have the same frame, tables, charts and item viewer."""

@@ -1,7 +1,7 @@
-"""Make the blocks that the item viewer shows for a row: texts, tables, passages, calls.
+"""Build blocks for rows in the item viewer: texts, tables, passages, calls.
 
-A block is a JSON array whose first element names its kind; pages/viewer.js draws the blocks. Texts are never
-interpreted as markup.
+A block is a JSON array whose first element names its kind; pages/viewer.js renders the blocks. Texts are
+never interpreted as markup.
 """
 
 from __future__ import annotations
@@ -10,67 +10,67 @@ from collections.abc import Iterable, Mapping, Sequence
 
 Block = tuple[object, ...]
 Tag = tuple[str, str]
-"""The text of a tag (a rounded box), and its tone: `good`, `bad`, `off`, or empty."""
+"""The text and tone of a tag (a rounded box). The tone is `good`, `bad`, `off`, or empty."""
 GOOD, BAD, OFF = "good", "bad", "off"
 
 
 def heading(text: str, *tags: Tag) -> Block:
-    """Make a heading for the blocks that follow, with tags after the heading's text."""
+    """Return a heading for the following blocks, with tags after the heading's text."""
     return ("head", text, list(tags))
 
 
 def title(heading_text: str, *tags: Tag) -> Block:
-    """Make a heading followed by the row's title, which the viewer stores only once per row."""
+    """Return a heading followed by the row's title, which is stored only once per row."""
     return ("title", heading_text, list(tags))
 
 
 def rows(row_ids: Iterable[str], style: str = "siblings") -> Block:
-    """Show links to other rows of the viewer by id, with their titles and tags; the open row is omitted."""
+    """Return links to other rows by id, with titles and tags; the open row is omitted."""
     return ("rows", list(row_ids), style)
 
 
 def text(value: str, style: str = "", lang: str = "") -> Block:
-    """Show a text with its line breaks.
+    """Return a text with line breaks.
 
-    `style`: `question`, `reply`, `said`, `dim`, `error`, or a class of the paper's style sheet. `lang`:
+    `style`: `question`, `reply`, `said`, `dim`, `error`, or a class in the paper's style sheet. `lang`:
     language code of the text.
     """
     return ("text", value, style, lang)
 
 
 def dim(value: str) -> Block:
-    """Show a remark in a subdued style."""
+    """Return a remark in a subdued style."""
     return text(value, "dim")
 
 
 def code(value: str, *, sql: bool = False, slots: bool = False) -> Block:
-    """Show a code block. sql: highlight SQL keywords. slots: highlight placeholders (`[films.title]`)."""
+    """Return a code block. sql: highlight SQL keywords. slots: highlight placeholders (`[films.title]`)."""
     return ("code", value, int(sql), int(slots))
 
 
 def tags(*shown: Tag, beside: str = "") -> Block:
-    """Show tags on one line, followed by a remark."""
+    """Return tags on one line, followed by a remark."""
     return ("tags", list(shown), beside)
 
 
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, total: int | None = None, beside: str = ""
 ) -> Block:
-    """Show a table; None is shown as NULL.
+    """Return a table; None is shown as NULL.
 
-    total: number of rows in the full table, if only some are shown.
+    total: number of rows in the full table, if `rows` is incomplete.
     """
     shown = [list(row) for row in rows]
     return ("table", list(columns), shown, len(shown) if total is None else total, beside)
 
 
 def items(values: Iterable[str | Sequence[object]], style: str = "plain") -> Block:
-    """Show a list of texts, or of (text, tag, tone, link to another row); trailing values are optional."""
+    """Return a list of texts, or of (text, tag, tone, link to another row); trailing values are optional."""
     return ("list", [value if isinstance(value, str) else list(value) for value in values], style)
 
 
 def facts(values: Mapping[str, str]) -> Block:
-    """Show names with their texts; empty texts are left out."""
+    """Return a list of names with texts; empty texts are omitted."""
     return ("facts", [[name, value] for name, value in values.items() if value])
 
 
@@ -83,60 +83,60 @@ def fold(
     is_open: bool = False,
     anchor: str = "",
 ) -> Block:
-    """Show blocks that are collapsed under a summary. anchor: the name that `links` uses to open the fold."""
+    """Return collapsible blocks with a summary. anchor: the name by which `links` opens the fold."""
     return ("fold", summary, list(shown), beside, style, int(is_open), anchor, list(inside))
 
 
 def group(style: str, inside: Sequence[Block], who: str = "") -> Block:
-    """Show blocks in a box with a style. who: the name shown at the top of the box."""
+    """Return blocks in a box with a style. who: the name at the top of the box."""
     return ("group", style, who, list(inside))
 
 
 def links(parts: Iterable[tuple[str, Sequence[tuple[str, str]]]], style: str = "reply") -> Block:
-    """Show a text in parts, each followed by buttons (label, anchor) that open folds."""
+    """Return a text in parts; after each part, buttons (label, anchor) open folds."""
     return ("links", [[part, [list(link) for link in after]] for part, after in parts], style)
 
 
 def marked(value: str, words: Iterable[str], style: str = "said", *, whole: bool = False) -> Block:
-    """Show a text with some words highlighted. whole: highlight only whole words."""
+    """Return a text with highlighted words. whole: highlight only whole words."""
     return ("marked", value, [word for word in words if word], style, int(whole))
 
 
 def passages(title: str, shown: Iterable[tuple[str, str, Sequence[Tag], str]], none: str = "None.") -> Block:
-    """Show passages under a title: (name, remark, tags, text).
+    """Return passages (name, remark, tags, text) with a title.
 
-    none: the text shown if there are no passages.
+    none: the text if there are no passages.
     """
     return ("passages", title, [[name, beside, list(own), body] for name, beside, own, body in shown], none)
 
 
 def calls(title: str, keys: Iterable[str], *, file: str = "calls", is_open: bool = False) -> Block:
-    """Show model calls by ledger key; the page loads them on demand from a data file beside it."""
+    """Return model calls by ledger key; the page loads the calls on demand from a data file."""
     return ("calls", title, list(dict.fromkeys(keys)), file, int(is_open))
 
 
 def ids(**named: str) -> Block:
-    """Show ids with their names."""
+    """Return ids with their names."""
     return ("ids", [[name, value] for name, value in named.items()])
 
 
 def shared(key: str) -> Block:
-    """Show blocks that several rows share, by their key in the viewer."""
+    """Return a reference to blocks that several rows use, by key in the viewer."""
     return ("shared", key)
 
 
 def stored(file: str, key: str) -> Block:
-    """Show blocks from a data file beside the page, which is loaded when the row is opened."""
+    """Return a reference to blocks in a data file, which is loaded when the row is opened."""
     return ("stored", file, key)
 
 
 def component(name: str, data: object) -> Block:
-    """Show data of a single paper, drawn by the function that the paper's script registers as `name`."""
+    """Return paper-specific data, rendered by the function that the paper's script registers as `name`."""
     return ("component", name, data)
 
 
 def score_tag(score: int | None, *, top: int = 5) -> Tag:
-    """Make the tag of a grade on a scale that ends at `top`; a grade of 0 means "not sure"."""
+    """Return the tag for a grade from 1 to `top`; a grade of 0 means "not sure"."""
     if score is None:
         return ("no grade", OFF)
     if score == 0:

@@ -15,7 +15,7 @@ from tasks.lineage.selection import Selection
 
 @dataclass(frozen=True)
 class ShownCall:
-    """A model call to show on a page; its fields are the keys that pages/core.js reads.
+    """A model call to show on a page, in the format of pages/core.js.
 
     The fields are columns of a calls artifact, with `messages` decoded to role and content. `id`: the ledger
     key.
@@ -44,12 +44,12 @@ class ShownCall:
 def read_calls(paths: Iterable[Path], wanted: Collection[str] | None = None) -> dict[str, ShownCall]:
     """Read calls by ledger key, sorted. wanted: the keys to read; None reads all calls that have a prompt.
 
-    Embedding calls have no prompt; they would make the page too large.
+    Embedding calls, which have no prompt, would make the page too large.
     """
     columns = [field.name for field in fields(ShownCall)]
     calls: dict[str, ShownCall] = {}
     for path in paths:
-        # Artifacts of earlier versions lack recently added columns.
+        # Artifacts of earlier versions lack newer columns.
         found = pq.read_schema(path).names
         for record in pq.read_table(path, columns=[name for name in columns if name in found]).to_pylist():
             if record["id"] in wanted if wanted is not None else record["prompt"]:
@@ -58,7 +58,7 @@ def read_calls(paths: Iterable[Path], wanted: Collection[str] | None = None) -> 
 
 
 def derive_shown_calls(calls: Mapping[str, ShownCall], *artifacts: str) -> Derivation:
-    """Return the derivation of the number of calls that `read_calls` reads. artifacts: stems of artifacts."""
+    """Return the derivation of the number of calls. artifacts: stems of the artifacts with the calls."""
     prompts = tuple(sorted({call.prompt for call in calls.values()}))
     rows = tuple(Selection(f"{name}.calls", {"prompt": prompts}) for name in artifacts)
     return Derivation("count", rows, once=True)

@@ -1,6 +1,6 @@
-"""The chart model of all pages: plots, values on a scale, and bars. pages/charts.html draws the charts.
+"""Define the charts of all pages: plots, values on a scale, and bars. pages/charts.html renders the charts.
 
-Altair with vl-convert was rejected: the converter takes 84 MB, and the limit is 40 MB.
+Altair with vl-convert was rejected, because the converter needs 84 MB, and the limit is 40 MB.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from tasks.reports.tables import Cell
 from tasks.scoring.statistics import Interval
 
 MOST_POINTS = 240
-"""Maximum points drawn for one line. More points would not be visible, and would make the page large."""
+"""Maximum number of points per line. More points would not be visible, and would enlarge the page."""
 WANTED_TICKS = 4
 """Approximate number of steps between the bounds of an axis."""
 COLOURS = 8
-"""Number of colours in the style sheet; further lines are dashed and reuse the colours."""
+"""Number of colours in the style sheet; further series reuse the colours with dashed lines."""
 APART = 9.0
-"""Horizontal distance in SVG units between series in one category, so that intervals do not overlap."""
+"""Horizontal distance between series in the same category, in SVG units, so that whiskers do not overlap."""
 LONGEST_LABEL = 14
-"""Maximum characters of a category's label; longer labels are truncated."""
+"""Maximum length of a category's label; longer labels are truncated."""
 REACHES = (0.1, 0.25, 0.5, 1, 5)
-"""Possible upper bounds of the axis of a chart of differences."""
+"""Possible upper bounds of the axis in charts of differences."""
 SIZE = (460.0, 240.0)
 """Width and height of a plot in SVG units."""
 
@@ -46,8 +46,8 @@ class Point:
 class Series:
     """A series of points with the same colour.
 
-    `place`: index of the series' colour. `end`: a value shown in the legend, empty for none. `line`: whether
-    the points are joined by a line; unjoined points are not shifted within a category.
+    `place`: index of the series' colour. `end`: a value for the legend, or empty. `line`: whether a line
+    joins the points; unjoined points are not shifted within a category.
     """
 
     name: str
@@ -101,10 +101,10 @@ class PlacedSeries:
 
 @dataclass(frozen=True)
 class Plot:
-    """Lines or points over an axis, in SVG units.
+    """A line plot or point plot, in SVG units.
 
-    `marks`: whether points and their intervals (as whiskers) are drawn. `x_ticks`: tuples (position, label,
-    full name); a category's label may be shortened. `y_ticks`: pairs (position, label).
+    `marks`: whether to draw points with intervals as whiskers. `x_ticks`: tuples (position, label, full
+    name); a category's label may be truncated. `y_ticks`: pairs (position, label).
     """
 
     title: str
@@ -126,7 +126,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Scale:
-    """Values on a common scale, one row per value, with intervals. lines: pairs (label, cell)."""
+    """Values with intervals on a common scale, one row per value. lines: pairs (label, cell)."""
 
     title: str
     lines: Sequence[tuple[str, Cell]]
@@ -140,7 +140,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Bar:
-    """A row of a bar chart: one count per step of the chart, and a derivation for each count, if known."""
+    """A row of a bar chart, with one count per step of the chart, and optionally the counts' derivations."""
 
     label: str
     counts: Sequence[int]
@@ -149,10 +149,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class Bars:
-    """Horizontal bars with the same steps and scale. tones: step -> its colour class, `warn` or `s1`.
+    """Horizontal bars with the same steps and scale. tones: step -> colour class, `warn` or `s1`.
 
-    `record`: JSON pointer to the chart's bars in the page's record; empty if the record does not contain
-    them.
+    `record`: JSON pointer to the bars in the page's record; empty if the record does not contain the bars.
     """
 
     title: str
@@ -183,10 +182,10 @@ def draw_lines(
     marks: bool = False,
     size: tuple[float, float] = SIZE,
 ) -> Plot:
-    """Draw series over an axis of numbers, or of categories if `x` has categories.
+    """Return a plot of series over a numeric axis, or over categories if `x` has categories.
 
-    `size`: width and height in SVG units. Intervals are drawn as whiskers if `marks` is true, otherwise as a
-    band around the line. A series without points is left out.
+    `size`: width and height in SVG units. Intervals are whiskers if `marks` is true, otherwise a band around
+    the line. Series without points are omitted.
     """
     drawn = [line for line in series if line.points]
     frame = Plot(title, note, marks, x.label, (), (), (), *size)
@@ -238,7 +237,7 @@ def draw_lines(
 
 
 def draw_scatter(title: str, points: Sequence[Point], x: Axis, y: Axis, *, note: str = "") -> Plot:
-    """Draw points without lines; overlapping points look darker."""
+    """Return a scatter plot; overlapping points appear darker."""
     return draw_lines(title, [Series("", points, line=False)], x, y, note=note, marks=True)
 
 
@@ -251,7 +250,7 @@ def thin_out(points: Sequence[Point]) -> list[Point]:
 
 
 def list_ticks(bottom: float, top: float) -> list[float]:
-    """List round numbers between bottom and top, about WANTED_TICKS of them."""
+    """Return about WANTED_TICKS round numbers between bottom and top."""
     rough = (top - bottom) / WANTED_TICKS or 1.0
     size = 10.0 ** floor(log10(rough))
     step = next((size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= rough), rough)
@@ -261,12 +260,12 @@ def list_ticks(bottom: float, top: float) -> list[float]:
 
 
 def show_tick(value: float, form: str) -> str:
-    """Format the label of a tick: shares in percent, other numbers with thousands separators."""
+    """Format a tick label: shares in percent, other numbers with thousands separators."""
     return f"{100 * value:.0f}%" if form == "share" else f"{value:,g}"
 
 
 def find_reach(bounds: Iterable[float | None]) -> float:
-    """Find the upper bound of an axis around zero: the first of REACHES that covers all bounds."""
+    """Return the upper bound of an axis around zero: the first of REACHES that covers all bounds."""
     most = max((abs(bound) for bound in bounds if bound is not None), default=0.0)
     return next(reach for reach in REACHES if reach >= most or reach == REACHES[-1])
 
@@ -299,7 +298,7 @@ def _draw_band(points: Sequence[PlacedPoint]) -> str:
 
 
 def _join(points: Iterable[tuple[float, float]]) -> str:
-    """Join points to an SVG path, with coordinates rounded to 0.1."""
+    """Return points as SVG path data, with coordinates rounded to 0.1."""
     return "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
 
 

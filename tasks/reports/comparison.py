@@ -1,4 +1,4 @@
-"""Write the page of a comparison: metrics in pairs, and changed items with both answers side by side."""
+"""Write a comparison's page: metrics for pairs of systems, and changed items with both answers."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
 ITEMS = 200
-"""Maximum changed items per pair of systems on a page: half are the largest drops, half the largest gains."""
+"""Maximum number of changed items per pair of systems: half the largest drops, half the largest gains."""
 TEXT = 4_000
-"""Maximum characters of one text."""
+"""Maximum number of characters per text."""
 WORDS = 400
-"""Maximum length of an answer, in words, for highlighting the differences between two answers."""
+"""Maximum length of an answer, in words, to highlight the differences between two answers."""
 STYLES = ("report.css", "comparison.css")
 
 
@@ -35,7 +35,7 @@ class AnswerPiece:
 
 @dataclass(frozen=True)
 class ShownCase:
-    """A changed item. a, b: each answer, split into pieces."""
+    """A changed item. a, b: the two answers, split into pieces."""
 
     case: ChangedCase
     a: Sequence[AnswerPiece]
@@ -55,7 +55,7 @@ class ShownScoredSystem:
 
 @dataclass(frozen=True)
 class ShownCost:
-    """The systems by one metric. plot: chart of quality against cost; None without two known costs."""
+    """All systems for one metric. plot: quality against cost; None with fewer than two known costs."""
 
     metric: PricedMetric
     plot: Plot | None
@@ -65,9 +65,9 @@ class ShownCost:
 
 @dataclass(frozen=True)
 class ComparisonPage:
-    """The content of a comparison's page. sides: letter -> label. alone: as in `write_comparison`.
+    """The content of a comparison's page. sides: letter -> label. alone: see `write_comparison`.
 
-    `costs`: for each metric, the systems with the cost of their answers.
+    `costs`: for each metric, the systems with the costs of answers.
     """
 
     comparison: Comparison
@@ -82,7 +82,7 @@ def write_comparison(
 ) -> None:
     """Write the page to the file `out`.
 
-    alone: side's letter -> names of answer sets or entries that only that side has.
+    alone: letter of a side -> names of answer sets or entries that only this side has.
     """
     sides = dict(zip(ascii_uppercase, comparison.sides, strict=False))
     scored_systems = [_show_scored_system(scored_system) for scored_system in comparison.strands]
@@ -154,7 +154,7 @@ def _cut(text: str) -> str:
 
 
 def mark_words(a: str, b: str) -> tuple[list[AnswerPiece], list[AnswerPiece]]:
-    """Split two answers into pieces, and mark the words that the other answer lacks."""
+    """Split two answers into pieces, and mark the words that are missing in the other answer."""
     words_a, words_b = a.split(" "), b.split(" ")
     if max(len(words_a), len(words_b)) > WORDS:
         return [AnswerPiece(a, own=False)], [AnswerPiece(b, own=False)]

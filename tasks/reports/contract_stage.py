@@ -1,4 +1,4 @@
-"""Shared code of validation stages: check artifacts, dropped rows and calls, and write the findings.
+"""Check artifacts, dropped rows and calls against contracts, and write the findings, for validation stages.
 
 The page of a validation stage lists the contracts of each artifact, failures first.
 """
@@ -36,21 +36,21 @@ HASH = r"^[0-9a-f]{16}$"
 
 @dataclass(frozen=True)
 class ContractsPage:
-    """The content of the page of contracts."""
+    """The content of a contracts page."""
 
     title: str
     contracts: ContractResults
 
 
 def write_contracts(title: str, findings: Sequence[ContractFinding], folder: Path) -> None:
-    """Write index.html into a folder: a single file that loads no other files."""
+    """Write the findings to index.html in a folder, as a single file that loads no other files."""
     out = folder / "index.html"
     content = ContractsPage(title, ContractResults(group_findings(findings, folder), ""))
     write_text(out, render_alone("contracts.html", content, home=link_home(out)))
 
 
 def expect_hash() -> Expectation:
-    """Make an expectation that ids have the format of `make_id`: 16 hexadecimal digits."""
+    """Return an expectation that ids have the format of `make_id`: 16 hexadecimal digits."""
     return expect_match("ids_are_hashes", "Each id consists of 16 hexadecimal digits.", "id", HASH)
 
 
@@ -64,10 +64,10 @@ def check_artifacts(
 ) -> list[ContractFinding]:
     """Check artifacts with their `*.dropped` and `*.calls` files; write the findings and a page.
 
-    `artifacts`: file -> its row type. `declare`: function that returns the rules of each artifact, except
-    those on keys, given the rule on origins. This function is called only if all columns exist with their
-    types, so it may read the rows; cells may be NULL. `folder`: the output folder. `sources`: other artifacts
-    that origins may refer to.
+    `artifacts`: file -> row type. `declare`: function from the rule on origins to the rules for each
+    artifact, without rules on keys. This function is called only if all columns exist with the right types,
+    so it may read the rows; cells may be NULL. `folder`: the output folder. `sources`: other artifacts that
+    origins may refer to.
     """
     dropped, calls = (
         [path for path in (name_beside(artifact, kind) for artifact in artifacts) if path.is_file()]
@@ -90,7 +90,7 @@ def check_artifacts(
 
 
 def require_contracts(findings: Sequence[ContractFinding], out: Path) -> Counts:
-    """Return the counts of checked rows and of findings.
+    """Return the numbers of checked rows and findings.
 
     Raises ContractBroken, with a one-line message, if a contract is broken.
     """

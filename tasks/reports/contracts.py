@@ -12,12 +12,12 @@ from tasks.artifacts.contracts import ContractFinding, read_findings
 from tasks.reports.places import name_in_project
 
 STATES = ("broken", "unchecked", "held")
-"""The states of contracts, in the order of a page."""
+"""The states of contracts, in page order."""
 
 
 @dataclass(frozen=True)
 class ArtifactContracts:
-    """The contracts of one artifact, failures first. path: the artifact's path, empty if it is not known."""
+    """The contracts of one artifact, failures first. path: the artifact's path, empty if unknown."""
 
     name: str
     path: str
@@ -34,13 +34,13 @@ class ArtifactContracts:
 
     @property
     def checked(self) -> int:
-        """The largest number of rows that any contract checked."""
+        """The largest number of rows that one contract checked."""
         return max(finding.checked for finding in self.findings)
 
 
 @dataclass(frozen=True)
 class ContractResults:
-    """The findings of a validation stage. page: link to the stage's own page, empty on that page."""
+    """The findings of a validation stage. page: link to the stage's page, empty on this page itself."""
 
     artifacts: Sequence[ArtifactContracts]
     page: str
@@ -58,8 +58,7 @@ class ContractResults:
 def open_contracts(folder: Path, order: Iterable[str], page: Path) -> ContractResults:
     """Read the findings in the folder of a validation stage.
 
-    `order`: names of artifacts in the order of the page. `page`: the page's folder, which the link is
-    relative to.
+    `order`: names of artifacts in page order. `page`: the page's folder, the base of the relative link.
     """
     link = Path(os.path.relpath(folder / "index.html", page)).as_posix()
     return ContractResults(group_findings(read_findings(folder), folder, order), link)

@@ -1,6 +1,6 @@
-"""Declare a table with slices of outcomes in rows and columns, and measures in cells; then fill it.
+"""Declare tables with slices of outcomes as rows and columns, and measures as cells; then fill the tables.
 
-An outcome is the result of one item for one system: item, answer and scores, joined by the paper's code.
+An outcome is the result of one system on one item: item, answer and scores, joined by the paper's code.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Where = Mapping[str, CellValue | tuple[CellValue, ...]]
 class Slice(Generic[Outcome]):
     """A named filter over outcomes.
 
-    `name`: the header of a column, or the label of a line. `has`: whether an outcome belongs to the slice;
-    None accepts all outcomes. `where`: the same filter as conditions on rows, for lineage. `why`: the reason
-    why the slice's cells are empty, such as `not run`; no measure is computed in that case.
+    `name`: the header of a column, or the label of a line. `has`: whether an outcome is in the slice; None
+    accepts all outcomes. `where`: the same filter as conditions on rows, for lineage. `why`: the reason for
+    empty cells, such as `not run`; if given, no measure is computed.
     """
 
     name: str | tuple[str, ...]
@@ -37,17 +37,16 @@ class Slice(Generic[Outcome]):
         return (self.name,) if isinstance(self.name, str) else self.name
 
     def choose(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
-        """Return the outcomes that belong to the slice."""
+        """Return the outcomes in the slice."""
         return outcomes if self.has is None else [outcome for outcome in outcomes if self.has(outcome)]
 
 
 @dataclass(frozen=True)
 class Measure(Generic[Outcome]):
-    """A figure that is computed over outcomes, with a separate denominator.
+    """A named function that computes cells from outcomes, each cell with a separate denominator.
 
-    `fill`: makes the cell from outcomes and from the conditions of the cell's row and column; these
-    conditions become the cell's `basis`. `empty`: makes the cell of a slice that has a reason to be empty.
-    `form`: see `FigureTable.forms`.
+    `fill`: computes a cell from outcomes and from the conditions of the cell's row and column, which become
+    the cell's `basis`. `empty`: makes an empty cell from a slice's reason. `form`: see `FigureTable.forms`.
     """
 
     name: str
@@ -58,10 +57,10 @@ class Measure(Generic[Outcome]):
 
 @dataclass(frozen=True)
 class Table(Generic[Outcome]):
-    """A table of a paper: a line for each slice of `rows`, a cell for each column slice and measure.
+    """A table of a paper: one line per slice in `rows`, one cell per column slice and measure.
 
-    `columns`: if there is only one slice, with an empty name, the table has one column per measure. With
-    several columns and several measures, a column is named `column: measure`.
+    `columns`: if empty, the table has one column per measure. With several columns and several measures, a
+    column is named `column: measure`.
     """
 
     number: str
@@ -73,7 +72,7 @@ class Table(Generic[Outcome]):
     notes: tuple[str, ...] = ()
 
     def fill(self, outcomes: Sequence[Outcome]) -> FigureTable:
-        """Fill the table: compute each cell over the outcomes of its row and column."""
+        """Return the filled table; each cell is computed over the outcomes of its row and column."""
         columns = self.columns or (Slice[Outcome](""),)
         lines = tuple(
             Line(
@@ -130,10 +129,10 @@ def tabulate(
     forms: tuple[str, ...] = (),
     notes: tuple[str, ...] = (),
 ) -> FigureTable:
-    """Make a table without a table number, from figures that are computed elsewhere.
+    """Return an unnumbered table of figures that are computed elsewhere.
 
-    `rows`: pairs (label of the line, object with the line's figures). `columns`: name -> function that makes
-    a line's cell from that object.
+    `rows`: pairs (label of the line, object with the line's figures). `columns`: name -> function from this
+    object to a cell.
     """
     lines = tuple(
         Line((label,) if isinstance(label, str) else label, tuple(read(row) for read in columns.values()))
@@ -145,7 +144,7 @@ def tabulate(
 def by(
     read: Callable[[Outcome], CellValue], groups: Mapping[CellValue, str], expression: str = ""
 ) -> tuple[Slice[Outcome], ...]:
-    """Make a slice per group. groups: value -> slice's name. expression: column of the rows, for lineage."""
+    """Return one slice per group. groups: value -> name of the slice. expression: column, for lineage."""
 
     def make(value: CellValue, name: str) -> Slice[Outcome]:
         return Slice(name, lambda outcome: read(outcome) == value, {expression: value} if expression else {})
@@ -154,5 +153,5 @@ def by(
 
 
 def note(table: FigureTable, *notes: str) -> FigureTable:
-    """Add notes below a filled table."""
+    """Return a filled table with further notes below."""
     return replace(table, notes=(*table.notes, *notes))

@@ -1,4 +1,4 @@
-"""Embed data for a page's scripts as JSON that cannot close a tag, in files that need no web server."""
+"""Embed data for a page's scripts as safe JSON, in files that need no web server."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-"""Characters that could close an HTML tag, or that JavaScript treats as line breaks."""
+"""Characters that could close an HTML tag, or are line breaks in JavaScript."""
 
 
 def encode_json(data: object) -> str:
@@ -31,7 +31,7 @@ def encode_dataclass(value: object) -> dict[str, object]:
 
 
 def write_data(path: Path, name: str, data: object) -> None:
-    """Write `data` as a script that passes the data to the page under `name`."""
+    """Write `data` to a script file that passes the data to the page under `name`."""
     path.write_text(
         f"Benchloom.give({encode_json(name)},{encode_json(data)});\n", encoding="utf-8", newline="\n"
     )

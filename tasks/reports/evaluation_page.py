@@ -1,7 +1,7 @@
-"""Stage of every flow that evaluates: write a page of means, differences and answers.
+"""Stage of evaluation flows: write a page with means, differences and answers.
 
-A flow declares the stage as `SCOPE.stage("<paper>.evaluation_page", out="data/reports/<paper>/${key}")`. A
-paper that has a module of that name uses this module's page instead.
+A flow declares the stage as `SCOPE.stage("<paper>.evaluation_page", out="data/reports/<paper>/${key}")`. If
+the paper has a module with this name, the stage runs that module instead.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SUBTITLE = "This page compares how well systems answer the items of a dataset."
 MEANS = "Means are over items. Their 95% intervals are bootstrapped over groups of items."
 TAGS = "The table shows the same means for each tag, over the items with the tag."
 MOST_TAGS = 50
-"""Maximum number of tags in the table. The tags with the most items are shown, and the rest are counted."""
+"""Maximum number of tags in the table. The tags with the most items are shown; other tags are counted."""
 PAIRS = (
     "Each pair of systems is compared over the items with a score from both systems. The p value is from a "
     "paired bootstrap over groups of items, corrected by Holm."
@@ -41,7 +41,7 @@ PAIRS = (
 
 @dataclass(frozen=True)
 class ScoredAnswer:
-    """The result of one item for one system. values: metric -> score, None if unscored."""
+    """The result of one system on one item. values: metric -> score, None if unscored."""
 
     system: str
     scored: Scored
@@ -54,7 +54,7 @@ class ScoredAnswer:
 
 
 def evaluation_page(evaluated: EvaluatedRows, key: str, out: Path, metrics: Path, bars: Path) -> Counts:
-    """Write the page into the folder `out`; return the counts of scored answers."""
+    """Write the page into the folder `out`; return the counts of scored and unscored answers."""
     outcomes = [
         ScoredAnswer(scored_system.system, scored, answered)
         for scored_system in evaluated.scored_systems
@@ -119,7 +119,7 @@ def evaluation_page(evaluated: EvaluatedRows, key: str, out: Path, metrics: Path
 
 
 def tabulate_means(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[ScoredAnswer]:
-    """Declare the table of means: a line per system, a column per metric."""
+    """Declare the table of means: one line per system, one column per metric."""
     systems = tuple(dict.fromkeys(outcome.system for outcome in outcomes))
     names = dict.fromkeys(name for outcome in outcomes for name in outcome.values)
     rows = [Slice[ScoredAnswer](name or "system", _is_of(name), {}) for name in systems]
@@ -127,7 +127,7 @@ def tabulate_means(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[Sco
 
 
 def tabulate_tags(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[ScoredAnswer] | None:
-    """Declare the table of means by tag, a line per tag and system; return None without tags."""
+    """Declare the table of means by tag: one line per tag and system; None without tags."""
     counted = Counter(tag for outcome in outcomes for tag in outcome.answered.tags)
     if not counted:
         return None
@@ -146,7 +146,7 @@ def tabulate_tags(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[Scor
 
 
 def tabulate_pairs(evaluated: EvaluatedRows) -> FigureTable | None:
-    """Compare the systems in pairs; return None for a single system."""
+    """Return a table of pairwise comparisons of systems; None for a single system."""
     scored_systems = list(combinations(evaluated.scored_systems, 2))
     if not scored_systems:
         return None
@@ -173,7 +173,7 @@ def tabulate_pairs(evaluated: EvaluatedRows) -> FigureTable | None:
 
 
 def view_answers(outcomes: Sequence[ScoredAnswer], artifact: Path) -> Viewer:
-    """Make the viewer of all answers with their questions, references and scores."""
+    """Return the viewer of all answers with questions, references and scores."""
     rows = [
         ViewedRow(
             id=outcome.scored.id,

@@ -1,4 +1,4 @@
-"""Read a file of figures that a stage wrote as JSON."""
+"""Read the figures in a stage's JSON file."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Read = TypeVar("Read")
 
 
 def read_figures(path: Path, model: type[Read], stage: str = "") -> Read:
-    """Read a JSON file as a dataclass or model; unknown keys of the file are ignored.
+    """Read a JSON file as a dataclass or model; unknown keys are ignored.
 
-    `stage`: name of the stage that wrote the file, by default the file's stem. Raises BadInput if the file
-    is missing, or does not match the model.
+    `stage`: the stage that wrote the file, for error messages; by default the file's stem. Raises BadInput if
+    the file is missing, or does not match the model.
     """
     hint = f"run the stage {stage or path.stem}"
     try:

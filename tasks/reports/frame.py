@@ -1,4 +1,4 @@
-"""Open the templates that all pages share, and render single-file pages."""
+"""Load the shared templates of all pages, and render single-file pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGES.filters["count"] = lambda number: f"{number:,}"
 
 
 def open_templates(package: str) -> Environment:
-    """Open the templates in a package's folder `pages`, which take precedence over the shared templates."""
+    """Return the templates in a package's folder `pages`, which override the shared templates."""
     return PAGES.overlay(loader=ChoiceLoader([PackageLoader(package, "pages"), FRAME]))
 
 
@@ -35,10 +35,10 @@ def render_alone(
     styles: Sequence[str] = ("report.css",),
     scripts: Sequence[str] = ("core.js", "tables.js"),
 ) -> str:
-    """Render a single-file page with inline styles and scripts; its security policy blocks all others.
+    """Render a single-file page; its security policy allows only the inline styles and scripts.
 
     `template`: name of a shared template. `content`: a dataclass, named `content` in the template. `home`:
-    link to the front page, empty if there is none. `styles`, `scripts`: names of shared files.
+    link to the front page, or empty. `styles`, `scripts`: names of shared files.
     """
     style = "\n".join(_read_part(name) for name in styles)
     texts = [_read_part(name) for name in scripts]
@@ -56,5 +56,5 @@ def _read_part(name: str) -> str:
 
 
 def _hash(text: str) -> str:
-    """Return the hash of an inline style or script in the notation of a content security policy."""
+    """Return the hash of an inline style or script, as in a content security policy."""
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,4 +1,4 @@
-"""Write the page of the whole graph: all stages by flow and entry, with their state, size and cost."""
+"""Write the page of the stage graph: all stages by flow and entry, with state, size and cost."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ GOOD = "fresh"
 
 @dataclass(frozen=True)
 class GraphStage:
-    """A stage on the page of the graph.
+    """A stage on the graph page.
 
-    `name`: DVC's name of the stage. `stage`: the name without the entry. `state`: the state that `benchloom
-    status` shows. `why`: why the stage is not fresh. `artifact`: path of the main output. `link`: relative
-    link to the artifact, empty if the artifact does not exist. `rows`: None if the artifact is not a Parquet
-    file. `tokens`, `usd`: totals of all calls behind the artifact; None if the stage has not run here.
-    `seconds`: duration of the last run. `upstream`: the stages whose outputs this stage reads. `again`: the
-    command that makes the stage fresh.
+    `name`: the stage's name in DVC. `stage`: the name without the entry. `state`: as in `benchloom status`.
+    `why`: the reason why the stage is not fresh. `artifact`: path of the main output. `link`: relative link
+    to the artifact, empty if the artifact does not exist. `rows`: None if the artifact is not a Parquet file.
+    `tokens`, `usd`: totals of all calls for the artifact; None if the stage has not run here. `seconds`:
+    duration of the last run. `upstream`: the stages whose outputs this stage reads. `again`: the command that
+    makes the stage fresh.
     """
 
     name: str
@@ -43,7 +43,7 @@ class GraphStage:
 
 @dataclass(frozen=True)
 class GraphEntry:
-    """The stages of a flow for one entry of params.yaml, in the order of execution."""
+    """The stages of a flow for one entry in params.yaml, in execution order."""
 
     flow: str
     entry: str
@@ -59,30 +59,30 @@ class GraphEntry:
 
     @property
     def rows(self) -> int:
-        """The total number of rows of all artifacts."""
+        """The total number of rows in all artifacts."""
         return sum(stage.rows or 0 for stage in self.stages)
 
     @property
     def tokens(self) -> int | None:
-        """The number of tokens of all calls; None if no stage is known to have run here."""
+        """The total number of tokens in all calls; None if no stage is known to have run here."""
         known = [stage.tokens for stage in self.stages if stage.tokens is not None]
         return sum(known) if known else None
 
     @property
     def usd(self) -> float | None:
-        """The price of all calls in US dollars; None if no stage is known to have run here."""
+        """The total price of all calls in US dollars; None if no stage is known to have run here."""
         known = [stage.usd for stage in self.stages if stage.usd is not None]
         return sum(known) if known else None
 
     @property
     def last_run(self) -> str:
-        """The time at which a stage last ran."""
+        """The time of the last run of any stage."""
         return max((stage.last_run for stage in self.stages), default="")
 
 
 @dataclass(frozen=True)
 class GraphPage:
-    """The content of the page of the graph. made: the time when the page was written, as text."""
+    """The content of the graph page. made: the time when the stages' states were read, as text."""
 
     entries: Sequence[GraphEntry]
     made: str

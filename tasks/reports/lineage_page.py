@@ -1,4 +1,4 @@
-"""Write the page of a lineage: a single file with its tree, which loads no other files."""
+"""Write a lineage page: a single file with the lineage tree, which loads no other files."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
 NODES = 1_000
-"""Maximum nodes on a page, in the order of the trace; the page states how many nodes are left out."""
+"""Maximum number of nodes on a page, in trace order; the page states the number of omitted nodes."""
 TEXT = 4_000
-"""Maximum characters of one text."""
+"""Maximum number of characters per text."""
 ITEMS = 200
-"""Maximum entries of one list, such as the ids of a figure's rows."""
+"""Maximum number of entries per list, such as the ids of a figure's rows."""
 PLAIN = 60_000
-"""Maximum characters of the text that is shown without scripts."""
+"""Maximum length of the fallback text for browsers without scripts."""
 STYLES = ("report.css", "lineage.css")
 SCRIPTS = ("core.js", "lineage.js")
 
 
 @dataclass(frozen=True)
 class LineagePage:
-    """The content of the page of a lineage.
+    """The content of a lineage page.
 
-    left_out: number of omitted nodes. plain: the text that is shown without scripts.
+    left_out: number of omitted nodes. plain: the fallback text for browsers without scripts.
     """
 
     lineage: LineageResult
@@ -44,9 +44,9 @@ class LineagePage:
 
 @dataclass(frozen=True)
 class ShownNode:
-    """A node in the format that pages/lineage.js reads.
+    """A node in the format of pages/lineage.js.
 
-    `parents`: indexes of the parents that are on the page. `cut`: number of parents that are not on the page.
+    `parents`: indexes of the parents on the page. `cut`: number of parents that are not on the page.
     """
 
     kind: str
@@ -58,7 +58,7 @@ class ShownNode:
 
 
 def write_lineage(lineage: LineageResult, out: Path) -> None:
-    """Write a lineage's page to the file `out`; limit the nodes, the lists and the texts."""
+    """Write a lineage page to the file `out`, with limits on nodes, lists and texts."""
     shown = lineage.nodes[:NODES]
     numbers = {node.key: number for number, node in enumerate(shown)}
     data = {

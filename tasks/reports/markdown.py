@@ -1,7 +1,7 @@
 """Write a comparison as Markdown, for a comment on a pull request or merge request.
 
-Names, questions and answers are untrusted data from models and other people. `quote` escapes them, so that no
-Git host interprets them as markup, as a mention, or as the start of another cell.
+Names, questions and answers are untrusted data from models and other people. `quote` escapes this data, so
+that no Git host interprets any of it as markup, as a mention, or as the start of another cell.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from tasks.judging.priced_means import AnswerCost, PricedMean, PricedMetric
 from tasks.reports.page import count_of
 
 LONGEST = 120
-"""Maximum characters of a name in a cell; a caution may be three times as long."""
+"""Maximum length of a name in a cell; a caution may be three times as long."""
 CAUTIONS = 20
 """Maximum number of cautions in the report."""
 ROWS = 100
-"""Maximum lines of a table: hosts reject a comment of more than 65,536 characters."""
+"""Maximum number of table rows, since Git hosts reject comments of more than 65,536 characters."""
 MARKUP = re.compile(r"[\\`*_{}\[\]()#!|~<>&@:%$^]|^[+=-]|(?<=www)\.|(?<=\d)\.(?=\s)", re.IGNORECASE)
 STARTS = frozenset("@#!~%$&[:.")
-"""Characters that begin a mention, a reference or a link; hosts look for these after rendering."""
+"""Characters that begin a mention, a reference or a link; Git hosts detect these after rendering."""
 APART = "&#8203;"
-"""A zero-width space, which prevents the host from recognising a mention or link."""
+"""A zero-width space, which prevents the host from detecting a mention or link."""
 BLANK = re.compile(r"[<>\s]")
 UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]+")
 """Control characters and invisible characters, which could hide or reorder text."""
@@ -33,9 +33,9 @@ UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-
 def quote(text: str, longest: int = LONGEST) -> str:
     """Escape a text for one line of Markdown by replacing markup characters with character references.
 
-    A character reference never starts a link, cell or HTML tag; backslash escapes do not prevent this on
-    every host. Hosts search the rendered text for `@name`, `#12` and URLs, so a zero-width space is inserted
-    after their first character. Control characters become spaces.
+    A character reference never starts a link, cell or HTML tag; backslash escapes fail on some hosts. Hosts
+    search the rendered text for `@name`, `#12` and URLs, so a zero-width space is inserted after the first
+    character of these. Control characters become spaces.
     """
     line = " ".join(UNSEEN.sub(" ", text).split())
     short = line if len(line) <= longest else f"{line[: longest - 1]}…"
@@ -51,10 +51,10 @@ def write_markdown(
     alone: Mapping[str, Sequence[str]] = MappingProxyType({}),
     links: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """Write the report: a verdict, the systems, the pairs, cautions and links.
+    """Return the report: a verdict, the systems, the pairs, cautions and links.
 
-    `alone`: side's letter -> names of answer sets or entries that only that side has. `links`: pairs (text,
-    URL); only https and http URLs are included.
+    `alone`: letter of a side -> names of answer sets or entries that only this side has. `links`: pairs
+    (text, URL); only https and http URLs are included.
     """
     parts = [
         "### Benchloom: " + " compared with ".join(quote(side) for side in comparison.sides),
@@ -70,9 +70,9 @@ def write_markdown(
 
 
 def list_verdicts(comparison: Comparison) -> list[str]:
-    """List sentences on the significant changes, worst first; the first line reports if nothing dropped.
+    """Return one line per significant change, worst first; the first line states if no metric dropped.
 
-    If the sides have several systems, each line names the system.
+    If the comparison has several systems, each line names the system.
     """
     changes = [
         (change, compared)
@@ -109,7 +109,7 @@ def list_drops(comparison: Comparison) -> list[MetricChange]:
 
 
 def write_systems(metric: PricedMetric) -> str:
-    """Write a table of the systems for one metric, with price and latency per answer if known."""
+    """Return a table of the systems for one metric, with price and latency per answer if known."""
     head = ["System", quote(metric.metric), "95% interval", "items", "tokens", "price", "latency"]
     rows = [
         [
@@ -132,7 +132,7 @@ def write_systems(metric: PricedMetric) -> str:
 
 
 def write_pairs(comparison: Comparison) -> str:
-    """Write a table of all metrics of all pairs."""
+    """Return a table of all metrics for all pairs."""
     head = ["Pair", "metric", "pairs", "from", "to", "change", "95% interval", "p (Holm)", "fell", "rose"]
     rows = [
         [
@@ -154,7 +154,7 @@ def write_pairs(comparison: Comparison) -> str:
 
 
 def write_cautions(comparison: Comparison, alone: Mapping[str, Sequence[str]]) -> str:
-    """Write a list of cautions for readers of the figures; empty if there are no cautions."""
+    """Return a list of cautions about the figures; empty if there are no cautions."""
     lines = [quote(caution, 3 * LONGEST) for caution in comparison.cautions]
     lines += [f"only in {letter}: {quote(', '.join(names))}" for letter, names in alone.items() if names]
     shown = [f"- {line}" for line in lines[:CAUTIONS]]
@@ -164,7 +164,7 @@ def write_cautions(comparison: Comparison, alone: Mapping[str, Sequence[str]]) -
 
 
 def write_links(links: Iterable[tuple[str, str]]) -> str:
-    """Write links on one line."""
+    """Return links on one line."""
     kept = [
         f"[{quote(text)}](<{BLANK.sub('', address)}>)"
         for text, address in links
@@ -207,7 +207,7 @@ def _write_interval(low: float | None, high: float | None) -> str:
 
 
 def _write_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Write a Markdown table; the first column is left-aligned, all others are right-aligned."""
+    """Return a Markdown table; the first column is left-aligned, all other columns are right-aligned."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows[:ROWS]]
     text = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
     left_out = len(rows) - ROWS

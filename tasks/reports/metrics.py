@@ -1,7 +1,7 @@
 """Write a report's main figures as files for DVC: metrics (one JSON file per figure) and plots (CSV).
 
-All JSON files have the same few keys. So the tables of `dvc metrics show` and `dvc metrics diff` have one
-line per figure and few columns, regardless of the number of systems in a report.
+All JSON files have the same few keys. The tables of `dvc metrics show` and `dvc metrics diff` therefore have
+one line per figure and few columns, regardless of the number of systems in a report.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ POINT_COLUMNS = ("step", "value", "low", "high", "series")
 
 @dataclass(frozen=True)
 class DvcMetric:
-    """One figure. interval: 95% interval. n: number of items behind it. failed: items without a value."""
+    """One figure. interval: 95% interval. n: number of items. failed: number of items without a value."""
 
     name: str
     value: int | float
@@ -46,7 +46,7 @@ class MetricGroup:
 
 @dataclass(frozen=True)
 class SeriesPoint:
-    """A point of a line chart, such as a method's accuracy after a step of the stream."""
+    """A point in a line chart, such as a method's accuracy after a step of a stream."""
 
     step: int
     value: float
@@ -62,10 +62,10 @@ def choose_column(
     labels: Sequence[int] | None = None,
     where: Mapping[int, str] | None = None,
 ) -> MetricGroup:
-    """Make metrics from a column of a table in the report; cells without a value are left out.
+    """Return the metrics in a column of a report's table, without empty cells.
 
     `labels`: indexes of the label parts that form a metric's name; None uses all parts. `where`: index of a
-    label part -> required text, to choose lines. Raises ValueError if the table has no such column.
+    label part -> required text, to select lines. Raises ValueError if the table lacks the column.
     """
     if column not in table.columns:
         raise ValueError(f"no such column: {column}")
@@ -87,20 +87,20 @@ def choose_column(
 
 
 def name_line(label: Sequence[str], labels: Sequence[int] | None) -> str:
-    """Return the name of a line: the chosen parts of its label, or all parts if `labels` is None."""
+    """Return the name of a line: the parts of its label at the indexes `labels`, or all parts if None."""
     return " · ".join(filter(None, label if labels is None else [label[place] for place in labels]))
 
 
 def make_metric(name: str, value: int | float, cell: Cell) -> DvcMetric:
-    """Make a metric from a cell that has a value."""
+    """Return the metric for a cell with a value."""
     return DvcMetric(name, value, cell.interval, cell.n, cell.failed)
 
 
 def write_metrics(folder: Path, page: Page, groups: Iterable[MetricGroup]) -> None:
-    """Write a page's headline figures, and all figures of each group, as JSON files below a folder.
+    """Write a page's headline figures, and the figures of each group, as JSON files below a folder.
 
-    The file of a headline is named after its symbol (`R` becomes `r.json`), or after its label up to the
-    first comma.
+    A headline's file is named after its symbol (`R` becomes `r.json`), or after its label up to the first
+    comma.
     """
     headlines = [
         DvcMetric(headline.symbol or headline.label.partition(",")[0], headline.value, headline.interval)
@@ -133,7 +133,7 @@ def write_lines(folder: Path, charts: Mapping[str, Sequence[SeriesPoint]]) -> No
 
 
 def name_files(named: Iterable[tuple[str, Own]]) -> dict[str, Own]:
-    """Map unique file names (words and dashes) to the objects; a number is added to duplicate names."""
+    """Map unique file names (words and dashes) to objects; duplicate names get a number."""
     found: dict[str, Own] = {}
     for text, own in named:
         stem = re.sub(r"[^\w]+", "-", text.lower().replace("'", "")).strip("-_") or "figure"

@@ -1,4 +1,4 @@
-"""Write the page of nightly runs: the mean and the outcome of each metric per night."""
+"""Write the page of nightly runs: the mean and the outcome of each metric per run."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ SIZE = (960.0, 190.0)
 TOPS = (1, 5)
 """Possible upper bounds of the axis of means."""
 FEW = 4
-"""If there are at most this many metrics, all plots are initially expanded."""
+"""Maximum number of metrics for which all plots are initially expanded."""
 STYLES = ("report.css", "night.css")
 LABELS = 8
-"""Maximum number of nights with a label below the plot; the last night always has a label."""
+"""Maximum number of runs with a label below the plot; the last run always has a label."""
 
 
 @dataclass(frozen=True)
 class NightRow:
-    """The result of a metric in one night."""
+    """The result of a metric in one nightly run."""
 
     night: Night
     series: NightSeries
 
     @property
     def forecast(self) -> PartForecast | None:
-        """The estimate over all items if the night asked only a part of the items; otherwise None."""
+        """The estimate over all items if the run asked only some of the items; otherwise None."""
         forecasts = self.night.part.forecasts if self.night.part else ()
         return next((forecast for forecast in forecasts if forecast.name == self.series.name), None)
 
     @property
     def mean(self) -> float | None:
-        """The mean of all items: estimated if only a part was asked, since a part is not a uniform sample."""
+        """The mean over all items; an estimate if only some items, not sampled uniformly, were asked."""
         return self.forecast.mean if self.forecast is not None else self.series.mean
 
     @property
     def alarm(self) -> bool:
-        """Whether the metric caused an alarm in this night."""
+        """Whether the metric caused an alarm in this run."""
         return self.series.outcome in ("fell", "judge drift", "unscored")
 
 
 @dataclass(frozen=True)
 class SeriesNights:
-    """The nights of one metric. rows: newest first. reach: upper bound of the axis of differences.
+    """All nightly results of one metric. rows: newest first. reach: upper bound of the difference axis.
 
     `anchor`: the HTML id of the metric's section. `is_open`: whether the section is initially expanded.
     """
@@ -65,9 +65,9 @@ class SeriesNights:
 
 @dataclass(frozen=True)
 class NightsPage:
-    """The content of the page of nights.
+    """The content of the page of nightly runs.
 
-    nights: newest first. reach: upper bound of the last night's axis of differences.
+    nights: newest first. reach: upper bound of the difference axis for the last run.
     """
 
     nights: Sequence[Night]
@@ -96,7 +96,7 @@ def _collect(name: str, nights: Sequence[Night], anchor: str, *, few: bool) -> S
 
 
 def plot_nights(rows: Sequence[NightRow], top: float = 1) -> Plot:
-    """Plot the mean of each night from 0 to `top`, oldest first; nights with an alarm get a second mark."""
+    """Return a plot of nightly means from 0 to `top`, oldest first; runs with an alarm have a second mark."""
     apart = -(-len(rows) // LABELS)
     labels = ["" if (len(rows) - 1 - place) % apart else row.night.label for place, row in enumerate(rows)]
     points = [

@@ -1,4 +1,4 @@
-"""Summarise a night as one line of text per finding, and as Markdown for a pull request."""
+"""Summarise a nightly run as one line of text per finding, and as Markdown for a pull request."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from tasks.judging.night_forecast import describe_forecast, describe_part
 from tasks.judging.nights import JudgeChange, Night, NightSeries
 
 SHOWN = 20
-"""Maximum number of listed differences of gold answers; `gold.tsv` contains all differences."""
+"""Maximum number of changed gold answers to list; `gold.tsv` contains all changes."""
 
 
 def describe_series(series: NightSeries, against: str | None) -> str:
-    """Describe the outcome of a metric on one line. against: label of the earlier night in the comparison."""
+    """Return the outcome of a metric on one line. against: label of the earlier run in the comparison."""
     mean = "no item scored" if series.mean is None else f"mean {series.mean:.3f}"
     head = f"{series.name}: {mean}, {series.n_scored} of {series.n} scored"
     if series.outcome == "first" or series.difference is None:
@@ -28,7 +28,7 @@ def describe_series(series: NightSeries, against: str | None) -> str:
 
 
 def describe_night(night: Night) -> list[str]:
-    """Describe a night: a line for each metric, then a line for each alarm, then the night's state."""
+    """Return a nightly run's summary: one line per metric, then one line per alarm, then the run's state."""
     lines = _describe_asked(night)
     lines += [describe_series(series, night.against) for series in night.series]
     if night.gold:
@@ -45,14 +45,14 @@ def describe_night(night: Night) -> list[str]:
 
 
 def _describe_asked(night: Night) -> list[str]:
-    """Describe which items a night asked, if some nights ask only a part of the items."""
+    """Return lines about a run's selection of items; empty if all runs use all items."""
     if night.part is not None:
         return [describe_part(night.part), *map(describe_forecast, night.part.forecasts)]
     return [f"all items: {night.whole}"] if night.whole else []
 
 
 def summarise_night(night: Night) -> str:
-    """Return the summary of a night in Markdown."""
+    """Return the summary of a nightly run in Markdown."""
     parts = [f"# Night {night.label}: {night.state}\n"]
     parts.append(
         f"Compared with {f'the night {night.against}' if night.against else 'nothing: the first'}.\n"

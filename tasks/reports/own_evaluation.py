@@ -1,4 +1,4 @@
-"""Declare how `benchloom evaluate` evaluates a system in a flow. Each paper does so in `evaluation.py`."""
+"""Declare how `benchloom evaluate` evaluates a system in a flow, for use in each paper's `evaluation.py`."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from tasks.systems.entries import SystemEntry
 from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 
 OwnRows = Mapping[str, Sequence[Any]]
-"""The rows of an evaluation by artifact; rows that a stage dropped are under `<artifact>_dropped`."""
+"""The rows of an evaluation by artifact; dropped rows are under `<artifact>_dropped`."""
 
 
 @dataclass(frozen=True)
 class Measured:
     """The figures of an evaluation for figures.json. failures: one line for each row without a score.
 
-    A number may be replaced by its derivation, from whose selected rows the number is then computed.
-    `bases`: JSON pointer of a number that is given as a value -> the number's derivation. `rest`: prefix of a
-    pointer -> the rows behind all numbers below the prefix that have no other basis.
+    A derivation in place of a number means that the number is computed from the derivation's rows. `bases`:
+    JSON pointer of a number given as a value -> derivation. `rest`: prefix of a pointer -> the rows behind
+    all numbers below the prefix that have no other derivation.
     """
 
     figures: Mapping[str, object]
@@ -38,9 +38,9 @@ class Measured:
 
 
 ReadOwn = Callable[[EvaluationOptions, SystemEntry, ReadSection], OwnDataset]
-"""Function that reads and checks the user's dataset, usually an `ItemDataset`. May raise BadInput."""
+"""A function that reads and validates the user's dataset, usually an `ItemDataset`. May raise BadInput."""
 MeasureRows = Callable[[OwnRows, EvaluationOptions, ReadSection], Measured]
-"""Function that computes the figures from the rows that the stages read and wrote."""
+"""A function that computes the figures from the rows that the stages read and wrote."""
 
 MEASURES = (
     Printed(
@@ -56,7 +56,7 @@ MEASURES = (
         "By tag",
     ),
 )
-"""Default tables of a flow: the mean of each metric over the scored rows, and the means by tag."""
+"""Default tables of a flow: the mean of each metric over scored rows, and the means by tag."""
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,10 @@ class Evaluation:
 
     read: ReadOwn
     measure: MeasureRows | None = None
-    """Function that computes the figures; None computes the means from `list_scored` and `list_answered`."""
+    """Computes the figures; None computes means from `list_scored` and `list_answered`."""
     printed: tuple[Printed, ...] = MEASURES
     notes: Callable[[Mapping[str, Any]], Iterator[str]] = lambda figures: iter(())
-    """Function that yields the lines below the tables, given the figures."""
+    """Yields the lines below the tables, given the figures."""
     takes: frozenset[str] = frozenset()
     """Options that this flow accepts in addition to the options of all flows.
 
@@ -80,9 +80,9 @@ class Evaluation:
 
 
 def resolve_figures(value: object, folder: Path, bases: dict[str, Derivation], pointer: str = "") -> object:
-    """Compute the numbers of a record that are given as derivations; add these derivations to `bases`.
+    """Return a record with derivations replaced by numbers, and add the derivations to `bases`.
 
-    `folder`: the folder of the artifacts that the derivations select rows from.
+    `folder`: the folder of the derivations' artifacts.
     """
     if isinstance(value, Derivation):
         bases[pointer] = value
@@ -96,7 +96,7 @@ def resolve_figures(value: object, folder: Path, bases: dict[str, Derivation], p
 
 
 def compute_figure(derivation: Derivation, folder: Path) -> Number | None:
-    """Compute a number from the rows of its derivation. folder: the folder with the rows' artifacts."""
+    """Compute a number from its derivation. folder: the folder of the derivation's artifacts."""
     return measure_rows(
         derivation, [_select(folder, selection, derivation.column) for selection in derivation.rows]
     )
@@ -108,12 +108,12 @@ def _select(folder: Path, selection: Selection, expression: str = "") -> Selecte
 
 
 def warn_few(n: int, what: str = "items") -> list[str]:
-    """Return a warning line if `n` is small, else an empty list. what: noun for the counted items."""
+    """Return a warning line if `n` is small, otherwise an empty list. what: noun for the counted items."""
     return [f"With only {n} {what}, the means are uncertain: read the intervals."] if n < FEW else []
 
 
 def list_unread(rows: Iterable[CanaryRow]) -> list[str]:
-    """List the canaries without a verdict, one line each, with the reason."""
+    """Return one line, with the reason, per test case of the judge (canary) without a verdict."""
     return [f"canary {row.id}: unscored: {row.problem}" for row in rows if row.given is None]
 
 

@@ -1,4 +1,4 @@
-"""Data types for the head of a page: section on the front page, title, figures, warnings and samples."""
+"""Define data types for the head of a page: section, title, figures, warnings and samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.lineage.derivation import Derivation
 class Section:
     """A section of the front page.
 
-    part: the kind of its pages, as one word. order: the section with the lowest order is first.
+    part: the kind of the section's pages, as one word. order: sections are sorted by this number.
     """
 
     part: str
@@ -25,25 +25,25 @@ class Section:
 DATASETS = Section("dataset", "Datasets", 1)
 ASSESSMENTS = Section("assessment", "Assessments", 2)
 FRAME_SECTIONS = (DATASETS, ASSESSMENTS)
-"""Sections that a record names only by `part`. For any other section, the record has title and order, too."""
+"""Sections that a record names only by `part`. For other sections, the record also has title and order."""
 ASKING = frozenset(
     [
         *("what", "which", "who", "whom", "whose", "when", "where", "why", "how"),
         *("is", "are", "was", "were", "do", "does", "did", "can", "could", "has", "have"),
     ]
 )
-"""Words that start an English question, to recognise questions without a question mark."""
+"""Words at the start of English questions, to detect questions without a question mark."""
 SENTENCE_END = re.compile(r"[.!?]\s+[^a-z\s]")
 GLANCE = 140
-"""Maximum characters of a question that can be read at a glance."""
+"""Maximum length of a question that can be read at a glance."""
 
 
 @dataclass(frozen=True)
 class Headline:
     """A figure at the top of a page. value: a count, a rate or a word; None if undefined.
 
-    `derivation`: the rows behind the figure, for lineage. `interval`: 95% interval of a rate. `symbol`: the
-    paper's symbol, which names the figure's file for DVC.
+    `derivation`: the figure's source rows, for lineage. `interval`: 95% interval of a rate. `symbol`: the
+    paper's symbol, used as the name of the figure's file for DVC.
     """
 
     label: str
@@ -58,9 +58,9 @@ class Headline:
 class SystemFigure:
     """The result of one system by one measure, for the front page's table of all systems.
 
-    `dataset`: name of the dataset whose questions the system was asked. `measure`: the measure's display
-    name. `symbol`: the paper's symbol. `n`: number of items behind the value. `of`: noun for these items.
-    `failed`: number of items without a value. `bottom`, `top`: bounds of the measure's scale.
+    `dataset`: name of the evaluation dataset. `measure`: the measure's display name. `symbol`: the paper's
+    symbol. `n`: number of items behind the value. `of`: noun for these items. `failed`: number of items
+    without a value. `bottom`, `top`: bounds of the measure's scale.
     """
 
     system: str
@@ -79,7 +79,7 @@ class SystemFigure:
 
 @dataclass(frozen=True)
 class SampleQuestion:
-    """A row shown at the top of its page. link: the fragment of the page's URL, `question=<id>`."""
+    """A sample question at the top of a page. link: the fragment of the page's URL, `question=<id>`."""
 
     link: str
     text: str
@@ -87,10 +87,10 @@ class SampleQuestion:
 
 
 def order_naturally(question: str) -> tuple[bool, bool, bool]:
-    """Return a sort key by which questions that a reader understands at a glance come first.
+    """Return a sort key that ranks questions by readability.
 
-    Questions of one sentence come first, because a canned opener ("I am checking a report.") is a separate
-    sentence before a question. Then whole questions precede keywords, and short questions precede long ones.
+    Single sentences come first, because some questions start with a canned opener ("I am checking a
+    report."). Then whole questions precede keywords, and short questions precede long questions.
     """
     text = question.strip()
     asks = text.endswith("?") or text.split(" ")[0].casefold() in ASKING
@@ -98,7 +98,7 @@ def order_naturally(question: str) -> tuple[bool, bool, bool]:
 
 
 def choose_samples(samples: Sequence[SampleQuestion], most: int = 4) -> list[SampleQuestion]:
-    """Choose the samples that are easiest to read (`order_naturally`), evenly spaced among ties."""
+    """Return the most readable samples (`order_naturally`), evenly spaced among ties."""
     ranks = defaultdict[tuple[bool, ...], list[SampleQuestion]](list)
     for sample in samples:
         ranks[order_naturally(sample.text)].append(sample)
@@ -116,12 +116,12 @@ def count_of(n: int, noun: str) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """The head of a page, which its record and the front page also show. Templates escape all of its texts.
+    """The head of a page, for the page, its record and the front page. Templates escape all texts.
 
-    `name`: the flow's entry that the page is about. `finding`: the result as a sentence; empty if there is no
-    result. `systems`: the results of each system, the most important measure first. `counts`: the label of
-    the headline with a dataset's number of questions; empty for other pages. The first sentence of a warning
-    must state the problem, since the front page shows only this sentence.
+    `name`: the page's entry in params.yaml. `finding`: the result as a sentence, or empty. `systems`: the
+    results of each system, the most important measure first. `counts`: the label of the headline with a
+    dataset's number of questions; empty for other pages. The first sentence of a warning must state the
+    problem, since the front page shows only this sentence.
     """
 
     section: Section

@@ -1,4 +1,4 @@
-"""Data types for the parts of a page between its head and its foot; pages/page.html draws the parts."""
+"""Define data types for the parts of a page below the head; pages/page.html renders the parts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tasks.reports.yields import StageYield
 
 @dataclass(frozen=True)
 class TextBlock:
-    """A paragraph. style: `dim` for a remark, else empty. tag: (text, tone) of a box before the paragraph."""
+    """A paragraph. style: `dim` for a remark, or empty. tag: (text, tone) of a box before the paragraph."""
 
     text: str
     style: str = "dim"
@@ -37,11 +37,10 @@ class Head:
 class TableBlock:
     """Tables by key. The key is part of the page's URL (`#table-KEY`) and of the page's record.
 
-    `folded`: whether each table is in a collapsible box with its number and title. `closed`: keys of the
-    boxes that are initially collapsed. `pointers`: key -> JSON pointers of the cells by line and column, for
-    figures that are elsewhere in the record. `narrows`: for tables that are not in the record, key -> viewer
-    filters that the cells link to. The filters are given by line and column, as `name=value&...`; an empty
-    text makes no link.
+    `folded`: whether each table is in a collapsible box with number and title. `closed`: keys of initially
+    collapsed boxes. `pointers`: key -> JSON pointers of the cells by line and column, for figures that are
+    elsewhere in the record. `narrows`: for tables that are not in the record, key -> viewer filters as link
+    targets, by line and column, as `name=value&...`; an empty text makes no link.
     """
 
     tables: Mapping[str, FigureTable]
@@ -55,7 +54,7 @@ class TableBlock:
 
 @dataclass(frozen=True)
 class Charts:
-    """Charts that are shown side by side."""
+    """Charts in a row."""
 
     charts: Sequence[Chart]
 
@@ -64,7 +63,7 @@ class Charts:
 
 @dataclass(frozen=True)
 class FormLink:
-    """A link to a CSV form beside the page, with instructions."""
+    """A link to a CSV form in the page's folder, with instructions."""
 
     file: str
     text: str
@@ -86,7 +85,7 @@ class Folded:
 
 @dataclass(frozen=True)
 class Facts:
-    """Names with their texts; empty texts are left out."""
+    """A list of names with texts; empty texts are omitted."""
 
     facts: Sequence[tuple[str, str]]
 
@@ -95,10 +94,10 @@ class Facts:
 
 @dataclass(frozen=True)
 class Yields:
-    """The numbers of rows that each stage passed on and dropped.
+    """The numbers of kept and dropped rows after each stage.
 
-    `through`: whether each stage's rows are a subset of the previous stage's rows. `most`: maximum dropped
-    rows listed per reason.
+    `through`: whether each stage's rows are a subset of the previous stage's rows. `most`: maximum number of
+    dropped rows to list per reason.
     """
 
     stages: Sequence[StageYield]
@@ -119,7 +118,7 @@ class ContractList:
 
 @dataclass(frozen=True)
 class Component:
-    """A block of a single paper, drawn by the paper's own template from `data`."""
+    """A paper-specific block: `data`, rendered with the paper's template."""
 
     template: str
     data: object
@@ -134,10 +133,10 @@ PartBlock = (
 
 @dataclass(frozen=True)
 class PagePart:
-    """A part of a page; a part without blocks is left out.
+    """A part of a page; parts without blocks are omitted.
 
-    `anchor`: the part's fragment in the page's URL. `link`: name in the page's navigation. `symbol`: the
-    paper's symbol for the content of the part.
+    `anchor`: the part's fragment in the page's URL. `link`: the part's name in the navigation. `symbol`: the
+    paper's symbol for the content.
     """
 
     anchor: str
@@ -151,7 +150,7 @@ class PagePart:
 
 @dataclass(frozen=True)
 class Browse:
-    """The item viewer as a part of the page. link: the viewer's name in the page's navigation."""
+    """The item viewer as a part of a page. link: the viewer's name in the navigation."""
 
     link: str
     viewer: Viewer
@@ -169,7 +168,7 @@ def find_viewer(parts: Parts) -> Viewer:
 
 
 def collect_tables(parts: Parts) -> dict[str, FigureTable]:
-    """Collect the tables of all parts by key, in order, except those with figures elsewhere in the record."""
+    """Return the tables of all parts by key, except tables whose figures are elsewhere in the record."""
     found: dict[str, FigureTable] = {}
     for part in parts:
         if isinstance(part, PagePart):
@@ -186,7 +185,7 @@ def _collect(blocks: Sequence[PartBlock], found: dict[str, FigureTable]) -> None
 
 
 def make_contracts_part(contracts: ContractResults) -> PagePart:
-    """Make the part of a page that shows a dataset's contracts."""
+    """Return the part of a page for a dataset's contracts."""
     held, findings = contracts.count("held"), len(contracts.findings)
     said = f"{held:,} of {findings:,} contracts hold. The library Great Expectations checked the contracts."
     return PagePart(
@@ -195,5 +194,5 @@ def make_contracts_part(contracts: ContractResults) -> PagePart:
 
 
 def make_about_part(facts: Sequence[tuple[str, str]]) -> PagePart:
-    """Make the part that describes the page's content."""
+    """Return the part with facts about the page's content."""
     return PagePart("about", "About", "About", [Facts(facts)])

@@ -1,4 +1,4 @@
-"""Find a page's link to the front page, and paths relative to the page's project."""
+"""Compute links to the front page, and paths relative to the project."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ FRONT_PAGE = "data/reports/index.html"
 
 
 def name_in_project(path: Path) -> str:
-    """Return a file's path relative to its project (`data/...`); empty if the file is in no project."""
+    """Return a file's path relative to its project (`data/...`).
+
+    Empty if the file is outside of a project.
+    """
     inside = Path(os.path.relpath(path)) if path.is_absolute() else path
     parts = inside.parts
     if parts[:1] and parts[0] in TOPS:
         return inside.as_posix()
-    # The file is in another project. Use the innermost such folder, since a project may be inside a folder
+    # The file is in another project. Use the innermost folder of TOPS, since a project may be inside a folder
     # named `data`.
     start = max((place for place, part in enumerate(parts[:-1]) if part in TOPS), default=None)
     return "" if start is None else Path(*parts[start:]).as_posix()
 
 
 def link_home(page: Path) -> str:
-    """Return the link from a page's file to the front page; empty if the page is outside of a project."""
+    """Return the link from a page to the front page; empty if the page is outside of a project."""
     name = name_in_project(page)
     return Path(os.path.relpath(FRONT_PAGE, Path(name).parent)).as_posix() if name else ""

@@ -1,4 +1,4 @@
-"""Print figures of a JSON record as terminal tables, whose rows and columns are declared by JSON pointers."""
+"""Print a JSON record's figures as terminal tables, with rows and columns declared by JSON pointers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tasks.reports.tables import Cell, FigureTable, Line
 ANY = "*"
 """The pointer part that matches every key."""
 NARROW, WIDE = 20, 40
-"""Width up to which a label column is never wrapped, and maximum width of a label column, in characters."""
+"""Width of label columns in characters: up to NARROW, labels are not wrapped; the maximum is WIDE."""
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class PrintedColumn:
     """A column of a printed table.
 
     `at`: path of the figure below the line's object; empty if the object is the figure. A path that starts
-    with `/` is a pointer from the record's root; `{0}` in it is replaced by the first key that `*` matched.
-    `between`: path of the interval, if the figure does not contain it. `scale`: factor for values. `digits`:
-    number of decimals.
+    with `/` is a pointer from the record's root, in which `{0}` is replaced by the first key that `*`
+    matched. `between`: path of the interval, if it is not part of the figure. `scale`: factor for values.
+    `digits`: number of decimals.
     """
 
     head: str
@@ -34,7 +34,7 @@ class PrintedColumn:
 
 @dataclass(frozen=True)
 class Rows:
-    """The lines of a printed table: one for each object that matches a pointer with `*`.
+    """The lines of a printed table: one line per object that matches a pointer with `*`.
 
     `label`: the texts of the label columns; `{0}` is replaced by the first key that `*` matched.
     """
@@ -47,24 +47,24 @@ class Rows:
 
 @dataclass(frozen=True)
 class Printed:
-    """A printed table. title: a line above it, with fields of the record and its counts in braces."""
+    """A printed table. title: the line above the table, with fields of the record or its counts in braces."""
 
     heads: tuple[str, ...]
     rows: tuple[Rows, ...]
     columns: tuple[PrintedColumn, ...]
     title: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Key of the record -> text shown for the key in labels."""
+    """Key of the record -> text for the key in labels."""
     keeps: Callable[[Any], bool] = bool
-    """Function that returns whether an object becomes a line."""
+    """Returns whether an object becomes a line."""
 
     def list_columns(self) -> tuple[PrintedColumn, ...]:
-        """Return the table's columns, or those of its first `Rows`; their headers apply to all lines."""
+        """Return the columns of the table, or of its first `Rows`; their headers apply to all lines."""
         return self.columns or self.rows[0].columns
 
 
 def build_table(printed: Printed, figures: Mapping[str, Any]) -> FigureTable:
-    """Build a table from the figures of a record."""
+    """Return a table of a record's figures."""
     lines = []
     for rows in printed.rows:
         columns = rows.columns or printed.list_columns()
@@ -80,7 +80,7 @@ def build_table(printed: Printed, figures: Mapping[str, Any]) -> FigureTable:
 
 
 def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes: Iterable[str]) -> None:
-    """Print a record's warnings, its tables, and notes below them. The record's keys are untrusted."""
+    """Print a record's warnings and tables, then notes. The record's keys are untrusted."""
     from rich.markup import escape
     from rich.table import Column as Shown
     from rich.table import Table
@@ -114,7 +114,7 @@ def print_tables(printed: tuple[Printed, ...], figures: Mapping[str, Any], notes
 
 
 def format_cell(cell: Cell, column: PrintedColumn) -> str:
-    """Format a value with its interval, if it has one; `-` if the value is undefined."""
+    """Format a value and its interval, if any; `-` if the value is undefined."""
     if cell.value is None:
         return "-"
     value, *bounds = (
@@ -124,13 +124,13 @@ def format_cell(cell: Cell, column: PrintedColumn) -> str:
 
 
 def fill_fields(text: str, figures: Mapping[str, Any]) -> str:
-    """Replace the fields in a text's braces with values of a record and of its counts."""
+    """Replace fields in braces with values of a record or of its counts."""
     known = {**figures, **figures.get("counts", {})}
     return re.sub(r"\{(\w+)\}", lambda found: str(known.get(found[1], found[0])), text)
 
 
 def _match(value: Any, parts: list[str], keys: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the matches of a pointer: the keys that `*` matched, and the object."""
+    """Yield the matches of a pointer as pairs of the keys that `*` matched and the object."""
     if not parts:
         yield keys, value
     elif isinstance(value, Mapping):

@@ -10,9 +10,9 @@ from tasks.reports.record import PageRecord, RecordedSystem
 from tasks.reports.tables import Cell
 
 CHARTS = 4
-"""Maximum number of charts on the front page; the table on the page contains all figures."""
+"""Maximum number of charts on the front page; a table contains all figures."""
 CHARTED = 8
-"""Maximum number of systems in a chart, which shows the best systems."""
+"""Maximum number of systems in a chart; the best systems are shown."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SystemLine:
 FindBeaten = Callable[[str, str, Sequence[str]], Mapping[str, bool]]
 """A function: (flow, entry, other entries) -> for each other entry, whether `entry` is significantly better.
 
-Entries that cannot be tested in pairs over the same items are left out.
+Excludes entries that cannot be tested in pairs over the same items.
 """
 
 
@@ -53,12 +53,12 @@ class DatasetRanking:
 
     @property
     def is_share(self) -> bool:
-        """Whether the measure ranges from 0 to 1, and is shown in percent."""
+        """Whether the measure ranges from 0 to 1, and is displayed in percent."""
         return (self.best.system.bottom, self.best.system.top) == (0, 1)
 
     @property
     def entries(self) -> set[tuple[str, str]]:
-        """Pairs of flow and assessment name that the lines come from."""
+        """The pairs of flow and assessment name behind the lines."""
         return {(line.card.page.flow, line.card.page.name) for line in self.lines}
 
     def draw(self) -> Scale:
@@ -83,7 +83,7 @@ class DatasetRanking:
 
 @dataclass(frozen=True)
 class MainResult:
-    """The result in the headline: the best system of a ranking, and the systems that it is compared with.
+    """The main result: comparisons of the best system in a ranking with all other systems.
 
     `beaten`: systems that the best system significantly outperforms in a paired test after Holm's correction.
     `alike`: systems without a significant difference. `untested`: systems without a test.
@@ -101,7 +101,7 @@ class MainResult:
 
 
 def list_systems(cards: Iterable[Card]) -> list[SystemLine]:
-    """List the figures of all systems, grouped by measure and dataset, best first."""
+    """Return the figures of all systems, grouped by measure and dataset, best first."""
     lines = [
         SystemLine(card, system, f"/systems/{place}")
         for card in cards
@@ -123,9 +123,9 @@ def list_systems(cards: Iterable[Card]) -> list[SystemLine]:
 
 
 def list_rankings(lines: Iterable[SystemLine]) -> list[DatasetRanking]:
-    """Group figures by flow and dataset; sort by the number of assessments, then of systems.
+    """Group figures by flow and dataset; sort by number of assessments, then by number of systems.
 
-    Only the main measure of each flow is used, which is the first measure that its pages name.
+    Only the main measure of each flow is used, which is the first measure on its pages.
     """
     groups: dict[tuple[str, str], list[SystemLine]] = {}
     for line in lines:
@@ -142,10 +142,10 @@ def list_rankings(lines: Iterable[SystemLine]) -> list[DatasetRanking]:
 def choose_result(
     rankings: Sequence[DatasetRanking], find_beaten: FindBeaten | None = None
 ) -> MainResult | None:
-    """Compare the best system of the first ranking with its other systems; return None without rankings.
+    """Compare the best system in the first ranking with the other systems; return None without rankings.
 
-    `find_beaten`: function that tests assessments in pairs; None makes no tests. Systems within one
-    assessment are never tested.
+    `find_beaten`: tests assessments in pairs; None makes no tests. Systems within one assessment are never
+    tested.
     """
     if not rankings:
         return None
@@ -164,10 +164,10 @@ def choose_result(
 
 
 def list_charts(rankings: Iterable[DatasetRanking], most: int = CHARTS) -> list[Scale]:
-    """Draw a chart for each ranking with several systems, in order, up to `most` charts."""
+    """Return a chart for each ranking with several systems, in order, up to `most` charts."""
     return [ranking.draw() for ranking in rankings if len(ranking.lines) > 1][:most]
 
 
 def _make_cell(system: RecordedSystem) -> Cell:
-    """Make the cell of a chart; the chart's note states the number of items."""
+    """Return the cell for a chart, without the number of items, which is in the chart's note."""
     return Cell(float(system.value), 0, 0, system.interval, "")

@@ -1,4 +1,4 @@
-"""Write and read a page's record (report.json): its head and figures, for the front page and lineage."""
+"""Write and read a page's record (report.json) with head and figures, for the front page and lineage."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tasks.reports.page import FRAME_SECTIONS, Headline, Page, SampleQuestion, S
 RECORD = "report.json"
 """The name of the record's file in a page's folder."""
 DIGITS = 10
-"""Significant digits of a headline's value in the record; the front page shows fewer."""
+"""Significant digits of a headline's value in the record; the front page rounds further."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class RecordedHeadline:
 
 @dataclass(frozen=True)
 class RecordedSystem:
-    """A system's result read from a record: see `SystemFigure`. low, high: None without an interval."""
+    """A system's result read from a record; see `SystemFigure`. low, high: None without an interval."""
 
     label: str
     system: str
@@ -58,7 +58,7 @@ class PageRecord:
     """The head of a page, read from its record.
 
     `section`: None if `part` is one of `FRAME_SECTIONS`. `counts`: the label of the figure with a dataset's
-    number of questions; empty if there is no such figure.
+    number of questions, or empty.
     """
 
     part: str
@@ -82,10 +82,9 @@ class PageRecord:
 
 
 def write_record(path: Path, page: Page, figures: Mapping[str, object]) -> None:
-    """Write a page's record: its head, the numeric headlines, and other `figures`.
+    """Write a page's record: the head, the numeric headlines, and other `figures`.
 
-    `figures`: key of the record -> value, of JSON types and dataclasses. Raises ValueError for NaN and
-    infinities.
+    `figures`: key -> value; values are JSON types and dataclasses. Raises ValueError for NaN and infinities.
     """
     numbers = [
         (headline, headline.value) for headline in page.headlines if isinstance(headline.value, int | float)

@@ -1,4 +1,4 @@
-"""Count and describe an evaluation's replies: truncated, filtered, missing, and by answering model."""
+"""Count and describe model replies: truncated, filtered, missing, and by answering model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tasks.models.recording.entries import UNANSWERED
 from tasks.reports.calls import ShownCall
 
 KINDS = {"unanswered": UNANSWERED, "cut": "length", "filtered": "content_filter"}
-"""Kind of reply to count -> the finish reason of such replies."""
+"""Kind of reply -> finish reason."""
 SAID = {
     "length": "cut off at the token limit",
     "content_filter": "ended by a content filter",
@@ -21,14 +21,14 @@ SAID = {
 }
 NOT_NAMED = "not named"
 CallT = TypeVar("CallT", Call, ShownCall)
-"""A type of model call: from an artifact, or as shown on a page."""
+"""A type of model call: from an artifact, or for a page."""
 
 
 def derive_replies(calls: Iterable[Call], artifact: str = "calls") -> dict[str, object]:
-    """Return how the counts of model replies are derived. artifact: the calls artifact.
+    """Return the derivations of reply counts. artifact: the calls artifact.
 
-    Returns `<role>@<model>` -> derivations of the number of replies, of the replies of each kind, and of the
-    replies by the model that the reply names.
+    The result maps `<role>@<model>` to derivations of the number of replies in total, of each kind, and by
+    the model named in the reply.
     """
     models: dict[tuple[str, str], set[str]] = {}
     for call in calls:
@@ -51,7 +51,7 @@ def derive_replies(calls: Iterable[Call], artifact: str = "calls") -> dict[str, 
 
 
 def describe_replies(calls: Iterable[CallT]) -> list[str]:
-    """Describe problems of the replies that affect the figures, one line per role and kind."""
+    """Return problems of the replies that affect the figures, one line per role and kind."""
     lines = []
     for role, own in group_roles(calls).items():
         reasons = Counter(call.finish_reason for call in own)
@@ -67,7 +67,7 @@ def describe_replies(calls: Iterable[CallT]) -> list[str]:
 
 
 def describe_served(calls: Iterable[Call]) -> list[str]:
-    """Describe which model answered if it is not the requested model, and how much reasoning was removed."""
+    """Return lines on answers from other models than requested, and on removed reasoning."""
     lines = []
     for role, own in group_roles(calls).items():
         if stripped := sum(bool(call.reasoning) for call in own):
@@ -89,7 +89,7 @@ def describe_served(calls: Iterable[Call]) -> list[str]:
 
 
 def group_roles(calls: Iterable[CallT]) -> dict[str, list[CallT]]:
-    """Group the calls that have a prompt by role, sorted."""
+    """Group the calls with a prompt by role, sorted by role."""
     groups: dict[str, list[CallT]] = {}
     for call in calls:
         if call.prompt:
@@ -98,7 +98,7 @@ def group_roles(calls: Iterable[CallT]) -> dict[str, list[CallT]]:
 
 
 def count_models(calls: Iterable[CallT]) -> Counter[str]:
-    """Count the replies by the model that the reply names; requests without a reply are not counted."""
+    """Count the replies by the model named in the reply; requests without a reply are not counted."""
     return Counter(call.answered_by or NOT_NAMED for call in calls if call.finish_reason != UNANSWERED)
 
 
@@ -108,5 +108,5 @@ def join_counts(named: Mapping[str, int]) -> str:
 
 
 def _is_same(named: str, asked: str) -> bool:
-    """Return whether a reply names the requested model: providers add a date or a prefix to the name."""
+    """Return whether a reply names the requested model, ignoring a date or prefix that providers add."""
     return bool(asked) and (named.startswith(asked) or named.endswith(f"/{asked}"))

@@ -1,4 +1,4 @@
-"""Write a report page as a folder: its parts, the viewer's rows, model calls, and its record."""
+"""Write a report page as a folder with HTML, the viewer's rows, model calls, and the page's record."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tasks.reports.tables import FigureTable, encode_tables
 from tasks.reports.viewer import ROWS
 
 SHARED = ("report.css", "core.js", "tables.js", "viewer.js")
-"""File names of the styles and scripts of every page; a paper's own files come after them."""
+"""File names of the styles and scripts of every page; a paper's files are loaded afterwards."""
 TEMPLATE = "page.html"
 
 
@@ -48,16 +48,15 @@ def write_page(
     assets: Iterable[Path] = (),
     package: str = "tasks.reports",
 ) -> None:
-    """Write a page's folder, and its main figures as files for DVC.
+    """Write a page's folder, and the page's main figures as files for DVC.
 
     The folder contains no external references, so it can be moved.
 
     `calls`: ledger key -> call; the page loads the calls when a reader first opens a call. `metrics`: folder
     for the headline figures and for `groups`. `bars`: folder for the plots of `groups` and of `charts`.
     `figures`: additional entries of the record; a mapping under the key `tables` replaces the tables of the
-    parts. `tables`: the record's tables in order, if the record has more tables than the parts show.
-    `assets`: styles and scripts of a paper. `package`: the paper's package, whose templates are in its folder
-    `pages`.
+    parts. `tables`: the record's tables, if not the tables of the parts. `assets`: styles and scripts of a
+    paper. `package`: the paper's package, with templates in the folder `pages`.
     """
     viewer = find_viewer(parts)
     page = replace(page, warnings=(*page.warnings, *describe_replies(calls.values())))
@@ -91,7 +90,7 @@ def write_page(
             (folder / file.name).write_bytes(file.read_bytes())
         write_record(folder / RECORD, page, own)
         if form is not None:
-            # Write a byte order mark: without one, spreadsheets assume an encoding other than UTF-8.
+            # Without a byte order mark, spreadsheets assume an encoding other than UTF-8.
             (folder / form.name).write_text(form.text, encoding="utf-8-sig", newline="")
         write_data(folder / f"{ROWS}.js", ROWS, viewer.encode())
         for name, stored in viewer.files.items():

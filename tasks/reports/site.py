@@ -1,7 +1,6 @@
-"""Write the front page, which links all reports. It is one file: the folders belong to other stages.
+"""Write the front page, a single file that links all reports.
 
-The page also lists changes of pages, main figures and warnings since the last state of the site that differs
-from the current state.
+The page also lists changes of pages, main figures and warnings since the last different state of the site.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from tasks.reports.record import RECORD, PageRecord, read_record
 
 @dataclass(frozen=True)
 class PageState:
-    """The data of a page that are compared. figures: name -> value, as recorded."""
+    """The data of a page for comparison. figures: name -> recorded value."""
 
     title: str
     figures: Mapping[str, int | float]
@@ -55,8 +54,7 @@ class SiteState:
 class Change:
     """A change of a figure, warning or page.
 
-    link: to the page, empty if the page is gone. before, after: the figure's values; None if there is no
-    figure.
+    link: link to the page, empty if the page was removed. before, after: the figure's values, or None.
     """
 
     title: str
@@ -68,9 +66,9 @@ class Change:
 
 @dataclass(frozen=True)
 class SiteChanges:
-    """The changes of the site since the last state that differs from the current state.
+    """The changes since the last different state of the site.
 
-    since: the time of that state; empty if there is no such state.
+    since: the time of this state; empty if there is none.
     """
 
     since: str = ""
@@ -79,7 +77,7 @@ class SiteChanges:
 
 @dataclass(frozen=True)
 class SiteHistory:
-    """The last two states of the site that differ."""
+    """The last two different states of the site."""
 
     now: SiteState
     before: SiteState | None = None
@@ -111,7 +109,7 @@ def _read_history(path: Path) -> SiteHistory | None:
 
 
 def _describe(record: PageRecord) -> PageState:
-    # A page also shows the systems' measure as a headline, so the change is listed only once.
+    # A page also shows the systems' measure as a headline, whose change must not be listed twice.
     measures = {system.measure for system in record.systems}
     figures = {figure.label: figure.value for figure in record.figures if figure.label not in measures}
     figures |= {system.label: system.value for system in record.systems}
@@ -158,7 +156,7 @@ class FrontPageSection:
 
 @dataclass(frozen=True)
 class FrontPageSample:
-    """A sample and the page that it comes from."""
+    """A sample with its page."""
 
     card: Card
     sample: SampleQuestion
@@ -166,7 +164,7 @@ class FrontPageSample:
 
 @dataclass(frozen=True)
 class SiteLink:
-    """A page of the site that is not a report. about: the content of the page, in a few words."""
+    """A page of the site that is not a report. about: a short description of the page."""
 
     title: str
     link: str
@@ -177,9 +175,9 @@ class SiteLink:
 class FrontPage:
     """The content of the front page.
 
-    `questions`: total of all datasets. `datasets`: number of datasets with questions. `result`: the result
-    for the headline; None without systems. `systems`: sorted so that results by one measure on one dataset
-    are adjacent. `warnings`: first sentence of each warning, with the pages that have it.
+    `questions`: total number of questions. `datasets`: number of datasets with questions. `result`: the main
+    result; None without systems. `systems`: sorted so that results by one measure on one dataset are
+    adjacent. `warnings`: first sentence of each warning, with the affected pages.
     """
 
     questions: int
@@ -205,9 +203,9 @@ def write_index(
 ) -> None:
     """Write the front page to the file `out`. reports: page folders, whose records name their sections.
 
-    `history`: file with the site's states, so that the page can list changes. `made`: the current time, as
-    text. `links`: other pages to link. `find_beaten`: function that tests the best system against others, for
-    the headline. Raises BadInput if a folder has no record, or if a page cannot be assigned to a section.
+    `history`: file with earlier states of the site, to list changes. `made`: the current time, as text.
+    `links`: other pages to link. `find_beaten`: tests the best system against other systems, for the main
+    result. Raises BadInput if a folder has no record, or if a page cannot be assigned to a section.
     """
     cards: dict[Section, list[Card]] = {}
     for folder in reports:
@@ -241,7 +239,7 @@ def write_index(
 
 
 def choose_front_samples(cards: Sequence[Card], most: int = SAMPLES) -> list[FrontPageSample]:
-    """Choose samples for the front page: the pages' first samples, then their second samples, and so on."""
+    """Return samples for the front page: the first sample of each page, then the second, and so on."""
     ranked = [
         (rank, number, FrontPageSample(card, sample))
         for number, card in enumerate(cards)
@@ -251,7 +249,7 @@ def choose_front_samples(cards: Sequence[Card], most: int = SAMPLES) -> list[Fro
 
 
 def group_warnings(cards: Iterable[Card]) -> list[tuple[str, list[Card]]]:
-    """Group the pages' warnings by their first sentences; warnings of the most pages first."""
+    """Group the pages' warnings by first sentence; warnings on the most pages come first."""
     pages = defaultdict[str, list[Card]](list)
     for card in cards:
         for short in dict.fromkeys(SENTENCE.split(warning, maxsplit=1)[0] for warning in card.page.warnings):

@@ -1,4 +1,4 @@
-"""The table model of all pages: cells with denominators, lines and tables, and their form in a record."""
+"""Define the tables of all pages: cells with denominators, lines, tables, and the encoding in records."""
 
 from __future__ import annotations
 
@@ -33,15 +33,16 @@ class Cell:
     interval: Interval | None
     """95% interval: Wilson's for a share, bootstrap for a mean; None if not computed."""
     of: str
-    """Noun for the items that `n` and `failed` count."""
+    """Noun for the items in `n` and `failed`."""
     why: str = ""
     """The reason why there is no value or no interval."""
     basis: Derivation | None = None
-    """The rows that the value was computed from; None if there is no value."""
+    """The source rows of the value; None if there is no value."""
     unjudged: int = 0
-    """Number of items in n without a verdict that count as wrong, for papers that define accuracy so."""
+    """Number of items in `n` that have no verdict and count as wrong, if the paper defines accuracy this
+    way."""
     kind: str = ""
-    """The rule and mode of the figure, in tables that mix several rules or modes."""
+    """The rule and mode of the figure, in tables with several rules or modes."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class FigureTable:
     """A table of a report."""
 
     number: str
-    """The table's number in the paper, such as `2` or `errors`; empty if it has no number."""
+    """The table's number in the paper, such as `2` or `errors`; or empty."""
     title: str
     heads: tuple[str, ...]
     """Headers of the label columns."""
@@ -65,14 +66,14 @@ class FigureTable:
     lines: tuple[Line, ...]
     notes: tuple[str, ...] = ()
     forms: tuple[str, ...] = ()
-    """Format of the values: one for all columns, or one per column.
+    """Formats of the values: one format for all columns, or one format per column.
 
     `share`: in percent. `difference`: in percentage points with a sign. `p`: a probability. `mean`: two
-    decimals. `count`: no decimals for integers. `scale:BOTTOM:TOP`: drawn on that scale. `shift:REACH`: a
-    difference drawn around zero. By default, a number is shown unchanged.
+    decimals. `count`: no decimals for integers. `scale:BOTTOM:TOP`: plotted on this scale. `shift:REACH`: a
+    difference plotted around zero. By default, numbers are unchanged.
     """
     group: int = 1
-    """Number of columns under one common header; the column names are then `head: measure`."""
+    """Number of columns under each common header; if above 1, the column names are `head: measure`."""
 
     @property
     def has_kinds(self) -> bool:
@@ -85,14 +86,14 @@ class FigureTable:
 
 
 def leave_empty(why: str, of: str = ROWS, failed: int = 0) -> Cell:
-    """Make a cell without a value."""
+    """Return an empty cell. why: the reason."""
     return Cell(None, 0, failed, None, of, why)
 
 
 def count_cell(
     value: float | None, n: int, of: str, failed: int = 0, derivation: Derivation | None = None
 ) -> Cell:
-    """Make a cell for a count, or for a figure that is computed elsewhere."""
+    """Return a cell for a count, or for a figure that is computed elsewhere."""
     return Cell(value, n, failed, None, of, "" if value is not None else f"no {of}", derivation)
 
 
@@ -172,7 +173,7 @@ def encode_table(table: FigureTable) -> dict[str, object]:
 
 
 def encode_cell(column: str, cell: Cell) -> dict[str, object]:
-    """Encode a cell; a cell without a value has the reason instead, and is not a figure."""
+    """Encode a cell; a cell without a value has a reason instead, and is not a figure."""
     if cell.value is None:
         return {"step": column, "why": cell.why}
     beside = {"n": cell.n, "failed": cell.failed, "interval": cell.interval, "of": cell.of}
@@ -190,7 +191,7 @@ def read_systems(
     bottom: float = 0,
     top: float = 1,
 ) -> Iterator[SystemFigure]:
-    """Read a column of a table as one figure per system; cells without a value are left out.
+    """Yield one figure per system from a column of a table, without empty cells.
 
     The front page lists these figures of all pages in one table.
     """

@@ -1,4 +1,4 @@
-"""The item viewer of all pages, in which a reader searches, filters, pages through and opens rows."""
+"""Define the data of the item viewer, in which readers search, filter and open rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from tasks.reports.blocks import Block, Tag
 
 ROWS = "rows"
-"""Name of the data file that contains the rows."""
+"""Name of the data file with the rows."""
 FilterValue = str | Sequence[str] | Mapping[str, str]
 
 
@@ -17,8 +17,8 @@ FilterValue = str | Sequence[str] | Mapping[str, str]
 class Filter:
     """A select box above the list. name: parameter in the page's URL. label: text above the box.
 
-    `options`: pairs (value, label) in order; by default the values that occur. `value`: the value that is
-    initially selected; empty for any value. `varies`: names of the `FilterChoice` boxes that a row's value
+    `options`: pairs (value, label) in order; by default, the values in the rows. `value`: the initially
+    selected value; empty for any value. `varies`: names of the `FilterChoice` boxes that a row's value
     depends on. The row's value is then a mapping whose keys are the chosen values, joined by `|`.
     """
 
@@ -31,7 +31,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class FilterChoice:
-    """A select box that does not filter. It chooses which value of varying filters and tags is shown."""
+    """A select box that does not filter, but selects the displayed value of varying filters and tags."""
 
     name: str
     label: str
@@ -47,11 +47,11 @@ class ViewedRow:
     - `title`: the row's title in the list.
     - `values`: for each filter in order, one value, several values that all match, or a mapping by choices.
     - `tags`: tags below the title.
-    - `blocks`: the blocks shown when the row is opened.
-    - `traced`: for lineage, the (artifact, id) of rows in other artifacts behind this row; by default the
-      page's own row.
-    - `find`: additional text for the search, if the row's blocks are stored in a file.
-    - `also`: further ids that find the row.
+    - `blocks`: the content of the opened row.
+    - `traced`: for lineage, (artifact, id) of the source rows in other artifacts; by default, the page's own
+      row.
+    - `find`: additional searchable text, if the row's blocks are in a file.
+    - `also`: further ids for finding the row.
     - `vary`: pairs (choices, tags): further tags that depend on the chosen values, as in a filter's `varies`.
     """
 
@@ -71,10 +71,10 @@ class Viewer:
     """The content of the viewer.
 
     `noun`, `nouns`: word for a row, and its plural; the noun is the key in the page's URL (`#question=<id>`).
-    `placeholder`: text in the search box. `empty`: text shown before a row is opened. `shared`: blocks that
-    rows refer to, by key. `files`: data files beside the page, name -> key -> blocks; rows refer to these
-    blocks by `stored`. `artifact`: the file that contains the rows, for lineage. `walk`: whether buttons and
-    the keys J and K open the next and previous row.
+    `placeholder`: text in the search box. `empty`: text before a row is opened. `shared`: blocks for
+    reference by key. `files`: data files in the page's folder, name -> key -> blocks, for reference by
+    `stored`. `artifact`: the file with the rows, for lineage. `walk`: whether buttons and the keys J and K
+    open the next and previous row.
     """
 
     noun: str
@@ -89,7 +89,7 @@ class Viewer:
     walk: bool = False
 
     def encode(self) -> dict[str, object]:
-        """Encode the viewer for pages/viewer.js. Rows are arrays, which take less space than objects."""
+        """Encode the viewer for pages/viewer.js. Rows are arrays, which are smaller than objects."""
         return {
             "noun": self.noun,
             "nouns": self.nouns,
@@ -119,7 +119,7 @@ def _encode_row(row: ViewedRow) -> list[object]:
 
 
 def list_values(rows: Iterable[ViewedRow], place: int) -> list[tuple[str, str]]:
-    """List the values of a filter that occur in rows, in order of occurrence, as options."""
+    """Return the values of a filter in the rows as options, in order of first occurrence."""
     values = (value for row in rows for value in _flatten(row.values[place]))
     return [(value, value.replace("_", " ")) for value in dict.fromkeys(values) if value]
 

@@ -1,4 +1,4 @@
-"""Count the rows that passed each stage and the rows that it dropped, for a dataset's page."""
+"""Count the kept and dropped rows of each stage, for a dataset's page."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ class StageYield:
 
 
 def read_yield(artifact: Path) -> StageYield:
-    """Read the statistics and the dropped rows of a stage from its artifact and its accompanying files."""
+    """Read a stage's statistics and dropped rows from the artifact and accompanying files."""
     dropped = name_beside(artifact, "dropped")
     return StageYield(read_statistics(artifact), read_rows(dropped, Dropped) if dropped.is_file() else [])
 
 
 def derive_dropped(stages: Iterable[StageYield]) -> Derivation:
-    """Return the derivation of the number of rows that the given stages dropped."""
+    """Return the derivation of the total number of rows dropped by the given stages."""
     names = [stage.artifact.name for stage in stages if stage.dropped]
     return Derivation("count", tuple(Selection(f"{name}.dropped") for name in names))
 
 
 def derive_calls(stages: Iterable[StageYield]) -> Derivation:
-    """Return the derivation of the given stages' number of calls; shared calls count once."""
+    """Return the derivation of the total number of calls by the given stages; shared calls count once."""
     names = [stage.artifact.name for stage in stages if stage.artifact.calls]
     return Derivation("count", tuple(Selection(f"{name}.calls") for name in names), once=True)

@@ -1,1 +1,4 @@
-"""Metrics that need no model, one file per metric. This package imports no stages, flows or models."""
+"""Compute metrics that need no model.
+
+One file per metric. This package imports no stages, flows or models.
+"""

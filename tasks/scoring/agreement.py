@@ -1,4 +1,4 @@
-"""Agreement of raters: share of unanimous items, Krippendorff's alpha, Cohen's kappa."""
+"""Inter-rater agreement: share of unanimous items, Krippendorff's alpha, Cohen's kappa."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ Rating = str | float
 
 @dataclass(frozen=True)
 class Agreement(Metric[tuple[Rating | None, ...]]):
-    """Agreement of raters. A rating of null is missing; items with fewer than two ratings are skipped.
+    """Inter-rater agreement. A null rating is missing; items with fewer than two ratings are skipped.
 
     - unanimous: share of items whose ratings are all equal.
     - krippendorff: alpha = 1 - D_o / D_e (Krippendorff, Content Analysis), over the pairable ratings. `level`
       sets the distance between two ratings: nominal (0 or 1), ordinal (squared distance of ranks) or interval
       (squared difference).
-    - kappa: Cohen's kappa, unweighted, over the items that both of two raters rated. It is null if an item
-      does not have exactly two ratings, including missing ratings.
+    - kappa: unweighted Cohen's kappa of two raters, over items with two ratings. It is null unless every item
+      has exactly two ratings, including missing ratings.
 
     A coefficient is null if its expected disagreement is zero, for example because all ratings are equal.
     """
@@ -47,7 +47,7 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
             raise BadInput(f"--level {self.level}", "is not a level", hint=f"known: {', '.join(LEVELS)}")
 
     def read(self, record: Record) -> tuple[Rating | None, ...]:
-        """Read a list of ratings: numbers, and also texts and booleans if the level is nominal."""
+        """Read a list of ratings: numbers, or also texts and booleans if the level is nominal."""
         ratings = record.get("ratings")
         if not isinstance(ratings, list) or not ratings:
             raise BadItem(
@@ -56,7 +56,7 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
         return tuple(self.read_rating(rating) for rating in ratings)
 
     def read_rating(self, rating: object) -> Rating | None:
-        """Read one rating. Raises BadItem if it is not valid at this level."""
+        """Read one rating. Raises BadItem if the rating is not valid at this level."""
         if isinstance(rating, int | float) and not isinstance(rating, bool):
             return float(rating)
         if rating is None:
@@ -71,11 +71,11 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
         return f"text {rating}" if isinstance(rating, str) else f"bool {rating}"
 
     def make_accumulator(self, rule: str) -> RatingAccumulator:
-        """Make an empty accumulator."""
+        """Return an empty accumulator."""
         return RatingAccumulator(self.level)
 
     def score_item(self, item: tuple[Rating | None, ...], rule: str) -> Score:
-        """Return a score that shows whether an item has at least two ratings."""
+        """Return SCORED if an item has at least two ratings, otherwise SKIPPED."""
         return SKIPPED if len(item) - item.count(None) < 2 else SCORED
 
 
@@ -113,7 +113,7 @@ class RatingAccumulator(Accumulator[tuple[Rating | None, ...]]):
         return RatingSample(self.level, counts, tables, scale, pairs)
 
     def item_values(self) -> Iterator[ItemValues]:
-        """Yield for each item whether its ratings are unanimous; None if it is not scored."""
+        """Yield for each item whether its ratings are unanimous; None if the item is not scored."""
         for item in self.items:
             yield {"unanimous": None if item is None else int(len({*item} - {None}) == 1)}
 
@@ -125,9 +125,9 @@ def make_sort_key(rating: Rating) -> tuple[bool, Rating]:
 
 @dataclass(frozen=True)
 class RatingSample:
-    """Distinct items and how often each occurs (`counts`).
+    """Distinct items and their frequencies (`counts`).
 
-    `ratings`: how often each distinct item has each value, shape (kinds, values). `values`: the numeric
+    `ratings`: number of ratings per distinct item and value, shape (kinds, values). `values`: the numeric
     values, sorted. `pairs`: indexes of the two raters' values, shape (kinds, 2); None unless there are two
     raters.
     """
@@ -150,10 +150,10 @@ class RatingSample:
     def compute_alpha(self, weights: FloatArray) -> FloatArray:
         """Compute alpha, shape (draws,), from observed and expected disagreement of pairable ratings.
 
-        Consider the sum of delta over ordered pairs of ratings, in a unit with m ratings or among all n
-        ratings. It is 2 (m sum g^2 - (sum g)^2), where delta(a, b) = (g_a - g_b)^2. At level interval, g is
-        the value. At level ordinal, g is its mid-rank among all ratings. At level nominal, the sum is m^2 -
-        sum of squared counts.
+        With delta(a, b) = (g_a - g_b)^2, the sum of delta over ordered pairs of ratings, in a unit with m
+        ratings or among all n ratings, is 2 (m sum g^2 - (sum g)^2). At level interval, g is the value. At
+        level ordinal, g is the value's mid-rank among all ratings. At level nominal, the sum is m^2 - sum of
+        squared counts.
         """
         totals = weights @ self.ratings
         sizes, n = self.ratings.sum(axis=1), totals.sum(axis=1)

@@ -1,4 +1,4 @@
-"""Labels for the correctness of a response, which judges, rules and people assign."""
+"""Define labels for the correctness of responses, assigned by judges, rules and people."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from tasks.scoring.metric import (
 
 SCORED = Score({})
 CELLS_AT_ONCE = 4_000_000
-"""Maximum number of pairs that are compared at a time, which bounds memory."""
+"""Maximum number of pairs to compare at a time, to limit memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,11 @@ class ScorePair:
 
 @dataclass(frozen=True)
 class Correlation(Metric[ScorePair]):
-    """The figures pearson, spearman (Pearson of mid-ranks), kendall (tau-b), mean_human and mean_judge.
+    """Correlations pearson, spearman (of mid-ranks), kendall (tau-b), and means mean_human and mean_judge.
 
     The scores of several raters for one item are averaged. A figure is null if it is not defined, for example
-    with fewer than two items or without variation. `drop_zero`: skip items to which the judge or any rater
-    gave 0 ("not sure").
+    with fewer than two items or without variation. `drop_zero`: skip items with a 0 ("not sure") from the
+    judge or any rater.
     """
 
     name: ClassVar[str] = "correlation"
@@ -78,11 +78,11 @@ class Correlation(Metric[ScorePair]):
         return ScorePair(tuple(ratings), judge)
 
     def make_accumulator(self, rule: str) -> PairAccumulator:
-        """Make an empty accumulator."""
+        """Return an empty accumulator."""
         return PairAccumulator()
 
     def score_item(self, item: ScorePair, rule: str) -> Score:
-        """Return a score that shows whether a pair is scored, skipped or failed."""
+        """Return SCORED, SKIPPED or FAILED for a pair."""
         if item.judge is None:
             return FAILED
         return SKIPPED if self.drop_zero and 0 in (*item.human, item.judge) else SCORED
@@ -108,7 +108,7 @@ class PairAccumulator(Accumulator[ScorePair]):
         return PairSample(kinds[:, 0], kinds[:, 1], counts)
 
     def item_values(self) -> Iterator[ItemValues]:
-        """Yield each item's mean human score and its judge score; None if it is not scored."""
+        """Yield each item's mean human score and judge score; None if the item is not scored."""
         for human, judge in zip(self.human, self.judge, strict=True):
             scored = human == human
             yield {
@@ -119,7 +119,7 @@ class PairAccumulator(Accumulator[ScorePair]):
 
 @dataclass(frozen=True)
 class PairSample:
-    """Distinct pairs of scores and how often each occurs (`counts`)."""
+    """Distinct pairs of scores and their frequencies (`counts`)."""
 
     human: FloatArray
     judge: FloatArray
@@ -144,7 +144,7 @@ def correlate(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
     dx = x - divide((weights * x).sum(axis=1, keepdims=True), sizes)
     dy = y - divide((weights * y).sum(axis=1, keepdims=True), sizes)
     products = (weights * dx * dy).sum(axis=1)
-    # The deviations of a constant are rounding errors, not exact zeros.
+    # The deviations of a constant from its mean are rounding errors, not exact zeros.
     varies = spread(x, weights) & spread(y, weights)
     norms = np.sqrt((weights * dx**2).sum(axis=1) * (weights * dy**2).sum(axis=1))
     return np.clip(divide(products, np.where(varies, norms, 0.0)), -1.0, 1.0)

@@ -1,4 +1,4 @@
-"""DDXPlus: accuracy of diagnoses that a model states as numbers (StreamBench, section 4.1)."""
+"""DDXPlus: accuracy of diagnoses stated as numbers (StreamBench, section 4.1)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ LABELS = 49
 """Number of diagnoses; the labels are 0 to 48."""
 NUMBER = re.compile(r"(\d+)\.")
 MOST_DIGITS = 1_000
-"""Maximum number of digits of a label. Python refuses to convert numbers with over 4,300 digits."""
+"""Maximum number of digits in a label. Python refuses to convert numbers with over 4,300 digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelPrediction:
-    """The gold label's number, and the text that the model predicted."""
+    """The number of the gold label, and the predicted text."""
 
     gold: int
     prediction: str | None
@@ -28,8 +28,8 @@ class LabelPrediction:
 class DDXPlus(Metric[LabelPrediction]):
     """Accuracy of the first number that is directly followed by a full stop, as in `34. Pneumonia`.
 
-    A prediction is wrong if it has no such number or if the number is not a label (0 to 48), even if it
-    contains the name of the diagnosis. Such a prediction is also counted as `not_in_label_set`.
+    A prediction without this number, or with a number that is not a label (0 to 48), is wrong even if it
+    contains the name of the diagnosis. These predictions also count as `not_in_label_set`.
     """
 
     name: ClassVar[str] = "ddxplus"
@@ -43,7 +43,7 @@ class DDXPlus(Metric[LabelPrediction]):
         return LabelPrediction(gold, get_optional_text(record, "prediction"))
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:
-        """Make an empty accumulator."""
+        """Return an empty accumulator."""
         return MeanAccumulator(("accuracy", "not_in_label_set"), counted=("not_in_label_set",))
 
     def score_item(self, item: LabelPrediction, rule: str) -> Score:
@@ -55,7 +55,7 @@ class DDXPlus(Metric[LabelPrediction]):
 
 
 def find_label(text: str) -> int | None:
-    """Find the number of the diagnosis in a model's text; None if the text contains no valid label."""
+    """Return the number of the diagnosis in a model's text; None if the text contains no valid label."""
     found = NUMBER.search(text)
     if found is None or len(found[1]) > MOST_DIGITS:
         return None

@@ -23,8 +23,7 @@ from tasks.scoring.sandbox import ProgramOutcome, Sandbox, SandboxLimits
 FENCE = re.compile(r"```[ \t]*(\w*)[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 """Matches a fenced block with its language; the closing fence may be missing."""
 MAX_PARSED = 1_000_000
-"""Maximum number of characters of code that is parsed: a syntax tree takes a hundred times the memory of its
-text."""
+"""Maximum length of code to parse, since a syntax tree needs a hundred times the memory of its text."""
 PYTHON = {"", "python", "python3", "py"}
 """Language names of a fence that mean Python."""
 
@@ -42,15 +41,15 @@ class DS1000(Metric[CodeProblem]):
     """Share of problems whose code passes the test program (STREAMBENCH, appendix F.2.4; Lai et al. 2023).
 
     The test runs `code_context`, then `test_execution(code)` and, if the context defines it,
-    `test_string(code)`. The code passes if no exception is raised within `timeout` seconds, counted from the
-    time when the context's libraries are loaded.
+    `test_string(code)`. The code passes if the test ends without an exception within `timeout` seconds after
+    the context's libraries are loaded.
 
     `reading` determines how to extract the code from a prediction. With `lenient`, the code is the first
     fenced Python block, or the whole text if there is none. `released` uses read_released_code. `none` uses
     the whole prediction.
 
-    An item is failed, not scored 0, if the environment lacks its libraries (outcome `not-run`) or if the
-    process that ran the code cannot pass on the result (outcome `not-shown`).
+    An item is failed, not scored 0, if its libraries are missing in the environment (outcome `not-run`) or
+    its result cannot be sent to the test's process (outcome `not-shown`).
     """
 
     name: ClassVar[str] = "ds1000"
@@ -67,7 +66,7 @@ class DS1000(Metric[CodeProblem]):
 
     @cached_property
     def sandbox(self) -> Sandbox:
-        """Return the sandbox in which the programs run."""
+        """The sandbox in which the programs run."""
         return Sandbox(find_interpreter(), SandboxLimits(seconds=self.timeout))
 
     def read(self, record: Record) -> CodeProblem:
@@ -75,11 +74,11 @@ class DS1000(Metric[CodeProblem]):
         return CodeProblem(get_text(record, "code_context"), get_optional_text(record, "prediction"))
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:
-        """Make an empty accumulator."""
+        """Return an empty accumulator."""
         return MeanAccumulator(("accuracy",))
 
     def score_item(self, item: CodeProblem, rule: str) -> Score:
-        """Run the test program of one problem and score its outcome."""
+        """Run the test program of one problem, and score the outcome."""
         if item.prediction is None:
             return FAILED
         code = self.read_code(item.prediction)
@@ -112,7 +111,7 @@ class DS1000(Metric[CodeProblem]):
 
 
 def score_ending(ending: ProgramOutcome) -> Score:
-    """Convert a program's outcome to a score; the item counts as failed if the outcome has no score."""
+    """Convert a program's outcome to a score; outcomes without a score count as failed."""
     if ending.kind.score is None:
         return Score({}, "failed", ending.kind)
     return Score({"accuracy": ending.kind.score}, outcome=ending.kind)
@@ -126,7 +125,7 @@ def extract_code(text: str) -> str:
 
 
 def list_libraries(code_context: str) -> list[str]:
-    """List the modules that a test program imports, including those in its `exec_context`."""
+    """List the modules that a test program imports, including imports in its `exec_context`."""
     names: dict[str, None] = {}
     for node in _walk(code_context):
         if isinstance(node, ast.Import):

@@ -1,7 +1,7 @@
-"""The virtual environment for DS-1000's test programs: Python 3.11 with pandas 1.5.3 and numpy below 2.
+"""Create the virtual environment for DS-1000's test programs: Python 3.11, pandas 1.5.3, numpy below 2.
 
 `python -m tasks.scoring.ds1000_environment [PACKAGE ...]` creates the environment and also installs the named
-packages. torch and tensorflow are large, so they are not installed by default.
+packages. torch and tensorflow are not installed by default, because of their size.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DONE = "made-by-benchloom"
 
 
 def locate_environment() -> Path:
-    """Return the environment's folder: BENCHLOOM_DS1000, or a folder in the user's cache folder."""
+    """Return the environment's folder: BENCHLOOM_DS1000, or a folder in the user's cache."""
     if folder := os.environ.get("BENCHLOOM_DS1000"):
         return Path(folder).expanduser().absolute()
     pins = hashlib.sha256("\n".join(REQUIREMENTS).encode()).hexdigest()[:8]
@@ -41,7 +41,7 @@ def locate_environment() -> Path:
 
 
 def find_interpreter() -> Path:
-    """Return the environment's Python interpreter. Raises BadInput if it has not been created yet."""
+    """Return the environment's Python interpreter. Raises BadInput if the environment does not exist."""
     python = locate_environment() / "bin" / "python"
     if not python.is_file():
         raise BadInput(

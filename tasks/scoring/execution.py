@@ -48,15 +48,15 @@ class Execution(Metric[QueryItem]):
 
     - streambench: equal sets of rows, with columns in the same order; an empty result on either side is wrong
       (STREAMBENCH, appendix F.2.1).
-    - bird: as streambench, but two empty results are equal (BIRD's evaluation).
-    - test-suite: equal bags of rows under some order of the columns, on every `*.sqlite` file in the folder
-      (Zhong et al. 2020). The order of rows matters if and only if the gold query has ORDER BY. In both
-      queries, `> =`, `< =` and `! =` are read as operators. Unless `keep_distinct` is set, DISTINCT is
-      removed and only the first statement counts.
+    - bird: like streambench, but two empty results are equal (BIRD's evaluation).
+    - test-suite: equal multisets of rows under some order of the columns, on every `*.sqlite` file in the
+      folder (Zhong et al. 2020). Row order matters only if the gold query has ORDER BY. In both queries,
+      `> =`, `< =` and `! =` are parsed as operators. Unless `keep_distinct` is set, DISTINCT is removed and
+      only the first statement counts.
 
-    Under every rule, NULL equals NULL, 1 equals 1.0, and text never equals a number. A query with an error,
-    or one that does not end within `timeout` seconds, is wrong. If the gold query does not run, the item is
-    failed. `url` is described in SqlServers; databases on servers have no test suite.
+    Under every rule, NULL equals NULL, 1 equals 1.0, and text never equals a number. A prediction is wrong if
+    it has an error or does not end within `timeout` seconds. If the gold query does not run, the item is
+    failed. `url`: see SqlServers; databases on servers have no test suite.
 
     `reading` determines how to extract the query from a prediction: `lenient` (prepare_prediction),
     `released` (read_released_sql), or `none` for text that contains only SQL.
@@ -86,21 +86,21 @@ class Execution(Metric[QueryItem]):
 
     @cached_property
     def suites(self) -> TestSuites:
-        """Return the test databases, which are opened on demand."""
+        """The test databases, which are opened on demand."""
         if self.databases is None:
             raise BadInput("score execution", "needs --databases or --url", hint="DIR/<db_id>/<db_id>.sqlite")
         return TestSuites(self.databases)
 
     @cached_property
     def dialect(self) -> str:
-        """Return the sqlglot dialect of the engine."""
+        """The engine's sqlglot dialect."""
         return "sqlite" if self.url is None else read_entry("url", {"url": self.url}).dialect
 
     def read(self, record: Record) -> QueryItem:
         """Read the queries and the database of an item. Raises BadItem if the gold answer may change.
 
-        On a server, the text of the gold query is checked for functions such as the clock. On a SQLite file,
-        they are detected while the query runs.
+        On a server, the text of the gold query is checked for functions that read the clock. On a SQLite
+        file, these functions are detected while the query runs.
         """
         gold, prediction = get_text(record, "gold"), get_optional_text(record, "prediction")
         if self.url is not None and (clock := find_clock(gold, self.dialect)):
@@ -109,7 +109,7 @@ class Execution(Metric[QueryItem]):
         return QueryItem(gold, prediction, (name,) if self.url is not None else self.suites.locate(name))
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:
-        """Make an empty accumulator."""
+        """Return an empty accumulator."""
         return MeanAccumulator(("accuracy",))
 
     def score(
@@ -152,7 +152,7 @@ class Execution(Metric[QueryItem]):
         return read_released_sql(prediction) if self.reading == RELEASED else prediction
 
     def score_verdict(self, verdict: SqlVerdict) -> Score:
-        """Convert the verdict on a pair of queries to a score."""
+        """Convert a verdict on a pair of queries to a score."""
         return score_outcome(verdict.outcome)
 
     def make_pair(self, rule: str, item: QueryItem, prediction: str) -> QueryPair:
@@ -168,7 +168,7 @@ class Execution(Metric[QueryItem]):
 
 @cache
 def score_outcome(outcome: Outcome) -> Score:
-    """Convert a pair's outcome to a score; the item counts as failed if the outcome has no score."""
+    """Convert a pair's outcome to a score; outcomes without a score count as failed."""
     if outcome.score is None:
         return Score({}, "failed", outcome)
     return Score({"accuracy": outcome.score}, outcome=outcome)
@@ -180,7 +180,7 @@ def _pop_missing(waiting: deque[QueryItem], rules: int) -> Iterator[tuple[QueryI
 
 
 class TestSuites:
-    """The databases in a folder. They must not change after they are first located."""
+    """The databases in a folder, which must not change after `locate` has opened the files."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
@@ -192,7 +192,7 @@ class TestSuites:
     def locate(self, name: str) -> tuple[str, ...]:
         """Return the URIs of a database's files, the published file first.
 
-        Raises BadItem if that is missing.
+        Raises BadItem if the published file is missing.
         """
         if name not in self._addresses:
             snapshots = self._open(name)
@@ -220,5 +220,5 @@ class TestSuites:
 
 
 def quote_name(name: str) -> str:
-    """Quote a name for messages, shortened to at most 80 characters."""
+    """Quote a name for messages, truncated to 80 characters."""
     return repr(name if len(name) <= 80 else f"{name[:80]}…")

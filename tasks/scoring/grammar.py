@@ -1,4 +1,4 @@
-"""GRAMMAR-Eval: accuracy and robustness over semantic groups (GRAMMAR, section 4.3)."""
+"""GRAMMAR-Eval: accuracy and robustness over groups of equivalent questions (GRAMMAR, section 4.3)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from tasks.scoring.metric import (
 
 SCORED = Score({})
 DIGEST_BYTES = 16
-"""Number of bytes of a digest."""
+"""Number of bytes in a digest."""
 
 BoolArray = npt.NDArray[np.bool_]
 Ids = frozenset[str | int]
 
 
 class JudgedQuery(NamedTuple):
-    """The judgement on a text query, and how its retrieved documents compare with the true documents.
+    """The judgement on a text query, and the comparison of retrieved and true documents.
 
     `correct`: None if the query was not judged. `retrieved`: a digest of the set of retrieved ids. `matches`:
     whether the retrieved and true ids are the same set; None if the true ids are unknown.
@@ -49,10 +49,10 @@ class JudgedQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class Grammar(Metric[JudgedQuery]):
-    """Rates over semantic groups. A group is a gap, robust or non-robust.
+    """Rates over semantic groups (phrasings of the same question): gap, robust and non-robust groups.
 
-    A gap group has no correct row, a robust group has only correct rows, and a non-robust group has both. All
-    figures cover scored rows only, and a group without scored rows is ignored.
+    A gap group has no correct row, a robust group has only correct rows, and a non-robust group has both
+    correct and wrong rows. Unscored rows, and groups without scored rows, are ignored.
 
     - accuracy = correct / rows.
     - robustness R = correct / (rows - rows in gap groups) (Eq. 2).
@@ -61,17 +61,16 @@ class Grammar(Metric[JudgedQuery]):
     - Names of group counts end in `_groups`.
 
     The figures context.gold and context.siblings are accuracy and R with "retrieval sufficient" instead of
-    "correct". Gap groups are still determined by the judgement, and R is the share of sufficient rows outside
-    them:
+    "correct". The judgement still determines gap groups, and R is the share of sufficient rows outside gap
+    groups:
 
     - gold: the retrieved ids equal the true ids, as sets. The figures are null if a scored row has null true
       ids.
     - siblings: a correct row is sufficient. A wrong row in a gap group is not sufficient. A wrong row in a
-      non-robust group is sufficient if its set of retrieved ids equals that of a correct row in its group.
+      non-robust group is sufficient if a correct row in its group has the same set of retrieved ids.
 
     `closed`: before groups are classified, a row becomes incorrect if its retrieval missed a true document,
-    because the model must have known the missing facts without the documents. Rows with null true ids keep
-    their judgement.
+    because the model must have known the missing facts. Rows with null true ids keep their judgement.
     """
 
     name: ClassVar[str] = "grammar"
@@ -100,11 +99,11 @@ class Grammar(Metric[JudgedQuery]):
         return JudgedQuery(group, correct, digest_ids(retrieved), None if true is None else retrieved == true)
 
     def make_accumulator(self, rule: str) -> GroupAccumulator:
-        """Make an empty accumulator."""
+        """Return an empty accumulator."""
         return GroupAccumulator()
 
     def score_item(self, item: JudgedQuery, rule: str) -> Score:
-        """Return a score that shows whether a row is scored; the rates depend on the row's whole group."""
+        """Return SCORED for a judged row, otherwise SKIPPED; the rates depend on the row's whole group."""
         return SKIPPED if item.correct is None else SCORED
 
 
@@ -120,7 +119,7 @@ def read_judgement(record: Record) -> Correctness | None:
 
 
 def read_ids(record: Record, field: str) -> Ids:
-    """Read a list of document ids as a set. Raises BadItem if the field is not such a list."""
+    """Read a list of document ids as a set. Raises BadItem if the field is not a list of ids."""
     ids = record.get(field)
     if not isinstance(ids, list):
         raise BadItem(f"{field} is {describe_type(ids)}; expected a list of document ids")
@@ -131,10 +130,10 @@ def read_ids(record: Record, field: str) -> Ids:
 
 
 def digest_ids(ids: Ids) -> bytes:
-    """Compute a digest of a set of ids, so that a million rows fit into memory."""
+    """Return a digest of a set of ids; digests of a million rows fit into memory."""
     try:
         ordered = sorted(ids)
-    except TypeError:  # texts and numbers together
+    except TypeError:  # texts and numbers are mixed
         ordered = sorted(ids, key=repr)
     return blake2b(repr(ordered).encode(), digest_size=DIGEST_BYTES).digest()
 
@@ -165,7 +164,7 @@ class GroupAccumulator(Accumulator[JudgedQuery]):
 
     @cached_property
     def rows(self) -> TaggedQueries:
-        """Return the scored rows as columns."""
+        """The scored rows as columns."""
         scored = np.asarray(self.correct) >= 0
         retrieved = np.frombuffer(self.retrieved, dtype=f"V{DIGEST_BYTES}")[scored]
         return TaggedQueries(
@@ -183,7 +182,7 @@ class GroupAccumulator(Accumulator[JudgedQuery]):
         return self.rows.gather()
 
     def item_values(self) -> Iterator[RowValues]:
-        """Yield each row's correctness, and whether its retrieval is sufficient by gold and siblings."""
+        """Yield each row's correctness, and whether retrieval suffices by the rules gold and siblings."""
         rows = self.rows
         scored = zip(rows.correct, rows.matches, rows.siblings, strict=True)
         for is_scored in rows.scored:
@@ -211,7 +210,7 @@ class TaggedQueries:
 
     @cached_property
     def siblings(self) -> BoolArray:
-        """Return for each row whether its retrieval is sufficient by the siblings rule."""
+        """Whether each row's retrieval is sufficient by the siblings rule."""
         pairs = self.group * (int(self.retrieved.max(initial=0)) + 1) + self.retrieved
         return self.correct | np.isin(pairs, pairs[self.correct])
 
@@ -229,7 +228,7 @@ class TaggedQueries:
 
 @dataclass(frozen=True)
 class GroupSample:
-    """Distinct groups: rows, correct rows, and sufficient rows by the rules gold and siblings."""
+    """Distinct groups, as numbers of rows, correct rows, and sufficient rows by gold and by siblings."""
 
     kinds: FloatArray
     counts: IntArray
@@ -237,7 +236,7 @@ class GroupSample:
 
     @property
     def shares(self) -> frozenset[str]:
-        """Return the names of the figures that are not counts of groups."""
+        """The names of the figures that are not counts of groups."""
         one = np.ones((1, len(self.kinds)))
         return frozenset(name for name in self.figures(one) if not name.endswith("_groups"))
 

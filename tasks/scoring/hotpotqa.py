@@ -34,10 +34,10 @@ class HotpotQA(Metric[ShortAnswer]):
     + r), where p and r are the overlap divided by the number of predicted and of gold tokens. The rules
     differ in the overlap:
 
-    - official: the overlap of the bags of tokens. f1 is 0 without overlap, even if both answers are empty. If
-      either side is yes, no or noanswer, f1 is 0 unless both answers are equal.
-    - streambench: the overlap of the sets of tokens, divided by the lengths of the lists, so that a repeated
-      token lowers f1 even of a perfect answer. f1 is 1 if both answers are empty, and 0 if one is.
+    - official: the overlap of the multisets of tokens. f1 is 0 without overlap, even if both answers are
+      empty. If either answer is yes, no or noanswer, f1 is 0 unless both answers are equal.
+    - streambench: the overlap of the sets of tokens, divided by the lengths of the lists. A repeated token
+      therefore lowers f1 even for a perfect answer. f1 is 1 if both answers are empty, and 0 if only one is.
     """
 
     name: ClassVar[str] = "hotpotqa"
@@ -48,7 +48,7 @@ class HotpotQA(Metric[ShortAnswer]):
         return ShortAnswer(get_text(record, "gold"), get_optional_text(record, "prediction"))
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:
-        """Make an empty accumulator."""
+        """Return an empty accumulator."""
         return MeanAccumulator(("em", "f1"))
 
     def score_item(self, item: ShortAnswer, rule: str) -> Score:
@@ -66,7 +66,7 @@ def normalise(text: str) -> str:
 
 
 def compute_official_f1(gold: str, prediction: str) -> float:
-    """Compute F1 over bags of tokens; yes, no and noanswer only match themselves."""
+    """Compute F1 over multisets of tokens; yes, no and noanswer match only themselves."""
     if gold != prediction and (gold in CLOSED or prediction in CLOSED):
         return 0.0
     overlap = (Counter(gold.split()) & Counter(prediction.split())).total()

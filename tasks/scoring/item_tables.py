@@ -1,7 +1,7 @@
 """Read items from JSON Lines or from a table (CSV, TSV or Parquet), one item per row.
 
-CSV and TSV files may be gzipped. A row that cannot be read is returned as a `BadItem`, not raised as an
-error, so that the other rows can be scored.
+CSV and TSV files may be gzipped. An unreadable row is returned as a `BadItem`, not raised as an error, so
+that the other rows can be scored.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def read_table(
     """Yield the rows of a table; a CSV row's number is the number of its first line.
 
     `columns`: names that the header must contain. `texts`: columns of a CSV file whose cells are plain text;
-    None means all columns. A cell of another column is read as JSON if it is valid JSON. An empty cell is
+    None means all columns. Cells of other columns are parsed as JSON if they are valid JSON. An empty cell is
     null. Raises BadInput if the file cannot be opened, is not a table, or lacks a column.
     """
     kind = find_kind(path)
@@ -68,7 +68,7 @@ def read_table(
 
 
 def check_columns(path: str, found: Sequence[str], wanted: Sequence[str]) -> None:
-    """Raise BadInput if a table lacks a column or has two columns of the same name."""
+    """Raise BadInput if a table lacks a column or has two columns with the same name."""
     for name in wanted:
         if name not in found:
             near = difflib.get_close_matches(name, found, 1, 0.6)
@@ -86,7 +86,7 @@ def _read_csv(
     path: str, delimiter: str, columns: Sequence[str], texts: Collection[str] | None
 ) -> Iterator[NumberedRecord]:
     with open_items(path) as stream, _long_cells():
-        # Bytes that are not UTF-8 become lone surrogates, by which the code below recognises the row.
+        # Bytes that are not UTF-8 become lone surrogates, which `_make_record` detects.
         lines = io.TextIOWrapper(stream, "utf-8-sig", "surrogateescape", newline="")
         rows = csv.reader(lines, delimiter=delimiter, strict=True)
         header = [name.strip() for name in next(rows, [])]
@@ -98,7 +98,7 @@ def _read_csv(
             except StopIteration:
                 return
             except (csv.Error, EOFError, OSError) as error:
-                yield number, BadItem(f"cannot be read on from here ({error})")
+                yield number, BadItem(f"cannot be read from this row on ({error})")
                 return
             if cells:
                 yield number, _make_record(header, cells, texts)
@@ -106,7 +106,7 @@ def _read_csv(
 
 @contextmanager
 def _long_cells() -> Iterator[None]:
-    """Allow cells up to the length of a line in the `with` block; the limit is global to the process."""
+    """Allow cells up to the maximum line length in the `with` block; csv's limit is global to the process."""
     before = csv.field_size_limit(MAX_LINE_BYTES)
     try:
         yield

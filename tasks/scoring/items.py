@@ -1,7 +1,7 @@
 """Read items from JSON Lines, plain or gzipped, from a file or stdin, and tolerate broken lines.
 
-A line that cannot be read is returned as an `UnreadableLine`, not raised as an error, so that the other lines
-can be scored.
+An unreadable line is returned as an `UnreadableLine`, not raised as an error, so that the other lines can be
+scored.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ GZIP_MAGIC = b"\x1f\x8b"
 UTF8_BOM = b"\xef\xbb\xbf"
 UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
 NOT_JSON = re.compile(rb"(?<![\w\"])-?(NaN|Infinity)\b")
-"""Matches numbers that Python's json module writes but that JSON does not allow."""
+"""Matches numbers that Python's json module writes but JSON does not allow."""
 ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 LONG_NUMBER = b"0" * 19
-"""A number of 19 digits or more, after ZEROS has replaced all digits; it may not fit into 64 bits."""
+"""Matches a number of 19 or more digits, after ZEROS has replaced all digits; may not fit into 64 bits."""
 
 
 class BadItem(BenchloomError):
-    """A record that the metric cannot read; the message states what is wrong in one clause."""
+    """Raised for a record that the metric cannot read; the message is one clause with the problem."""
 
 
 NumberedRecord = tuple[int, Record | BadItem]
-"""The number of a line or row, counted from 1, and its record or the reason why it cannot be read."""
+"""The number of a line or row, counted from 1, and its record or a reading error."""
 
 
 class ItemLine(NamedTuple):
@@ -85,7 +85,7 @@ def open_items(path: str) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_bytes(path: str) -> Iterator[io.BufferedReader]:
-    """Open a path, or stdin for `-`. Raises BadInput if it cannot be opened."""
+    """Open a path, or stdin for `-`. Raises BadInput if the path cannot be opened."""
     if path == "-":
         yield io.BufferedReader(sys.stdin.buffer)  # type: ignore[arg-type]
         return
@@ -106,7 +106,7 @@ def describe_source(path: str) -> str:
 
 
 def read_objects(stream: BinaryIO) -> Iterator[NumberedRecord]:
-    """Read the objects of JSON Lines; yield a BadItem for a broken line; skip blank lines."""
+    """Yield the objects of JSON Lines, with a BadItem for each broken line; blank lines are skipped."""
     for number, raw in enumerate(split_lines(stream), 1):
         if isinstance(raw, str):
             yield number, BadItem(raw)
@@ -135,7 +135,7 @@ def check_ids(records: Iterable[NumberedRecord]) -> Iterator[ItemLine | Unreadab
 
 
 def split_lines(stream: BinaryIO) -> Iterator[bytes | str]:
-    """Split a stream into lines (bytes); yield a message (str) for a line that is too long or cut off."""
+    """Yield the lines of a stream (bytes), or a message (str) for a line that is too long or truncated."""
     first = True
     while True:
         try:
@@ -147,7 +147,7 @@ def split_lines(stream: BinaryIO) -> Iterator[bytes | str]:
             yield "the gzip stream ends here, before its end"
             return
         except (OSError, zlib.error) as error:
-            yield f"cannot be read on from here ({error})"
+            yield f"cannot be read from this line on ({error})"
             return
         if whole and not line:
             return
@@ -172,13 +172,13 @@ def parse_record(raw: bytes) -> Record:
 
 
 def load_json(raw: bytes) -> object:
-    """Parse strict JSON. orjson refuses NaN and lone surrogates, but rounds integers of over 64 bits."""
+    """Parse strict JSON. orjson rejects NaN and lone surrogates, but rounds integers of over 64 bits."""
     value = orjson.loads(raw)
     return json.loads(raw) if LONG_NUMBER in raw.translate(ZEROS) else value
 
 
 def explain(raw: bytes, error: orjson.JSONDecodeError) -> str:
-    """Explain in one clause why a line is not valid JSON."""
+    """Return the reason, in one clause, why a line is not valid JSON."""
     if NOT_JSON.search(raw):
         return "contains NaN or Infinity, which are not valid JSON"
     if "depth" in error.msg:
@@ -206,7 +206,7 @@ def get_children(value: object) -> Iterable[object]:
 
 
 def get_id(record: Record) -> str | int:
-    """Return a record's id. Raises BadItem if it is missing, empty, or neither text nor an integer."""
+    """Return a record's id. Raises BadItem if the id is missing, empty, or neither text nor an integer."""
     key = record.get("id")
     if key is None or key == "":
         raise BadItem("has no id")
@@ -230,7 +230,7 @@ def describe_type(value: object) -> str:
 
 
 def get_text(record: Record, field: str) -> str:
-    """Return the value of a text field. Raises BadItem if it is not a text."""
+    """Return the value of a text field. Raises BadItem if the value is not a text."""
     value = record.get(field)
     if not isinstance(value, str):
         raise BadItem(f"{field} is {describe_type(value)}; expected text")
@@ -238,7 +238,7 @@ def get_text(record: Record, field: str) -> str:
 
 
 def get_optional_text(record: Record, field: str) -> str | None:
-    """Return a text field, or None if it is null or missing. Raises BadItem for any other type."""
+    """Return the value of a text field, or None if null or missing. Raises BadItem for any other type."""
     return None if record.get(field) is None else get_text(record, field)
 
 

@@ -1,4 +1,4 @@
-"""Labels of verdicts. Each label defines its stored word, its displayed word and its score in one place."""
+"""Define the base class of verdict labels, each with a stored word, a displayed word and a score."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Self
 
 
 class UnknownLabel(ValueError):
-    """Raised if a word is not one of the known labels."""
+    """Raised for a word that is not a known label."""
 
 
 class Label(StrEnum):
-    """A kind of label. Subclass it, and define each member as (wire, shown, score).
+    """An enumeration of labels. In a subclass, define each member as (wire, shown, score).
 
-    A member is equal to its wire word, the text that judges write and artifacts store. `shown`: the word that
-    pages show, by default the wire word. `score`: the label's value in a mean; None leaves the item unscored.
+    A member is equal to its wire word, the text in judges' replies and in artifacts. `shown`: the word to
+    display, by default the wire word. `score`: the label's value in a mean; None leaves the item unscored.
     """
 
     shown: str
     score: float | None
 
     def __new__(cls, wire: str, shown: str = "", score: float | None = None) -> Self:
-        """Make a member from its wire word, its displayed word and its score."""
+        """Create a member from its wire word, displayed word and score."""
         member = str.__new__(cls, wire)
         member._value_ = wire
         member.shown = shown or wire
@@ -33,9 +33,9 @@ class Label(StrEnum):
 
     @classmethod
     def read(cls, word: str) -> Self:
-        """Return the label with a wire word.
+        """Return the label for a wire word.
 
-        Raises UnknownLabel, with all known words, for any other word.
+        Raises UnknownLabel, with a list of all known words, for any other word.
         """
         return cls(word)
 
@@ -55,7 +55,7 @@ class LabelCounts:
 
     @property
     def mean(self) -> float | None:
-        """Return the mean score; None if no item is scored."""
+        """The mean score; None if no item is scored."""
         return self.total / self.scored if self.scored else None
 
 
@@ -65,7 +65,7 @@ def score_label(label: Label | None) -> float | None:
 
 
 def count_labels(labels: Iterable[Label | None]) -> LabelCounts:
-    """Count labels. None and labels without a score count as unscored; they are never dropped."""
+    """Count labels with and without a score; None counts as unscored."""
     counts = Counter(map(score_label, labels))
     unscored = counts.pop(None, 0)
     return LabelCounts(

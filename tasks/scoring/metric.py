@@ -1,4 +1,4 @@
-"""The interface of metrics: read a record, score an item by a rule, aggregate scores to figures."""
+"""Define the interface of metrics: read a record, score an item by a rule, aggregate scores to figures."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ State = Literal["scored", "failed", "skipped"]
 ItemT = TypeVar("ItemT")
 NAN = float("nan")
 ItemValues = Mapping[str, object]
-"""The scores of one item, as `--items` writes them: figure -> score, or nested figures."""
+"""The scores of one item, in the format of `--items`: figure -> score, or nested figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Score:
     """An item's score under one rule.
 
     `values`: name of a figure -> the item's score; None if the figure excludes this item. `outcome`: the
-    outcome that `--items` writes, if the metric defines outcomes.
+    outcome for `--items`, if the metric defines outcomes.
     """
 
     values: Mapping[str, float | None]
@@ -40,11 +40,11 @@ SKIPPED = Score({}, "skipped")
 
 
 class Sample(Protocol):
-    """The scored items of one rule. Equal items are merged into kinds, so that their order cannot matter."""
+    """The scored items of one rule. Equal items are merged into kinds, so that order has no effect."""
 
     @property
     def counts(self) -> IntArray:
-        """Return the number of items of each kind; shape (kinds,)."""
+        """The number of items of each kind; shape (kinds,)."""
 
     def figures(self, weights: FloatArray) -> dict[str, FloatArray]:
         """Compute the figures for each bootstrap draw; `weights` has shape (draws, kinds).
@@ -73,10 +73,10 @@ class Accumulator(ABC, Generic[ItemT]):
 class Metric(ABC, Generic[ItemT]):
     """A metric; subclasses are frozen dataclasses whose fields are the metric's options.
 
-    `rules`: the names of its rules, the default first; empty if there is only one rule. `own_scale`: figures
-    that are not fractions, which the table prints unchanged instead of as percentages. `columns`: the fields
-    of an item that must be columns of a CSV or Parquet file. `texts`: the fields whose CSV cells are plain
-    text; other cells are read as JSON if they are valid JSON.
+    `rules`: the names of the rules, the default first; empty if there is only one rule. `own_scale`: figures
+    that are not fractions, and are not printed as percentages. `columns`: the required columns of a CSV or
+    Parquet file. `texts`: the fields whose CSV cells are plain text; other cells are parsed as JSON if they
+    are valid JSON.
     """
 
     name: ClassVar[str]
@@ -87,11 +87,11 @@ class Metric(ABC, Generic[ItemT]):
 
     @abstractmethod
     def read(self, record: Record) -> ItemT:
-        """Read an item from a record; predictions may be null. Raises BadItem if a type is wrong."""
+        """Convert a record to an item; predictions may be null. Raises BadItem if a type is wrong."""
 
     @abstractmethod
     def make_accumulator(self, rule: str) -> Accumulator[ItemT]:
-        """Make an empty accumulator for a rule."""
+        """Return an empty accumulator for a rule."""
 
     def score_item(self, item: ItemT, rule: str) -> Score:
         """Score one item by one rule."""
@@ -106,7 +106,7 @@ class Metric(ABC, Generic[ItemT]):
 
 
 class MeanAccumulator(Accumulator[Any]):
-    """Accumulates figures that are means over the scored items (ignoring None) or, if `counted`, sums."""
+    """Accumulates figures: means over the scored items (ignoring None) or, if `counted`, sums."""
 
     def __init__(self, names: Sequence[str], counted: Iterable[str] = ()) -> None:
         self.names = tuple(names)
@@ -146,7 +146,7 @@ class MeanSample:
 
     @classmethod
     def gather(cls, names: tuple[str, ...], counted: frozenset[str], rows: FloatArray) -> MeanSample:
-        """Make a sample from rows of scores; equal rows are merged and counted."""
+        """Return a sample of rows of scores; equal rows are merged and counted."""
         kinds, counts = count_kinds(rows)
         return cls(names, counted, kinds, counts)
 
@@ -182,7 +182,7 @@ def count_kinds(rows: FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def divide(above: FloatArray, below: FloatArray) -> FloatArray:
-    """Divide two arrays; a zero denominator gives NaN, which reports show as null."""
+    """Divide two arrays; a zero denominator gives NaN, which is null in reports."""
     quotient = np.full(np.broadcast(above, below).shape, np.nan)
     np.divide(above, below, out=quotient, where=below != 0)
     return quotient

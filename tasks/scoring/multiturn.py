@@ -1,4 +1,4 @@
-"""Continuous response: how soon and how well a conversation reaches the right answer (section 3.2)."""
+"""Scores for conversations: how soon and how well the right answer is reached (section 3.2)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MultiTurn(Metric[Scores]):
     0.
 
     - wscore = (sum_{i=0..k} (n - i) s_i + sum_{i=1..n-k-1} (n - k - i) s_k) / (n(n + 1) / 2). The last score
-      counts for the remaining turns, which were not needed.
+      also counts for the remaining, unneeded turns.
     - lscore = k + 1; lower is better.
     - mscore is the maximum score.
     """
@@ -54,7 +54,7 @@ class MultiTurn(Metric[Scores]):
         return tuple(scores)
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:
-        """Make an empty accumulator."""
+        """Return an empty accumulator."""
         return MeanAccumulator(("wscore", "lscore", "mscore"))
 
     def score_item(self, item: Scores, rule: str) -> Score:

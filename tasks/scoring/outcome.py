@@ -1,4 +1,4 @@
-"""Outcome labels for an executed query, an executed program or a judged step."""
+"""Define outcome labels for executed queries, executed programs and judged steps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tasks.scoring.label import Label
 class Outcome(Label):
     """The outcome of an answer. Labels without a score are not a verdict on the answer.
 
-    `benchloom score` counts answers without a score as failed; StreamBench counts their steps as wrong
+    `benchloom score` counts answers without a verdict as failed; StreamBench counts these steps as wrong
     (section 3.1).
     """
 
@@ -24,7 +24,7 @@ class Outcome(Label):
     NOT_RUN = "not-run"
     """The libraries of the test program are not installed."""
     NOT_SHOWN = "not-shown"
-    """The process that ran the program cannot pass on its result."""
+    """The result of the program cannot be sent to the test's process."""
     FAILED = "failed"
     """There is no answer."""
     UNJUDGED = "unjudged"

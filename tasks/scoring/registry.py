@@ -1,7 +1,7 @@
 """Find metrics by name: the class in tasks/scoring/<name>.py, or an installed plug-in.
 
-For example, `hotpotqa` is the class of that name in tasks/scoring/hotpotqa.py. A metric's module is imported
-on demand.
+For example, `hotpotqa` is the class of that name in tasks/scoring/hotpotqa.py. Modules are imported on
+demand.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CLASSES: PluggedClasses[Metric[Any]] = PluggedClasses(Metric, KIND, __package__,
 
 
 def make_metric(name: str, options: Mapping[str, object]) -> Metric[Any]:
-    """Make a metric with the given options. Raises BadInput if the name or an option is unknown."""
+    """Create a metric with the given options. Raises BadInput if the name or an option is unknown."""
     kind: Any = find_metric(name)
     known = [field.name for field in fields(kind)]
     for option in options:
@@ -38,7 +38,7 @@ def make_metric(name: str, options: Mapping[str, object]) -> Metric[Any]:
 
 
 def find_metric(name: str) -> type[Metric[Any]]:
-    """Return a metric's class, from a project file or an installed plug-in. Raises BadInput if unknown."""
+    """Return a metric's class, from a project file or a plug-in. Raises BadInput for an unknown name."""
     plug = CLASSES.choose(name, FOLDER)
     found = CLASSES.load(name, plug)
     if not is_dataclass(found):
@@ -47,15 +47,15 @@ def find_metric(name: str) -> type[Metric[Any]]:
 
 
 def find_installed(name: str) -> Plug | None:
-    """Return the installed plug-in of a metric; None if the metric is one of the project's files."""
+    """Return the installed plug-in for a metric; None if the metric is a project file."""
     return CLASSES.choose(name, FOLDER)
 
 
 def list_metrics() -> Iterator[str]:
-    """List the names of all metrics: first the project's, then installed plug-ins; import no module."""
+    """Yield the names of all metrics without imports: first project files, then installed plug-ins."""
     yield from CLASSES.list_all(FOLDER)
 
 
 def format_option(name: str) -> str:
-    """Format an option's name as on the command line: `--drop-zero` for drop_zero."""
+    """Format an option's name for the command line: `--drop-zero` for drop_zero."""
     return "--" + name.replace("_", "-")

@@ -1,6 +1,6 @@
 """Extract code and SQL from model replies, by `lenient` rules or by the rules of StreamBench's released code.
 
-If the released code would crash, the reading `released` returns a text that counts as a wrong answer.
+If StreamBench's code would crash, the reading `released` returns a text that counts as a wrong answer.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ LENIENT, RELEASED, NONE = "lenient", "released", "none"
 READINGS = (LENIENT, RELEASED)
 FENCE = "```"
 RELEASED_NAMES, OWN_NAMES = ("action", "action_input"), ("api", "arguments")
-"""The names of a call's two parts: in the published prompts, and in our prompts."""
+"""The names of a call's two fields: in the published prompts, and in our prompts."""
 
 
 def check_reading(given: str, allowed: tuple[str, ...] = (*READINGS, NONE), where: str = "--reading") -> str:
-    """Return the name of a reading. Raises BadInput if it is unknown."""
+    """Return the name of a reading. Raises BadInput if the name is unknown."""
     if given not in allowed:
         raise BadInput(where, f"{given!r} is not a reading", hint=f"known: {', '.join(allowed)}")
     return given
@@ -32,11 +32,11 @@ def read_released_sql(reply: str) -> str:
     - If the reply begins with a fence, `sql` and a line break, and ends with a fence, the query is the text
       between the fences.
     - In any other reply with a fence, the query is the first block that opens with a fence, `sql` and a line
-      break, and whose closing fence begins a line. Without such a block, the query is all text after the
-      first fence. All fences are removed from it, each with a following `sql` or `SQL` and line break.
+      break, and whose closing fence begins a line. If there is no such block, the query is all text after the
+      first fence, without any fences, each with a following `sql` or `SQL` and line break.
     - In any other reply, the query is the whole text.
 
-    Outer white space is removed. `SELECT ` is added in front unless the text begins with upper-case `SELECT`.
+    Outer white space is removed. `SELECT ` is prepended unless the text begins with upper-case `SELECT`.
     """
     opening, closing = f"{FENCE}sql\n", f"\n{FENCE}"
     sql = reply
@@ -58,8 +58,8 @@ def read_released_sql(reply: str) -> str:
 def read_released_code(reply: str) -> str:
     """Return the text between the first fence with `python` and the next fence, or the whole reply.
 
-    A block without `python` or without a closing fence does not count. The whole reply, including its fence,
-    is then returned, and is a syntax error.
+    If no block has `python` and a closing fence, the whole reply is returned, and its fence is a syntax
+    error.
     """
     opening = f"{FENCE}python"
     begin = reply.find(opening)
@@ -68,9 +68,9 @@ def read_released_code(reply: str) -> str:
 
 
 def cut_object(reply: str) -> str | None:
-    """Return the text from the first opening brace to its closing brace; "" without such a pair.
+    """Return the text from the first opening brace to its closing brace; "" without a matching pair.
 
-    Braces within strings also count. Returns None if a closing brace comes before any opening brace.
+    Braces within strings also count. Returns None if a closing brace precedes all opening braces.
     """
     depth, begin = 0, 0
     for place, sign in enumerate(reply):
@@ -87,7 +87,7 @@ def cut_object(reply: str) -> str | None:
 
 
 def load_object(reply: str) -> Mapping[str, object] | None:
-    """Return the JSON object in a reply; None if there is none or if it is not valid."""
+    """Return the JSON object in a reply; None if there is none, or if the object is not valid."""
     text = cut_object(reply)
     try:
         found = json.loads(text) if text else None
@@ -100,8 +100,8 @@ def read_released_answer(reply: str) -> str:
     """Return the short answer of a reply (HotpotQA): the value of `answer` in its JSON object.
 
     If the object has no `answer`, the object's JSON text is the answer. Without a valid object, the whole
-    reply is the answer. Returns "", which counts as wrong, if the released code would crash, because a
-    closing brace comes first or the answer is not a text.
+    reply is the answer. Returns "", which counts as wrong, if the released code would crash: if a closing
+    brace comes first, or if the answer is not a text.
     """
     text = cut_object(reply)
     if text is None:
@@ -115,9 +115,9 @@ def read_released_answer(reply: str) -> str:
 
 @dataclass(frozen=True)
 class ReadCall:
-    """A tool call read with `released`.
+    """A parsed tool call.
 
-    `arguments`: any JSON value; a text is read as JSON if it is valid.
+    `arguments`: any JSON value; a text is parsed as JSON if it is valid JSON.
     """
 
     api: object
@@ -129,7 +129,7 @@ class ReadCall:
 def read_released_call(reply: str) -> ReadCall | None:
     """Return the call in a reply (ToolBench); None if it is not well-formed.
 
-    A call is well-formed if its JSON object has both parts, under the published names or under the names in
+    A call is well-formed if its JSON object has both fields, with the published names or with the names in
     our prompts.
     """
     found = load_object(reply) or {}
@@ -140,7 +140,7 @@ def read_released_call(reply: str) -> ReadCall | None:
 
 
 def make_call(api: object, arguments: object) -> ReadCall:
-    """Make a call from its two parts; arguments that are a text are read as JSON."""
+    """Create a call from its two fields; text arguments are parsed as JSON."""
     try:
         return ReadCall(api, json.loads(arguments) if isinstance(arguments, str) else arguments)
     except (ValueError, RecursionError):
@@ -148,7 +148,7 @@ def make_call(api: object, arguments: object) -> ReadCall:
 
 
 def write_call(call: ReadCall) -> str:
-    """Write a call on one line, under the names in our prompts, so that `make_call` can read its parts."""
+    """Format a call as one line of JSON, with the names in our prompts, as input for `make_call`."""
     text = call.valid and isinstance(call.arguments, str)
     parts = (call.api, json.dumps(call.arguments) if text else call.arguments)
     written = json.dumps(dict(zip(OWN_NAMES, parts, strict=True)), ensure_ascii=False)

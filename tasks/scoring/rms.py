@@ -1,4 +1,4 @@
-"""Relative mapping similarity of tables (TANQ, section 5.1)."""
+"""Relative mapping similarity (RMS) of tables (TANQ, section 5.1)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ class Rms(Metric[TablePair]):
     """Precision, recall and F1 of a predicted table; the corpus figures are unweighted means.
 
     - released: `rms_released.compute_released`; keys are matched one-to-one by the optimal assignment.
-    - paper: `rms_paper.compute_paper`; triplets are matched greedily, and the prediction is used as it is or
-      transposed, whichever scores better.
+    - paper: `rms_paper.compute_paper`; triplets are matched greedily.
+
+    Both rules use the better score of the prediction and the transposed prediction.
     """
 
     name: ClassVar[str] = "rms"
@@ -38,7 +39,7 @@ class Rms(Metric[TablePair]):
         return TablePair(get_table(record, "gold"), None if missing else get_table(record, "prediction"))
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:
-        """Make an empty accumulator."""
+        """Return an empty accumulator."""
         return MeanAccumulator(("precision", "recall", "f1"))
 
     def score_item(self, item: TablePair, rule: str) -> Score:

@@ -1,4 +1,4 @@
-"""Relative mapping similarity as TANQ's paper describes it (section 5.1): triplets, matched greedily."""
+"""Relative mapping similarity by TANQ's paper (section 5.1): greedily matched triplets."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ class Triplet(NamedTuple):
 
 
 class CodedTexts(NamedTuple):
-    """One field of all triplets: its distinct texts, and each triplet's index into them."""
+    """One field of all triplets: the distinct texts, and each triplet's index into these texts."""
 
     texts: list[str]
     codes: IntArray
 
 
 def compute_paper(gold: CellTable, prediction: CellTable) -> RmsScores:
-    """Score the prediction as it is and transposed; return the better score.
+    """Return the better score of the prediction and the transposed prediction.
 
-    Scores are compared by F1, then precision, then recall. They do not depend on the order of rows or
-    columns. A line `title|x` is a header like any other.
+    Scores are compared by F1, then precision, then recall. Scores do not depend on the order of rows or
+    columns. A line `title|x` is an ordinary header.
     """
     targets = sorted(find_triplets(gold))
     straight = score_triplets(targets, prediction)
@@ -43,13 +43,12 @@ def compute_paper(gold: CellTable, prediction: CellTable) -> RmsScores:
 
 
 def score_triplets(targets: Sequence[Triplet], prediction: CellTable) -> RmsScores:
-    """Match triplets (entity, relation, value) in descending order of similarity, each triplet once.
+    """Return the score of triplets matched greedily, in descending order of similarity, each triplet once.
 
     The similarity of two triplets is the product of their fields' similarities. If a cell is a list, its
-    members are the values. If it is a text, it is split at commas; in the prediction, a text that is equal to
-    a gold value is not split. An empty cell has no triplet. The paper only says "greedily", so this project
-    chose the order of matching. Ties are broken by the triplets' texts, because breaking them by position
-    would make the score depend on the order of rows.
+    members are the values. A text cell is split at commas; in the prediction, a text that equals a gold value
+    is not split. An empty cell has no triplet. The paper only says "greedily"; the order of matching is ours.
+    Ties are broken by the triplets' texts, so that the score does not depend on the order of rows.
     """
     values = {triplet.value for triplet in targets}
     predictions = sorted(find_triplets(prediction, values))
@@ -60,7 +59,7 @@ def score_triplets(targets: Sequence[Triplet], prediction: CellTable) -> RmsScor
 
 
 def find_triplets(table: CellTable, whole: Iterable[str] = ()) -> Iterator[Triplet]:
-    """Yield a table's triplets, row by row; cells equal to one of `whole` are not split."""
+    """Yield a table's triplets, row by row; cells that equal one of `whole` are not split."""
     if not table.rows:
         return
     header = [join_values(cell) for cell in table.rows[0]]
@@ -72,7 +71,7 @@ def find_triplets(table: CellTable, whole: Iterable[str] = ()) -> Iterator[Tripl
 
 
 def split_cell(cell: Cell, whole: frozenset[str]) -> list[str]:
-    """Return the non-empty values of a cell; a text equal to one of `whole` is not split."""
+    """Return the non-empty values of a cell; a text that equals one of `whole` is not split."""
     if isinstance(cell, str):
         cell = (cell,) if cell in whole else tuple(part.strip() for part in cell.split(","))
     return [value for value in cell if value]
@@ -83,8 +82,8 @@ def compare_triplets(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Find all pairs with positive similarity; return target indexes, prediction indexes and similarities.
 
-    There are few entities and relations, so every pair of them is compared. Values are compared only if
-    entity and relation are similar.
+    All pairs of entities, and all pairs of relations, are compared. Values are compared only if both entity
+    and relation have positive similarity.
     """
     golds = [encode(column) for column in zip(*targets, strict=True)]
     guesses = [encode(column) for column in zip(*predictions, strict=True)]
@@ -102,7 +101,7 @@ def compare_triplets(
 def compare_value_columns(
     golds: CodedTexts, guesses: CodedTexts, rows: IntArray, columns: IntArray
 ) -> FloatArray:
-    """Return the similarities of the values of the given pairs; equal pairs are compared once."""
+    """Return the value similarities for the given pairs of triplets; equal pairs are compared once."""
     width = len(guesses.texts)
     codes, places = np.unique(golds.codes[rows] * width + guesses.codes[columns], return_inverse=True)
     pairs = [divmod(code, width) for code in codes.tolist()]
@@ -116,9 +115,9 @@ def encode(texts: Sequence[str]) -> CodedTexts:
 
 
 def match_greedily(rows: IntArray, columns: IntArray, likeness: FloatArray) -> float:
-    """Return the sum of the similarities when pairs are matched greedily.
+    """Match pairs greedily, and return the sum of their similarities.
 
-    Pairs are taken in descending order of similarity, and each row and each column is used once.
+    Pairs are matched in descending order of similarity; each row and each column is used at most once.
     """
     total = 0.0
     used_rows: set[int] = set()

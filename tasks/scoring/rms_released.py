@@ -1,4 +1,4 @@
-"""Relative mapping similarity as TANQ's released code computes it (after Liu et al., DePlot)."""
+"""Relative mapping similarity by TANQ's released code (after Liu et al., DePlot)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from tasks.scoring.similarity import compare_all_texts, compare_texts, compare_v
 from tasks.scoring.tables import CellTable, join_values
 
 KEYS_AT_ONCE = 256
-"""Number of keys that are compared at a time, so that the comparison can end early if the score cannot reach
-the required minimum."""
+"""Number of keys to compare at a time; after each block, the comparison can end early."""
 ROUNDING = 1e-9
 """Tolerance per key for rounding errors."""
 
@@ -32,10 +31,10 @@ ZERO = RmsScores(0.0, 0.0, 0.0)
 
 
 def compute_released(gold: CellTable, prediction: CellTable) -> RmsScores:
-    """Score the prediction as it is and transposed; return the score with the better F1.
+    """Return the score of the prediction or the transposed prediction, whichever has the better F1.
 
-    If both F1 values are equal, the score of the transposed prediction is returned. The orientation that
-    shares more keys with gold is scored first, so that scoring the other orientation can often end early.
+    If both F1 values are equal, the score of the transposed prediction is returned. The orientation with more
+    gold keys is scored first, so that scoring the other orientation can often end early.
     """
     target = find_datapoints(gold)
     turned, straight = find_datapoints(prediction, transposed=True), find_datapoints(prediction)
@@ -49,11 +48,11 @@ def compute_released(gold: CellTable, prediction: CellTable) -> RmsScores:
 
 
 def find_datapoints(table: CellTable, *, transposed: bool = False) -> dict[str, str]:
-    """Return {row name + " " + header: cell}; a repeated key has its last cell.
+    """Return a table's datapoints: {row name + " " + header: cell}.
 
-    A repeated key stays at its first position. A title is a datapoint in both orientations. If header and row
-    differ in length, the extra cells are dropped. A table with only a header, or with only one column, has no
-    datapoints.
+    A repeated key keeps its first position and gets the last cell. A title is a datapoint in both
+    orientations. If header and row differ in length, the extra cells are dropped. A table with only a header,
+    or with only one column, has no datapoints.
     """
     title, table = table.take_title()
     points = {} if title is None else {"title": title}
@@ -73,7 +72,7 @@ def score_datapoints(target: Datapoints, predicted: Datapoints, at_least: float 
         return score_empty(len(target), len(predicted))
     shared = [(key, key) for key in target if key in predicted]
     if len(shared) == min(len(target), len(predicted)):
-        pairs = shared  # their distance is 0, and any other assignment has a positive distance
+        pairs = shared  # equal keys have distance 0, and any other assignment has a positive distance
     else:
         wanted = at_least * (len(target) + len(predicted)) / 2
         found = assign_keys(list(target), list(predicted), wanted)
@@ -89,7 +88,7 @@ def score_datapoints(target: Datapoints, predicted: Datapoints, at_least: float 
 
 
 def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tuple[str, str]] | None:
-    """Pair gold keys with predicted keys so that the sum of distances is minimal.
+    """Return the pairs of gold and predicted keys with the minimal sum of distances.
 
     Returns None if the similarities cannot sum up to `wanted`.
     """
@@ -105,8 +104,8 @@ def assign_keys(keys: list[str], predicted: list[str], wanted: float) -> list[tu
 def compute_costs(keys: Sequence[str], predicted: Sequence[str], wanted: float) -> FloatArray | None:
     """Compute 1 - key similarity, shape (keys, predicted).
 
-    Returns None if the similarities cannot sum up to `wanted`. The upper bound of the sum adds up the best
-    similarity of every key, and 1 for each key that is not compared yet.
+    Returns None if the similarities cannot sum up to `wanted`. The upper bound of the sum is the best
+    similarity of every compared key, plus 1 for each other key.
     """
     costs = np.empty((len(keys), len(predicted)))
     reachable = float(len(keys))

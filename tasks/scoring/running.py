@@ -1,4 +1,4 @@
-"""Run a metric over a stream of items: read, score, accumulate and report."""
+"""Run a metric over a stream of items: read, score, aggregate and report."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class RuleScores:
 
 @dataclass
 class LineReader:
-    """Reads a file's items for a metric; it counts unreadable lines and stores ids if `keep_ids` is set."""
+    """Reads a file's items for a metric, counts unreadable lines, and stores ids if `keep_ids` is set."""
 
     path: str
     metric: Metric[Any]
@@ -98,9 +98,9 @@ class LineReader:
 
 
 def choose_rules(metric: Metric[Any], rule: str | None) -> tuple[str, ...]:
-    """Return the rules to score by: the default, the rule named `rule`, or all.
+    """Return the rules to score by: the default rule, the rule named `rule`, or all rules.
 
-    Raises BadInput if unknown.
+    Raises BadInput for an unknown rule.
     """
     if rule is None or (rule == ALL and not metric.rules):
         return metric.rules[:1] or ("",)
@@ -123,10 +123,10 @@ def score_file(
 ) -> Report:
     """Score a file of items; `report` is called with every unreadable line.
 
-    Returns the object that `--json` prints: metric, rule, n, n_scored, n_failed, n_skipped, n_unreadable and
-    the figures. If `rule` is `all`, the figures are grouped by rule, and a rule is reported with its own
-    counts if they differ from the first rule's counts. `items`: a file to which the scores of every item are
-    written. Raises BadInput if no line is readable.
+    Returns the object for `--json`: metric, rule, n, n_scored, n_failed, n_skipped, n_unreadable and the
+    figures. If `rule` is `all`, the figures are grouped by rule, with separate counts for rules whose counts
+    differ from the first rule's counts. `items`: an output file for the scores of every item. Raises BadInput
+    if no line is readable.
     """
     rules = choose_rules(metric, rule)
     reader = LineReader(path, metric, report, keep_ids=items is not None)
@@ -152,7 +152,7 @@ def build_report(
     rule: str | None,
     intervals: Bootstrap | None,
 ) -> Report:
-    """Build the report object: counts and the figures of each rule."""
+    """Return the report object: counts, and the figures of each rule."""
     counts = columns[0].count()
     named = ALL if rule == ALL else columns[0].rule or None
     report: Report = {"metric": metric.name, "rule": named, "n": reader.n, **counts}
@@ -192,14 +192,14 @@ def compute_figures(
 
 
 def find_shares(sample: Sample, own_scale: Collection[str]) -> frozenset[str]:
-    """Return the figures of a sample that are shares or means between 0 and 1."""
+    """Return the names of a sample's figures that are between 0 and 1."""
     if isinstance(sample, MeanSample):
         return frozenset(sample.names) - sample.counted - frozenset(own_scale)
     return sample.shares if isinstance(sample, GroupSample) else frozenset()
 
 
 def count_units(sample: Sample, clusters: IntArray | None = None) -> dict[str, int]:
-    """Return the number of units in each figure's denominator, or of clusters with such units."""
+    """Return the number of units in each figure's denominator, or of clusters with these units."""
     every = np.ones(len(sample.counts), dtype=bool)
     own = sample.denominators() if isinstance(sample, MeanSample | GroupSample) else {}
     names = sample.figures(sample.counts[np.newaxis].astype(np.float64))
@@ -215,7 +215,7 @@ def settle_ends(
     units: Mapping[str, int],
     shares: Collection[str],
 ) -> dict[str, Interval | None]:
-    """Remove or replace the intervals that a bootstrap cannot estimate; see `settle_interval`.
+    """Return the intervals after `settle_interval`, which removes or replaces unreliable intervals.
 
     `units`: figure -> the number of units in its denominator.
     """
@@ -238,7 +238,7 @@ def nest_names(flat: Mapping[str, object]) -> Report:
 
 
 def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[RuleScores], *, nested: bool) -> None:
-    """Write a line per item: its id, its scores, and its outcome if the metric defines outcomes."""
+    """Write one line per item: the id, the scores, and the outcome if the metric defines outcomes."""
     lines = [describe_items(column) for column in columns]
     try:
         with open_output(path) as stream:
@@ -254,7 +254,7 @@ def write_items(path: Path, ids: Sequence[str | int], columns: Sequence[RuleScor
 
 @contextmanager
 def open_output(path: Path) -> Iterator[BinaryIO]:
-    """Open a temporary file that replaces `path` when complete; write links and devices directly."""
+    """Open a temporary file that replaces `path` when complete; links and devices are written directly."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         with path.open("wb") as stream:
             yield stream
@@ -264,6 +264,6 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
 
 
 def describe_items(column: RuleScores) -> Iterator[ItemValues]:
-    """Yield the content of each item's line under one rule, without its id."""
+    """Yield the content of each item's line for one rule, without the id."""
     for values, outcome in zip(column.accumulator.item_values(), column.outcomes, strict=True):
         yield values if outcome is None else {**values, "outcome": outcome}

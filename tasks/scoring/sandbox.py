@@ -1,4 +1,4 @@
-"""Run model-written Python in bubblewrap's namespaces, within the kernel's limits; never unsandboxed."""
+"""Run model-written Python in a bubblewrap sandbox with resource limits; never unsandboxed."""
 
 from __future__ import annotations
 
@@ -25,26 +25,24 @@ from tasks.scoring.syscalls import make_filter
 
 PACKAGE = "tasks.scoring.sandboxed"
 SHELF = "/benchloom"
-"""Folder in the sandbox with the sandboxed modules, under their usual names and without the rest of the
-project."""
+"""The folder in the sandbox that contains only the sandboxed modules, under their usual names."""
 SCRATCH = "/scratch"
-"""The only folder that a program can write to."""
+"""The only writable folder in the sandbox."""
 START_SECONDS = 120.0
-"""Maximum time in seconds for loading the libraries, also on a busy machine."""
+"""Maximum time in seconds for loading the libraries; enough for a busy machine."""
 WATCH_SECONDS = 0.05
-"""Seconds between two measurements of the memory."""
+"""Interval between memory measurements in seconds."""
 MAX_REPLY_BYTES = 10_000
 """Maximum output of the verdict's process in bytes; longer output counts as no verdict."""
 KINDS = {Outcome.CORRECT, Outcome.WRONG, Outcome.ERROR, Outcome.NOT_RUN, Outcome.NOT_SHOWN}
 """Outcomes that the verdict's process may report. This module detects `timeout` and `memory` itself."""
 USERS = range(61184, 65520)
-"""User ids that systemd also assigns to services that have no dedicated user."""
+"""User ids that systemd reserves for services without a dedicated user."""
 HINT = "install it: apt install bubblewrap, or dnf install bubblewrap; see docs/execution-scoring.md"
 RESIDENT = re.compile(r"^Rss(?:Anon|Shmem):\s*(\d+) kB", re.MULTILINE)
-"""Matches the sizes, in kB, of anonymous and shared memory in /proc/<pid>/status; mapped files are not
-included."""
+"""Matches the sizes in kB of anonymous and shared memory in /proc/<pid>/status, without mapped files."""
 DEVICES = ("null", "zero", "full", "random", "urandom")
-"""Devices that a program can use."""
+"""Available devices in the sandbox."""
 ENVIRONMENT = {
     "PATH": "/usr/bin:/bin",
     "HOME": SCRATCH,
@@ -65,9 +63,9 @@ class SandboxLimits:
     """The resource limits of one program."""
 
     seconds: float = 3.0
-    """Maximum wall time in seconds, counted from the time when the libraries are loaded."""
+    """Maximum wall time in seconds after the libraries are loaded."""
     memory_mb: int = 2048
-    """Maximum address space of each process, and memory of all processes together, in MiB."""
+    """Maximum address space of each process, and maximum total memory of all processes, in MiB."""
     processes: int = 24
     """Maximum number of processes and threads."""
     files: int = 64
@@ -75,15 +73,15 @@ class SandboxLimits:
     file_mb: int = 16
     """Maximum size of one file, in MiB."""
     scratch_mb: int = 64
-    """Maximum size of all files together, in MiB."""
+    """Maximum total size of all files, in MiB."""
 
 
 @dataclass(frozen=True)
 class ProgramOutcome:
     """The result of a program.
 
-    `kind`: correct, wrong (AssertionError), error, timeout, memory, not-run (its libraries did not load), or
-    not-shown (the program's process cannot pass on its result, so there is no verdict). `text`: a message.
+    `kind`: correct, wrong (AssertionError), error, timeout, memory, not-run (libraries did not load), or
+    not-shown (the program's result cannot be sent to the verdict's process). `text`: a message.
     """
 
     kind: Outcome
@@ -93,8 +91,8 @@ class ProgramOutcome:
 class Sandbox:
     """Runs programs without network, home folder, or files outside their scratch folder.
 
-    `python`: the interpreter of a virtual environment. Thread-safe: each program gets its own sandbox. Raises
-    BadInput if bubblewrap is missing or does not work.
+    `python`: the interpreter of a virtual environment. Thread-safe: each program has a separate sandbox.
+    Raises BadInput if bubblewrap is missing or does not work.
     """
 
     def __init__(self, python: Path, limits: SandboxLimits | None = None) -> None:
@@ -108,8 +106,8 @@ class Sandbox:
     def run(self, test: str, code: str, libraries: Sequence[str] = ()) -> ProgramOutcome:
         """Run a test program on model-written code, after `libraries` are loaded; return the outcome.
 
-        The test program runs in one process. The code that it passes to `exec` runs in another process with
-        its own sandbox, which returns only plain data. Neither process leaves files behind. Raises
+        The test program runs in one process. Code that the test passes to `exec` runs in another process with
+        a separate sandbox, which returns only plain data. Neither process leaves files behind. Raises
         BadInput if the sandbox does not start.
         """
         with contextlib.ExitStack() as stack:
@@ -156,7 +154,7 @@ class Sandbox:
         complaints: IO[bytes],
         pipes: Sequence[int] = (),
     ) -> subprocess.Popen[bytes]:
-        """Start one of the sandboxed modules; it is killed when the exit stack closes."""
+        """Start a sandboxed module as a process, which is killed when the exit stack closes."""
         with self._pass_filter() as seccomp:
             process = subprocess.Popen(  # noqa: S603 (the command is ours; the program is data)
                 [*self._command, *seccomp.options, "--", *self._make_inner_command(module)],
@@ -202,8 +200,8 @@ class Sandbox:
         for name, value in ENVIRONMENT.items():
             command += ["--setenv", name, value]
         for folder in self._list_folders():
-            # Parent folders are created empty and readable, because a home may be closed to the sandbox's
-            # user.
+            # Parent folders are created empty and readable, because the sandbox's user may have no access
+            # to a home folder.
             for above in reversed(folder.parents[:-1]):
                 command += ["--dir", str(above)]
             command += ["--ro-bind", str(folder), str(folder)]
@@ -224,7 +222,7 @@ class Sandbox:
         return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", SCRATCH]
 
     def _list_folders(self) -> list[Path]:
-        """List the folders that the interpreter needs: system programs, environment, base interpreter."""
+        """List the folders for the interpreter: system programs, environment, base interpreter."""
         environment = self._python.parent.parent
         base = self._python.resolve().parent.parent
         folders = [Path("/usr")]
@@ -252,7 +250,7 @@ class _Seccomp:
 
 
 class _Pipe:
-    """A pipe between the two processes; its ends close with the exit stack or earlier."""
+    """A pipe between the two processes, closed by `close` or by the exit stack."""
 
     def __init__(self, stack: contextlib.ExitStack) -> None:
         self.reading, self.writing = os.pipe()
@@ -274,9 +272,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 class _Watcher:
-    """Waits until there is a verdict, or until the time or memory limit is reached.
+    """Waits for a verdict, or for the time or memory limit.
 
-    `pids`: the ids of both sandboxes' processes.
+    `pids`: the process ids of both sandboxes.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], pids: Sequence[int], limits: SandboxLimits) -> None:
@@ -305,7 +303,7 @@ class _Watcher:
         return self.end(Outcome.TIMEOUT, f"no end within {self.limits.seconds:g} s")
 
     def receive(self, part: bytes) -> ProgramOutcome | None:
-        """Process a part of the output; return the outcome if it contains one."""
+        """Process a part of the output; return the outcome if the output contains one, otherwise None."""
         self.size += len(part)
         *lines, self.unread = (self.unread + part).split(b"\n")
         for line in lines:
@@ -321,15 +319,15 @@ class _Watcher:
         return None
 
     def begin(self, stage: str) -> None:
-        """Record the stage; the program's time starts when both processes are ready."""
+        """Record the stage; the time limit starts when both processes are ready."""
         self.stage = stage
         if stage == "ready":
             self.deadline = time.monotonic() + self.limits.seconds
 
     def end(self, kind: Outcome, text: str) -> ProgramOutcome | None:
-        """Make the outcome.
+        """Return the outcome.
 
-        Before the program runs, it is `not-run`, or None if the sandbox did not start.
+        If the program has not started, the outcome is `not-run`, or None if the sandbox did not start.
         """
         if self.stage == "began":
             return ProgramOutcome(Outcome.NOT_RUN, "its libraries do not load")

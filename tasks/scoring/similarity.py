@@ -1,8 +1,8 @@
-"""Similarity of two cells: normalised Levenshtein similarity for text, relative distance for numbers.
+"""Compute the similarity of cells: normalised Levenshtein for text, relative distance for numbers.
 
 For texts, sim(a, b) = 1 - d if d < 0.5, else 0, where d is the edit distance divided by the longer length
-(Biten et al.). For two numbers, the distance is d = min(1, |t - p| / |t|). Their similarity is 1 - d, or 0 if
-d is 0.1 or more (Liu et al.).
+(Biten et al.). For numbers, sim(t, p) = 1 - d if d < 0.1, else 0, where d = min(1, |t - p| / |t|) (Liu et
+al.).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CELLS_FOR_ONE_THREAD = 200_000
 
 
 def parse_number(text: str) -> float | None:
-    """Parse a cell as a finite number, or return None; a percent sign at the end divides by 100."""
+    """Parse a cell as a finite number, or return None; a trailing percent sign divides by 100."""
     try:
         number = float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
     except ValueError:
@@ -62,7 +62,7 @@ def compare_values(gold: str, prediction: str) -> float:
 
 
 def compare_all_texts(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
-    """Compare every gold text with every predicted text; shape (golds, predictions)."""
+    """Return the similarities of all gold texts and all predicted texts; shape (golds, predictions)."""
     many = len(golds) * len(predictions) > CELLS_FOR_ONE_THREAD
     distances: FloatArray = cdist(
         golds,
@@ -75,10 +75,7 @@ def compare_all_texts(golds: Sequence[str], predictions: Sequence[str]) -> Float
 
 
 def compare_all(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
-    """Compare every gold cell with every predicted cell, with `compare_values`.
-
-    Returns the similarities, shape (golds, predictions).
-    """
+    """Return `compare_values` for all gold cells and all predicted cells; shape (golds, predictions)."""
     similarities = compare_all_texts(golds, predictions)
     targets = {n: number for n, text in enumerate(golds) if (number := parse_number(text))}
     values = {n: number for n, text in enumerate(predictions) if (number := parse_number(text)) is not None}
@@ -89,7 +86,7 @@ def compare_all(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
 
 
 def compare_pairs(golds: Sequence[str], predictions: Sequence[str]) -> FloatArray:
-    """Compare cells pair by pair with `compare_values`; shape (pairs,)."""
+    """Return `compare_values` for each pair of cells; shape (pairs,)."""
     distances: FloatArray = cpdist(
         golds, predictions, scorer=Levenshtein.normalized_distance, dtype=np.float64
     )

@@ -1,4 +1,4 @@
-"""Soft F1 of SQL: how well predicted and gold results agree, cell by cell (BIRD's mini-dev)."""
+"""Soft F1 for SQL: cell-wise agreement of predicted and gold results (BIRD's mini-dev)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 class SoftF1(Execution):
     """Mean soft F1 of predicted and gold results; see measure_soft_f1 (tasks/scoring/sql_rules.py).
 
-    Input lines, options and outcomes are the same as for `execution` under the rule `bird`. A query with an
-    error, or one that does not end within `timeout` seconds, scores 0. If the gold query does not run, the
-    item is failed. If there is a test suite, only its published database is queried.
+    Input lines, options and outcomes are the same as for `execution` with the rule `bird`. A query that has
+    an error or does not end within `timeout` seconds scores 0. If the gold query does not run, the item is
+    failed. In a test suite, only the published database is queried.
     """
 
     name: ClassVar[str] = "soft-f1"
     rules: ClassVar[tuple[str, ...]] = ()
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:
-        """Make an empty accumulator."""
+        """Return an empty accumulator."""
         return MeanAccumulator(("soft_f1",))
 
     def make_pair(self, rule: str, item: QueryItem, prediction: str) -> QueryPair:
@@ -34,7 +34,7 @@ class SoftF1(Execution):
         return QueryPair("bird", item.uris[:1], item.gold, prediction, soft=True)
 
     def score_verdict(self, verdict: SqlVerdict) -> Score:
-        """Convert the verdict on a pair of queries to a score."""
+        """Convert a verdict on a pair of queries to a score."""
         soft_f1 = read_soft_f1(verdict)
         if soft_f1 is None:
             return Score({}, "failed", verdict.outcome)

@@ -1,7 +1,7 @@
-"""Normalise the cells of two query results, so that they are equal exactly if they are on the engine.
+"""Normalise the cells of two query results, so that cells are equal exactly if the engine's values are equal.
 
 A server can return the same value as different texts: `1 day` and `24:00:00`, `2020-01-31` and `2020-01-31
-00:00:00`, `{"a": 1}` and `{"a": 1.0}`. The types of the columns decide which texts are equal.
+00:00:00`, `{"a": 1}` and `{"a": 1.0}`. Which texts are equal depends on the column types.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from decimal import Decimal, InvalidOperation
 from tasks.scoring.sql_rules import Row, Rows
 
 Result = tuple[Rows, Sequence[str]]
-"""Rows, and the types of their columns with the engine's names."""
+"""Rows, and the engine's names of the column types."""
 ARRAY = "[]"
 MOMENT = re.compile(
     r"(?P<day>-?\d{4,}-\d\d-\d\d)(?: (?P<time>\d\d:\d\d:\d\d(?:\.\d+)?)(?:\+00)?)?(?P<era> BC)?"
@@ -23,10 +23,7 @@ MIDNIGHT = "00:00:00"
 UNITS = re.compile(r"([+-]?\d+) (year|mon|day)s?")
 CLOCK = re.compile(r"([+-]?)(\d+):(\d\d):(\d\d(?:\.\d+)?)\Z")
 DAYS = {"year": 360, "mon": 30, "day": 1}
-"""Unit of an interval -> its number of days.
-
-PostgreSQL compares intervals with months of 30 days and years of twelve months.
-"""
+"""Unit of an interval -> number of days, as in PostgreSQL's comparison of intervals."""
 BOUNDS = re.compile(r"([\[(])(.*), (.*)([\])])", re.DOTALL)
 FAMILIES = {
     "date": "moment",
@@ -40,15 +37,14 @@ FAMILIES = {
     "numrange": "numrange",
     "nummultirange": "numrange[]",
 }
-"""Type -> its family; cells of types in the same family may be equal even if their texts differ."""
+"""Type -> family; cells of types in the same family may be equal even if their texts differ."""
 
 
 def make_comparable(gold: Result, predicted: Result) -> tuple[Rows, Rows]:
-    """Convert the cells of two results; convert a family of types only if both results have it.
+    """Normalise the cells of two results; a family of types is converted only if both results have it.
 
-    If only one result has dates, a date therefore equals a text with the same characters, as on SQLite. If
-    both results have dates, a date also equals a timestamp at midnight. Bytes and numbers that are not finite
-    never equal a text.
+    If only one result has dates, a date therefore equals the same text, as on SQLite. If both results have
+    dates, a date also equals a timestamp at midnight. Bytes and non-finite numbers never equal a text.
     """
     families = [{_find_family(name) for name in types} for _, types in (gold, predicted)]
     shared = families[0] & families[1]
@@ -79,7 +75,7 @@ def _convert_row(row: Row, converters: dict[int, Callable[[Hashable], Hashable]]
 
 
 def _find_converter(name: str, shared: set[str]) -> Callable[[Hashable], Hashable] | None:
-    """Return the function that converts a type's non-NULL cells; None if they stay unchanged."""
+    """Return the conversion for a type's non-NULL cells; None if the cells remain unchanged."""
     family = _find_family(name)
     if family in ALWAYS:
         return ALWAYS[family]
@@ -93,7 +89,7 @@ def _find_converter(name: str, shared: set[str]) -> Callable[[Hashable], Hashabl
 
 
 def _convert_array(cell: Hashable, convert: Callable[[Hashable], Hashable]) -> Hashable:
-    """Convert the elements of an array, which is written as JSON."""
+    """Convert the elements of an array in JSON format."""
 
     def convert_nested(value: object) -> Hashable:
         if isinstance(value, list):
@@ -111,7 +107,7 @@ def _keep(value: Hashable) -> Hashable:
 
 
 def _tag_number(value: object) -> Hashable:
-    """Return a number that is not finite as a pair, so that NaN equals NaN but no text."""
+    """Convert a non-finite number to a pair, so that NaN equals NaN but no text."""
     if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
         return ("number", str(value))
     return value if isinstance(value, Hashable) else str(value)
@@ -126,7 +122,7 @@ def _convert_bytes(cell: Hashable) -> Hashable:
 
 
 def _convert_bits(cell: Hashable) -> Hashable:
-    """Convert a cell of MariaDB's BIT type from hex digits to the number that the engine compares."""
+    """Convert a cell of MariaDB's BIT type from hex digits to a number, as the engine does to compare."""
     return int(cell or "0", 16) if isinstance(cell, str) else cell
 
 
@@ -164,7 +160,7 @@ def _convert_interval(cell: Hashable) -> Hashable:
 
 
 def _convert_json(cell: Hashable) -> Hashable:
-    """Convert JSON to a value that ignores the order of keys, and in which 1 equals 1.0."""
+    """Convert JSON to a value for comparison that ignores key order, and in which 1 equals 1.0."""
     try:
         return ("json", _freeze(json.loads(str(cell), parse_float=Decimal)))
     except (ValueError, RecursionError, InvalidOperation):

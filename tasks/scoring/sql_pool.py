@@ -1,4 +1,4 @@
-"""Compare pairs of queries on SQLite files in worker processes, which are killed if a query never ends."""
+"""Compare pairs of queries on SQLite files in worker processes, which are killed if a query hangs."""
 
 from __future__ import annotations
 
@@ -27,18 +27,15 @@ START = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tasks.scoring.sql_
 START_SECONDS = 60.0
 """Maximum time in seconds for a worker to start."""
 GRACE_SECONDS = 0.3
-"""Seconds between a query's time limit and the kill of its process.
-
-If SQLite stops the query before the kill, no new process is needed.
-"""
+"""Seconds between a query's time limit and killing its process; SQLite may stop the query in between."""
 POLL_SECONDS = 0.05
-"""Seconds to wait for verdicts before the workers are checked."""
+"""Seconds to wait for verdicts before checking the workers."""
 BATCH = 64
-"""Maximum number of pairs that a worker gets at a time."""
+"""Maximum number of pairs in a worker's batch."""
 
 
 class QueryPair(NamedTuple):
-    """Two queries to be compared by a rule on one or more databases."""
+    """Two queries to compare by a rule on one or more databases."""
 
     rule: str
     uris: tuple[str, ...]
@@ -57,9 +54,9 @@ class NumberedPair(NamedTuple):
 
 
 class SqlPool:
-    """Worker processes that can only read, and that keep their connections open; use it as a context manager.
+    """A context manager for read-only worker processes, which keep their connections open.
 
-    `seconds`: the time limit of one query. `memory_mb`: the memory limit of one worker, in MiB.
+    `seconds`: the time limit per query. `memory_mb`: the memory limit per worker, in MiB.
     """
 
     def __init__(self, *, workers: int = 2, seconds: float = 30.0, memory_mb: int = 1024) -> None:
@@ -71,8 +68,8 @@ class SqlPool:
     def judge(self, pairs: Iterable[QueryPair]) -> Iterator[SqlVerdict]:
         """Yield a verdict for each pair, in the order of the pairs.
 
-        The outcome is correct, wrong or empty, as the rule decides, or it is error, timeout or gold-error.
-        Raises BenchloomError if no worker starts, but never because of a query.
+        The outcome is correct, wrong or empty by the rule, or error, timeout or gold-error. Raises
+        BenchloomError if no worker starts, but never because of a query.
         """
         source = map(NumberedPair, count(), pairs)
         waiting: dict[int, SqlVerdict] = {}
@@ -127,7 +124,7 @@ class SqlPool:
         return self._workers[-1]
 
     def _collect(self) -> Iterator[tuple[int, SqlVerdict]]:
-        """Wait up to POLL_SECONDS for verdicts; check the workers that send none."""
+        """Yield verdicts that arrive within POLL_SECONDS, and check silent workers."""
         poll = select.poll()
         for worker in self._workers:
             if worker.batch:
@@ -155,7 +152,7 @@ class SqlPool:
             )
 
     def _end_worker(self, worker: _Worker, outcome: Outcome, reason: str) -> Iterator[tuple[int, SqlVerdict]]:
-        """Kill a worker; its current pair gets `outcome`, and other workers get the rest."""
+        """Kill a worker; its current pair gets `outcome`, and its other pairs go to other workers."""
         self._remove(worker)
         culprit, step = worker.locate()
         if step == GOLD:
@@ -198,12 +195,12 @@ class _Worker:
 
     @property
     def descriptor(self) -> int:
-        """Return the file descriptor that becomes readable when a reply arrives."""
+        """The file descriptor that becomes readable when a reply arrives."""
         return self._replies.fileno()
 
     @property
     def started(self) -> bool:
-        """Return whether the first query of the batch has started."""
+        """Whether the first query of the batch has started."""
         return self._read_position()[0] != self._steps_before
 
     def send(self, batch: list[NumberedPair]) -> None:
@@ -212,13 +209,13 @@ class _Worker:
         self._steps_before = self._steps_seen = self._read_position()[0]
         self._since = time.monotonic()
         body = marshal.dumps([tuple(numbered.pair) for numbered in batch])
-        # If the process has just ended, reading its reply detects this.
+        # If the process has ended, `receive` detects this.
         with contextlib.suppress(OSError):
             self._requests.write(LENGTH.pack(len(body)) + body)
             self._requests.flush()
 
     def receive(self) -> list[tuple[int, SqlVerdict]]:
-        """Read the verdicts on the batch; pairs without a verdict become leftovers.
+        """Return the verdicts on the batch; pairs without a verdict become leftovers.
 
         If the process has ended, `alive` becomes False and no verdicts are returned.
         """
@@ -233,14 +230,17 @@ class _Worker:
         return [(numbered.number, verdict) for numbered, verdict in zip(batch, verdicts, strict=False)]
 
     def measure_silence(self) -> float:
-        """Return how many seconds the process has been at its current step."""
+        """Return the number of seconds since the current step began."""
         steps = self._read_position()[0]
         if steps != self._steps_seen:
             self._steps_seen, self._since = steps, time.monotonic()
         return time.monotonic() - self._since
 
     def release_rest(self) -> None:
-        """Release the pairs after the current pair to other workers; the process stops before them."""
+        """Make the pairs after the current pair available to other workers.
+
+        This process skips these pairs.
+        """
         if self.started:
             place = self._read_position()[1]
             self.leftovers += self.batch[place + 1 :]
@@ -259,7 +259,7 @@ class _Worker:
         return (self.batch[place] if place < len(self.batch) else None), step
 
     def pop_leftovers(self) -> list[NumberedPair]:
-        """Return the leftovers and clear them."""
+        """Return and clear the leftovers."""
         leftovers, self.leftovers = self.leftovers, []
         return leftovers
 

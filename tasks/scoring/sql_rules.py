@@ -1,6 +1,6 @@
-"""Rules that decide whether two query results are equal.
+"""Define the rules for equality of two query results.
 
-Standard library only: a worker process imports this.
+A worker process imports this module, which therefore uses only the standard library.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ Rows = Sequence[Row]
 def judge_streambench(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
     """Compare sets of rows; an empty result on either side is wrong (STREAMBENCH, appendix F.2.1).
 
-    The order of the rows and the number of duplicate rows do not matter, but the order of the columns does.
-    `ordered` has no effect.
+    Row order and duplicate rows do not matter; column order matters. `ordered` has no effect.
     """
     if not gold or not predicted:
         return Outcome.EMPTY
@@ -27,15 +26,14 @@ def judge_streambench(gold: Rows, predicted: Rows, ordered: bool = False) -> Out
 
 def judge_bird(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
     """Compare sets of rows as in BIRD's evaluation: like `streambench`, but two empty results are equal."""
-    # Most correct results have the same order. Comparing them as lists first avoids hashing the rows.
+    # Most correct results have the same order, so comparing lists first avoids hashing the rows.
     return Outcome.CORRECT if gold == predicted or set(gold) == set(predicted) else Outcome.WRONG
 
 
 def judge_test_suite(gold: Rows, predicted: Rows, ordered: bool = False) -> Outcome:
-    """Compare bags of rows under some order of the columns (Zhong et al. 2020, test suite accuracy).
+    """Compare multisets of rows under any column order (Zhong et al. 2020, test suite accuracy).
 
-    `ordered`: whether the order of the rows must also be the same. Two empty results are equal, even if their
-    columns differ.
+    `ordered`: whether row order matters. Two empty results are equal, even if their columns differ.
     """
     if not gold and not predicted:
         return Outcome.CORRECT
@@ -46,15 +44,15 @@ def judge_test_suite(gold: Rows, predicted: Rows, ordered: bool = False) -> Outc
 
 
 def measure_soft_f1(gold: Rows, predicted: Rows) -> float:
-    """Return how well two results agree, cell by cell within pairs of rows (BIRD's mini-dev, soft F1).
+    """Return the soft F1 of two results: cell-wise agreement within pairs of rows (BIRD's mini-dev).
 
     Equal rows within a result count once. A row that both results contain is paired with itself; the other
-    rows are paired in order. In a pair, a predicted cell that occurs anywhere in the gold row is matched, and
-    any other predicted cell is a false positive. A gold cell that does not occur in the predicted row is a
-    false negative. Each cell counts 1 / (number of gold columns), so the order of the columns does not
-    matter. A row without a partner is one false positive or one false negative. The result is F1 of the sums;
-    it is 1 for two empty results. NULL counts as a value. BIRD's code pairs rows in the order of a Python
-    set, which differs between processes.
+    rows are paired in order. In a pair, a predicted cell that occurs anywhere in the gold row is a true
+    positive, and any other predicted cell is a false positive. A gold cell that does not occur in the
+    predicted row is a false negative. Column order therefore does not matter. Each cell counts 1 / (number of
+    gold columns). An unpaired row is one false positive or one false negative. The result is F1 of the sums,
+    and 1 for two empty results. NULL counts as a value. BIRD's code pairs rows in the order of a Python set,
+    which differs between processes.
     """
     if not gold and not predicted:
         return 1.0
@@ -86,16 +84,16 @@ JUDGES: dict[str, Callable[[Rows, Rows, bool], Outcome]] = {
 def match_lists(gold: Rows, predicted: Rows) -> bool:
     """Return whether two lists of rows are equal under some order of the columns.
 
-    They are equal if the bags of their columns are equal.
+    This is the case if the multisets of their columns are equal.
     """
     return Counter(zip(*gold, strict=True)) == Counter(zip(*predicted, strict=True))
 
 
 def match_bags(gold: Rows, predicted: Rows) -> bool:
-    """Return whether some order of the columns makes two bags of rows equal.
+    """Return whether two multisets of rows are equal under some order of the columns.
 
-    Columns are assigned one by one, and an assignment is abandoned as soon as the bags differ. Trying every
-    order would take 10! tries for ten columns.
+    Columns are assigned one by one, and an assignment is abandoned as soon as the multisets differ. Ten
+    columns have 10! orders.
     """
     if Counter(gold) == Counter(predicted):
         return True
@@ -105,10 +103,13 @@ def match_bags(gold: Rows, predicted: Rows) -> bool:
 
 
 def _assign(targets: list[Row], columns: list[Row], gold: list[int], predicted: list[int]) -> bool:
-    """Assign `columns` to `targets`; `gold` and `predicted` have an index for each row's values so far."""
+    """Return whether `columns` can be assigned to `targets`.
+
+    `gold`, `predicted`: for each row, an index for its values in the columns assigned so far.
+    """
     if not targets:
         return True
-    # Equal columns are interchangeable, so trying one of them is enough.
+    # Equal columns are interchangeable, so only one of several equal columns is tried.
     for column in dict.fromkeys(columns):
         numbers: dict[tuple[int, Hashable], int] = {}
         longer = _extend(gold, targets[0], numbers)

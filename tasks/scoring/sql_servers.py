@@ -1,4 +1,4 @@
-"""Compare pairs of queries on a database server, in the sandboxed processes for model-written SQL."""
+"""Compare pairs of queries on a database server, in sandboxed processes for model-written SQL."""
 
 from __future__ import annotations
 
@@ -25,22 +25,19 @@ from tasks.scoring.sql_worker import QueryOutcome, SqlVerdict
 PASSWORD = "BENCHLOOM_DB_PASSWORD"  # noqa: S105 (the name of a variable)
 MAX_ROWS = 1_000_000
 MAX_BYTES = 100_000_000
-"""Maximum numbers of rows (MAX_ROWS) and bytes (MAX_BYTES) of a result."""
+"""Maximum numbers of rows (MAX_ROWS) and bytes (MAX_BYTES) in a result."""
 OTHER_CLOCKS = (100_161_840, 2_147_483_000)
-"""Other times to run gold queries at, in seconds since 1970: 5 March 1973, and 19 January 2038, shortly
-before 32-bit seconds overflow."""
+"""Further clock times for gold queries, in Unix seconds: 5 March 1973, and 19 January 2038, shortly before
+32-bit overflow."""
 KEPT_DATABASES = 8
-"""Maximum number of open databases.
-
-Each database has up to one process per thread, and a dataset queries one database after another.
-"""
+"""Maximum number of open databases; each open database has up to one process per thread."""
 
 
 class SqlServers:
-    """The databases of a server, with their reading processes; use it as a context manager.
+    """A context manager for the databases of a server, with their read-only processes.
 
-    `url`: a SQLAlchemy URL of PostgreSQL, MariaDB or MySQL without a password; `{db_id}` in it is replaced
-    with each item's db_id. `seconds`: the time limit of one query. Raises BadInput if the URL cannot be used.
+    `url`: a SQLAlchemy URL for PostgreSQL, MariaDB or MySQL without a password; `{db_id}` is replaced with
+    each item's db_id. `seconds`: the time limit per query. Raises BadInput if the URL cannot be used.
     """
 
     def __init__(self, url: str, *, seconds: float = 30.0, threads: int = 4) -> None:
@@ -88,10 +85,10 @@ class SqlServers:
         return SqlVerdict(JUDGES[pair.rule](gold, predicted, pair.ordered), soft_f1=soft_f1)
 
     def _run_gold(self, name: str, sql: str) -> QueryOutcome:
-        """Run a gold query; report an error if its answer depends on the clock.
+        """Run a gold query; return an error if its answer depends on the clock.
 
-        On MariaDB, this is tested by also running the statement at other times. PostgreSQL's clock cannot be
-        set, so statements that may convert text to a time are errors there.
+        MariaDB also runs the statement at other clock times. PostgreSQL's clock cannot be set, so statements
+        that may convert text to a time are errors.
         """
         right = self._run(name, sql)
         if right.failure:
@@ -107,7 +104,7 @@ class SqlServers:
         return right
 
     def _find_times(self, name: str) -> Times:
-        """Return the kinds of the columns of a database (see `Times`), which are read once and cached."""
+        """Return the column kinds of a database (see `Times`); cached."""
         if name not in self._times:
             self._times[name] = reflect_times(self._read_entry(name))
         return self._times[name]
@@ -130,7 +127,7 @@ class SqlServers:
         return QueryOutcome((), Outcome.ERROR, reason)
 
     def _open(self, name: str) -> SafeDatabase:
-        """Return an open database, or open it; if too many are open, close the least recently used."""
+        """Return a database, opened on first use; if too many are open, the least recently used is closed."""
         with self._lock:
             if name not in self._databases:
                 self._databases[name] = SafeDatabase(

@@ -1,4 +1,4 @@
-"""Prepare predicted SQL text before it is run."""
+"""Prepare predicted SQL text for execution."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ BEGINNING = re.compile(r"\s*(?:SELECT|WITH|VALUES)\b|\s*\(", re.IGNORECASE)
 
 
 def prepare_prediction(text: str) -> str:
-    """Extract the first fenced block if there is one, and prepend SELECT if it is missing.
+    """Return the first fenced block or the whole text, with SELECT prepended if it is missing.
 
-    If the prompt ends with `SELECT`, the model continues with the columns (STREAMBENCH, appendix F.2.1). A
-    query that begins with `WITH`, `VALUES` or an opening parenthesis is not changed.
+    If the prompt ends with `SELECT`, the model continues with the columns (STREAMBENCH, appendix F.2.1).
+    Queries that begin with `WITH`, `VALUES` or an opening parenthesis are not changed.
     """
     fenced = FENCE.search(text) if "```" in text else None
     sql = (fenced.group(1) if fenced else text).strip()
@@ -36,7 +36,7 @@ def _skip_comments(sql: str) -> int:
 
 
 def join_operators(sql: str) -> str:
-    """Write `> =`, `< =` and `! =` as one operator, even in strings, as the test suite's evaluation does."""
+    """Join `> =`, `< =` and `! =` to one operator, even in strings, as in the test suite's evaluation."""
     return SPLIT_OPERATOR.sub(r"\1=", sql)
 
 
@@ -55,9 +55,9 @@ def keep_first_statement(sql: str, dialect: str = "sqlite") -> str:
 def drop_distinct(sql: str, dialect: str = "sqlite") -> str:
     """Remove every DISTINCT, also in aggregates and subqueries.
 
-    DISTINCT stays in `IS DISTINCT FROM`, in `DISTINCT ON (...)`, which chooses rows, and in `COUNT(DISTINCT
-    a, b)`, which is not valid without it. `dialect`: the dialect of the engine that runs the query. Text that
-    cannot be tokenised is returned unchanged, because the engine will report the error.
+    Exceptions are `IS DISTINCT FROM`, `DISTINCT ON (...)`, which selects rows, and `COUNT(DISTINCT a, b)`,
+    which is not valid without DISTINCT. `dialect`: the engine's dialect. Text that cannot be tokenised is
+    returned unchanged, because the engine reports the error.
     """
     if "distinct" not in sql.lower():
         return sql
@@ -73,7 +73,7 @@ def drop_distinct(sql: str, dialect: str = "sqlite") -> str:
 
 
 def _is_needed(tokens: Sequence[Token], place: int) -> bool:
-    """Return whether a query changes its meaning or becomes invalid without the DISTINCT at token `place`."""
+    """Return whether removing the DISTINCT at token `place` changes the meaning or makes SQL invalid."""
     from sqlglot import TokenType
 
     before = tokens[place - 1].token_type if place else None

@@ -1,9 +1,9 @@
-"""The process that runs pairs of queries on SQLite files and compares their results.
+"""The process that runs pairs of queries on SQLite files and compares the results.
 
-tasks.scoring.sql_pool starts the process, which uses only the standard library. The process can only read
-database files: it reads a batch of pairs from stdin and writes their verdicts to stdout. It writes its
-current step to shared memory, so that the parent detects a query that never ends. Connections and slow
-results are cached, because a dataset uses the same databases many times.
+tasks.scoring.sql_pool starts the process, which uses only the standard library. The process has read-only
+access to database files, reads batches of pairs from stdin, and writes verdicts to stdout. The current step
+is in shared memory, so that the parent detects a query that hangs. Connections and slow results are cached,
+because a dataset uses the same databases many times.
 """
 
 from __future__ import annotations
@@ -31,16 +31,14 @@ from tasks.scoring.outcome import Outcome
 from tasks.scoring.sql_rules import JUDGES, Rows, measure_soft_f1
 
 LENGTH = struct.Struct(">I")
-"""The length of a message in bytes, which precedes the message."""
+"""The length prefix of a message, in bytes."""
 POSITION = struct.Struct("=QII")
-"""Layout of the position: number of steps started in total, index of the pair in its batch, and step within
-the pair."""
+"""Layout of the position: total number of started steps, index of the pair in the batch, step in the pair."""
 GOLD, PREDICTED, COMPARED = range(3)
 """The steps within a pair: the gold query, the predicted query, the comparison."""
 CLOCK = "hangs on the clock, the time zone or chance"
 CLOCK_CHECK = "clock-check"
-"""A value used instead of a rule's name: only check whether the gold query reads the clock, and run the query
-only if it might."""
+"""A special rule: only check whether the gold query reads the clock; only suspicious queries are run."""
 PROGRESS_STEPS = 20_000
 """Number of SQLite instructions between two checks of the time limit."""
 KEPT_CONNECTIONS = 24
@@ -48,9 +46,9 @@ KEPT_CONNECTIONS = 24
 KEPT_CELLS = 1_000_000
 """Maximum number of cells in the cache of results."""
 KEPT_SECONDS = 0.001
-"""Results that took less time are not cached, because rerunning the query costs less than the memory."""
+"""Results of faster queries are not cached, because rerunning the query costs less than the memory."""
 SLOW_SECONDS = 0.1
-"""A pair that took longer ends its batch, so that other workers can process the remaining pairs."""
+"""A slower pair ends its batch, so that other workers can process the remaining pairs."""
 UNDECODABLE = "Could not decode to UTF-8"
 DENIED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "writefile", "readfile", "edit"})
 """Functions that access files or load code."""
@@ -60,7 +58,7 @@ ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE, sqlite3.SQ
 
 
 class QueryOutcome(NamedTuple):
-    """The rows of a query, or, if there are none, `timeout` or `error` with a reason in one line."""
+    """The rows of a query; or, if the query failed, `timeout` or `error` with a one-line reason."""
 
     rows: Rows
     failure: Outcome | None = None
@@ -68,11 +66,11 @@ class QueryOutcome(NamedTuple):
     lost: bool = False
     """Whether memory is exhausted, so that the process must be replaced."""
     types: Sequence[str] = ()
-    """Types of the columns, for a query on a server."""
+    """The column types, for a query on a server."""
 
 
 class SqlVerdict(NamedTuple):
-    """The outcome of comparing a pair of queries."""
+    """The result of comparing a pair of queries."""
 
     outcome: Outcome
     reason: str = ""
@@ -97,7 +95,7 @@ class Worker:
         self.cells = 0
 
     def answer(self, batch: list[tuple[str, list[str], str, str, bool, bool]]) -> Iterator[SqlVerdict]:
-        """Compare pairs one after the other, and stop after a slow pair."""
+        """Yield the verdicts on pairs in order, and stop after a slow pair."""
         limit_cpu(2 * self.seconds + len(batch) * SLOW_SECONDS)
         for place, (rule, uris, gold, predicted, ordered, soft) in enumerate(batch):
             began = time.monotonic()
@@ -109,7 +107,7 @@ class Worker:
     def judge(
         self, place: int, rule: str, uris: list[str], gold: str, predicted: str, ordered: bool, soft: bool
     ) -> SqlVerdict:
-        """Compare on each database; the first outcome that is not correct decides.
+        """Compare two queries on each database; the first outcome that is not correct decides.
 
         `soft`: whether to also compute soft F1, on the first database.
         """
@@ -125,7 +123,7 @@ class Worker:
     def judge_one(
         self, place: int, rule: str, uri: str, gold: str, predicted: str, ordered: bool, soft: bool
     ) -> SqlVerdict:
-        """Run both queries on one database and compare their results."""
+        """Run two queries on one database, and compare the results."""
         self.begin(place, GOLD)
         if rule == CLOCK_CHECK and not self.is_watched(uri, gold):
             return SqlVerdict(Outcome.CORRECT)
@@ -146,12 +144,12 @@ class Worker:
             return SqlVerdict(Outcome.ERROR, "the comparison needs more memory than it may have", lost=True)
 
     def begin(self, place: int, step: int) -> None:
-        """Publish the current step to the parent, in shared memory."""
+        """Write the current step to shared memory, for the parent."""
         self.steps += 1
         POSITION.pack_into(self.page, 0, self.steps, place, step)
 
     def run_gold(self, uri: str, sql: str) -> QueryOutcome:
-        """Run a gold query; report an error if it reads the clock, the time zone or random numbers."""
+        """Run a gold query; return an error if it reads the clock, the time zone or random numbers."""
         if not self.is_watched(uri, sql):
             return self.run(uri, sql)
         self.deadline = time.monotonic() + self.seconds
@@ -159,8 +157,7 @@ class Worker:
             if len(self.guards) == KEPT_CONNECTIONS:
                 self.guards.popitem(last=False)[1][0].close()
             try:
-                # The schema is trusted, because otherwise views could not use the functions that the guard
-                # defines.
+                # The schema is trusted, so that views can use the guard's functions.
                 connection = self.open(uri, trusted="ON")
             except sqlite3.Error as error:
                 return QueryOutcome((), Outcome.ERROR, str(error)[:300])
@@ -200,7 +197,7 @@ class Worker:
         return outcome
 
     def execute(self, connection: sqlite3.Connection, sql: str) -> QueryOutcome:
-        """Run a query until its deadline; return its rows or the reason why there are none."""
+        """Run a query until its deadline; return the rows, or the reason for a failure."""
         try:
             return QueryOutcome(self.fetch(connection, sql))
         except MemoryError:
@@ -212,10 +209,10 @@ class Worker:
             return QueryOutcome((), Outcome.ERROR, text[:300])
 
     def fetch(self, connection: sqlite3.Connection, sql: str) -> Rows:
-        """Fetch all rows of a query. Text that is not UTF-8 becomes surrogates.
+        """Fetch all rows of a query. Bytes that are not UTF-8 become surrogates.
 
-        The slower decoder for such text is used only after the first such text, because most databases do not
-        need it.
+        The slower decoder with surrogates is used only if decoding fails, because most databases have only
+        UTF-8.
         """
         try:
             return connection.execute(sql).fetchall()
@@ -236,7 +233,7 @@ class Worker:
             self.cells -= _count_cells(self.results.popitem(last=False)[1])
 
     def connect(self, uri: str) -> sqlite3.Connection:
-        """Return the open connection to a database, or open it."""
+        """Return the connection to a database, opened on first use."""
         connection = self.connections.get(uri)
         if connection is None:
             connection = self.connections[uri] = self.open(uri)
@@ -256,7 +253,7 @@ class Worker:
             f"hard_heap_limit = {self.heap}",
         ):
             connection.execute(f"PRAGMA {pragma}")
-        # SQLite creates a table-valued function at its first use, in steps that the authorizer would refuse.
+        # SQLite creates a table-valued function at its first use, in steps that the authorizer would reject.
         for name in ("json_each", "json_tree"):
             connection.execute(f"SELECT 1 FROM {name}('[]')").fetchall()  # noqa: S608 (constants)
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -273,7 +270,7 @@ class Worker:
 
 
 def _is_deterministic(sql: str) -> bool:
-    """Return whether a query gives the same result each time it is run."""
+    """Return whether a query always gives the same result."""
     return NONDETERMINISTIC.search(sql) is None
 
 
@@ -304,8 +301,8 @@ def _drop_privileges(memory: int) -> None:
 
 
 def main() -> None:
-    """Answer batches until stdin ends or memory is exhausted."""
-    # Cached rows contain no reference cycles, and the garbage collector would traverse them many times.
+    """Process batches until stdin ends or memory is exhausted."""
+    # Cached rows contain no reference cycles, and the garbage collector would traverse the rows many times.
     gc.disable()
     setup = json.loads(sys.argv[1])
     page = mmap.mmap(setup["page"], POSITION.size)

@@ -1,8 +1,8 @@
-"""All statistics: bootstrap and Wilson intervals, paired differences, McNemar, Holm, power.
+"""Compute statistics: bootstrap and Wilson intervals, paired differences, McNemar, Holm, power.
 
-The bootstrap resamples clusters. A cluster is one item, or several items that depend on each other.
-Fewer than LEAST clusters give no interval and no p value, and an interval never has width zero. In these
-cases, a text gives the reason.
+The bootstrap resamples clusters. A cluster is one item, or several items that depend on each other. With
+fewer than LEAST clusters, there is no interval and no p value. An interval never has width zero. If an
+interval is missing, a text gives the reason.
 """
 
 from __future__ import annotations
@@ -23,30 +23,29 @@ LEAST = 6
 """Minimum number of clusters for an interval or a p value.
 
 With five clusters, even a difference with the same sign in all clusters is not significant at 5%, because it
-occurs by chance in 2 of 2^5 cases. A bootstrap would report it as significant.
+occurs by chance in 2 of 2^5 cases. A bootstrap would report this difference as significant.
 """
 NO_WIDTH = 1e-9
-"""Intervals narrower than this count as having zero width, because rounding errors can produce such a
-width."""
+"""Narrower intervals count as having zero width, to allow for rounding errors."""
 CELLS_AT_ONCE = 2_000_000
 INDICES_AT_ONCE = 100_000
-"""Maximum numbers of weights and of indices that are drawn at a time, to limit memory."""
+"""Maximum numbers of weights and of indices to sample at a time, to limit memory."""
 UNITS_PER_KIND = 10
-"""Number of units per kind above which a multinomial draw is used."""
+"""Number of units per kind above which multinomial sampling is used."""
 LEVEL = 0.95
 """The confidence level of all intervals."""
 NORMAL_QUANTILE = 1.9599639845400545
 """The two-sided LEVEL quantile of the standard normal distribution."""
 POWER = 0.8
-"""The statistical power for which tests are planned: the probability of detecting a true difference."""
+"""The target statistical power: the probability of detecting a true difference."""
 
 
 @dataclass(frozen=True)
 class Difference:
     """A paired difference, a - b, with its percentile interval and two-sided p value.
 
-    `interval`: None if it cannot be estimated; `why` then gives the reason. `clusters`: the number of
-    clusters drawn. `p_value`: None for fewer than LEAST clusters.
+    `interval`: None if it cannot be estimated, with the reason in `why`. `clusters`: the number of resampled
+    clusters. `p_value`: None for fewer than LEAST clusters.
     """
 
     difference: float
@@ -74,11 +73,11 @@ def bootstrap(
 ) -> dict[str, Interval | None]:
     """Compute each figure's 95% percentile interval over resampled units (items, or groups of items).
 
-    Each draw samples as many units as there are, with replacement. Draws in which a figure is undefined are
-    ignored for its interval, and a figure that is never defined gets None. The same seed gives the same
-    intervals, regardless of the order of the lines.
+    Each resample has as many units as the sample, drawn with replacement. Resamples in which a figure is
+    undefined are ignored for that figure; a figure that is never defined gets None. The same seed gives the
+    same intervals, regardless of line order.
 
-    `clusters`: the cluster of each unit, numbered from 0. With clusters, whole clusters are drawn, and each
+    `clusters`: the cluster of each unit, numbered from 0. If given, whole clusters are resampled, and each
     unit must be a separate kind of the sample.
     """
     drawn: dict[str, list[FloatArray]] = {}
@@ -93,10 +92,10 @@ def bootstrap(
 
 
 def draw_weights(counts: IntArray, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Draw how often each kind of unit is drawn, in blocks of shape (some draws, kinds).
+    """Yield the number of units of each kind in each resample, in blocks of shape (some draws, kinds).
 
-    Drawing n units with replacement from kinds with these counts is a multinomial draw, so equal units need
-    not be drawn one by one. If kinds have few units, drawing by index is faster.
+    Sampling n units with replacement from kinds with these counts is multinomial, so equal units need not be
+    sampled one by one. If kinds have few units, sampling by index is faster.
     """
     n, kinds = int(counts.sum()), len(counts)
     if not n:
@@ -111,7 +110,7 @@ def draw_weights(counts: IntArray, draws: int, rng: np.random.Generator) -> Iter
 
 
 def draw_clusters(clusters: IntArray, draws: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Draw whole clusters with replacement; yield how often each unit is drawn.
+    """Resample whole clusters with replacement; yield the weight of each unit in each resample.
 
     The blocks have shape (some draws, units). `clusters`: the cluster of each unit, numbered from 0.
     """
@@ -122,7 +121,7 @@ def draw_clusters(clusters: IntArray, draws: int, rng: np.random.Generator) -> I
 
 
 def draw_by_index(counts: IntArray, draws: int, rng: np.random.Generator) -> FloatArray:
-    """Draw units one by one and count how often each kind is drawn; shape (draws, kinds)."""
+    """Sample units one by one, and return the number of units of each kind; shape (draws, kinds)."""
     kind, kinds = np.repeat(np.arange(len(counts)), counts), len(counts)
     weights = np.empty((draws, kinds))
     block = max(1, INDICES_AT_ONCE // max(len(kind), kinds))
@@ -135,7 +134,7 @@ def draw_by_index(counts: IntArray, draws: int, rng: np.random.Generator) -> Flo
 
 
 def find_interval(values: FloatArray) -> Interval | None:
-    """Compute the 95% percentile interval of the draws that are defined; None if no draw is defined."""
+    """Compute the 95% percentile interval of the defined (not NaN) draws; None if no draw is defined."""
     defined = values[~np.isnan(values)]
     if not len(defined):
         return None
@@ -148,13 +147,11 @@ def settle_interval(
 ) -> tuple[Interval | None, str]:
     """Check an interval; return the interval or its replacement, or None and the reason.
 
-    An interval is removed if there are fewer than LEAST clusters or if it has zero width. A bootstrap
-    interval of a share of 0 or 1 always has zero width, so such a share gets Wilson's interval over the
-    clusters instead.
+    An interval is removed if there are fewer than LEAST clusters or if it has zero width. Bootstrap intervals
+    of a share of 0 or 1 always have zero width, and are replaced with Wilson's interval over the clusters.
 
-    `interval`: from a bootstrap, or Wilson's. `clusters`: the number of drawn clusters, counting only
-    clusters in the figure's denominator. `of`: the plural noun for the clusters. `share`: the figure itself
-    if it is a share, otherwise None.
+    `interval`: from a bootstrap, or Wilson's. `clusters`: the number of clusters in the figure's denominator.
+    `of`: the plural noun for the clusters. `share`: the figure if it is a share, otherwise None.
     """
     if clusters >= LEAST and interval is not None:
         if interval[1] - interval[0] >= NO_WIDTH:
@@ -165,21 +162,23 @@ def settle_interval(
 
 
 def find_share_interval(hits: int, trials: int, of: str) -> tuple[Interval | None, str]:
-    """Compute Wilson's interval of a share; None and the reason for too few trials. `trials`: at least 1."""
+    """Compute Wilson's interval of a share; or return None and the reason. `trials`: at least 1."""
     return settle_interval(find_wilson_interval(hits, trials), trials, of)
 
 
 def explain_missing(clusters: int, of: str) -> str:
-    """Return why a defined figure has no interval. `of`: the plural noun for its clusters."""
-    return f"fewer than {LEAST} {of}: no interval" if clusters < LEAST else "all the same: no interval"
+    """Return the reason why a defined figure has no interval. `of`: the plural noun for the clusters."""
+    if clusters < LEAST:
+        return f"fewer than {LEAST} {of}: no interval"
+    return "all values are equal: no interval"
 
 
 def find_p_value(drawn: FloatArray, clusters: int) -> float | None:
-    """Compute the two-sided p value of drawn differences; None for fewer than LEAST clusters.
+    """Compute the two-sided p value of resampled differences; None for fewer than LEAST clusters.
 
-    The p value is twice the smaller share of the defined draws on either side of zero. The observed
-    difference counts as one more draw, so the p value is never 0. It is also at least 2 / 2^clusters, the
-    probability that chance alone puts all clusters on one side of zero.
+    The p value is twice the smaller share of the defined resamples on either side of zero. The observed
+    difference counts as one more resample, so the p value is never 0. The minimum is 2 / 2^clusters, the
+    probability that all clusters are on one side of zero by chance.
     """
     defined = drawn[~np.isnan(drawn)]
     if clusters < LEAST or not len(defined):
@@ -191,9 +190,9 @@ def find_p_value(drawn: FloatArray, clusters: int) -> float | None:
 def describe_difference(
     difference: float, drawn: FloatArray, clusters: int, of: str = "clusters"
 ) -> Difference:
-    """Make a difference from its draws.
+    """Return a difference with interval and p value. `drawn`: the resampled differences.
 
-    `clusters`: the number of clusters that the difference covers. `of`: the plural noun for the clusters.
+    `clusters`: the number of resampled clusters. `of`: the plural noun for the clusters.
     """
     interval, why = settle_interval(find_interval(drawn), clusters, of)
     return Difference(difference, interval, find_p_value(drawn, clusters), clusters, why)
@@ -211,8 +210,7 @@ def compare_paired(
 
     `a`: one score per item. `b`: the other system's scores for the same items, in the same order. `groups`:
     the group of each item, if items in a group are not independent. `draws`: the number of resamples. `seed`:
-    the seed of the random draws. `of`: the plural noun for the drawn units, for the reason why there is no
-    interval.
+    the random seed. `of`: the plural noun for the resampled units, for messages.
 
     Raises BadInput if there are no items or the lengths differ.
     """
@@ -235,8 +233,8 @@ def find_mean_interval(
 ) -> tuple[Interval | None, str]:
     """Compute a mean's interval by a bootstrap over groups; or return None and the reason.
 
-    `values`: at least one. `groups`: the group of each value; None draws each value separately. `of`: the
-    plural noun for the drawn units. `share`: whether the mean is a share, as for `settle_interval`.
+    `values`: at least one. `groups`: the group of each value; None resamples single values. `of`: the plural
+    noun for the resampled units. `share`: whether the mean is a share, as for `settle_interval`.
     """
     labels = range(len(values)) if groups is None else groups
     numbers = np.asarray(values, dtype=np.float64)
@@ -246,7 +244,7 @@ def find_mean_interval(
 
 
 def draw_means(values: FloatArray, labels: Iterable[Hashable], draws: int, seed: int) -> FloatArray:
-    """Compute a mean for each resample of whole clusters; shape (draws,). `labels`: each value's cluster."""
+    """Return the mean of each resample of whole clusters; shape (draws,). `labels`: each value's cluster."""
     index = number_clusters(labels)
     sums, sizes = np.bincount(index, weights=values), np.bincount(index).astype(np.float64)
     kinds, counts = count_kinds(np.column_stack([sums, sizes]))
@@ -273,9 +271,9 @@ def compare_outcomes(a: Sequence[bool], b: Sequence[bool]) -> McNemar:
 
 
 def correct_holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Correct p values for multiple comparisons by Holm's step-down method; keep their order.
+    """Correct p values for multiple comparisons by Holm's step-down method, in the same order.
 
-    A p value of None stays None, and does not count as a test.
+    A p value of None remains None, and does not count as a test.
     """
     places = [place for place, p_value in enumerate(p_values) if p_value is not None]
     tested = np.array([p_values[place] for place in places], dtype=np.float64)
@@ -289,7 +287,7 @@ def correct_holm(p_values: Sequence[float | None]) -> list[float | None]:
 
 
 def number_clusters(labels: Iterable[Hashable]) -> IntArray:
-    """Assign each unit the number of its cluster, from 0 in order of first appearance; shape (units,)."""
+    """Return the cluster number of each unit, from 0 in order of first appearance; shape (units,)."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
 
@@ -297,8 +295,8 @@ def number_clusters(labels: Iterable[Hashable]) -> IntArray:
 def find_wilson_interval(successes: int, trials: int) -> Interval:
     """Compute Wilson's 95% score interval of a proportion (Wilson 1927). `trials`: at least 1.
 
-    scipy's result differs only at an end of 0 or 1, where this result may have a rounding error (5.55e-17).
-    Published figures contain that digit, so the order of the operations must not change.
+    scipy's result differs only if an endpoint is 0 or 1, where this result may have a rounding error
+    (5.55e-17). Published figures contain this digit, so the order of operations must not change.
     """
     z = NORMAL_QUANTILE
     share = successes / trials
@@ -309,7 +307,7 @@ def find_wilson_interval(successes: int, trials: int) -> Interval:
 
 
 def find_clustered_error(delta: Sequence[float], clusters: Sequence[Hashable]) -> float | None:
-    """Compute the standard error of a mean of paired differences, robust to dependence in clusters.
+    """Compute the cluster-robust standard error of a mean of paired differences.
 
     The formula is sqrt(G / (G - 1) * sum_g (S_g - n_g m)^2) / N for N items in G clusters. S_g is the sum and
     n_g the number of the differences in cluster g, and m is the mean of all differences. Returns None for
@@ -326,7 +324,7 @@ def find_clustered_error(delta: Sequence[float], clusters: Sequence[Hashable]) -
 
 
 def find_detectable(error: float | None, clusters: int, alpha: float, power: float = POWER) -> float | None:
-    """Compute the smallest true difference that a two-sided test at `alpha` detects with this power.
+    """Compute the smallest true difference that a two-sided test at level `alpha` detects with this power.
 
     The formula is (t(1 - alpha / 2) + t(power)) * error, with quantiles of Student's t with clusters - 1
     degrees of freedom (Bloom 1995). Returns None if `error` is None or 0: if the differences of all items are
@@ -341,11 +339,11 @@ def find_detectable(error: float | None, clusters: int, alpha: float, power: flo
 
 
 def find_needed(error: float | None, pairs: int, clusters: int, alpha: float, distance: float) -> int | None:
-    """Compute how many pairs are needed to detect a true difference of `distance` with the power `POWER`.
+    """Compute the number of pairs needed to detect a true difference of `distance` with the power `POWER`.
 
-    The result assumes clusters of the same size whose differences vary as much as the observed differences,
-    whose standard error is `error`. It is the smallest number for which `find_detectable` returns `distance`
-    or less. Returns None if `find_detectable` returns None.
+    Assumes clusters of the same size and variance as the observed clusters. `error`: the observed standard
+    error. The result is the smallest number for which `find_detectable` returns `distance` or less. Returns
+    None if `find_detectable` returns None.
     """
     if find_detectable(error, clusters, alpha) is None:
         return None

@@ -1,8 +1,8 @@
-"""A seccomp filter for model-written code: it refuses what bubblewrap's namespaces leave open.
+"""Build a seccomp filter for model-written code, which blocks system calls that bubblewrap allows.
 
-The filter refuses shared memory that counts towards no process's memory, access to other processes' memory,
-new namespaces, mounts, keys, and the kernel's programmable interfaces (BPF, io_uring). Refused calls fail
-with "operation not permitted".
+The filter blocks shared memory that is not attributed to a process, access to other processes' memory, new
+namespaces, mounts, keys, and the kernel's programmable interfaces (BPF, io_uring). Blocked calls fail with
+"operation not permitted".
 """
 
 from __future__ import annotations
@@ -44,13 +44,10 @@ REFUSED: dict[str, tuple[int, int]] = {
     "mount_setattr": (442, 442),
     "memfd_secret": (447, 447),
 }
-"""Name of a refused call -> its number on x86-64 and on 64-bit ARM."""
+"""Name of a blocked call -> call number on x86-64 and on 64-bit ARM."""
 CLONE3 = 435
 CLONE_NEWUSER = 0x10000000
-"""`CLONE3`: the number of the call `clone3`.
-
-`CLONE_NEWUSER`: the flag with which `clone` creates a user namespace.
-"""
+"""`CLONE3`: the number of the call `clone3`. `CLONE_NEWUSER`: the flag of `clone` for a user namespace."""
 
 
 PROCESSORS = {"x86_64": (0xC000003E, 56), "aarch64": (0xC00000B7, 220)}
@@ -61,7 +58,7 @@ NUMBER, AUDIT, FIRST_ARGUMENT = 0, 4, 16  # offsets in struct seccomp_data
 ALLOW, KILL, REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
 """Results of a seccomp filter."""
 X32 = 0x40000000
-"""The bit that marks call numbers of x86-64's x32 interface, to which the refusals would not apply."""
+"""The bit in call numbers of x86-64's x32 interface, which would bypass the filter."""
 
 
 def make_filter() -> bytes | None:
@@ -77,7 +74,7 @@ def make_filter() -> bytes | None:
         (LOAD, 0, 0, NUMBER),
         (JUMP_ABOVE, 0, 1, X32),
         (RETURN, 0, 0, KILL),
-        # glibc falls back to clone, whose flags a filter can read.
+        # If clone3 fails, glibc falls back to clone, whose flags a filter can inspect.
         (JUMP_EQUAL, 0, 1, CLONE3),
         (RETURN, 0, 0, REFUSE | errno.ENOSYS),
     ]

@@ -1,4 +1,4 @@
-"""Read a table: TANQ's text (`a|b`, one row per line, header first) or a list of rows."""
+"""Read tables: TANQ's text format (`a|b`, one row per line, header first) or lists of rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tasks.scoring.items import BadItem, Record, describe_type, is_number
 TITLE = "title|"
 
 Cell = str | tuple[str, ...]
-"""A cell's text, or its values if the record lists them."""
+"""The text of a cell, or its values if the record has a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class CellTable:
     titled: bool = False
 
     def take_title(self) -> tuple[str | None, CellTable]:
-        """Return the title (None without one) and the table below it."""
+        """Return the title or None, and the table without the title."""
         if not self.titled:
             return None, self
         return " | ".join(map(join_values, self.rows[0][1:])), CellTable(self.rows[1:])
@@ -36,7 +36,7 @@ class CellTable:
 
 
 def get_table(record: Record, field: str) -> CellTable:
-    """Read a field that must be a table. Raises BadItem if the field is not a table."""
+    """Read a table from a record's field. Raises BadItem if the field is not a table."""
     value = record.get(field)
     if isinstance(value, str):
         return parse_table(value)
@@ -48,8 +48,8 @@ def get_table(record: Record, field: str) -> CellTable:
 def parse_table(text: str) -> CellTable:
     """Parse a text table. A first line `title|x` is marked as a possible title; `title | x` is a header.
 
-    As in TANQ's released code, a newline ends a line: one newline at the end of the text adds no row, but a
-    second newline adds a row.
+    As in TANQ's released code, one newline at the end of the text adds no row, but a second newline adds a
+    row.
     """
     lines = text.lower().splitlines()
     rows = tuple(tuple(cell.strip() for cell in line.split("|")) for line in lines)

@@ -1,4 +1,4 @@
-"""ToolBench's subset in StreamBench (section 4.1): the right API with the right arguments."""
+"""ToolBench (StreamBench's subset, section 4.1): correctness of API and arguments."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ WITHOUT_JUDGE = frozenset(
         "thailand%%thai4",
     }
 )
-"""The 31 APIs whose arguments are compared; the arguments of other APIs are judged by a model."""
+"""The 31 APIs whose arguments are compared by rule; a model judges the arguments of other APIs."""
 
 Arguments = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A gold call and the predicted call, whose arguments are None if they are missing or not valid JSON."""
+    """A gold call and a predicted call. predicted_arguments: None if missing or not valid JSON."""
 
     api: str
     arguments: Arguments
@@ -73,13 +73,13 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class ToolBench(Metric[ToolCall]):
-    """The figures well_formed and accuracy over all scored items, and api_match over well-formed items.
+    """The shares well_formed and accuracy over all scored items, and api_match over well-formed items.
 
     A call is correct if its API is the gold API and its arguments are correct. For 31 APIs, every gold
     argument must be present and equal as stripped lower-case text. Further arguments are allowed, and values
-    that are not text are compared as their Python `str`. For other APIs, the judge's verdict decides. A call
-    that is not well-formed, or whose arguments cannot be parsed, is wrong. If the call or a required verdict
-    is missing, the item is failed.
+    other than text are compared as their Python `str`. For other APIs, the judge's verdict decides. A call is
+    wrong if it is not well-formed or its arguments cannot be parsed. If the call or a required verdict is
+    missing, the item is failed.
     """
 
     name: ClassVar[str] = "toolbench"
@@ -96,7 +96,7 @@ class ToolBench(Metric[ToolCall]):
     )
 
     def read(self, record: Record) -> ToolCall:
-        """Read both calls; their arguments are objects or JSON text. Raises BadItem for other types."""
+        """Read both calls, with arguments as objects or JSON text. Raises BadItem for other types."""
         well_formed, judged = record.get("well_formed"), record.get("judged")
         if not isinstance(well_formed, bool):
             raise BadItem(f"well_formed is {describe_type(well_formed)}; expected true or false")
@@ -116,7 +116,7 @@ class ToolBench(Metric[ToolCall]):
         )
 
     def make_accumulator(self, rule: str) -> MeanAccumulator:
-        """Make an empty accumulator."""
+        """Return an empty accumulator."""
         return MeanAccumulator(("well_formed", "api_match", "accuracy"))
 
     def score_item(self, item: ToolCall, rule: str) -> Score:

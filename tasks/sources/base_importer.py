@@ -1,4 +1,4 @@
-"""The base class of importers: fields declare the command's options, `bring_in` imports a source.
+"""The base class of importers: its fields declare the command's options, and `bring_in` imports a source.
 
 `benchloom import NAME` finds the class in the file with that name and calls `bring_in` (flows/importing.py).
 """
@@ -94,13 +94,13 @@ class Project:
     root: Path
     stack: ExitStack
     find: Callable[[str], Any]
-    """Return the value of `a.b.c` in params.yaml; {} if a key is missing."""
+    """Return the value of a dotted key (`a.b.c`) in params.yaml; {} if a key is missing."""
     parse: Callable[[str, type[Any]], Any]
     """Validate a section of params.yaml with a pydantic model."""
     parse_database: Callable[[str], Any]
     """Validate an entry of `databases` and make its file's path absolute."""
     look_at: Callable[[Path | None], tuple[str, str]]
-    """Return the problem of a SQLite file (empty if it is usable) and a description of its tables' sizes."""
+    """Return why a SQLite file is unusable (empty if it is usable), and a text with its tables' sizes."""
     keep: Callable[[Path], None]
     """Rename a file that the user wrote, so that it is not overwritten, and print its new path."""
     work: Callable[[Sequence[ImportStep], str, int | None], None]
@@ -109,10 +109,10 @@ class Project:
     say: Callable[[str], None]
     """Print a progress line."""
     tell: Callable[[str, Sequence[str]], None]
-    """Print the first few problems of a list, each prefixed with its subject."""
+    """Print the first few problems of a list, each prefixed with the given subject."""
 
     def hold(self, context: AbstractContextManager[Held]) -> Held:
-        """Enter a context that closes after the whole import is written, and return its value."""
+        """Enter a context and return its value; the context closes after the whole import is written."""
         return self.stack.enter_context(context)
 
     def place(self, path: Path) -> Path:
@@ -155,7 +155,7 @@ class BaseImporter(ABC):
 
 
 def check_name(name: str) -> None:
-    """Raise BadInput if a name is not valid for a folder of imported data."""
+    """Raise BadInput if a name is not a valid folder name for imported data."""
     if not NAME.fullmatch(name):
         raise BadInput(
             "--name", f"{name[:80]!r} is not a valid name", hint="use lower-case letters, digits, - and _"
@@ -163,7 +163,7 @@ def check_name(name: str) -> None:
 
 
 def count_reasons(skipped: Mapping[str, int], place: str, listed: int | None = None) -> list[str]:
-    """Return lines with the number of skipped records per reason, and the file that lists them.
+    """Return lines that report the number of skipped records per reason, and the file that lists the records.
 
     - `place`: the folder of skipped.jsonl. - `listed`: the number of records in that file; None means all
       skipped records.

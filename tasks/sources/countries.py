@@ -43,20 +43,19 @@ LANGUAGE_ALIASES = {
 }  # fmt: skip
 """Language name in Babel -> other English names of the language."""
 MENDED_REGIONS = {"MNE": "Southern Europe", "SRB": "Southern Europe", "TWN": ""}
-"""Country code -> the region that the United Nations use, if countryinfo differs; empty for no region.
+"""Country code -> its United Nations region, if countryinfo has a different region; empty for no region.
 
 The United Nations do not list Taiwan.
 """
 MENDED_CONTINENTS = {"TLS": "AS"}
 """Country code -> continent, if GeoNames contradicts the Wikipedia articles."""
 NO_CONTINENT = frozenset({"ARM", "AZE", "CYP", "EGY", "GEO", "IDN", "KAZ", "RUS", "TUR"})
-"""Countries that lie on two continents, or that many sources assign to a different continent than GeoNames
-does."""
+"""Countries on two continents, and countries for which many sources name a different continent than
+GeoNames."""
 NO_CAPITAL = frozenset({"BDI", "ISR", "LKA", "PSE", "SWZ", "ZAF"})
 """Countries whose capital in the packages is outdated, contested, or one of several capitals."""
 NOT_LARGEST = frozenset({"SYR", "ZAF"})
-"""Countries whose largest city according to the Wikipedia articles differs from the largest city in
-GeoNames."""
+"""Countries whose largest city differs between the Wikipedia articles and GeoNames."""
 PROPERTIES = {
     "P17": "country",
     "P30": "continent",
@@ -98,10 +97,10 @@ def countries(
 ) -> Counts:
     """Write the graph of countries: entities.parquet, claims.parquet and about.json in the folder `out`.
 
-    The graph contains countries, territories and cities that have an article in the package, and well-known
-    films. If the two packages differ in an area or a population, the graph contains both values. A border
-    must be in at least two of the four lists that can contain it. Raises BadInput if an input is not the
-    expected file.
+    The graph contains well-known films, and the countries, territories and cities with an article among the
+    vital articles. If countryinfo and GeoNames have different areas or populations, the graph contains both
+    values. A border must be in at least two of four lists: each package's list for each of the two countries.
+    Raises BadInput if an input is not the expected file.
     """
     articles = read_summaries(vital_articles)
     left_out: Counter[str] = Counter()
@@ -161,7 +160,7 @@ def _add_land(draft: GraphDraft, land: Land, packaged: PackagedLands) -> None:
 
 
 def _list_capitals(land: Land, packaged: PackagedLands) -> Sequence[str]:
-    """List a country's capitals that GeoNames or an article (of the country or a city) confirms."""
+    """List the capitals of a country that GeoNames or an article about the country or a city confirms."""
     if land.geo.iso3 in NO_CAPITAL:
         return ()
     found = land.info.capital if land.info else land.geo.capital

@@ -1,6 +1,6 @@
 """Import films, people, genres, countries, languages and companies from the packaged Wikidata snapshot.
 
-The numbers of awards in the snapshot are not imported, because they are too low for many films.
+The snapshot's award counts are not imported, because they are too low for many films.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Film:
 
 @dataclass(frozen=True)
 class _Link:
-    """A many-to-many table: `film_genres` links films to genres by genre_id."""
+    """A many-to-many table, such as `film_genres`, which links films to genres by genre_id."""
 
     table: str
     entity: str
@@ -109,14 +109,14 @@ ONE_LANGUAGE = {
     "Standard Chinese": "Mandarin",
     "Yue Chinese": "Cantonese",
 }
-"""Other names of a language -> the name to use; otherwise a count by a single name would miss films."""
+"""Variant name of a language -> the name to use, so that a count per language includes all its films."""
 # Smaller runtimes and grosses in the source are implausible.
 SHORTEST_MINUTES = 5
 LEAST_DOLLARS = 1_000
 
 
 def films(movies: Path, params: Films, out: Path) -> Counts:
-    """Write the films database: films, the entities they are linked to, and the link tables.
+    """Write the films database: films, the entities that they are linked to, and the link tables.
 
     `movies`: the package's SQLite file, with the tables omdb and tomatoes. The counts contain the numbers of
     films and values that were left out or set to NULL, by reason. Raises BadInput if `movies` is not that
@@ -184,7 +184,7 @@ def _parse(record: sqlite3.Row, left_out: Counter[str]) -> _Film:
 
 
 def _split(link: _Link, text: str | None, left_out: Counter[str]) -> list[str]:
-    # Only genres are not in alphabetical order, and no genre contains a comma.
+    # Genres are the only list without alphabetical order, and no genre contains a comma.
     listed = (text or "").split(", ") if link.source == "genres" else split_names(text)
     names: list[str] = []
     for name in filter(None, listed):
@@ -198,7 +198,7 @@ def _split(link: _Link, text: str | None, left_out: Counter[str]) -> list[str]:
 
 
 def _number(taken: list[_Film], entity: str) -> dict[str, int]:
-    """Assign numbers to an entity's names in sorted order, because the source has no ids."""
+    """Return a number for each name in an entity table, in sorted order, because the source has no ids."""
     sources = [link.source for link in LINKS if link.entity == entity]
     names = {name for film in taken for source in sources for name in film.linked[source]}
     return {name: number for number, name in enumerate(sorted(names), start=1)}

@@ -1,4 +1,4 @@
-"""Add films that have an article, or are named in a person's article, to the graph of countries."""
+"""Add films to the graph of countries, if they have an article or are named in a person's article."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ LINKS = {
 }
 SELECT = "SELECT film_id, qid, title, release_year, release_date, runtime_minutes FROM films ORDER BY film_id"
 SHORTEST_TITLE = 8
-"""Minimum characters of a title that is searched for in articles; a shorter title is often an ordinary
-word."""
+"""Minimum number of characters of a title to search for in articles; shorter titles are often ordinary
+words."""
 OTHER_LANDS = {"USA": "United States", "UK": "United Kingdom", "United States of America": "United States"}
 
 
@@ -65,7 +65,7 @@ def _read(path: Path) -> list[NotedFilm]:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             linked: dict[int, dict[str, list[str]]] = {}
             for kind, (table, names, key, label) in LINKS.items():
-                # The names of tables and columns are constants, so the query cannot be an injection.
+                # The names of tables and columns are constants, so SQL injection is not possible.
                 sql = f"SELECT l.film_id, n.{label} FROM {table} l JOIN {names} n USING ({key}) ORDER BY 1, 2"  # noqa: S608
                 for film, name in connection.execute(sql):
                     linked.setdefault(film, {}).setdefault(kind, []).append(name)

@@ -74,7 +74,7 @@ ONE_MANUFACTURER = {
     "MCDONNELL DOUGLAS AIRCRAFT CO": "MCDONNELL DOUGLAS",
     "MCDONNELL DOUGLAS CORPORATION": "MCDONNELL DOUGLAS",
 }
-"""Other names of a manufacturer -> the name to use; otherwise a count by a single name would miss planes."""
+"""Variant name of a manufacturer -> the name to use, so that a count per manufacturer includes all planes."""
 FEWEST_SEATS = 50
 """Minimum number of seats that a registered plane must have to count as an airline's plane.
 
@@ -143,7 +143,7 @@ WEATHER: Columns = (
 def flights(
     flights: Path, airlines: Path, airports: Path, planes: Path, weather: Path, params: Flights, out: Path
 ) -> Counts:
-    """Write the flights database: all flights and weather of a month, and the rows that they refer to.
+    """Write the flights database: all flights and weather rows of a month, and the rows they reference.
 
     Inputs are the package's CSV files. `NA` becomes NULL. A plane or an airport that the package does not
     describe gets a row with only its key, so that no flight is missing from a count. The counts contain the
@@ -179,7 +179,7 @@ def flights(
         felt.append(convert_hour(row))
         times[felt[-1][:2]] += 1
         left_out["NULL: wind over 200 miles an hour"] += _is_gale(row)
-    # When clocks go back, one hour of the day occurs twice, so a question about that hour is ambiguous.
+    # When daylight saving time ends, one hour occurs twice, so a question about that hour is ambiguous.
     once = [hour for hour in felt if times[hour[:2]] == 1]
     left_out["weather of an hour that came twice"] = len(felt) - len(once)
     left_out["NULL: small plane under an airliner's tail number"] = sum(
@@ -233,7 +233,7 @@ def _is_gale(row: Record) -> bool:
 
 
 def _order(cells: tuple[Cell, ...]) -> tuple[str, ...]:
-    """Return the sort key of a row: its first six cells, which start with the date or the airport."""
+    """Return a row's sort key: the first six cells, which start with the date or the airport."""
     return tuple(map(str, cells[:6]))
 
 

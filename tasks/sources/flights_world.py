@@ -1,4 +1,4 @@
-"""Import all flights from New York in 2013: the complete data that contains the sample database."""
+"""Import all flights from New York in 2013; the sample database contains one month of this data."""
 
 from __future__ import annotations
 

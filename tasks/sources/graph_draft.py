@@ -1,4 +1,4 @@
-"""Collects the entities and claims of the sample's graph, and writes them."""
+"""Collect the entities and claims of the sample's graph, and write them to files."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The base class of importers for streambench: it reads a published file and writes a dataset's folder.
+"""The base class of importers for streambench, which read a published file and write a dataset's folder.
 
 A new importer is a subclass with the name of its file in tasks/sources/importers/, or an entry point in the
-group `benchloom.importers`. This module does the work that all importers share: sampling, counting and
-listing skipped records, and writing.
+group `benchloom.importers`. This module contains the code that all importers share: sampling, counting and
+listing skipped records, and writing the dataset.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ DATA = re.compile(r"\.(json|jsonl|csv)(\.gz|\.bz2)?$", re.IGNORECASE)
 MOST_SHOTS = 64
 """Maximum number of few-shot examples in a dataset; each stream selects examples from these."""
 MOST_LISTED = 100_000
-"""Maximum number of skipped records that are listed one by one, because they are in memory until they are
+"""Maximum number of skipped records that are listed one by one; the list is in memory until it is
 written."""
 # Maximum number of characters of a skipped record's description in skipped.jsonl.
 SHOWN = 300
@@ -69,7 +69,7 @@ class Importer(BaseImporter):
     """
 
     kind: ClassVar[str]
-    """The environment in which a system answers its items: `hotpotqa`, `sql`, or an environment that you
+    """The environment in which a system answers the dataset's items: `hotpotqa`, `sql`, or one that you
     define."""
     title: ClassVar[str]
     licence: ClassVar[str]
@@ -77,11 +77,11 @@ class Importer(BaseImporter):
     source: ClassVar[str]
     """Origin of the dataset: a URL or a text."""
     files: ClassVar[tuple[str, ...]]
-    """File names of the items; the first file that is in the folder or archive is read."""
+    """Possible names of the items' file; the first file that exists in the folder or archive is read."""
     train: ClassVar[tuple[str, ...]] = ()
-    """File names of a training split for few-shot examples; `split` is the first file that exists."""
+    """Possible file names of a training split for few-shot examples; `split` is the first existing file."""
     stratum: ClassVar[str] = ""
-    """The field of `details` over which a sample is balanced; empty if there is none."""
+    """The field of `details` by which a sample is stratified; empty for no strata."""
 
     path: Path = argument("The published folder, an archive of the folder, or the data file.", "PATH")
     called: str = option("Name of the new folder under data/raw/streambench.", "NAME", "--name")
@@ -100,18 +100,18 @@ class Importer(BaseImporter):
 
     @abstractmethod
     def read_items(self) -> Iterable[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Yield all records, each with its position (`line 3`); a record that is not an item has a reason.
+        """Yield all records, each with its position (`line 3`); an invalid record is a LeftOutRecord.
 
         This method may be called twice, and must yield the same records each time: sampling needs two passes,
         because the first pass stores only keys in memory.
         """
 
     def read_shots(self) -> Iterable[tuple[str, DatasetShot | LeftOutRecord]]:
-        """Yield few-shot examples, such as those of a training split; by default there are none."""
+        """Yield few-shot examples, for instance from a training split; by default there are none."""
         return ()
 
     def list_files(self, items: Sequence[DatasetItem]) -> Mapping[str, Path | bytes]:
-        """List the files that the items need below `files/`: name -> a file to copy, or its content."""
+        """Return the files that the items need: name below `files/` -> a file to copy, or its content."""
         return {}
 
     def list_read(self) -> Sequence[Path]:
@@ -169,7 +169,7 @@ class Importer(BaseImporter):
         )
 
     def _take_items(self, take: int | None, sieve: Sieve) -> list[DatasetItem]:
-        """Return all items, or a sample; a sample reads the source twice, and at first stores only keys."""
+        """Return all items, or a sample; sampling reads the source twice, and first stores only keys."""
         pairs: list[tuple[str, str]] = []
         items: list[DatasetItem] = []
         count = 0
@@ -209,7 +209,7 @@ class Importer(BaseImporter):
 
 
 class Sieve:
-    """Separates valid records from skipped ones, removes duplicate keys, and counts skipped records."""
+    """Filters out invalid records and duplicate keys, and counts the skipped records."""
 
     def __init__(self, where: str) -> None:
         """Start without records. `where`: the importer's name, for error messages."""
@@ -251,7 +251,7 @@ class Sieve:
 def watch(
     read: Callable[[], Iterable[tuple[str, Taken | LeftOutRecord]]], kind: type[Taken], where: str
 ) -> Iterator[tuple[str, Taken | LeftOutRecord]]:
-    """Yield what an importer reads. Raises BadInput if the importer fails or yields other values."""
+    """Yield an importer's records. Raises BadInput if the importer fails or yields values of other types."""
     records = iter(call(where, read))
     number = 0
     while (pair := call(where, lambda: next(records, None), f"after {number:,} records")) is not None:
@@ -277,7 +277,7 @@ def find_lack(record: DatasetItem | DatasetShot) -> str:
 
 
 def call(where: str, work: Callable[[], Found], when: str = "") -> Found:
-    """Call an importer's code. Errors that are not a BenchloomError are re-raised as BadInput."""
+    """Call an importer's code, and return its result. Errors other than BenchloomError become BadInput."""
     try:
         return work()
     except (BenchloomError, MemoryError):

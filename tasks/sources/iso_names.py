@@ -1,6 +1,6 @@
-"""English names of languages and currencies by ISO code, and those of each country, from Babel.
+"""English names of languages and currencies by ISO code, and each country's languages and currencies.
 
-Babel takes the names from Unicode's Common Locale Data Repository, which is updated regularly.
+The source is Babel, with data from Unicode's Common Locale Data Repository, which is updated regularly.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ English name. It is also empty for Eritrea and Ethiopia, which have working lang
 languages.
 """
 DISPUTED = frozenset({"ny", "sr"})
-"""Languages that, in some country, are official under a different name or used alongside the official
-language."""
+"""Languages that some country uses alongside its official language, or names differently."""
 OWN_NAMES = {"zdj": "Comorian"}
 """Language code -> its name, for codes that Babel does not contain."""
 LATER_MONEY = {"BG": ("EUR",), "HT": ("HTG",)}
@@ -49,8 +48,8 @@ def name_language(code: str) -> str | None:
 def name_currency(code: str) -> str | None:
     """Return the singular name of an ISO 4217 code, such as `Norwegian krone`; None if the code is unknown.
 
-    If another code has replaced the code, Babel appends years to the name. These are removed, because the
-    currency's name is the same.
+    If another code has replaced the code, Babel appends years to the name. The years are removed, because
+    the currency's name is unchanged.
     """
     if code not in _load().currencies:
         return None

@@ -16,7 +16,7 @@ from tasks.sources.streams import BROKEN, Metered, TooLong, open_packed, read_li
 MOST_BYTES = 64 * 2**20
 """Maximum size in bytes of one record, or of a document that is not an array."""
 LISTS = ("data", "questions", "examples", "records", "items", "dataset")
-"""Names of the field with the list of records, if the document is an object."""
+"""Field names that may contain the list of records, if the document is an object."""
 BOM = b"\xef\xbb\xbf"
 HINT = "give a .json or .jsonl file as published, plain or gzipped"
 
@@ -33,7 +33,7 @@ class BrokenRecord:
 
 
 def read_records(path: Path) -> Iterator[tuple[str, object]]:
-    """Yield each record of a file with its place, `line 3` or `record 3`; at most one record is in memory.
+    """Yield each record of a file with its position (`line 3`, `record 3`); only one record is in memory.
 
     A record that cannot be read is yielded as a `BrokenRecord`. Raises BadInput if a file is not valid JSON.
     """
@@ -99,7 +99,7 @@ def _read_lines(path: Path, stream: io.BufferedReader) -> Iterator[tuple[str, ob
 
 
 def _read_document(path: Path) -> object:
-    """Read a file that is one object over several lines; return None for other or too large files."""
+    """Return the JSON document in a file; None if the file is too large, damaged or not valid JSON."""
     pieces: list[bytes] = []
     size = 0
     with open_packed(path) as stream:

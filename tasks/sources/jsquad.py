@@ -43,7 +43,7 @@ class _Article(TypedDict):
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph. `id`: `<article>.<paragraph>`, both are indexes, because the layout has no ids."""
+    """A paragraph. `id`: `<article index>.<paragraph index>`, because the layout has no ids."""
 
     id: str
     title: str
@@ -62,7 +62,7 @@ class Item:
 
 
 def read_squad(path: Path) -> tuple[list[Item], list[Paragraph]]:
-    """Read a file in SQuAD's layout, or the only JSON file of a folder; return items and paragraphs in order.
+    """Return the items and paragraphs, in order, of a SQuAD-layout file or of a folder's only JSON file.
 
     Raises BadInput with the article's number if an article is not in the published layout.
     """
@@ -103,6 +103,6 @@ def _read_article(number: int, article: _Article) -> Iterator[tuple[Paragraph, l
 
 def _read_item(asked: _Question, title: str, paragraph: str) -> Item:
     answers = Counter(answer["text"].strip() for answer in asked["answers"])
-    # Among equally frequent answers, most_common returns the one that was given first.
+    # Among equally frequent answers, most_common returns the first answer.
     reference = answers.most_common(1)[0][0] if answers and not asked.get("is_impossible") else ""
     return Item(asked["id"], title, asked["question"].strip(), reference, paragraph)

@@ -27,7 +27,7 @@ class BadRecord(ValueError):
 
 
 def find_field(record: Mapping[str, object], names: Sequence[str]) -> object:
-    """Return the first of these fields' values that is not null or empty; None if there is none."""
+    """Return the first value in these fields that is not null or empty; None if there is none."""
     for name in names:
         value = record.get(name)
         if value is not None and value != "" and value != []:

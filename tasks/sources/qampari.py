@@ -23,7 +23,7 @@ from tasks.sources.loose_fields import (
 
 SIMPLE, INTERSECTION, COMPOSITION = "simple", "intersection", "composition"
 KINDS = {"simple": SIMPLE, "inter": INTERSECTION, "comp": COMPOSITION}
-"""Substring of a question's type or id -> the kind of question."""
+"""Substring of a question's type or id -> the question's kind."""
 IDS, QUESTIONS = ("qid", "id", "question_id", "_id"), ("question_text", "question", "query")
 ANSWERS = ("answer_list", "answers", "answer_entities")
 NAMES = ("answer_text", "text", "answer", "entity_text", "label", "name", "title")
@@ -49,7 +49,7 @@ class QampariProof:
 class QampariAnswer:
     """An answer.
 
-    `names`: the published name first. `item`: Wikidata id. `article`: title; both empty if unknown.
+    `names`: the published name first. `item`: Wikidata id. `article`: title. An unknown id or title is empty.
     """
 
     names: tuple[str, ...]
@@ -62,7 +62,7 @@ class QampariAnswer:
 class QampariQuestion:
     """A list question.
 
-    - `unread`: the number of its answers without a name.
+    - `unread`: the number of answers that have no name.
     - `unread_proofs`: the number of proofs that cannot be read.
     """
 
@@ -129,7 +129,7 @@ def merge_answers(answers: list[QampariAnswer]) -> tuple[QampariAnswer, ...]:
 
 
 def _read_answer(answer: object) -> tuple[QampariAnswer | None, int]:
-    """Return an answer (None if it has no name) and the number of its proofs that cannot be read."""
+    """Return an answer (None if it has no name) and its number of unreadable proofs."""
     if not isinstance(answer, Mapping):
         names, linked = _read_names(list_values(answer))
         return (QampariAnswer(names, "", linked), 0) if names else (None, 0)

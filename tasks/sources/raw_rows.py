@@ -1,6 +1,6 @@
-"""Find the rows of the packages' files from which a row of the sample databases was imported.
+"""Find the raw rows, in the packages' files, from which a row of the sample databases was imported.
 
-The module inverts the importers. Films are looked up by their number, names by the films they are linked to,
+The module inverts the importers. Films are looked up by number, names by the films that they are linked to,
 and rows of CSV files by their imported cells. The raw row is returned unchanged.
 """
 
@@ -33,7 +33,7 @@ class RawRow:
     place: str
     cells: Cells
     more: int = 0
-    """Number of further raw rows that would give the same row."""
+    """Number of further raw rows that would be imported as the same row."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Lines:
     """Rules for finding the rows of one table in a CSV file.
 
     - `leading`: names of the first columns of the CSV file.
-    - `begin`: returns the values of these columns for a row of the table. The row's lines are looked up by
-      these values.
+    - `begin`: returns the values of these columns for a row of the table; lines are looked up by these
+      values.
     """
 
     file: str
@@ -51,8 +51,7 @@ class Lines:
     convert: ConvertRow
     """Converts a CSV row to the cells that the importer made from it, in the table's column order."""
     telling: tuple[str, ...] = ()
-    """Columns whose cells occur verbatim in the CSV line; only lines that contain all these cells are
-    parsed."""
+    """Columns whose cells occur verbatim in a CSV line; a line is parsed only if it contains all of them."""
     numbered: bool = False
     """Whether the table's first column is a number that the importer assigned."""
 
@@ -60,8 +59,8 @@ class Lines:
 def find_film_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells) -> list[RawRow]:
     """Find the rows of movies.db from which a row of the films database was imported.
 
-    For a film or a link, these are the film's rows in omdb and tomatoes. For a name, these are the rows of
-    the first film that it is linked to, because any linked film is sufficient.
+    For a film or a link, the result is the film's rows in omdb and tomatoes. For a name, it is the rows of
+    the first film that the name is linked to, because any linked film is sufficient.
     """
     numbers = [cells["film_id"]] if "film_id" in cells else _list_films(database, table, cells)
     found = []
@@ -160,7 +159,7 @@ class CsvLines:
         return self._known.get(key, [])
 
     def find_cell(self, cell: str) -> tuple[int, bytes] | None:
-        """Find the first line with this cell, not as first or last cell: (line number, line)."""
+        """Return (line number, line) of the first line that has this cell between its first and last cell."""
         place = self._content.find(f",{cell},".encode())
         if place < 0:
             return None
@@ -198,7 +197,7 @@ def _convert_with(
 
 
 KEY_ALONE = {"planes": "tail_number", "airports": "airport_code"}
-"""Tables that may have rows which no file describes -> the key column."""
+"""Table whose rows may be missing from all files -> its key column."""
 
 
 CSV_TABLES = {

@@ -62,9 +62,9 @@ def find_folder(root: Path, configuration: str) -> Path | None:
 
 
 def find_files(folder: Path, split: str) -> list[Path]:
-    """Return the files of a split in row order: `SPLIT.jsonl`, `SPLIT-00000-of-00002.parquet`.
+    """Return the files of a split in row order, such as `SPLIT.jsonl` or `SPLIT-00000-of-00002.parquet`.
 
-    If a split has files in several formats, return those of the first format in ENDINGS.
+    If a split has files in several formats, only the first format in ENDINGS is used.
     """
     for ending in ENDINGS:
         found = [
@@ -78,7 +78,7 @@ def find_files(folder: Path, split: str) -> list[Path]:
 
 
 def read_rows(files: Sequence[Path]) -> Iterator[tuple[str, object]]:
-    """Yield each row with its place (`test.jsonl, line 3`); an unreadable row is yielded as a BrokenRecord.
+    """Yield each row with its position (`test.jsonl, line 3`); an unreadable row becomes a BrokenRecord.
 
     Raises BadInput if a file is not Parquet or JSON Lines.
     """

@@ -32,7 +32,7 @@ MOST_READ = 2 * CHUNK
 PACKED: Mapping[bytes, Callable[..., Any]] = {
     b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open,
 }  # fmt: skip
-"""First bytes of the compressed files that may contain a tar file -> the function that opens them."""
+"""First bytes of a compressed file that may contain a tar file -> the function that opens the file."""
 DEPTH = 3
 """Maximum number of levels between the given folder or archive and the dataset's folder."""
 
@@ -41,10 +41,10 @@ DEPTH = 3
 def open_release(path: Path, *markers: str) -> Iterator[Path]:
     """Yield the folder of a published dataset: the folder that contains one of the files `markers`.
 
-    `path`: a folder, or a zip or tar file with any compression, which is unpacked. markers: file names by
+    `path`: a folder, or a zip or tar file with any compression, which is unpacked. `markers`: file names by
     priority; the first name that exists anywhere determines the folder. Raises BadInput if `path` is neither
-    folder nor archive, contains none of the files, or is an archive with links, devices or paths outside of
-    the archive's folder.
+    a folder nor an archive, contains none of the files, or is an archive with links, devices or paths outside
+    of the archive's folder.
     """
     if path.is_dir():
         yield _find_folder(path, path, markers)

@@ -1,4 +1,4 @@
-"""The base class of importers for text-to-SQL datasets: finds, checks and copies their databases."""
+"""The base class of importers for text-to-SQL datasets, which finds, checks and copies the databases."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tasks.sources.stream_dataset import DatasetItem, DatasetShot, LeftOutRecord
 
 
 class SqlImporter(Importer):
-    """Reads questions about the databases `<folder>/<id>/<id>.sqlite`, each next to its test suite."""
+    """Reads questions about databases; `<folder>/<id>` contains `<id>.sqlite` and its test suite."""
 
     kind = "sql"
     database_folders: ClassVar[tuple[str, ...]]
@@ -31,18 +31,18 @@ class SqlImporter(Importer):
         "The folder with the databases, DIR/<id>/<id>.sqlite. Default: next to PATH.", "DIR"
     )
     keep: bool = False
-    """Whether questions become items even if their database is missing."""
+    """Whether questions are imported even if their database is missing."""
 
     @abstractmethod
     def read_questions(self, path: Path) -> Placed:
-        """Yield the questions of a split, each with its place in the file."""
+        """Yield the questions of a split, each with its position in the file."""
 
     def read_schemas(self) -> Mapping[str, str]:
         """Return CREATE statements by database, for databases whose file is missing; empty by default."""
         return {}
 
     def read_items(self) -> Iterable[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Yield the items of the streamed split."""
+        """Yield an item for each question of the evaluated split."""
         return make_sql_items(self.read_questions(self.file), self.look_up, keep=self.keep)
 
     def read_shots(self) -> Iterable[tuple[str, DatasetShot | LeftOutRecord]]:
@@ -67,12 +67,12 @@ class SqlImporter(Importer):
 
     @cached_property
     def known(self) -> dict[str, PromptDatabase]:
-        """Return the databases that were already inspected, by name."""
+        """Return a cache of inspected databases: name -> database."""
         return {}
 
     @cached_property
     def schemas(self) -> Mapping[str, str]:
-        """Return CREATE statements by database."""
+        """Return the cached result of `read_schemas`."""
         return self.read_schemas()
 
     def look_up(self, name: str) -> PromptDatabase:

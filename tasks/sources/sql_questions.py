@@ -36,7 +36,7 @@ class PromptDatabase:
 
     - `schema`: its CREATE statements.
     - `files`: its SQLite file, then the databases of its test suite.
-    - `problem`: why it cannot be used; empty if it can.
+    - `problem`: why the database cannot be used; empty if it is usable.
     """
 
     schema: str = ""
@@ -83,7 +83,7 @@ def make_sql_items(
     *,
     keep: bool = False,
 ) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Yield an item for each question. `keep`: include unscored questions without a database."""
+    """Yield an item for each question. `keep`: also yield (unscored) items for missing databases."""
     for where, question in questions:
         if isinstance(question, LeftOutRecord):
             yield where, question
@@ -121,8 +121,8 @@ def make_sql_shots(
 def read_create_statements(path: Path) -> str:
     """Return the CREATE statements of a SQLite file's tables, in file order, separated by blank lines.
 
-    Only the catalogue is read. Raises BadInput if the file is not a database, has no table, or its statements
-    are too long.
+    Only the catalogue is read. Raises BadInput if the file is not a database, has no table, or has too long
+    statements.
     """
     address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
     try:
@@ -144,7 +144,7 @@ def read_create_statements(path: Path) -> str:
 
 
 def shorten_statement(sql: str) -> str:
-    """Remove empty lines and deep indentation from a CREATE statement; comments stay on their lines."""
+    """Return a CREATE statement without empty lines and deep indentation; comments stay on their lines."""
     lines = [line.rstrip() for line in tidy(sql).rstrip("; \n\t").splitlines()]
     return "\n".join(re.sub(r"^\s+", "  ", line) for line in lines if line) + ";"
 

@@ -16,7 +16,7 @@ ABOUT, ITEMS, SHOTS, FILES, SKIPPED = "dataset.json", "items.jsonl", "shots.json
 ROWS = "rows"
 """The field of dataset.json that contains `SplitRows`."""
 PUBLISHED = "published/"
-"""Prefix of the names of published files in `sha256`, because those files are not in the dataset's folder."""
+"""Prefix in `sha256` for the names of published files, which are not in the dataset's folder."""
 CHUNK = 2**20
 OF_THE_DATABASE = "that of the database"
 """Licence text of a dataset that a stage made from a database; the database's licence then applies."""
@@ -40,24 +40,24 @@ class DatasetItem:
 
 @dataclass(frozen=True)
 class DatasetShot:
-    """A line of shots.jsonl: a few-shot example, with its answer as a prompt shows it."""
+    """A line of shots.jsonl: a few-shot example, with its answer in the form that prompts contain."""
 
     key: str
     text: str
     memory_key: str
     answer: str
     row: int | None = None
-    """Row number in the split of examples, starting at 0; only in datasets with `SplitRows`."""
+    """Row number in the examples split, starting at 0; only in datasets with `SplitRows`."""
 
 
 @dataclass(frozen=True)
 class SplitRows:
-    """Numbers of rows in the published splits, which `order: released` permutes.
+    """Row counts of the published splits, whose rows `order: released` permutes.
 
-    - `items`: number of rows of the streamed split.
-    - `shots`: number of rows of the split of examples.
-    - `shuffled`: whether examples are taken from their split after shuffling it by the stream's seed;
-      otherwise the first rows are taken.
+    - `items`: number of rows of the evaluated split.
+    - `shots`: number of rows of the examples split.
+    - `shuffled`: whether the examples split is shuffled with the stream's seed before examples are selected;
+      otherwise the first rows are the examples.
     """
 
     items: int
@@ -83,7 +83,7 @@ class DatasetHead:
     licence: str
     source: str
     stratum: str = ""
-    """The field of `details` over which a sample is balanced; empty if there is none."""
+    """The field of `details` by which a sample is stratified; empty for no strata."""
 
 
 def write_dataset(
@@ -104,7 +104,7 @@ def write_dataset(
     - `skipped`: one line per skipped record.
     - `draw`: the seed of the sample of items and shots, and the number of items (None: all); None if nothing
       was sampled.
-    - `rows`: the number of rows of the released splits.
+    - `rows`: the row counts of the released splits.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     remove_leftovers(folder.parent, f".{folder.name}.")
@@ -139,7 +139,7 @@ def write_dataset(
 
 
 def list_fields(record: DatasetItem | DatasetShot) -> dict[str, object]:
-    """Return the fields of a line; the field `row` is left out if it is None."""
+    """Return the fields of a record for its JSON line; the field `row` is left out if it is None."""
     return {name: value for name, value in asdict(record).items() if name != "row" or value is not None}
 
 
@@ -160,12 +160,12 @@ def digest_file(path: Path) -> str:
 
 
 def tidy(value: object) -> str:
-    """Return a text without lone surrogates, NULs and surrounding white space; empty if it is not a text."""
+    """Return a text without lone surrogates, NULs and surrounding white space; empty for any other type."""
     if not isinstance(value, str):
         return ""
     return value.encode("utf-8", "replace").decode("utf-8").replace("\0", "").strip()
 
 
 def tidy_line(value: object) -> str:
-    """Return a published text on one line; empty if it is not a text."""
+    """Return a published text on one line; empty for any other type."""
     return " ".join(tidy(value).split())

@@ -23,7 +23,7 @@ LONGEST_LINE = 64 * 2**20
 BROKEN = (EOFError, OSError, zlib.error)
 """Errors that reading a compressed file raises if it is truncated or damaged."""
 LEAST_RATED, MOST_RATIO = 512 * 2**20, 100
-"""Number of unpacked bytes that any archive may contain, and maximum compression ratio beyond that size."""
+"""Number of unpacked bytes that every archive may have, and maximum compression ratio beyond that size."""
 DEEPEST = 100
 """Maximum nesting depth of JSON."""
 ESCAPED = re.compile(rb"\\.", re.DOTALL)
@@ -31,16 +31,15 @@ NO_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 
 
 class TooLong(ValueError):
-    """Raised if a record of a file has too many bytes or nested levels."""
+    """Raised if a record has too many bytes or too many nesting levels."""
 
 
 @contextmanager
 def open_packed(path: Path) -> Iterator[io.BufferedReader]:
     """Open a file as gzip, bzip2 or plain, according to its first bytes.
 
-    A gzip or bzip2 file may have several streams. Read the result by lines or with `read1`: both return
-    everything up to the point where a file is truncated, while `read` would lose the last block. Raises
-    BadInput if the file cannot be opened.
+    A gzip or bzip2 file may have several streams. Read the result by lines or with `read1`, which return all
+    data before a truncation; `read` would lose the last block. Raises BadInput if the file cannot be opened.
     """
     with _open(path) as file:
         head, size = file.read(len(BZIP2)), os.fstat(file.fileno()).st_size
@@ -72,7 +71,7 @@ def _open(path: Path) -> io.FileIO:
 
 
 class _Pieces(io.RawIOBase):
-    """Reads an archive in small blocks, so that a truncated block is not lost as a whole."""
+    """Reads an archive in small blocks, so that the data before a truncation is not lost."""
 
     def __init__(self, file: bz2.BZ2File | gzip.GzipFile, packed: int) -> None:
         """Store the open file. `packed`: the size of the archive in bytes."""

@@ -1,4 +1,4 @@
-"""Write SQLite files whose bytes depend only on their rows."""
+"""Write reproducible SQLite files: equal rows give equal bytes."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ PROOF_KINDS = {"infobox": INFOBOX, TABLE: CELL, TEXTS: TEXT}
 LABEL, ITEM, REVISION, MENTION, HEADERS, CELL_TEXT, SHOWN = (
     "label", "id", "revision", "mention", "headers", "cell", "shown",
 )  # fmt: skip
-"""Fields that exist only in the files that this project publishes.
+"""Fields that only files published by this project contain.
 
 LABEL, ITEM: name and id of an answer or value. REVISION: revision of a proof's page. MENTION: the part of the
 proof's text that names the value. HEADERS: headers of the proof's cell or entry. CELL_TEXT: the proof's cell
@@ -64,7 +64,7 @@ CONTENT_FIELDS = {
     TEXT: frozenset({"text"}),
 }
 NAMES = (LABEL, "name", "title", "text", "value", "amount", "time", "answer", "answer_text")
-"""Fields of a value's metadata that may contain its text, best field first."""
+"""Metadata fields that may contain a value's text, best field first."""
 TIME, AMOUNT = re.compile(r"[+-]?(\d{4}-\d\d-\d\d)T[\d:.]+Z?"), re.compile(r"\+(\d[\d.]*)")
 IDS = re.compile(r"[QPL][1-9]\d*|https?://\S+")
 # Limits of untrusted input: maximum characters of a question, rows of a table, characters of a cell, and
@@ -87,11 +87,11 @@ class PublishedThing:
 class PublishedProof:
     """A proof of a value: a text, an infobox entry or a table.
 
-    - `text`: the sentence, or the value of the infobox entry whose key is `key`.
+    - `text`: the sentence, or the value of the infobox entry with the key `key`.
     - `rows`: the table's rows.
-    - `said`: the publisher's verdict, empty if there is none.
+    - `said`: the publisher's verdict; empty if there is none.
 
-    The fields from `revision` on exist only in this project's publications.
+    Only this project's publications contain `revision` and the fields after it.
     """
 
     kind: str
@@ -114,8 +114,8 @@ class PublishedProof:
 class PublishedValue:
     """An entry of an answer's columns: a value of a property.
 
-    - `texts`: possible names of the value, best first. - shown: the text in the answer table, which only this
-      project's publications contain.
+    - `texts`: possible names of the value, best first.
+    - `shown`: the text in the answer table, which only this project's publications contain.
     """
 
     id: str
@@ -146,12 +146,12 @@ class PublishedTanqAnswer:
 
 @dataclass(frozen=True)
 class PublishedRecord:
-    """A record.
+    """A record: a question with its answers.
 
-    - `texts`: field -> the question in that form.
+    - `texts`: field -> the question's text in this field.
     - `table`: None if the record has no table.
-    - `told`: whether the record states its kind. - `others`: path of an unknown field -> number of
-      occurrences.
+    - `told`: whether the record states its kind.
+    - `others`: path of an unknown field -> number of occurrences.
     """
 
     id: str
@@ -320,7 +320,7 @@ def _read_page(value: object) -> str:
 
 
 def _find_texts(metadata: object) -> Iterator[str]:
-    """Yield texts in a value's metadata that may name it: known fields first, then others except ids."""
+    """Yield texts in a value's metadata that may be its name: known fields first, then all except ids."""
     found = list(_walk(metadata, "", 0))
     ranks = {name: rank for rank, name in enumerate(NAMES)}
     for name, text in sorted(found, key=lambda pair: ranks.get(pair[0], len(NAMES))):
@@ -330,7 +330,7 @@ def _find_texts(metadata: object) -> Iterator[str]:
 
 
 def _walk(value: object, name: str, depth: int) -> Iterator[tuple[str, str]]:
-    """Yield the texts of nested metadata, each with the name of its nearest field."""
+    """Yield (field, text) for each text in nested metadata; the field is the innermost field."""
     if depth > MOST_DEPTH:
         return
     if isinstance(value, Mapping):
@@ -345,7 +345,7 @@ def _walk(value: object, name: str, depth: int) -> Iterator[tuple[str, str]]:
 
 
 def _read_things(given: object) -> Iterator[PublishedThing]:
-    """Yield the entities of a list of ids, URLs, titles, or objects that contain them."""
+    """Yield the entities in a list of ids, URLs, titles, or objects that contain these."""
     for value in list_values(given):
         if isinstance(value, Mapping):
             ids = {name: text for name, text in _walk(value, "", 0) if name not in NAMES}

@@ -1,4 +1,4 @@
-"""Import the chemical elements as a second class of entities for list questions."""
+"""Import the chemical elements as another class of entities for list questions."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ PROPERTIES = {
 }  # fmt: skip
 COLUMNS = ("atomic number", "symbol", "name", "standard state", "metal", "year discovered", "period")
 SERIES = frozenset({"alkali metal", "alkaline earth metal", "halogen", "noble gas"})
-"""Element series that all lists define in the same way, unlike metalloids and lanthanides."""
+"""Element series whose definition is undisputed, unlike metalloids and lanthanides."""
 STATES = {"gas": "gases", "liquid": "liquids"}
 SPELLINGS = {"Aluminum": "Aluminium", "Cesium": "Caesium", "Nihomium": "Nihonium"}
-"""Element name in the package -> the article's name."""
+"""Element name in the package -> its name in the Wikipedia article."""
 ABOUT: dict[str, object] = {
     "name": "things",
     "source": "The graph of countries, and chemical elements of the package bokeh-sampledata 2026.1",
@@ -36,9 +36,9 @@ ABOUT: dict[str, object] = {
 def things(countries: Path, elements: Path, vital_articles: Path, out: Path) -> Counts:
     """Write the graph of countries with the chemical elements added, as a folder in the same layout.
 
-    All 118 elements are included, even elements without an article. A list question about such an element is
-    then dropped; otherwise its answer would be incomplete. Raises BadInput if `elements` is not the package's
-    file.
+    All 118 elements are included, even without an article, so that no answer is silently incomplete: a list
+    question about an element without an article is dropped. Raises BadInput if `elements` is not the
+    package's file.
     """
     articles = read_summaries(vital_articles)
     draft, left_out = GraphDraft(countries), Counter[str]()

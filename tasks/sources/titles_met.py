@@ -26,7 +26,7 @@ PLACE_BEHIND = re.compile(r",? \([^()]+\)$|, [^,]+(?:, D\.C\.)?$")
 
 @dataclass(frozen=True)
 class Summary:
-    """An article of the package. `extract`: the text of its lead. `description`: its short description."""
+    """A vital article. `extract`: the text of its lead section. `description`: its short description."""
 
     title: str
     extract: str
@@ -35,7 +35,7 @@ class Summary:
 
 
 def read_summaries(path: Path) -> dict[str, Summary]:
-    """Return the package's articles by title. Raises BadInput if the file is not valid."""
+    """Return title -> vital article. Raises BadInput if the file is not valid."""
     try:
         records = TypeAdapter(dict[str, Summary]).validate_json(path.read_bytes())
     except ValidationError as error:
@@ -57,9 +57,9 @@ def is_territory(summary: Summary) -> bool:
 
 
 def find_land(names: Iterable[str], articles: Mapping[str, Summary]) -> Summary | None:
-    """Return the article of a country or territory by its `names`, best first; None if there is none.
+    """Return the article of the country or territory with one of `names` (best first); None if none.
 
-    A name can also be that of an island or a people, so the article must describe a country or territory.
+    An island or a people can have the same name, so the article must describe a country or territory.
     """
     tried = [form for name in names for form in _list_forms(name)]
     for accept in (is_country, is_territory):
@@ -88,7 +88,7 @@ def strip_place(title: str) -> str:
 
 
 def list_cities(articles: Mapping[str, Summary]) -> dict[str, list[Summary]]:
-    """Return the articles of cities by the city's name without disambiguation."""
+    """Return city name, without disambiguation -> the articles about cities with this name."""
     found: defaultdict[str, list[Summary]] = defaultdict(list)
     for summary in articles.values():
         if summary.topic in ("Geography", "Uncategorized") and CITY.search(summary.description):
@@ -97,6 +97,6 @@ def list_cities(articles: Mapping[str, Summary]) -> dict[str, list[Summary]]:
 
 
 def make_slug(name: str) -> str:
-    """Convert a name to a part of an id, such as `sao-paulo`."""
+    """Convert a name to a part of an id: `São Paulo` becomes `sao-paulo`."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-") or "x" + name.encode().hex()

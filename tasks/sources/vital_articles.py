@@ -1,4 +1,4 @@
-"""Import the summaries of English Wikipedia's vital articles as articles and their sentences."""
+"""Import the lead sections of English Wikipedia's vital articles, split into sentences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ABOUT = {
 def vital_articles(vital_articles: Path, out: Path) -> Counts:
     """Write articles.parquet, parts.parquet and about.json in the folder `out`.
 
-    Raises BadInput if `vital_articles` is not the package's file of summaries.
+    Raises BadInput if `vital_articles` is not the package's summaries file.
     """
     articles, parts = list[ArticleRow](), list[PartRow]()
     left_out: Counter[str] = Counter()
@@ -50,7 +50,7 @@ def vital_articles(vital_articles: Path, out: Path) -> Counts:
 
 
 def _read_sentences(summary: Summary) -> Iterator[PartRow]:
-    """Yield the sentences of a lead, which is plain text."""
+    """Yield the sentences of an article's lead section, which is plain text."""
     lines = (" ".join(line.split()) for line in summary.extract.splitlines())
     sentences = (sentence for line in lines for sentence in split_sentences(line))
     told = (sentence for sentence in sentences if any(map(str.isalnum, sentence)))

@@ -1,6 +1,6 @@
-"""Send requests to public servers politely: one at a time, with a user agent, obeying Retry-After.
+"""Send requests to public servers one at a time, with a user agent, and obey Retry-After.
 
-`Client` works with any server that answers with JSON; the rest of the module is for MediaWiki APIs.
+`Client` works with any JSON server; the rest of the module is for MediaWiki APIs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BLOCK = 2**16
 SAID = 200
 WRONG_ADDRESS = "is it the address of an API?"
 MEDIAWIKI_FIELDS = {"format": "json", "formatversion": "2", "maxlag": "5"}
-"""Parameters of every MediaWiki request; if its databases lag over 5 seconds, it returns an error."""
+"""Parameters of every MediaWiki request; if replication lags over 5 seconds, the server returns an error."""
 PASSING = frozenset(
     {
         "maxlag",
@@ -47,7 +47,7 @@ PASSING = frozenset(
 
 @dataclass(frozen=True)
 class WebServer:
-    """A server, and the timeouts and limits for its requests. `contact`: the user's e-mail or web page.
+    """A server, with timeouts and limits for requests. `contact`: the user's e-mail address or web page.
 
     - `retries`: the maximum number of retries per request.
     - `patience_s`: maximum total wait in seconds per request.
@@ -89,11 +89,11 @@ class WebServer:
 
 
 class NotYet(Exception):
-    """Raised if the server reports that it cannot answer now."""
+    """Raised if the server reports a temporary failure."""
 
 
 class Client:
-    """Sends requests for JSON with its own event loop; do not use it inside of a running event loop."""
+    """An HTTP client for JSON with a private event loop; do not use it inside of a running event loop."""
 
     def __init__(self, server: WebServer, sleep: Callable[[float], None] = time.sleep) -> None:
         self._server, self._sleep = server, sleep
@@ -188,7 +188,7 @@ class Client:
 
 
 def read_retry_after(text: str | None) -> float | None:
-    """Return the wait in seconds of a Retry-After header (seconds or a date); None if it is neither."""
+    """Return the wait in seconds that a Retry-After header requests; None if the header is not valid."""
     if text is None:
         return None
     try:

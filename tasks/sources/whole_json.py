@@ -1,4 +1,4 @@
-"""Read published JSON files as a whole: one object, or one list."""
+"""Read a published JSON file as a whole: one object or one list."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_BYTES = 256 * 2**20
 
 
 def read_json_object(path: Path) -> dict[str, object]:
-    """Return the object of a JSON file. Raises BadInput if the file contains anything else."""
+    """Return the object in a JSON file. Raises BadInput if the file contains anything else."""
     value = _read(path)
     if not isinstance(value, dict):
         raise BadInput(path, "contains no JSON object")
@@ -20,7 +20,7 @@ def read_json_object(path: Path) -> dict[str, object]:
 
 
 def read_json_list(path: Path) -> list[object]:
-    """Return the list of a JSON file. Raises BadInput if the file contains anything else."""
+    """Return the list in a JSON file. Raises BadInput if the file contains anything else."""
     value = _read(path)
     if not isinstance(value, list):
         raise BadInput(path, "contains no JSON list")

@@ -1,4 +1,4 @@
-"""The entries of the section `streambench` in params.yaml: databases, streams, evaluations and others."""
+"""Define the entries under `streambench` in params.yaml: databases, streams, evaluations and others."""
 
 from __future__ import annotations
 
@@ -35,25 +35,26 @@ class QuestionDatabase(Settings):
     """A Parquet file with id, question, sql and sql_template, such as
     data/grammar/<database>/balanced.parquet."""
     file: Path
-    """The SQLite file of these questions."""
+    """The SQLite file of the database."""
     shots: int = Field(default=16, ge=0)
     """Number of questions for few-shot examples, from SQL templates that no item uses."""
     templates: int | None = Field(default=None, gt=0)
-    """Number of SQL templates to sample; null uses all. With few templates, memories help more."""
+    """Number of SQL templates to sample; null uses all. Memories help more if there are fewer templates."""
     each: int | None = Field(default=None, gt=0)
-    """Number of questions per template, from different groups; null uses all."""
+    """Number of questions per template, each with a different gold query; null uses all."""
     first_words: Names | None = None
-    """First words of questions to use, such as `which`; null uses all questions."""
+    """Use only questions that start with one of these words, such as `which`; null uses all questions."""
     seed: int = 0
-    """The seed that chooses the questions."""
+    """The seed for choosing the questions."""
 
 
 class Stream(Settings):
     """An entry of `streambench.streams`: items of datasets in a seeded order."""
 
     order: Order = "hashed"
-    """The order of the items. `hashed`: by hashes of seed and item. `released`: the paper's order, for a
-    dataset of `benchloom import streambench`. `distribution_shift`: the released rows, sorted by database."""
+    """The order of the items. `hashed`: by hashes of seed and item. `released`: the paper's order, for
+    datasets of `benchloom import streambench`. `distribution_shift`: the released rows, sorted by
+    database."""
     reading: Reading = "lenient"
     """The way to parse replies: `lenient`, or `released` as in the published code (docs/streambench.md)."""
 
@@ -65,17 +66,16 @@ class Stream(Settings):
     DDXPlus is sampled evenly over diagnoses. Orders other than `hashed` use the first rows of the split.
     """
     draw_seed: int = 42
-    """The seed that samples the items."""
+    """The seed for sampling the items."""
     seeds: Seeds = (42,)
     """Seeds of the orders. The paper uses 42 and, for robustness (section 5.2), 2, 3, 7, 21 and 42."""
     shots: int = Field(default=16, ge=0)
-    """Number of few-shot examples, sampled by `draw_seed`. With the order `released`, the order's seed is
-    used.
-    """
+    """Number of few-shot examples, sampled by `draw_seed`, or by the order's seed if `order` is
+    `released`."""
     rule: str = ""
-    """The rule of the metric (`streambench`, `bird`, `test-suite`) or of the judge (`released`, `strict`)."""
+    """The rule for the metric (`streambench`, `bird`, `test-suite`) or the judge (`released`, `strict`)."""
     options: Mapping[str, Any] = {}
-    """Options of the environment, which checks them: timeout, descriptions, paragraphs_in_shots."""
+    """Options for the environment, such as timeout, descriptions or paragraphs_in_shots."""
 
 
 class MethodChoice(Settings):
@@ -84,16 +84,15 @@ class MethodChoice(Settings):
     method: str
     """The method: name of a file in tasks/streambench/methods, such as `zero_shot`, or of a plug-in."""
     use: Use = "all"
-    """Filter on the selected entries of a prompt: all entries, only right entries, or only wrong entries
-    (Figure 2)."""
+    """Filter on the memory entries in a prompt: all, only right, or only wrong entries (Figure 2)."""
     memory_of: str | None = None
     """The only role whose right answers enter the memory (Table 7)."""
     memory_rule: MemoryRule = "store_on_turn"
-    """Steps at which that role's right answers are stored: only its turns, or all steps (`shadow`)."""
+    """Steps at which right answers of `memory_of` are stored: only this role's turns, or all (`shadow`)."""
     version: str = ""
-    """Version of the installed package with the method; empty for a file of the project."""
+    """Version of the installed package that contains the method; empty for a project file."""
     record: str = ""
-    """Digest of the files of the installed package with the method."""
+    """Digest of the files in the installed package that contains the method."""
 
     @property
     def label(self) -> str:
@@ -126,7 +125,7 @@ Choices = Annotated[tuple[NamedChoice, ...], Field(min_length=1), AfterValidator
 
 
 class StreamEvaluation(Settings):
-    """An entry of `streambench.evaluations`: methods and models over a stream."""
+    """An entry of `streambench.evaluations`: methods and models to run over a stream."""
 
     stream: str
     """The stream: a name under `streambench.streams`."""
@@ -140,9 +139,9 @@ class StreamEvaluation(Settings):
     seeds: Seeds | None = None
     """Seeds of the stream to run; null uses all."""
     method_seeds: Mapping[str, Seeds] = {}
-    """Label of a method -> its seeds, instead of `seeds`."""
+    """Label of a method -> seeds, which replace `seeds`."""
     method_models: Mapping[str, Names] = {}
-    """Label of a method -> its roles, instead of `models`."""
+    """Label of a method -> roles, which replace `models`."""
     k: int | None = Field(default=None, gt=0)
     """Maximum number of memories in a prompt; null means 16, or 4 for DS-1000 and HotpotQA."""
     embedder: str = "embedder"

@@ -1,7 +1,7 @@
-"""The base class of environments, which make prompts, parse replies and give feedback.
+"""Define the base class of environments, which build prompts, parse replies and give feedback.
 
-A new environment is one subclass, named like its file in tasks/streambench/environments/, or an entry point
-of the group `benchloom.environments`.
+A new environment is one subclass with the same name as its file in tasks/streambench/environments/, or an
+entry point in the group `benchloom.environments`.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ Style = Literal["direct", "chain", "refine"]
 class PromptParts:
     """The parts of a prompt that depend on the environment and the item, as plain text.
 
-    Untrusted text is quoted. Prompts have the parts in this order: task, common, the examples of past steps,
-    context, question, instruction.
+    Untrusted text is quoted. The order in prompts is: task, common, examples of past steps, context,
+    question, instruction.
     """
 
     task: str
     """The task in one or two sentences; the same for all items of a stream."""
     common: str
-    """Text that all items share, such as the 49 diagnoses or the API descriptions; may be empty."""
+    """Text that is the same for all items, such as 49 diagnoses or API descriptions; may be empty."""
     context: str
     """Text that belongs only to this item, such as its schema or its paragraphs; may be empty."""
     question: str
     """The question with its label: `Question: ...`."""
     instruction: str
-    """The required form of the reply; it depends on the style."""
+    """The required form of the reply, which depends on the style."""
     left_out: tuple[str, ...] = ()
-    """One line for each text that did not fit or was not retrieved."""
+    """One line for each text that did not fit into the prompt or was not retrieved."""
     notes: Mapping[str, float] = field(default_factory=dict)
-    """Figures about the prompt, such as `recall` of the retrieved descriptions (0 or 1)."""
+    """Metrics of the prompt, such as `recall` of the retrieved descriptions (0 or 1)."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ class Feedback:
 
     bit: bool
     outcome: Outcome
-    """The metric's outcome, or WRONG or CORRECT. Without a verdict, it is UNJUDGED and the bit is False."""
+    """The metric's outcome, or CORRECT or WRONG; UNJUDGED if there is no verdict (the bit is then False)."""
     words: str
     """The bit as text for prompts of GrowPrompt and MemPrompt; the text depends only on the bit."""
     values: Mapping[str, float | None] = field(default_factory=dict)
-    """The item's figures by the metric's names; the same as in `benchloom score --items`."""
+    """The item's scores by name; the same as in `benchloom score --items`."""
     problem: str = ""
     """Why there is no verdict, or why the judge's reply could not be parsed; otherwise empty."""
     calls: tuple[str, ...] = ()
@@ -69,7 +69,7 @@ class Feedback:
 
 @dataclass(frozen=True)
 class EnvironmentSetup:
-    """The arguments of an environment. Paths are specific to the machine, so no row contains them."""
+    """The arguments of an environment. Rows never contain its paths, which depend on the machine."""
 
     files: Path
     """The folder data/raw/streambench, which `item.file` is relative to."""
@@ -80,7 +80,7 @@ class EnvironmentSetup:
     """The options of the stream in params.yaml; `__init__` raises BadInput for an unknown option."""
     ask: Ask
     judge: str
-    """The judge's role; empty if no judge may be called."""
+    """The judge's role; empty if judge calls are not allowed."""
     embedder: str
     reading: str = LENIENT
     """The way to parse replies: one of the environment's `readings`."""
@@ -89,25 +89,26 @@ class EnvironmentSetup:
 class Environment(ABC):
     """The environment of one run of the stage `steps`, shared by all its streams.
 
-    An environment has no state that an answer could change, so `feedback` may run for many items at once and
-    returns the same result for the same arguments. The class is an asynchronous context manager: worker
+    Answers do not change the state of an environment. `feedback` may therefore run for many items at once,
+    and returns the same result for the same arguments. The class is an asynchronous context manager: worker
     processes and sandboxes end on exit. Blocking work (SQL, programs) runs in separate threads or processes
     and never blocks the event loop. Sandboxes are opened on first use.
     """
 
     name: ClassVar[str]
-    """The environment's name, such as `sql`; equal to the `kind` of its items."""
+    """The environment's name, such as `sql`; the same as the `kind` of its items."""
     metric: ClassVar[str]
     """The metric of `benchloom score` whose verdict determines the bit."""
     primary: ClassVar[str]
-    """The metric's figure that tables show: `accuracy` or `em`."""
+    """The metric's score to show in tables: `accuracy` or `em`."""
     max_tokens: ClassVar[Mapping[Style, int]]
-    """Style -> maximum number of tokens of a reply.
+    """Style -> maximum number of tokens in a reply.
 
-    The maximum is 512 for SQL, code and every chain, 256 for ToolBench, and 64 for DDXPlus and HotpotQA.
+    The maximum is 512 for SQL, code and the style `chain`, 256 for ToolBench, and 64 for DDXPlus and
+    HotpotQA.
     """
     words: ClassVar[Mapping[bool, str]]
-    """The bit -> the bit as text."""
+    """The feedback bit -> its text in prompts."""
     readings: ClassVar[tuple[str, ...]] = (LENIENT,)
     """The ways to parse replies, the default first."""
 
@@ -120,7 +121,7 @@ class Environment(ABC):
         self.setup = setup
 
     async def __aenter__(self) -> Environment:
-        """Open the resources that feedback needs."""
+        """Open the resources for feedback."""
         return self
 
     async def __aexit__(self, *error: object) -> None:
@@ -129,9 +130,9 @@ class Environment(ABC):
 
     @abstractmethod
     async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
-        """Return the parts of a prompt.
+        """Return the parts of a prompt for an item.
 
-        row: the step's id. If texts are embedded, raises the errors of `Ask.embed`.
+        row: the step's id. Raises the errors of `Ask.embed` if texts are embedded.
         """
 
     @abstractmethod
@@ -141,32 +142,32 @@ class Environment(ABC):
         - key: a `memory_key`.
         - words: the feedback; None for an example with a right answer (Self-StreamICL, few-shot).
 
-        The text has no blank lines at its start and end, and never two blank lines in a row, since the prompt
-        separates examples by two blank lines.
+        The text has no blank lines at its start and end, and never two consecutive blank lines, since two
+        blank lines separate examples in the prompt.
         """
 
     @abstractmethod
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Convert a reply to the answer that is scored, stored and shown.
+        """Extract the answer from a reply, for scoring, memory and reports.
 
-        Raises Unparsed only for an empty reply; a malformed answer counts as a wrong answer.
+        Raises Unparsed only for an empty reply; a malformed answer counts as wrong.
         """
 
     @abstractmethod
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
-        """Score an answer that `read_answer` returned. row: the step's id.
+        """Score an answer of `read_answer`, and return the feedback. row: the step's id.
 
-        If a gold answer does not run, a program cannot be tested or the judge fails, the outcome is
-        `unjudged` with the problem, never an exception. Raises BudgetSpent and CallMissing as `Ask` does, and
-        BadInput if the machine lacks a requirement such as a sandbox.
+        If a gold answer does not run, a program cannot be tested or the judge fails, no error is raised: the
+        outcome is `unjudged`, with the problem. Raises BudgetSpent and CallMissing like `Ask`, and BadInput
+        if the machine lacks a requirement such as a sandbox.
         """
 
     def say(self, bit: bool) -> str:
-        """Return the bit as text, without any call; also used for failed steps."""
+        """Return the text for a feedback bit, without a model call; also used for failed steps."""
         return self.words[bit]
 
     @abstractmethod
     def make_record(
         self, item: StreamItem, answer: str | None, feedback: Feedback | None
     ) -> dict[str, object]:
-        """Return the record for `benchloom score <metric>`. answer: the step's answer; None if it failed."""
+        """Return the record for `benchloom score <metric>`. answer: None if the step failed."""

@@ -1,4 +1,4 @@
-"""Carry out `benchloom evaluate streambench`: evaluate your system over your stream by methods."""
+"""Implement `benchloom evaluate streambench`: evaluate your system on your stream with several methods."""
 
 from __future__ import annotations
 
@@ -49,8 +49,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
     items = [replace(item, origin=(Origin("file", ITEMS),)) for item in ordered]
     find_environment(items[0].kind)
     shots = read_shots(folder.parent, stream).rows
-    # Settings that were added later enter the key only if they are not the default, so that old keys stay
-    # valid.
+    # Newer settings are part of the key only if they differ from the default, so that old keys remain valid.
     fields = OwnLimits.model_fields
     usual = {name for name in ("order", "reading") if getattr(params, name) == fields[name].default}
     settings = entry.model_dump(mode="json"), params.model_dump(mode="json", exclude=usual)
@@ -80,7 +79,7 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
 
 
 def check_folder(folder: Path) -> Path:
-    """Return the absolute path of a dataset's folder. Raises BadInput if it is not a folder."""
+    """Return the absolute path of a dataset's folder. Raises BadInput if the path is not a folder."""
     if not folder.is_dir():
         raise BadInput(
             folder,
@@ -94,7 +93,7 @@ def check_folder(folder: Path) -> Path:
 
 
 def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
-    """Compute the figures of an evaluation from its steps."""
+    """Compute the figures of an evaluation from the steps."""
     steps: Sequence[StreamStep] = rows["steps"]
     runs: dict[str, list[StreamStep]] = {}
     for step in sorted(steps, key=lambda step: (step.method, step.seed, step.position)):
@@ -121,7 +120,7 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 def measure_method(steps: Sequence[StreamStep], items: int, reasons: tuple[str, ...]) -> dict[str, object]:
     """Return a method's accuracy over all steps and per half (failed steps are wrong), and memory size.
 
-    reasons: the reasons why steps failed.
+    reasons: the distinct failure reasons of steps.
     """
     half, where = items // 2, {"method": steps[0].method}
     rows = Selection("steps", where)

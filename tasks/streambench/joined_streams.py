@@ -1,4 +1,4 @@
-"""Join the evaluations of several streams, with one column for each dataset of a stream."""
+"""Join the evaluations of several streams; each dataset of a stream becomes a column."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Row = TypeVar("Row")
 class ReadEvaluation:
     """An evaluation with its runs.
 
-    folder: the folder of its artifacts. warnings: the warnings on its page.
+    folder: the folder of the artifacts. warnings: the warnings on the evaluation's page.
     """
 
     name: str
@@ -51,7 +51,7 @@ class ReadEvaluation:
 
 @dataclass(frozen=True)
 class _Told:
-    """The fields of an evaluation's figures that an overview reads."""
+    """The fields of an evaluation's figures that an overview uses."""
 
     warnings: tuple[str, ...]
 
@@ -60,10 +60,10 @@ class _Told:
 class StreamColumn:
     """One dataset of a stream. runs: the steps on the dataset's items, from all evaluations of the stream.
 
-    - sources: run -> the evaluation that it belongs to.
+    - sources: run -> the run's evaluation.
     - mixed: whether the stream also has other datasets.
-    - unshown: pairs (evaluation, run) that are not shown, because an earlier evaluation has the same method
-      with the same models.
+    - unshown: pairs (evaluation, run) that are hidden, because an earlier evaluation has the same method with
+      the same models.
     """
 
     title: str
@@ -76,14 +76,14 @@ class StreamColumn:
     unshown: tuple[tuple[str, str], ...]
 
     def place(self, cell: Cell) -> Cell:
-        """Add the artifacts of a cell's scores to the cell: the paths of the runs' evaluations."""
+        """Return a cell whose lineage refers to the score artifacts of the runs' evaluations."""
         if cell.basis is None:
             return cell
         rows = self.select(str(selection.where["run"]) for selection in cell.basis.rows)
         return replace(cell, basis=replace(cell.basis, rows=rows))
 
     def select(self, runs: Iterable[str]) -> tuple[Selection, ...]:
-        """Return selections of the given runs' scores on this dataset's items, one per evaluation."""
+        """Return one selection per evaluation: the scores of the given runs on this dataset's items."""
         by_source: dict[Path, list[str]] = {}
         for run in runs:
             by_source.setdefault(self.sources[run].folder, []).append(run)
@@ -99,7 +99,7 @@ class StreamColumn:
         return Selection(name_in_project(folder / "items"), {"dataset": self.dataset})
 
     def derive_all(self, measure: str, column: str = "") -> Derivation:
-        """Return a derivation of a figure that was computed from the scores of all runs of the column."""
+        """Return the derivation of a figure from the scores of all runs of the column."""
         return Derivation(measure, self.select(self.sources), column)
 
 
@@ -175,7 +175,7 @@ def list_models(columns: Sequence[StreamColumn]) -> list[str]:
 def find_choice(
     columns: Sequence[StreamColumn], choice: MethodChoice, model: str | None = None
 ) -> list[ScoredStep]:
-    """Return the steps of a method in all columns. model: restrict the steps to runs with only this model."""
+    """Return the steps of a method in all columns. model: use only runs of this single model."""
     return [
         scored
         for column in columns
@@ -186,7 +186,7 @@ def find_choice(
 
 
 def list_unshown(columns: Sequence[StreamColumn]) -> list[str]:
-    """Return sorted lines, one for each method that is not shown because an earlier evaluation has it."""
+    """Return a line for each hidden method that an earlier evaluation also has, in sorted order."""
     lines = set()
     for column in columns:
         shown = {run.rpartition("|")[0]: source.name for run, source in column.sources.items()}

@@ -1,4 +1,4 @@
-"""Define the tables' measures over scored steps: accuracy, gains and tokens, with their steps."""
+"""Define measures over scored steps for tables: accuracy, gains and tokens."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ Steps = Sequence[ScoredStep]
 
 
 def leave_out(why: str) -> Cell:
-    """Return a cell without a value. why: the reason, which the table shows."""
+    """Return an empty cell. why: the reason to show in the table."""
     return leave_empty(why, STEPS)
 
 
 def derive(measure: str, runs: Iterable[str], column: str) -> Derivation:
-    """Return a derivation of a figure that was computed from the scores of the given runs."""
+    """Return the derivation of a figure from the scores of the given runs."""
     return Derivation(measure, tuple(Selection("scores", {"run": run}) for run in runs), column)
 
 
@@ -43,7 +43,7 @@ def count_steps(
     derivation: Derivation | None = None,
     why: str = "",
 ) -> Cell:
-    """Return a cell for a figure over the given steps; its n includes failed and unjudged steps."""
+    """Return a cell for a figure over the given steps; n includes failed and unjudged steps."""
     failed, unjudged = sum(scored.failed for scored in steps), sum(scored.unjudged for scored in steps)
     return Cell(value, len(steps), failed, interval, STEPS, why, derivation, unjudged)
 
@@ -54,7 +54,7 @@ def rate_right(steps: Steps, part: str = "") -> Cell:
     Failed and unjudged steps count as wrong. The interval of one run is Wilson's. For several runs, a
     bootstrap resamples whole items, since the steps on one item are not independent.
 
-    - part: a description of the steps, if they are only a part of their runs.
+    - part: a description of the steps if they are only a part of their runs.
     """
     if not steps:
         return leave_out("no step")
@@ -70,7 +70,7 @@ def rate_right(steps: Steps, part: str = "") -> Cell:
 
 
 def _rate_part(steps: Steps, where: Where) -> Cell:
-    """Return the share of right steps in a column for a part of the runs: a dataset or a kind of item."""
+    """Return the share of right steps for a part of the runs: a dataset or a kind of item."""
     kind = where.get("kind")
     return rate_right(steps, str(where.get("dataset", "")) if kind is None else f"the items of {kind}")
 
@@ -88,14 +88,14 @@ def _estimate_error(steps: Steps, where: Where) -> Cell:
 
 RIGHT = Measure[ScoredStep]("right", _rate_part, leave_out, "share")
 RIGHT_IF_RUN = replace(RIGHT, fill=lambda steps, where: rate_right(steps) if steps else leave_out(NOT_RUN))
-"""The measure of right steps for tables with one method per cell, if an evaluation may lack the method."""
+"""The share of right steps; the cell says `not run` if the evaluation lacks the cell's method."""
 ERROR = Measure[ScoredStep]("standard error", _estimate_error, leave_out, "share")
 
 
 def average_over(measure: Measure[ScoredStep], find_every: Callable[[Where], Steps]) -> Measure[ScoredStep]:
-    """Return a measure of means over models; the means are comparable, over the same models and items.
+    """Return a measure of means over models that are comparable: over the same models and items.
 
-    find_every: function that returns the steps of all methods in the column. See `choose_shared`.
+    find_every: returns the steps of all methods in the column. See `choose_shared`.
     """
 
     def fill(steps: Steps, where: Where) -> Cell:
@@ -106,10 +106,10 @@ def average_over(measure: Measure[ScoredStep], find_every: Callable[[Where], Ste
 
 
 def choose_shared(steps: Steps, every: Steps) -> tuple[Steps, str]:
-    """Return a method's steps with the models that all methods share; without steps, also the reason.
+    """Return a method's steps with the models that ran with all methods; without steps, also the reason.
 
-    every: the steps of all methods. A mean over runs gives each model the same weight only if each has the
-    same number of runs.
+    every: the steps of all methods. All models must have the same number of runs, so that a mean over runs
+    weights all models equally.
     """
     models, items = list_shared(every), {scored.step.item for scored in every}
     if not models:
@@ -138,7 +138,7 @@ def list_shared(every: Steps) -> tuple[str, ...]:
 
 
 def _list_asked(steps: Steps) -> dict[StreamSystem, list[set[str]]]:
-    """Return, for each system, one set of items per run."""
+    """Map each system to one set of items per run."""
     runs: dict[tuple[StreamSystem, str], set[str]] = {}
     for scored in steps:
         runs.setdefault((scored.system, scored.step.run), set()).add(scored.step.item)
@@ -149,9 +149,9 @@ def _list_asked(steps: Steps) -> dict[StreamSystem, list[set[str]]]:
 
 
 def average_value(name: str, values: Mapping[str, Mapping[str, float]]) -> Measure[ScoredStep]:
-    """Return a measure of the mean of a metric's figure. values: step id -> its figures.
+    """Return a measure of the mean of a metric's score. values: step id -> scores by name.
 
-    Steps without the figure are not included.
+    Steps without the score are excluded.
     """
 
     def fill(steps: Steps, where: Where) -> Cell:
@@ -166,7 +166,7 @@ def average_value(name: str, values: Mapping[str, Mapping[str, float]]) -> Measu
 
 
 def compare_gain(own: Steps, base: Steps) -> Cell:
-    """Return the mean difference of two methods over the seeds and items that both have."""
+    """Return the mean difference between two methods over their common seeds and items."""
     pairs = pair_steps(own, base)
     if not pairs:
         return leave_out("no Zero-Shot run to compare with")
@@ -184,7 +184,7 @@ def compare_gain(own: Steps, base: Steps) -> Cell:
 def pair_steps(
     first: Iterable[ScoredStep], second: Iterable[ScoredStep]
 ) -> list[tuple[ScoredStep, ScoredStep]]:
-    """Return the pairs of steps of two methods on the same item under the same seed."""
+    """Return the pairs of steps of two methods with the same item and seed."""
     others = {(scored.step.seed, scored.step.item): scored for scored in second}
     return [
         (scored, others[scored.step.seed, scored.step.item])
@@ -218,10 +218,10 @@ def average_tokens(steps: Steps, column: str) -> Cell:
 
 
 def average_models(steps: Steps, column: str) -> Cell:
-    """Return the mean cost over the models of a shared memory, if each model answered the whole stream.
+    """Return the mean cost over the models of a shared memory, as if each model answered the whole stream.
 
-    The cost of a model is its mean cost per turn that it answers, times the stream's length. If all models
-    have the same number of turns, the mean over models equals the actual cost.
+    A model's cost is the mean cost of its turns times the stream's length. If all models have the same number
+    of turns, the mean over models equals the actual cost.
     """
     if not steps:
         return leave_out("no step")
@@ -258,9 +258,9 @@ TOKENS_BY_MODEL = (
     _make_tokens("input tokens per step", _say_as_turns, "tokens_in", "mean"),
     _make_tokens("output tokens per step", _say_as_turns, "tokens_out", "mean"),
 )
-"""The token columns for a method whose models take turns, as if each model answered every step."""
+"""The token columns for methods with alternating models, as if each model answered every step."""
 
 
 def join_tied(names: Sequence[str]) -> str:
-    """Join the names of systems with the same rank to a text, such as `A, B and C`."""
+    """Join the names of tied systems, such as `A, B and C`."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -1,4 +1,4 @@
-"""The interface of memories, which find entries by the distance of their vectors. The runner embeds keys."""
+"""Define the interface of memories, which retrieve entries by vector distance. The runner embeds keys."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector = NDArray[np.float32]
-"""An L2-normalised vector of shape (width,); the width is 0 in a dry run, in which no text is embedded."""
+"""An L2-normalised vector of shape (width,); the width is 0 in dry runs, which embed no text."""
 NO_VECTOR: Vector = np.empty(0, np.float32)
 
 
@@ -32,18 +32,18 @@ class MemoryEntry:
 
 @dataclass(frozen=True)
 class RetrievedEntry:
-    """A memory entry that a prompt showed."""
+    """A reference to a memory entry or few-shot example in a prompt."""
 
     item: str
     position: int
-    """The step at which the entry was stored, from 1; 0 for a few-shot example, whose id is `item`."""
+    """The step that stored the entry, from 1; 0 for a few-shot example, whose id is `item`."""
     distance: float
     """Squared L2 distance of the keys, rounded to 1e-6; 0 if there was no search."""
 
 
 @dataclass(frozen=True)
 class FoundEntry:
-    """An entry that a search found. distance: squared L2 distance, rounded to 1e-6."""
+    """A search result. distance: squared L2 distance, rounded to 1e-6."""
 
     entry: MemoryEntry
     distance: float
@@ -54,8 +54,8 @@ class StreamMemory(Protocol):
 
     Search is exact up to a number of entries. For more entries, a vector index finds candidates, whose
     distances are computed exactly. The result is the same if the index finds the true neighbours. The memory
-    makes no model calls and grows deterministically. So a killed stream rebuilds the same memory from its
-    ledger.
+    makes no model calls and grows deterministically, so that a killed stream rebuilds the same memory from
+    the ledger.
     """
 
     def __len__(self) -> int:

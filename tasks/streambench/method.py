@@ -1,7 +1,7 @@
-"""The base class of methods: a plug-in is one class that answers each step and learns from the feedback.
+"""Define the base class of methods, which answer each step of a stream and learn from the feedback.
 
-A method is a subclass with a `name`, in the file of that name in tasks/streambench/methods/, or an entry
-point of the group `benchloom.methods`. A minimal method:
+A new method is one subclass with a `name`, in the file of that name in tasks/streambench/methods/, or an
+entry point in the group `benchloom.methods`. A minimal method:
 
     class Plain(StreamMethod):
         name = "plain"
@@ -26,7 +26,7 @@ from tasks.streambench.memory import MemoryEntry, RetrievedEntry, StreamMemory, 
 
 @dataclass(frozen=True)
 class SeenStep:
-    """The data of a step that a method sees, which exclude the gold answer and the item's published key."""
+    """The data of a step for a method, without the gold answer and the item's published key."""
 
     position: int
     """The step number t, starting at 1."""
@@ -34,7 +34,7 @@ class SeenStep:
     text: str
     memory_key: str
     vector: Vector
-    """The embedded `memory_key`; its width is 0 for a method with `searches = False`."""
+    """The embedding of `memory_key`; its width is 0 for a method with `searches = False`."""
     agents: tuple[str, ...]
 
 
@@ -50,35 +50,35 @@ class ShownExample:
 
 @dataclass(frozen=True)
 class StepReply:
-    """The result of a call. answer: the post-processed answer; if None, `problem` has the reason."""
+    """The result of a model call. answer: the post-processed answer; if None, `problem` has the reason."""
 
     agent: str
     text: str
     answer: str | None
     problem: str = ""
     shown: tuple[RetrievedEntry, ...] = ()
-    """The memory entries that the prompt contained."""
+    """The memory entries in the prompt."""
     stop: bool = False
-    """For a critique: whether it contains the marker that the answer needs no refinement."""
+    """Whether a critique contains the marker that no refinement is needed."""
     style: Style = "direct"
-    """The style in which the prompt asked for the answer."""
+    """The prompt's style."""
 
 
 class StepCaller(Protocol):
-    """Makes a method's calls within a step; the ledger records them under the step's id.
+    """Makes a method's model calls within a step; the ledger records the calls under the step's id.
 
-    A model's failure does not raise an error: the reply has no answer, and the step is wrong. BudgetSpent and
-    CallMissing are raised, and a method must not catch them.
+    A model's failure raises no error: the reply has no answer, and the step is wrong. BudgetSpent and
+    CallMissing are raised; methods must not catch these errors.
     """
 
     async def answer(
         self, agent: str, *, style: Style = "direct", examples: Sequence[ShownExample] = ()
     ) -> StepReply:
-        """Ask for an answer with the shipped prompts: zero-shot without examples, otherwise with examples.
+        """Ask for an answer with the shipped prompts: zero-shot, or with examples if given.
 
         examples: in the order of the prompt, the most useful last. If the context window is too small, the
-        first examples are left out and listed. If the item alone does not fit, no call is made, and `problem`
-        reports this.
+        first examples are omitted and listed. If the item alone does not fit, no call is made, and `problem`
+        states this.
         """
         ...
 
@@ -91,19 +91,19 @@ class StepCaller(Protocol):
         ...
 
     async def ask(self, agent: str, prompt: Path, fields: Mapping[str, object]) -> StepReply:
-        """Ask with your own prompt file, which may use the fields of PromptParts and `fields`."""
+        """Ask with a custom prompt file, which may use the fields of PromptParts and `fields`."""
         ...
 
     async def shadow(
         self, agent: str, *, examples: Sequence[ShownExample] = ()
     ) -> tuple[StepReply, Feedback]:
-        """Have another agent answer, and score it without counting it (Table 7, `shadow`; `shadow_calls`)."""
+        """Return an uncounted answer of another agent, with feedback (Table 7, `shadow`; `shadow_calls`)."""
         ...
 
 
 @dataclass(frozen=True)
 class MethodSetup:
-    """The arguments that a method is created with, once per run."""
+    """The arguments of a method, which is created once per run."""
 
     choice: MethodChoice
     agents: tuple[str, ...]
@@ -112,9 +112,9 @@ class MethodSetup:
     shots: tuple[StreamShot, ...]
     make_memory: Callable[[], StreamMemory]
     say: Callable[[bool], str]
-    """Function that returns the environment's text for a bit."""
+    """Returns the environment's text for a feedback bit."""
     refinements: int = 4
-    """Maximum number of refinements of Self-Refine."""
+    """Maximum number of refinements in Self-Refine."""
 
 
 class StreamMethod(ABC):
@@ -137,12 +137,15 @@ class StreamMethod(ABC):
 
     @abstractmethod
     async def step(self, seen: SeenStep, caller: StepCaller) -> StepReply:
-        """Answer one item. The reply is scored, and its `agent` is recorded as the agent that answered."""
+        """Answer one item. The reply is scored, and its `agent` is recorded."""
 
     async def learn(
         self, seen: SeenStep, reply: StepReply, feedback: Feedback, caller: StepCaller
     ) -> MemoryEntry | None:
-        """Learn from the feedback, even on a failed step; return the stored entry, for the record."""
+        """Learn from the feedback, also after a failed step.
+
+        Return the stored entry for the record, or None.
+        """
         return None
 
     def measure_memory(self) -> int:

@@ -1,4 +1,4 @@
-"""Join steps with their scores and items, grouped by the methods and models that made the steps."""
+"""Join steps with their scores and items, grouped by method and models."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ TITLES: Mapping[str, str] = {
     SELF_STREAM: "Self-StreamICL",
     MAM: "MAM-StreamICL",
 }
-"""Method -> its name in the paper; a user-defined method is shown under its own name."""
+"""Method -> name in the paper. Tables show user-defined methods under their own names."""
 WITHOUT_STATE = (ZERO_SHOT, "few_shot", "chain", "self_refine")
 NON_STREAMING, STREAMING = "Non-streaming", "Streaming"
 
 
 @dataclass(frozen=True)
 class StreamSystem:
-    """A method with one model, or with several that share a memory. choice: its entry in params.yaml."""
+    """A method with one model, or with several models that share a memory. choice: the method's settings."""
 
     choice: MethodChoice
     agents: tuple[str, ...]
 
     @property
     def shared(self) -> bool:
-        """Whether several models take turns."""
+        """Whether several models alternate and share a memory."""
         return len(self.agents) > 1
 
     @property
     def ablated(self) -> bool:
-        """Whether the system is an ablation, which only Figure 2 or Table 7 shows."""
+        """Whether the system is an ablation, which is only in Figure 2 or Table 7."""
         return self.choice.use != "all" or self.choice.memory_of is not None
 
     @property
@@ -62,7 +62,7 @@ class ScoredStep:
     """A step of a run with its score, its item and its system.
 
     - run: the run's name, unique over all columns.
-    - column: the column of an overview; otherwise empty.
+    - column: the title of the column in an overview; otherwise empty.
     """
 
     step: StreamStep
@@ -85,7 +85,7 @@ class ScoredStep:
 
 @dataclass(frozen=True)
 class StreamRuns:
-    """All runs of an evaluation. systems: in the order of the entry's methods, then of its models."""
+    """All runs of an evaluation. systems: sorted by the entry's methods, then by its models."""
 
     systems: Mapping[StreamSystem, Sequence[ScoredStep]]
 
@@ -96,7 +96,7 @@ class StreamRuns:
 
     @cached_property
     def datasets(self) -> tuple[str, ...]:
-        """The names of the items' datasets, sorted."""
+        """The names of all datasets, sorted."""
         return tuple(sorted({scored.item.dataset for scored in self.steps}))
 
     @cached_property
@@ -106,7 +106,7 @@ class StreamRuns:
 
     @cached_property
     def steps(self) -> Sequence[ScoredStep]:
-        """All steps, system by system."""
+        """All steps, sorted by system."""
         return self.list_steps(self.systems)
 
     def list_steps(self, systems: Iterable[StreamSystem]) -> list[ScoredStep]:
@@ -116,7 +116,7 @@ class StreamRuns:
     def select(
         self, *, model: str | None = None, method: str | None = None, ablated: bool | None = False
     ) -> list[StreamSystem]:
-        """Return the selected systems. model: select by this model. ablated: None selects both kinds."""
+        """Return the systems that match all filters; a filter that is None matches every system."""
         return [
             system
             for system in self.systems
@@ -126,15 +126,15 @@ class StreamRuns:
         ]
 
     def find_steps(self, method: str, model: str) -> list[ScoredStep]:
-        """Return the steps of a method's runs without ablation and with exactly one model."""
+        """Return the steps of a method's runs with only this model, without ablations."""
         return self.list_steps(
             choice for choice in self.select(method=method, model=model) if not choice.shared
         )
 
     def name_group(self, choice: MethodChoice) -> str:
-        """Return whether a method belongs to the streaming or the non-streaming methods.
+        """Return a method's group, `STREAMING` or `NON_STREAMING`.
 
-        User-defined methods that store memories are streaming.
+        User-defined methods are streaming if they store memories.
         """
         if choice.method in TITLES:
             return NON_STREAMING if choice.method in WITHOUT_STATE else STREAMING

@@ -39,15 +39,15 @@ from tasks.streambench.solve.stream_step import READ_AS
 ALL = "all"
 MODEL_NUMBERS, TOKENS_NUMBERS = ("4", "5", "6"), ("8", "9", "10")
 GAINED = (ZERO_SHOT, SELF_STREAM)
-"""The two methods that Tables 3 and 11 compare."""
+"""The two methods in Tables 3 and 11."""
 ABLATED = ("grow_prompt", "mem_prompt")
 USES = {"all": "use all", "correct": "only correct", "incorrect": "only incorrect"}
 # Maximum number of columns in the table of accuracy by kind of item.
 MOST_KINDS = 12
 STRATA: Mapping[str, str] = {"sql": "db_id", "ds1000": "library", "toolbench": "api", "hotpotqa": "type"}
-"""Kind of items -> the field of `details` that tables group the items by."""
+"""Kind of items -> the field of `details` by which tables group the items."""
 BY_GROUP, BY_MODEL = ("", "method"), ("model", "method")
-"""Names of the label columns of tables by method, and by model and method."""
+"""Names of the label columns in tables by method, and in tables by model and method."""
 FAILED_NOTE = (
     "Steps that failed or could not be judged count as wrong. The numbers of these steps are beside each "
     "mean."
@@ -66,7 +66,7 @@ StepSlices = Sequence[Slice[ScoredStep]]
 
 
 def tabulate_steps(runs: StreamRuns) -> dict[str, FigureTable]:
-    """Return all tables of right steps, by key, in the order of the page."""
+    """Return all tables of accuracy, by key, in page order."""
     datasets = slice_datasets(runs)
     return {
         "means": declare_means(
@@ -87,21 +87,21 @@ def tabulate_steps(runs: StreamRuns) -> dict[str, FigureTable]:
 
 
 def choose_tables(tables: Mapping[str, FigureTable], *keys: str) -> dict[str, FigureTable]:
-    """Return tables by their keys without the model: `pairs` also selects `pairs-agent`."""
+    """Select tables by key, ignoring the model: `pairs` also selects `pairs-agent`."""
     return {key: table for key, table in tables.items() if key.partition("-")[0] in keys}
 
 
 def list_by_model(tables: Mapping[str, FigureTable], models: Sequence[str]) -> dict[str, FigureTable]:
-    """Map each model to its table of right steps; the empty key is Table 2, over all models.
+    """Map each model to its accuracy table; the empty key is Table 2, over all models.
 
-    Tables of single models are included only if there are several models.
+    Tables for single models are included only if there are several models.
     """
     by_model = {model: tables[f"model-{model}"] for model in models} if len(models) > 1 else {}
     return {"": tables["means"], **by_model}
 
 
 def slice_steps(label: tuple[str, ...], steps: Iterable[ScoredStep]) -> Slice[ScoredStep]:
-    """Return a slice of all steps that belong to the same runs as `steps`."""
+    """Return the slice of all steps in the same runs as `steps`."""
     runs = frozenset(step.run for step in steps)
     return Slice(label, lambda scored: scored.run in runs)
 
@@ -112,7 +112,7 @@ def slice_systems(runs: StreamRuns) -> StepSlices:
 
 
 def slice_methods(runs: StreamRuns) -> StepSlices:
-    """Return a row for each method over all its models; a shared memory has one run per seed."""
+    """Return a row for each method, over all its models."""
     found = {choice: [run for run in runs.select() if run.choice == choice] for choice in runs.choices}
     return [
         slice_steps((runs.name_group(choice), name_method(choice)), runs.list_steps(systems))
@@ -122,7 +122,7 @@ def slice_methods(runs: StreamRuns) -> StepSlices:
 
 
 def slice_model(runs: StreamRuns, model: str) -> StepSlices:
-    """Return a row for each method with only one model."""
+    """Return a row for each method, restricted to runs with only this model."""
     return [
         slice_steps((runs.name_group(system.choice), system.title), runs.systems[system])
         for system in runs.select(model=model)
@@ -151,7 +151,7 @@ def slice_datasets(runs: StreamRuns) -> StepSlices:
 
 
 def find_dataset(runs: StreamRuns) -> Callable[[Where], Sequence[ScoredStep]]:
-    """Return a function that returns all steps of a column, which are the steps of its dataset."""
+    """Return a function from a column's condition to all steps on the column's dataset."""
 
     def find(where: Where) -> Sequence[ScoredStep]:
         dataset = where.get("dataset")
@@ -163,7 +163,7 @@ def find_dataset(runs: StreamRuns) -> Callable[[Where], Sequence[ScoredStep]]:
 def declare_means(
     rows: StepSlices, columns: StepSlices, right: Measure[ScoredStep], shared: str
 ) -> Table[ScoredStep]:
-    """Declare Table 2. shared: a sentence that names the models of the means; see `tell_shared`."""
+    """Declare Table 2. shared: a sentence with the models behind the means, from `tell_shared`."""
     notes = (
         f"{shared} A method with a shared memory alternates between these models in a single run. "
         f"{FAILED_NOTE}",
@@ -182,7 +182,7 @@ def declare_model(
 
 
 def number_model(numbers: Sequence[str], place: int) -> str:
-    """Return the number of a model's table; after the paper's three tables, a letter is appended."""
+    """Return the number of a model's table; further models get the paper's last number and a letter."""
     beyond = place - len(numbers)
     return numbers[place] if beyond < 0 else f"{numbers[-1]}{chr(ord('b') + beyond % 25)}"
 
@@ -223,9 +223,9 @@ def put_beside(first: FigureTable, second: FigureTable) -> FigureTable:
 
 
 def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
-    """Declare Table 7: whose right answers are stored, and who answers (appendix D).
+    """Declare Table 7: accuracy by the agents with stored answers, and the answering agents (appendix D).
 
-    Each ablation is a run with one chosen agent, and is in that agent's column.
+    Each ablation stores the answers of one agent, and is in that agent's column.
     """
     rows = [
         slice_steps(
@@ -256,7 +256,7 @@ def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
 
 
 def _remembers(model: str) -> Callable[[ScoredStep], bool]:
-    """Return a function that tests whether the run of a step belongs to a model's column."""
+    """Return a predicate: whether a step's run is in a model's column."""
 
     def check(one: ScoredStep) -> bool:
         if one.system.choice.memory_of is not None:
@@ -327,14 +327,14 @@ def tabulate_kinds(runs: StreamRuns) -> FigureTable:
 
 
 def read_kind(item: StreamItem) -> str:
-    """Return the kind of an item: its database, library, API, type or diagnosis; empty if it has no kind."""
+    """Return the kind of an item: its database, library, API, type or diagnosis; empty if there is none."""
     if item.kind == "ddxplus":
         return item.gold
     return str(read_object(item.details).get(STRATA.get(item.kind, ""), ""))
 
 
 def declare_values(runs: StreamRuns) -> Table[ScoredStep]:
-    """Declare the table of the metric's figures, such as F1 of HotpotQA or well-formed calls of ToolBench."""
+    """Declare the table of further scores, such as F1 for HotpotQA or well-formed calls for ToolBench."""
     values = {scored.step.id: read_values(scored) for scored in runs.steps}
     names = sorted({name for step_values in values.values() for name in step_values})
     return Table(
@@ -351,7 +351,7 @@ def declare_values(runs: StreamRuns) -> Table[ScoredStep]:
 
 
 def read_values(one: ScoredStep) -> dict[str, float]:
-    """Return the metric's figures of a step, without undefined figures."""
+    """Return the metric's scores of a step, without undefined scores."""
     values = read_object(one.step.values).items()
     return {
         name: float(value)
@@ -361,7 +361,7 @@ def read_values(one: ScoredStep) -> dict[str, float]:
 
 
 def read_readings(one: ScoredStep) -> dict[str, float | None]:
-    """Return a step's bit under each reading of the reply, if the bits differ; None means no verdict."""
+    """Return a step's bit under each reading, if the readings differ; None means no verdict."""
     values = read_object(one.step.values).items()
     return {
         name.removeprefix(READ_AS): float(value) if isinstance(value, (int, float)) else None
@@ -371,7 +371,7 @@ def read_readings(one: ScoredStep) -> dict[str, float | None]:
 
 
 def tabulate_readings(runs: StreamRuns) -> FigureTable:
-    """Return the table of right steps under each reading of the same replies, over all steps."""
+    """Return the table of accuracy under each reading of the same replies."""
     readings = {scored.step.id: read_readings(scored) for scored in runs.steps}
     names = sorted({name for step_readings in readings.values() for name in step_readings})
     title = "Correct steps by rule for reading replies"
@@ -440,13 +440,13 @@ def tabulate_tokens(runs: StreamRuns) -> dict[str, FigureTable]:
 def average_tokens_over(
     table: Table[ScoredStep], find_every: Callable[[Where], Sequence[ScoredStep]], shared: str
 ) -> Table[ScoredStep]:
-    """Average a table's tokens over the models that all methods share. shared: see `tell_shared`."""
+    """Return a token table averaged over the models that ran with all methods. shared: see `tell_shared`."""
     measures = tuple(average_over(measure, find_every) for measure in table.measures)
     return replace(table, measures=measures, notes=(shared, *table.notes))
 
 
 def tell_shared(*parts: Sequence[ScoredStep]) -> str:
-    """Return a sentence that names the models of the means. parts: the steps of each column."""
+    """Return a sentence with the models behind the means. parts: the steps of each column."""
     shared = {name: ", ".join(list_shared(steps)) for steps in parts for name in [steps[0].column]}
     if len({*shared.values()}) == 1:
         named = next(iter(shared.values())) or "none"
@@ -458,6 +458,6 @@ def tell_shared(*parts: Sequence[ScoredStep]) -> str:
 def declare_tokens(
     number: str, title: str, heads: tuple[str, ...], rows: StepSlices, steps: Iterable[ScoredStep]
 ) -> Table[ScoredStep]:
-    """Declare a table of tokens. steps: all steps of the page, to detect whether any counts are estimates."""
+    """Declare a table of tokens. steps: all steps of the page, to detect estimated token counts."""
     notes = (TOKENS_NOTE, *([ESTIMATED] if any(scored.score.estimated for scored in steps) else []))
     return Table(number, title, heads, rows, TOKENS, notes=notes)

@@ -1,4 +1,4 @@
-"""Declare tables from the curves: steps to an accuracy, regret against the best method, memory size."""
+"""Declare tables of learning curves: steps to an accuracy, regret, memory size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.streambench.tables import BY_MODEL
 # Accuracies for which the table shows the number of steps.
 LEVELS = (0.25, 0.5, 0.75, 0.9)
 SLACK = 1e-9
-"""Differences of means below this value count as 0, so that rounding errors do not decide."""
+"""Tolerance for rounding errors in comparisons of means."""
 Points = Sequence[CurvePoint]
 
 
@@ -40,7 +40,7 @@ def _is_of(system: StreamSystem) -> Callable[[CurvePoint], bool]:
 
 
 def declare_times(runs: StreamRuns, points: Points) -> Table[CurvePoint]:
-    """Declare the table of the number of steps that systems need to reach a given accuracy."""
+    """Declare the table of the number of steps to reach a given accuracy."""
     ends = {point.agents: point.accuracy for point in points if point.method == ZERO_SHOT}
 
     def fill_end(curve: Points, where: Where) -> Cell:
@@ -63,7 +63,7 @@ def _measure_time(level: float) -> Measure[CurvePoint]:
 
 
 def show_time(curve: Points, level: float | None) -> Cell:
-    """Return a cell with the step from which a curve stays at or above a level."""
+    """Return a cell with the first step from which a curve stays at or above a level."""
     if not curve or level is None:
         return leave_out(NOT_RUN)
     point = find_time(curve, level)

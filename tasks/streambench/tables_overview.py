@@ -1,4 +1,4 @@
-"""Declare tables over streams: a row per method, a column per dataset (section 4.3, appendices B, E)."""
+"""Declare tables over several streams: one row per method, one column per dataset (4.3, appendices B, E)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Columns = Sequence[StreamColumn]
 
 
 def tabulate_overview(columns: Columns) -> dict[str, FigureTable]:
-    """Return all tables of an overview, by key, in the order of the page."""
+    """Return all tables of an overview, by key, in page order."""
     by_title = {column.title: column for column in columns}
     steps = [scored for column in columns for scored in column.runs.steps]
     datasets = [_slice_column(column.title, column) for column in columns]
@@ -110,7 +110,7 @@ def _slice_column(name: str, column: StreamColumn, **where: str) -> Slice[Scored
 def _place(
     columns: Mapping[str, StreamColumn], fill: Callable[[Steps, Where], Cell]
 ) -> Callable[[Steps, Where], Cell]:
-    """Return a function that measures the steps of a column and adds the column's artifacts to the cell."""
+    """Return a measure's function with the column's artifacts added to each cell."""
     return lambda steps, where: (
         columns[str(where["column"])].place(fill(steps, where)) if steps else leave_out(NOT_RUN)
     )

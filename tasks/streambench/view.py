@@ -1,4 +1,4 @@
-"""Make the data of the item viewers: an evaluation's steps, an overview's runs, and a stream's items."""
+"""Build the data of the item viewers: steps of evaluations, runs of overviews, and items of streams."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tasks.streambench.scored_steps import ScoredStep, StreamRuns, list_run_name
 from tasks.streambench.tables import read_kind
 
 RIGHT, WRONG = ("right", "right"), ("wrong", "wrong")
-"""Value and label in the outcome filter for each value of the feedback's bit."""
+"""The outcome filter's value and label for each feedback bit."""
 LONGEST_TITLE = 200
 LONGEST_EXAMPLE = 300
-"""Maximum characters of a past step in the list of retrieved steps, which links to the whole step."""
+"""Maximum length of a past step in the list of retrieved steps, which links to the whole step."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class RunFile:
 
 
 def view_steps(runs: StreamRuns, artifact: Path) -> Viewer:
-    """Return the viewer of all steps; long parts of a step are in the data file of its run."""
+    """Return the viewer of all steps; the details of a step are in the data file of its run."""
     files = name_files(runs)
     titles = {scored.step.method: scored.system.title for scored in runs.steps}
     outcomes = sorted({scored.step.outcome for scored in runs.steps})
@@ -86,12 +86,12 @@ def tag_outcome(one: ScoredStep) -> Tag:
 
 
 def name_run(one: ScoredStep) -> str:
-    """Return the name of a step's run as pages show it."""
+    """Return the display name of a step's run."""
     return f"{one.system.title} · {one.system.models} · seed {one.step.seed}"
 
 
 def _show_item(item: StreamItem) -> Sequence[Block]:
-    """Return the blocks of an item without its context, which every prompt shows."""
+    """Return the blocks of an item without its context, which is in every prompt."""
     return [blocks.text(item.text, "question"), blocks.tags((item.dataset, OFF), beside=item.key)]
 
 
@@ -129,7 +129,7 @@ def _show_call(call: Call) -> ShownCall:
 
 
 def _mark(one: ScoredStep) -> str:
-    """Return the CSS class of a step's square in the trace of its run."""
+    """Return the CSS class of a step in the trace of its run."""
     if one.step.outcome is Outcome.FAILED:
         return "failed"
     return "right" if one.step.bit else "wrong"
@@ -200,7 +200,7 @@ def view_runs(columns: Sequence[StreamColumn], pages: Mapping[str, str], streams
     ]
     filters = (Filter("dataset", "Dataset"), Filter("method", "Method"), Filter("models", "Models"))
     empty = "Choose a run to see its dataset, method and results, and the page with its steps."
-    # Scores of several evaluations have paths relative to the folder that contains all evaluations.
+    # Paths of scores are relative to the folder that contains all evaluations.
     return Viewer(
         "run", "runs", "name of a dataset, method or model", empty, filters, rows, streams / "scores.parquet"
     )

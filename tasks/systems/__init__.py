@@ -1,1 +1,1 @@
-"""Define systems under test: the interface, adapters for users' systems, and the reference RAG."""
+"""Systems under test: the interface, adapters for users' systems, and the reference RAG."""

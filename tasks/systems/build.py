@@ -27,8 +27,8 @@ __all__ = ["SystemEntry", "build_system"]
 def build_system(name: str, entry: SystemEntry, corpus: Sequence[Document], ask: Ask) -> System:
     """Build the system `systems.<name>`.
 
-    corpus: the documents for the reference RAG; other kinds of systems ignore it. ask: the `Ask` of the
-    stage, which makes all calls of the system. Raises BadInput if a required library is not installed, or if
+    `corpus`: the documents for the reference RAG; other kinds of systems ignore it. `ask`: the stage's `Ask`,
+    through which the system makes all calls. Raises BadInput if a required library is not installed, or if
     two documents have the same id.
     """
     if isinstance(entry, RagEntry):

@@ -1,4 +1,4 @@
-"""Split documents into the chunks that retrieval ranks, and truncate passages to a token budget."""
+"""Split documents into chunks for retrieval, and truncate retrieved chunks to a token budget."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tasks.systems.entries import Chunking
 from tasks.systems.extras import load_library
 
 DIGITS = 6
-"""Number of decimal places of scores, which are rounded before ranking to make ranks reproducible."""
+"""Number of decimal places to which scores are rounded before ranking, so that ranks are reproducible."""
 
 
 class TextSplitter(Protocol):
@@ -27,7 +27,7 @@ class TextSplitter(Protocol):
 class Chunk:
     """A chunk of a document, or a whole document.
 
-    place: the chunk's position in the corpus, which breaks ties.
+    `place`: the chunk's position in the corpus, which breaks ties.
     """
 
     place: int
@@ -37,7 +37,7 @@ class Chunk:
 
     @property
     def searched(self) -> str:
-        """The text that is matched with queries: the title and the text."""
+        """The title and the text, which are matched with queries."""
         return f"{self.title}\n{self.text}" if self.title else self.text
 
     def to_passage(self, score: float) -> Passage:
@@ -47,14 +47,14 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Hit:
-    """A retrieved chunk and its score. place: the chunk's position in the corpus."""
+    """A retrieved chunk and its score. `place`: the chunk's position in the corpus."""
 
     place: int
     score: float
 
 
 def make_chunks(corpus: Sequence[Document], chunk: Chunking | None, encoding: str) -> list[Chunk]:
-    """Split the documents of a corpus into chunks, in order. chunk: None does not split documents.
+    """Split the documents of a corpus into chunks, in order. `chunk`: None does not split documents.
 
     Raises BadInput if two documents have the same id, the library is missing, or the encoding is unknown.
     """
@@ -72,9 +72,9 @@ def make_chunks(corpus: Sequence[Document], chunk: Chunking | None, encoding: st
 
 
 def load_text_splitter(encoding: str, tokens: int, overlap: int = 0) -> TextSplitter:
-    """Load a splitter of text into chunks of at most `tokens` tokens.
+    """Return a text splitter for chunks of at most `tokens` tokens.
 
-    encoding: a model name that tiktoken knows. Raises BadInput if it is unknown, or if the library is
+    `encoding`: a model name that tiktoken knows. Raises BadInput if the name is unknown, or if the library is
     missing.
     """
     library = load_library("semantic_text_splitter", "counting tokens")
@@ -87,10 +87,10 @@ def load_text_splitter(encoding: str, tokens: int, overlap: int = 0) -> TextSpli
 
 
 def fit_chunks(chunks: Sequence[Chunk], encoding: str, tokens: int) -> list[Chunk]:
-    """Truncate a list of chunks to a token budget, best first.
+    """Return the first chunks, best first, that fit into a token budget.
 
-    Chunks are included unchanged up to the first chunk that does not fit. If the best chunk does not fit, its
-    text is truncated. Raises the errors of `load_text_splitter`.
+    The list ends before the first chunk that does not fit. If the best chunk does not fit, its text is
+    truncated. Raises the errors of `load_text_splitter`.
     """
     splitter = load_text_splitter(encoding, tokens)
     kept: list[Chunk] = []

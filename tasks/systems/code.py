@@ -1,6 +1,6 @@
-"""Call a Python function as a system under test, named in params.yaml or supplied by a plug.
+"""Call a Python function as a system under test; params.yaml or a plug-in names the function.
 
-A plug is a file in tasks/systems/own/, or a module of an installed package.
+A plug-in (plug) is a file in tasks/systems/own/, or a module of an installed package.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from tasks.systems.entries import CallableEntry, PlugEntry
 from tasks.systems.replies import Reply, ReplyPaths, make_response, read_reply
 
 PATHS = ReplyPaths(text="answer", contexts="contexts", ids="ids", titles="titles", scores="scores")
-"""The fields of a function's result, if the result is not a plain string (the answer)."""
+"""The fields of a function's result; a result that is a plain string is the answer."""
 FOLDER = Path(__file__).parent / "own"
-"""The folder of a project's own plugs."""
+"""The folder of the project's plug-in files."""
 KIND = "systems"
 DIGITS = 16
-"""Number of hex digits of a hash that are part of a plug's version."""
+"""Number of a hash's hex digits in a plug-in's version."""
 
 
 class CodeSystem:
@@ -38,7 +38,7 @@ class CodeSystem:
     ) -> None:
         """Create the system from its entry.
 
-        locate: maps a function's name in the entry to the `package.module:name` to call.
+        `locate`: maps a function's name in the entry to the `package.module:name` to call.
         """
         self.name, self.version = name, entry.version
         self._entry, self._ask, self._locate = entry, ask, locate
@@ -63,7 +63,7 @@ class CodeSystem:
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
         """Retrieve passages with the function `search`, best first.
 
-        Returns None if there is no such function, or if it failed.
+        Returns None if the function does not exist or failed.
         """
         search = self._entry.search
         if search is None:
@@ -82,11 +82,11 @@ class CodeSystem:
 
 @dataclass(frozen=True)
 class Plugged:
-    """The functions of a plug.
+    """The functions of a plug-in.
 
-    - entry: the functions' names as the ledger records them, which are valid without the installed package.
-    - locate: maps such a name to the `package.module:name` to call. It raises BadInput if the installed
-      package differs from the package in the parameters.
+    - `entry`: the functions' names in the ledger, which are valid without the installed package.
+    - `locate`: maps such a name to the `package.module:name` to call. It raises BadInput if the installed
+      package differs from the package in params.yaml.
     """
 
     entry: CallableEntry
@@ -94,10 +94,10 @@ class Plugged:
 
 
 def find_plugged(name: str, entry: PlugEntry) -> Plugged:
-    """Find the plug of `systems.<name>`: a file of the project, otherwise an installed package.
+    """Return the plug-in of `systems.<name>`: a project file, otherwise an installed package.
 
-    The plug is not imported. Raises BadInput if the entry has a version or record although the plug is a
-    file, or if an installed package also has that name.
+    The plug-in is not imported. Raises BadInput if the entry has a version or record although the plug-in is
+    a file, or if an installed package has the same name.
     """
     module = (entry.plug or name).replace("-", "_")
     path = FOLDER / f"{module}.py"
@@ -118,16 +118,16 @@ def find_plugged(name: str, entry: PlugEntry) -> Plugged:
 
 
 def make_entry(module: str, version: str, entry: PlugEntry) -> CallableEntry:
-    """Make an entry for a module's function `answer` and, if the plug has one, `search`."""
+    """Return an entry for a module's function `answer` and, if it exists, `search`."""
     search = f"{module}:search" if entry.search else None
     return CallableEntry(kind="callable", version=version, function=f"{module}:answer", search=search)
 
 
 def locate(name: str, entry: PlugEntry, function: str) -> str:
-    """Return the `package.module:name` of a function of an installed plug.
+    """Return the `package.module:name` of a function of an installed plug-in.
 
-    Raises BadInput if the plug is not installed, has a different version or record than the entry, or lacks
-    the function.
+    Raises BadInput if the plug-in is not installed, has a different version or record than the entry, or
+    lacks the function.
     """
     place, plug_name = f"params.yaml: systems.{name}", entry.plug or name
     plug = find_plug(KIND, plug_name)

@@ -1,4 +1,4 @@
-"""Define the interface of a system under test, which answers questions and reports its passages."""
+"""The interface of a system under test, which answers questions and reports retrieved passages."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tasks.artifacts.rows import Origin
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a document that this project generated. paragraph: the paragraph's number, from 0."""
+    """A sentence of a document that this project generated. `paragraph`: the paragraph's index."""
 
     text: str
     writer: str
-    """The writer: `model`, or `plain` for code that states only the facts."""
+    """Who wrote the sentence: `model`, or `plain` for code that states only the facts."""
     paragraph: int
     facts_read: int = 0
-    """Number of facts that were read back from only this sentence.
+    """Number of facts that could be extracted from this sentence alone.
 
-    A model reads facts from sentences that a model wrote; rules read them from `plain` sentences.
+    A model extracts facts from model-written sentences; rules extract facts from `plain` sentences.
     """
 
 
@@ -38,7 +38,7 @@ class Document:
 
 @dataclass(frozen=True)
 class Passage:
-    """A passage that a system retrieved. document: the id of the passage's document."""
+    """A passage that a system retrieved. `document`: the id of the passage's document."""
 
     document: str
     title: str
@@ -57,7 +57,7 @@ class Turn:
 
 @dataclass(frozen=True)
 class Response:
-    """A system's response. text: None if there is no answer; `problem` then has the reason."""
+    """A system's response. `text`: None if there is no answer; `problem` is then the reason."""
 
     text: str | None
     passages: tuple[Passage, ...] | None
@@ -68,7 +68,7 @@ class Response:
 
 
 class System(Protocol):
-    """A system under test. The ledger records all calls of the system, in the stage's epoch."""
+    """A system under test, whose calls are recorded in the ledger with the stage's epoch."""
 
     name: str
     version: str
@@ -76,18 +76,18 @@ class System(Protocol):
     async def answer(
         self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
     ) -> Response:
-        """Answer one question. row: the row's id, for errors and the calls artifact.
+        """Answer one question. `row`: the row's id, for errors and the calls artifact.
 
-        item: the id of the dataset's item, if different from `row`. Recorded answers are looked up by this
+        `item`: the id of the dataset's item, if different from `row`; recorded answers are looked up by this
         id.
 
         If the system itself fails, the response has no text. Raises ModelFailed, BudgetSpent and CallMissing,
-        as `Ask` does.
+        like `Ask`.
         """
         ...
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Retrieve passages without answering, best first; None if the system cannot do so.
+        """Return passages, best first, without an answer; None if the system does not support this.
 
         Raises the same errors as `answer`.
         """
@@ -97,10 +97,10 @@ class System(Protocol):
 def name_documents(
     passages: Iterable[Passage] | None, artifact: str, corpus: Collection[str]
 ) -> list[Origin]:
-    """List the documents of passages as origins, best first and without duplicates.
+    """Return the distinct documents of passages as origins, best first.
 
-    Documents in `corpus` become rows of `artifact`. A system may also search its own documents, which become
-    evidence.
+    The origin of a document in `corpus` is a row of `artifact`. The origin of any other document,
+    from the system's own collection, is of kind `evidence`.
     """
     documents = dict.fromkeys(passage.document for passage in passages or ())
     return [

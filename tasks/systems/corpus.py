@@ -1,6 +1,6 @@
 """Read a corpus: a folder of a user's documents, or a Parquet artifact with rows of `Document`.
 
-A folder is untrusted: nothing outside the folder is read, and unreadable files and rows are skipped with a
+A folder is untrusted: files outside the folder are not read, and unreadable files and rows are skipped with a
 message.
 """
 
@@ -29,30 +29,30 @@ MOST_TABLE_BYTES = 2_000_000_000
 MOST_LINE = 5_000_000
 """Maximum length of a line of a .jsonl file, in bytes."""
 BATCH = 1_000
-"""Number of rows of a Parquet file to read at a time."""
+"""Number of Parquet rows per read."""
 FIELDS = ("id", "title", "text")
-# HTML elements whose text browsers do not show.
+# HTML elements whose text browsers do not display.
 UNSEEN_TAGS = ("head", "noscript", "template")
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Documents sorted by id. problems: one line per skipped file or row, or per guessed encoding."""
+    """Documents sorted by id. `problems`: one line per skipped file or row, and per guessed encoding."""
 
     documents: tuple[Document, ...]
     problems: tuple[str, ...]
 
 
 class UnreadableFile(ValueError):
-    """A file or row is skipped because it cannot be read; the message has the reason."""
+    """Raised for a file or row that is unreadable and skipped; the message states the reason."""
 
 
 def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
     """Read all .txt, .md, .html, .htm, .jsonl and .parquet files in a folder and its subfolders, or one file.
 
-    A text file is one document: its id is its path in the folder, its title is the page's title, the first
-    heading, or the file's name. A line of .jsonl or row of .parquet needs `text` and may have `id` and
-    `title`. most_bytes: maximum size of a text file. Raises BadInput if no document can be read.
+    A text file is one document. Its id is the path in the folder; its title is the page's title, the first
+    heading, or the file's name. A .jsonl line or .parquet row has `text`, and optionally `id` and `title`.
+    `most_bytes`: maximum size of a text file. Raises BadInput if no document can be read.
     """
     documents: dict[str, Document] = {}
     problems: list[str] = []
@@ -93,7 +93,7 @@ def _list_files(path: Path, problems: list[str]) -> Iterator[tuple[Path, str]]:
 
 
 def _write_name(path: Path) -> str:
-    """Write a path as text, replacing bytes that are not UTF-8."""
+    """Return a path as text, with bytes that are not UTF-8 replaced."""
     return os.fsencode(path.as_posix()).decode("utf-8", "replace")
 
 
@@ -134,8 +134,8 @@ def _read_text(file: Path, name: str, kind: str, problems: list[str]) -> Documen
 def decode(data: bytes) -> tuple[str, str]:
     """Decode a text file: UTF-8, UTF-16 with a byte order mark, or a guessed encoding.
 
-    Returns (text with unified line ends, name of the guessed encoding or ""). Raises UnreadableFile if the
-    data is binary, and BadInput if the library for guessing is not installed.
+    Returns (text with unified line breaks, name of the guessed encoding or ""). Raises UnreadableFile for
+    binary data, and BadInput if the library that guesses encodings is not installed.
     """
     marked = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     if b"\0" in data and not marked:
@@ -153,9 +153,9 @@ def decode(data: bytes) -> tuple[str, str]:
 
 
 def read_page(source: str, title: str) -> tuple[str, str]:
-    """Extract (title, visible text) from an HTML page with the library html-text.
+    """Return (title, visible text) of an HTML page, with the library html-text.
 
-    title: the fallback if the page has neither <title> nor <h1>. Raises BadInput if the library is missing.
+    `title`: the fallback if the page has neither <title> nor <h1>. Raises BadInput if the library is missing.
     """
     library = load_library("html_text", "HTML documents")
     if not source.strip():

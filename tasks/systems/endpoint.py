@@ -1,4 +1,4 @@
-"""Call an OpenAI-compatible endpoint as a system, which gets only the question and earlier turns.
+"""Call an OpenAI-compatible endpoint as a system, with only the question and earlier turns.
 
 The reference RAG also uses this module's prompt folder, answer parser and conversion of turns to messages.
 """
@@ -17,7 +17,7 @@ BARE, INSTRUCTED = PROMPTS / "bare.md", PROMPTS / "instructed.md"
 
 
 def read_answer(text: str) -> str:
-    """Return a model's reply without surrounding space. Raises Unparsed if it is empty."""
+    """Return a model's reply without surrounding white space. Raises Unparsed if it is empty."""
     if not (answer := text.strip()):
         raise Unparsed("is empty")
     return answer
@@ -29,7 +29,7 @@ def make_turns(history: Sequence[Turn]) -> list[tuple[str, str]]:
 
 
 class EndpointSystem:
-    """Asks the model of a role; the protocol does not report retrieved passages."""
+    """A system that is a role's model; the protocol does not report retrieved passages."""
 
     def __init__(self, name: str, entry: OpenAiEntry, ask: Ask) -> None:
         self.name, self.version = name, entry.version

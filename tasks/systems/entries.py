@@ -1,4 +1,4 @@
-"""Define the schemas of the entries of `systems:` in params.yaml: `{<name>: {kind: ..., ...}}`.
+"""The schemas of the entries of `systems:` in params.yaml: `{<name>: {kind: ..., ...}}`.
 
 Entries contain everything that determines an answer. The URL, key and timeouts of a system are under
 `run.systems.<name>`, which no stage depends on.
@@ -232,24 +232,24 @@ SystemEntry = Annotated[
 
 
 def needs_documents(entry: SystemEntry) -> bool:
-    """Return whether a system retrieves from documents that it receives from Benchloom."""
+    """Return whether a system retrieves from documents that Benchloom provides."""
     if isinstance(entry, ReplayEntry):
         return entry.search is not None and needs_documents(entry.search)
     return isinstance(entry, RagEntry) and entry.retriever != "none"
 
 
 def can_search(entry: SystemEntry) -> bool:
-    """Return whether a system can retrieve without answering, which judges with contexts require."""
+    """Return whether a system can retrieve without answering, as judges that see contexts require."""
     if isinstance(entry, HttpEntry | CallableEntry):
         return entry.search is not None
     return needs_documents(entry)
 
 
 def check_documents(name: str, entry: SystemEntry, given: bool, found: bool) -> None:
-    """Check that needed documents exist, and that a system without retrieval gets no documents.
+    """Check that required documents exist, and that a system without retrieval receives no documents.
 
-    given: whether the option `--documents` was used. found: whether documents exist, given or in the dataset.
-    Raises BadInput if a check fails.
+    `given`: whether the option `--documents` was used. `found`: whether documents exist, given or in the
+    dataset. Raises BadInput if a check fails.
     """
     if needs_documents(entry) and not found:
         raise BadInput(

@@ -1,4 +1,4 @@
-"""Define the options of `benchloom evaluate`, and the form of a user's dataset for a flow's stages."""
+"""The options of `benchloom evaluate`, and the representation of a user's dataset for a flow's stages."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from pydantic import BaseModel
 
 Model = TypeVar("Model", bound=BaseModel)
 KEY, SYSTEM = "${key}", "${system}"
-"""Placeholders in a declared entry: the key of the evaluation, and the name of the system under test."""
+"""Placeholders in a declared params.yaml entry: the evaluation's key, and the name of the system under
+test."""
 
 
 @dataclass(frozen=True)
 class EvaluationOptions:
     """The options of `benchloom evaluate`.
 
-    Paths are absolute, because the working directory may not be the project's.
+    Paths are absolute, because the working directory may differ from the project's folder.
     """
 
     dataset: Path
@@ -32,7 +33,7 @@ class EvaluationOptions:
     language: str = ""
     """ragcheck: the language of the questions."""
     answers: Path | None = None
-    """A file with the system's answers, which are used instead of asking the system."""
+    """A file with the system's answers; if set, the system is not called."""
     by_model: bool = False
     """Whether `system` is the name of a model that answers without retrieval."""
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -42,16 +43,16 @@ class EvaluationOptions:
     judge: str = ""
     """qa: the model that judges; empty uses the model of the role `judge`."""
     endpoint: str = ""
-    """The URL for the models that options name, if params.yaml does not have a URL for them."""
+    """The URL for models in options that have no URL in params.yaml."""
     key_env: str = ""
     """The NAME of the environment variable that contains the key for that URL."""
 
 
 class ReadSection(Protocol):
-    """Reads one section of params.yaml."""
+    """A function that reads a section of params.yaml."""
 
     def __call__(self, key: str, model: type[Model]) -> Model:
-        """Read the section with a dotted key (`judging.thresholds`) as a model.
+        """Return the section with a dotted key (`judging.thresholds`) as a pydantic model.
 
         Raises BadInput if the section is not valid.
         """
@@ -62,16 +63,15 @@ class ReadSection(Protocol):
 class OwnDataset:
     """A user's dataset, read and checked before any call is made.
 
-    problems: one line per row that cannot be asked, which counts as a failure. notes: other remarks for the
-    user.
+    `problems`: one line per unusable row, which counts as a failure. `notes`: other remarks for the user.
     """
 
     key: str
     """The evaluation's id, which is also the key of its entries (`${key}`): a hash of all its inputs."""
     entries: Mapping[str, Mapping[str, object]]
-    """Section of params.yaml -> the entry that the stages run for."""
+    """Section of params.yaml -> the entry for which the stages run."""
     artifacts: Mapping[str, tuple[type, Sequence[object]]]
-    """Inputs that no stage writes: name of the stages' argument -> row type and rows."""
+    """Inputs that no stage writes: argument name in stages -> (row type, rows)."""
     stages: tuple[str, ...]
     """The stages to run, in order."""
     problems: Sequence[str]

@@ -11,9 +11,9 @@ HINT = "pip install 'benchloom[retrieval]'"
 
 
 def load_library(module: str, purpose: str) -> Any:
-    """Import a library of the extra `retrieval`.
+    """Import and return a library of the extra `retrieval`.
 
-    purpose: text on its use, for the error. Raises BadInput if missing.
+    `purpose`: the library's use, for the error message. Raises BadInput if the library is missing.
     """
     try:
         return importlib.import_module(module)

@@ -1,4 +1,4 @@
-"""Call a system with an HTTP interface: one POST per question, and JMESPath for the JSON reply."""
+"""Call a system with an HTTP interface: one POST per question, with JMESPath expressions for the reply."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tasks.systems.replies import Reply, ReplyPaths, make_response, read_reply
 
 
 class HttpSystem:
-    """Posts the filled-in `body` of the entry to the URL of `run.systems.<name>`."""
+    """A system that receives the entry's filled-in `body` at the URL of `run.systems.<name>`."""
 
     def __init__(self, name: str, entry: HttpEntry, ask: Ask) -> None:
         self.name, self.version = name, entry.version
@@ -49,12 +49,12 @@ class HttpSystem:
 
 
 def find_paths(call: HttpCall, text: str | None) -> ReplyPaths:
-    """Collect the paths of a call's reply. text: the path of the answer; None if the call only retrieves."""
+    """Return the paths for a call's reply. `text`: the answer's path; None if the call only retrieves."""
     return ReplyPaths(text, call.passages, call.contexts, call.ids, call.titles, call.scores)
 
 
 def fill_body(template: Mapping[str, object], question: str, history: Sequence[Turn]) -> dict[str, object]:
-    """Replace `{question}`, `{history}` and `{messages}` in the strings of a body, recursively."""
+    """Return a body with `{question}`, `{history}` and `{messages}` replaced in all strings, recursively."""
     return {name: _fill_value(value, question, history) for name, value in template.items()}
 
 

@@ -39,14 +39,14 @@ Member = TypeVar("Member")
 
 @dataclass(frozen=True)
 class ItemSource:
-    """The position of a row in a user's file. place: text such as `line 3`."""
+    """The position of a row in a user's file. `place`: text such as `line 3`."""
 
     file: Path
     place: str
 
     @property
     def reference(self) -> str:
-        """The position in the format of errors and origins: file and place."""
+        """The file and the place, in the format of errors and origins."""
         return f"{write_name(self.file)}, {self.place}"
 
 
@@ -54,22 +54,21 @@ class ItemSource:
 class ItemReader(Generic[Item]):
     """Converts the rows of a user's file to items.
 
-    make: makes an item from a JSON object or a Parquet row. check: returns the item if a system can be asked
-    about it. If one of these functions raises BadItem, BadInput or SqlError, the row is skipped. page: the
-    documentation page that describes a row.
+    `make`: converts a JSON object or a Parquet row to an item. `check`: returns the item if it is usable. If
+    one of these functions raises BadItem, BadInput or SqlError, the row is skipped. `page`: the documentation
+    page on the format of rows.
     """
 
     make: Callable[[Record, ItemSource], Item]
     check: Callable[[Item], Item] = lambda item: item
     row: type[Item] | None = None
-    """The row type of the flow's items; a record with exactly these columns is an item that the flow
-    wrote."""
+    """The row type of the flow's items; a record with exactly these columns was written by the flow."""
     names: tuple[str, ...] = (PARQUET, LINES)
     """File names to look for in a folder; the first existing file is read."""
     page: str = ""
 
     def read(self, found: Record | BadItem, source: ItemSource) -> Item:
-        """Make an item and check it. found: a record, or its error, which is raised."""
+        """Return the checked item of a record. `found`: a record, or the record's error, which is raised."""
         if isinstance(found, BadItem):
             raise found
         whole = self.row is not None and has_columns(self.row, list(found))
@@ -88,7 +87,7 @@ def has_columns(row: type, names: list[str]) -> bool:
 
 @dataclass(frozen=True)
 class OwnItems(Generic[Item]):
-    """A user's items, sorted by id. problems: one line per skipped row. file: the file that was read."""
+    """A user's items, sorted by id. `problems`: one line per skipped row. `file`: the file that was read."""
 
     items: tuple[Item, ...]
     problems: tuple[str, ...]
@@ -96,7 +95,7 @@ class OwnItems(Generic[Item]):
 
 
 def read_items(path: Path, reader: ItemReader[Item]) -> OwnItems[Item]:
-    """Read a .jsonl, .jsonl.gz or .parquet file, or the first known file in a folder.
+    """Return the items in a .jsonl, .jsonl.gz or .parquet file, or in a folder's first known file.
 
     Raises BadInput if no row can be read.
     """
@@ -108,9 +107,9 @@ def read_items(path: Path, reader: ItemReader[Item]) -> OwnItems[Item]:
 def collect_items(
     records: Iterable[NumberedRecord], file: Path, word: str, reader: ItemReader[Item]
 ) -> OwnItems[Item]:
-    """Make items from a file's records.
+    """Convert a file's records to items.
 
-    word: noun for errors, `row` or `line`. Raises BadInput if no record can be read.
+    `word`: noun for errors, `row` or `line`. Raises BadInput if no record can be read.
     """
     kept: dict[str, tuple[str, Item]] = {}
     problems: list[str] = []
@@ -146,17 +145,17 @@ def _find_file(path: Path, reader: ItemReader[Any]) -> Path:
 
 
 def write_name(path: Path) -> str:
-    """Return a file's name as text; bytes that are not UTF-8 are replaced."""
+    """Return a file's name as text, with bytes that are not UTF-8 replaced."""
     return os.fsencode(path.name).decode("utf-8", "replace")
 
 
 def take_text(
     record: Record, name: str, most: int = MOST_TEXT, *, default: str | None = None, verbatim: bool = False
 ) -> str:
-    """Return a record's text, or a number as text. A missing or empty value becomes `default`, if given.
+    """Return the text, or the number as text, in a record's field; if missing or empty, `default`.
 
-    most: maximum number of characters. verbatim: whether to keep surrounding space, and NUL characters, which
-    databases and text files cannot contain. Raises BadItem if the value is not valid.
+    `most`: maximum number of characters. `verbatim`: whether to keep surrounding white space and NUL
+    characters, which databases and text files cannot contain. Raises BadItem if the value is not valid.
     """
     value = record.get(name)
     if default is not None and (value is None or value == ""):
@@ -183,10 +182,10 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
 
 
 def fill_row(row: type[Item], record: Record, source: ItemSource) -> Item:
-    """Make an item from a record, using the names and types of the row type's fields.
+    """Convert a record to an item, by the names and types of the row type's fields.
 
-    A field without a default is required. A missing `id` becomes a hash of the other fields, a missing
-    `group` becomes the id, and `origin` is the position of the row. Raises BadItem if a field is not valid.
+    A field without a default is required. By default, `id` is a hash of the other fields, `group` is the id,
+    and `origin` is the row's position. Raises BadItem if a field is not valid.
     """
     hints = get_type_hints(row)
     given: dict[str, Any] = {}
@@ -208,7 +207,7 @@ def fill_row(row: type[Item], record: Record, source: ItemSource) -> Item:
 
 
 def validate_row(row: type[Item], record: Record) -> Item:
-    """Make a row from a record that has all its fields. Raises BadItem if a field is not valid."""
+    """Convert a record with all fields to a row. Raises BadItem if a field is not valid."""
     try:
         return cast("Item", _adapt(row).validate_python(record))
     except ValidationError as error:
@@ -222,7 +221,7 @@ def _adapt(row: type) -> TypeAdapter[Any]:
 
 
 def sample_groups(rows: Iterable[Member], limit: int | None, seed: int) -> list[Member]:
-    """Sample up to `limit` groups by seed and name; return their rows, independent of the file's order."""
+    """Return the rows of up to `limit` groups, sampled by seed and name, regardless of the file's order."""
     every, find_group = list(rows), attrgetter("group")
     groups = sorted(set(map(find_group, every)), key=lambda group: make_id("evaluated", seed, group))
     chosen = set(groups[:limit])
@@ -231,9 +230,9 @@ def sample_groups(rows: Iterable[Member], limit: int | None, seed: int) -> list[
 
 @dataclass(frozen=True)
 class ItemDataset(Generic[Item]):
-    """The declaration of a user's dataset: the items, the settings that affect answers, and the stages.
+    """Declares a user's dataset: the items, the settings that affect answers, and the stages.
 
-    An instance is called to read the dataset (`Evaluation.read`).
+    Call an instance to read the dataset (`Evaluation.read`).
     """
 
     row: type[Item]
@@ -245,22 +244,22 @@ class ItemDataset(Generic[Item]):
     `KEY` is replaced by the evaluation's key, and `SYSTEM` by the system's name.
     """
     reader: ItemReader[Item] | None = None
-    """The reader; None if the fields of a line are those of the row (`fill_row`)."""
+    """The reader; None if the fields of a line are the row type's fields (`fill_row`)."""
     identify: Callable[[Item], object] = lambda item: asdict(item)  # type: ignore[call-overload] # a dataclass
-    """Function that returns the data of an item that determine the evaluation's key."""
+    """Function that returns the part of an item that determines the evaluation's key."""
     settings: tuple[str, type[BaseModel]] | None = None
-    """A further section of params.yaml that determines the answers, and its model."""
+    """A further section of params.yaml that affects the answers, and the section's pydantic model."""
     settled: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Section of params.yaml -> fields of its entry that are copied from `settings`."""
+    """Section of params.yaml -> fields of its entry to copy from `settings`."""
     named: tuple[str, ...] = ()
-    """Further words for the evaluation's key, such as the flow's name."""
+    """Further inputs of the evaluation's key, such as the flow's name."""
     artifact: str = "items"
-    """The stages' argument with the items, and the name of the file written beside the answers."""
+    """Name of the stages' argument with the items, and of the items' file in the output folder."""
 
     def __call__(self, options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-        """Read and check the items.
+        """Read and check the items; return the dataset.
 
-        Raises BadInput, with a message of one line, if they cannot be evaluated.
+        Raises BadInput, with a one-line message, if the items cannot be evaluated.
         """
         reader = self.reader or ItemReader(
             lambda record, source: fill_row(self.row, record, source), row=self.row, page="docs/stages.md"

@@ -1,4 +1,4 @@
-"""Run the reference RAG: retrieve passages, put them before the question, and ask a model."""
+"""The reference RAG: retrieve passages, insert them into a prompt before the question, and call a model."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tasks.systems.retrievers import (
 
 ANSWER, REWRITE = (PROMPTS / f"{name}.md" for name in ("answer", "rewrite"))
 ALONE = {"ours": PROMPTS / "answer_alone.md", "concise": PROMPTS / "answer_concise.md"}
-"""The setting `wording` -> the prompt file for the model without retrieval."""
+"""Value of `wording` -> the prompt file for the model without retrieval."""
 LONGEST_QUERY = 500
-"""Maximum length of a rewritten query, in characters; small models may not stop by themselves."""
+"""Maximum length of a rewritten query, in characters; small models may not stop generating."""
 
 
 def build_rag(name: str, entry: RagEntry, corpus: Sequence[Document], ask: Ask) -> ReferenceRag:
-    """Index a corpus and build the system.
+    """Index a corpus, and return the system.
 
     Raises BadInput if a library is missing, a language or encoding is unknown, or two documents have the same
     id.
@@ -40,7 +40,7 @@ def build_rag(name: str, entry: RagEntry, corpus: Sequence[Document], ask: Ask) 
 
 
 def make_retriever(kind: str, entry: RagEntry, chunks: Sequence[Chunk], ask: Ask) -> Retriever:
-    """Build a retriever over chunks. kind: `dense`, `bm25` or `keyword`.
+    """Return a retriever over chunks. `kind`: `dense`, `bm25` or `keyword`.
 
     Raises BadInput if a library or a tokenizer is missing.
     """
@@ -52,7 +52,7 @@ def make_retriever(kind: str, entry: RagEntry, chunks: Sequence[Chunk], ask: Ask
 
 
 class ReferenceRag:
-    """The built-in system under test; without a retriever, only the model answers."""
+    """The built-in system under test; without a retriever, the model answers without passages."""
 
     def __init__(
         self, name: str, entry: RagEntry, ask: Ask, chunks: Sequence[Chunk], retriever: Retriever | None
@@ -64,7 +64,7 @@ class ReferenceRag:
     async def answer(
         self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
     ) -> Response:
-        """Answer a question from passages, retrieved by the question or by a query rewritten from turns."""
+        """Answer a question from passages; with earlier turns, the retrieval query is rewritten."""
         turns = history if self._entry.multi_turn else ()
         calls: list[str] = []
         query = await self._rewrite(question, turns, row, calls) if turns and self._retriever else question
@@ -81,7 +81,7 @@ class ReferenceRag:
         return Response(answer.value, passages, tuple(calls), answer.problem)
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Retrieve the same passages as for an answer, best first; None without a retriever."""
+        """Return the same passages as for an answer, best first; None without a retriever."""
         return await self._find(query, row) if self._retriever else None
 
     async def _find(self, query: str, row: str) -> tuple[Passage, ...]:
@@ -96,7 +96,7 @@ class ReferenceRag:
     async def _rewrite(self, question: str, turns: Sequence[Turn], row: str, calls: list[str]) -> str:
         """Rewrite a question in a conversation as a search query.
 
-        Returns the question itself if no reply can be parsed.
+        Returns the question unchanged if no reply can be parsed.
         """
         query = await self._ask(
             REWRITE,

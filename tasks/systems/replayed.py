@@ -1,4 +1,4 @@
-"""Replay recorded answers, and the passages that they are based on, as a system under test."""
+"""A system under test that replays recorded answers, with the passages on which they are based."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ WANTED = "expected the columns id or question, and answer; docs/systems.md lists
 
 @dataclass(frozen=True)
 class RecordedAnswers:
-    """Recorded answers by the id of an item, and by the text of a question if a file has no ids."""
+    """Recorded answers by item id or, if a file has no ids, by question text."""
 
     by_id: dict[str, Response]
     by_question: dict[str, Response]
 
     def find(self, *names: str, question: str) -> Response | None:
-        """Return an answer by an id of its item, or else by its question; None if not found."""
+        """Return an answer by an id of the item, otherwise by the question; None if not found."""
         known = (self.by_id[name] for name in names if name in self.by_id)
         return next(known, None) or self.by_question.get(question.strip())
 
     def count_unused(self, items: Mapping[str, str]) -> int:
-        """Count the answers that belong to no item. items: id -> question."""
+        """Return the number of answers without an item. `items`: id -> question."""
         asked = {question.strip() for question in items.values()}
         return len(self.by_id.keys() - items.keys()) + len(self.by_question.keys() - asked)
 
@@ -41,12 +41,12 @@ class ReplayedSystem:
     """Answers questions with the recorded answers in a file, without any call."""
 
     def __init__(self, name: str, entry: ReplayEntry, searcher: System | None = None) -> None:
-        """Read the answers in the entry's file.
+        """Load the answers from the entry's file.
 
         Raises BadInput if the file's hash is not the entry's version.
 
 
-        searcher: the system that retrieves passages for `retrieve`; None retrieves no passages.
+        `searcher`: the system that retrieves passages for `retrieve`; None retrieves no passages.
         """
         self._searcher = searcher
         self.name, self.version = name, f"{entry.version[:16]} {entry.model}".strip()
@@ -55,12 +55,12 @@ class ReplayedSystem:
     async def answer(
         self, question: str, *, row: str, history: Sequence[Turn] = (), item: str = ""
     ) -> Response:
-        """Return the recorded answer to a question after these turns.
+        """Return the recorded answer to a question after the turns in `history`.
 
-        If no answer is recorded, the response has no text.
+        Without a recorded answer, the response has no text.
         """
         if isinstance(self._answers, RecordedAnswers):
-            # A file of recorded answers has no rows for the earlier turns of a conversation.
+            # A file of recorded answers does not contain conversations, so it has no answer after turns.
             found = None if history else self._answers.find(item, row, question=question)
             return found or Response(None, None, (), "the file has no answer to this question")
         turns = [(turn.question, turn.answer) for turn in history]
@@ -68,9 +68,9 @@ class ReplayedSystem:
         return published or Response(None, None, (), "no answer to this question was published")
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Retrieve passages, best first; None if the entry has no `search`.
+        """Return passages, best first; None if the entry has no `search`.
 
-        These passages differ from the passages in the file, which the answer is based on.
+        These passages differ from the passages in the file, on which the answer is based.
         """
         return await self._searcher.retrieve(query, row=row) if self._searcher else None
 
@@ -81,7 +81,7 @@ def name_question(question: str, history: Sequence[tuple[str, str]]) -> str:
 
 
 def digest_answers(path: Path) -> str:
-    """Compute the SHA-256 of a file of answers. Raises BadInput if the file cannot be read."""
+    """Return the SHA-256 of a file of answers. Raises BadInput if the file cannot be read."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
@@ -90,7 +90,7 @@ def digest_answers(path: Path) -> str:
 
 
 def read_published(entry: ReplayEntry) -> dict[str, Response]:
-    """Read the answers of the entry's model from an imported file; the keys are from `name_question`.
+    """Return the answers of the entry's model in an imported file; the keys are from `name_question`.
 
     Raises BadInput if the file's hash is not the entry's version.
     """
@@ -108,7 +108,7 @@ def read_published(entry: ReplayEntry) -> dict[str, Response]:
 
 
 def read_recorded(entry: ReplayEntry) -> RecordedAnswers:
-    """Read a file with a system's own answers. Raises BadInput for the first line that is not valid."""
+    """Return the answers in a file from the user's system. Raises BadInput for the first invalid line."""
     path = _check_file(entry, "name its new hash by `version`")
     answers = RecordedAnswers({}, {})
     for number, record in read_records(str(path), texts=TEXTS):
@@ -121,7 +121,7 @@ def read_recorded(entry: ReplayEntry) -> RecordedAnswers:
 
 
 def _add_answer(answers: RecordedAnswers, record: Record) -> str:
-    """Add the answer of a record; return the record's problem, or an empty text."""
+    """Add the answer in a record; return the record's problem, or an empty text."""
     try:
         response = _make_response(record)
         question = get_optional_text(record, "question")
@@ -140,9 +140,9 @@ def _add_answer(answers: RecordedAnswers, record: Record) -> str:
 
 
 TEXTS = frozenset({"id", "question", "answer", "prediction"})
-"""Columns of a CSV file that contain text."""
+"""Text columns of a CSV file."""
 RETRIEVED = ("retrieved_document_ids", "titles", "contexts")
-"""Columns that contain a list of retrieved passages (best first) or of an agent's steps (in order)."""
+"""Columns with a list of retrieved passages (best first), or of an agent's steps (in order)."""
 
 
 def _make_response(record: Record) -> Response:

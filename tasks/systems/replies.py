@@ -14,9 +14,9 @@ from tasks.models.ask import Answer, Unparsed
 from tasks.systems.contract import Passage, Response
 
 DIGITS = 6
-"""Number of decimal places that scores are rounded to."""
+"""Number of decimal places of rounded scores."""
 MAX_PASSAGES = 10_000
-"""Maximum number of passages in a reply, since several expressions are evaluated for each passage."""
+"""Maximum number of passages in a reply, because several expressions are evaluated per passage."""
 
 
 @dataclass(frozen=True)
@@ -31,21 +31,21 @@ class ReplyPaths:
     scores: str | None = None
 
     def columns(self) -> dict[str, str]:
-        """Return the paths of passages' fields by field name; omit fields that have no path."""
+        """Return passage field -> path, for the fields with a path."""
         paths = {"ids": self.ids, "titles": self.titles, "contexts": self.contexts, "scores": self.scores}
         return {name: path for name, path in paths.items() if path is not None}
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A parsed reply. text: empty if no answer was expected. passages: None if the reply has no passages."""
+    """A parsed reply. `text`: empty if no answer was expected. `passages`: None if there are none."""
 
     text: str
     passages: tuple[Passage, ...] | None
 
 
 def read_reply(raw: str, paths: ReplyPaths, *, needs_text: bool) -> Reply:
-    """Parse a reply. needs_text: whether the reply must have an answer; otherwise it must have passages.
+    """Parse a reply. `needs_text`: whether the reply must have an answer; otherwise it must have passages.
 
     Raises Unparsed if the required part is missing or the reply is not valid.
     """
@@ -65,14 +65,14 @@ def read_reply(raw: str, paths: ReplyPaths, *, needs_text: bool) -> Reply:
 
 
 def make_response(answer: Answer[Reply]) -> Response:
-    """Convert the answer of a call to a system's response."""
+    """Convert the parsed answer of a call to a `Response`."""
     if answer.value is None:
         return Response(None, None, (answer.call,), answer.problem)
     return Response(answer.value.text, answer.value.passages, (answer.call,))
 
 
 def clean(text: str) -> str:
-    """Strip a text and replace lone surrogates, which JSON allows and UTF-8 does not."""
+    """Strip a text, and replace lone surrogates, which are valid in JSON but not in UTF-8."""
     return text.encode("utf-8", "replace").decode().strip()
 
 

@@ -1,4 +1,4 @@
-"""Retrievers of the reference RAG, which rank by shared words, BM25, embeddings, or a fusion of them."""
+"""Retrievers of the reference RAG, which rank by shared words, BM25, embeddings, or a fusion of rankings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Retriever(Protocol):
     """The interface of retrievers, which find the chunks of a corpus that match a query."""
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find at most `count` chunks, best first. row: the row's id, for errors and the calls artifact."""
+        """Return at most `count` chunks, best first. `row`: the row's id in errors and the calls artifact."""
         ...
 
 
@@ -41,7 +41,7 @@ class HybridRetriever:
         self._retrievers, self._candidates = retrievers, candidates
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find at most `count` chunks by their fused score, best first."""
+        """Return at most `count` chunks by fused score, best first."""
         rankings = [
             await retriever.search(query, self._candidates, row=row) for retriever in self._retrievers
         ]
@@ -49,7 +49,7 @@ class HybridRetriever:
 
 
 def fuse(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
-    """Score chunks by the sum of 1 / (60 + rank) over rankings, ranks from 1; ties are in corpus order."""
+    """Return chunks by the sum of 1 / (60 + rank) over rankings (ranks from 1); ties are in corpus order."""
     scores: dict[int, float] = {}
     for ranking in rankings:
         for rank, hit in enumerate(ranking, start=1):
@@ -61,7 +61,7 @@ def fuse(rankings: Sequence[Sequence[Hit]]) -> list[Hit]:
 class KeywordRetriever:
     """The retriever of GRAMMAR's code: ranks chunks by the number of distinct words shared with the query.
 
-    Case, punctuation and stop words are not removed. A chunk without a shared word is not a hit.
+    Case, punctuation and stop words are kept. A chunk without a shared word is not a hit.
     """
 
     def __init__(self, chunks: Sequence[Chunk], language: str) -> None:
@@ -73,7 +73,7 @@ class KeywordRetriever:
                 self._places.setdefault(word, []).append(chunk.place)
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find at most `count` chunks by the number of shared words, best first; ties are in corpus order."""
+        """Return at most `count` chunks by number of shared words, best first; ties are in corpus order."""
         shared: dict[int, int] = {}
         for word in set(self._tokenize(query)):
             for place in self._places.get(word, ()):
@@ -90,7 +90,7 @@ class Bm25Retriever:
         library = load_library("bm25s", "the retriever bm25")
         self._tokenize = load_tokenizer(language)
         corpus = [self._fold(chunk.searched) for chunk in chunks]
-        # Words are numbered here, because the library numbers words in the order of a set, which varies.
+        # Words are numbered here, because the library numbers words in a set's order, which varies.
         self._numbers = {
             word: number
             for number, word in enumerate(sorted({*(word for words in corpus for word in words)}))
@@ -102,7 +102,7 @@ class Bm25Retriever:
             self._index.index((ids, {**self._numbers}), create_empty_token=False, show_progress=False)
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find at most `count` chunks by BM25 score, best first; ties are in corpus order."""
+        """Return at most `count` chunks by BM25 score, best first; ties are in corpus order."""
         words = sorted({word for word in self._fold(query) if word in self._numbers})
         if self._empty or not words:
             return []
@@ -129,7 +129,7 @@ class VectorIndex(Protocol):
         ...
 
     def search(self, vector: NDArray[np.float32], count: int) -> Matches:
-        """Find the `count` nearest vectors."""
+        """Return the `count` nearest vectors."""
         ...
 
 
@@ -137,9 +137,9 @@ class DenseRetriever:
     """Ranks chunks by the cosine similarity of embeddings; the corpus is embedded at the first search."""
 
     def __init__(self, chunks: Sequence[Chunk], ask: Ask, role: str, exact_up_to: int) -> None:
-        """Prepare the retriever. role: the role of the embedding model.
+        """Store the settings. `role`: the role of the embedding model.
 
-        exact_up_to: the number of chunks above which a vector index is used.
+        `exact_up_to`: the number of chunks above which a vector index is used.
         """
         self._chunks, self._ask, self._role = chunks, ask, role
         self._exact_up_to = exact_up_to
@@ -148,7 +148,7 @@ class DenseRetriever:
         self._lock = asyncio.Lock()
 
     async def search(self, query: str, count: int, *, row: str) -> list[Hit]:
-        """Find at most `count` chunks by cosine similarity, best first; ties are in corpus order.
+        """Return at most `count` chunks by cosine similarity, best first; ties are in corpus order.
 
         Raises ModelFailed (also for vectors of different dimensions), BudgetSpent or CallMissing.
         """
@@ -161,7 +161,7 @@ class DenseRetriever:
             return []
         query_vector = (await self._embed([query], row))[0]
         if not query_vector.shape[0] or not self._matrix.shape[1]:
-            return []  # while a run is planned, texts without recorded embeddings have empty vectors
+            return []  # in a plan, texts without recorded embeddings have empty vectors
         places = np.arange(len(self._chunks))
         if self._index is not None:
             most = min(len(self._chunks), max(MIN_CANDIDATES, CANDIDATES * count))
@@ -186,10 +186,10 @@ class DenseRetriever:
 
 
 def rank(matrix: Matrix, query_vector: Matrix, places: NDArray[np.int64], count: int) -> list[Hit]:
-    """Rank the rows of a matrix by their cosine similarity with a vector, rounded to 1e-6.
+    """Return the `count` best rows of a matrix by cosine similarity with a vector, rounded to 1e-6.
 
-    matrix: rows x dimensions, with rows of unit length or zero. query_vector: a vector of unit length.
-    places: the positions of the rows in the corpus, which break ties.
+    `matrix`: rows x dimensions, with rows of unit length or zero. `query_vector`: a vector of unit length.
+    `places`: the positions of the rows in the corpus, which break ties.
     """
     scores = np.round(matrix @ query_vector, DIGITS)
     best = np.lexsort((places, -scores))[:count]
@@ -197,7 +197,7 @@ def rank(matrix: Matrix, query_vector: Matrix, places: NDArray[np.int64], count:
 
 
 def build_index(matrix: Matrix) -> VectorIndex:
-    """Build a vector index with usearch, in one thread for reproducibility.
+    """Return a usearch index of vectors, built in one thread for reproducibility.
 
     Raises BadInput if the library is missing.
     """

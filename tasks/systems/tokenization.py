@@ -1,7 +1,7 @@
 """Split text into words with spaCy's tokenizer for a language (SudachiPy for Japanese).
 
 The pipelines are blank: they have rules and a dictionary, but no statistical model. As in GRAMMAR's
-retriever, case, punctuation and stop words are not removed; white space is dropped.
+retriever, case, punctuation and stop words are kept, and white space is dropped.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ BLOCK = 10_000
 Sudachi rejects more than 49,149 bytes, and a kanji has three bytes.
 """
 MOST_WITHOUT_SPACE = 1_000
-"""Maximum number of characters before a block's end that are searched for white space."""
+"""Maximum number of characters before a block's end to search for white space."""
 
 Tokenize = Callable[[str], list[str]]
 LOADING = threading.Lock()
 """Lock for loading a pipeline.
 
-While loading, spaCy changes registries of the whole process, and stages run in threads.
+Loading changes spaCy's process-wide registries, and stages run in threads.
 """
 
 

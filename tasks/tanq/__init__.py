@@ -1,1 +1,1 @@
-"""Build and score TANQ: list questions extended with relations, answered by tables with evidence per cell."""
+"""Build and score TANQ: questions whose answers are tables, with evidence for each cell."""

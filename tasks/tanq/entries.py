@@ -17,7 +17,7 @@ InstructionName = Literal["empty", "simple", "detailed", "steps"]
 
 
 class RelationWords(Settings):
-    """Words for a relation; an empty field is derived from the relation's label."""
+    """The wording of a relation. Empty `words` and `one` default to the built-in wording, or to the label."""
 
     words: str = ""
     """Words for several values, such as `neighbouring countries`."""
@@ -36,29 +36,29 @@ class GraphSource(Settings):
     """One entry of `tanq.sources`: a graph, articles for evidence, and list questions."""
 
     graph: Path
-    """A folder with entities.parquet and claims.parquet, as `benchloom import wikidata` writes it."""
+    """A folder with entities.parquet and claims.parquet, from `benchloom import wikidata`."""
     articles: Path
-    """A folder with articles.parquet and parts.parquet, as `benchloom import wikipedia` writes it."""
+    """A folder with articles.parquet and parts.parquet, from `benchloom import wikipedia`."""
     seeds: Path
-    """A file of list questions that `benchloom import qampari` wrote.
+    """A file of list questions, from `benchloom import qampari`.
 
-    If `seeds` is the graph's folder, the questions are made from the graph.
+    If `seeds` is the graph's folder, the questions are generated from the graph.
     """
     relations: Mapping[str, RelationWords | None] = {}
-    """Properties that questions may use (R in the paper), with their words.
+    """Properties that questions may use (R in the paper), with their wording.
 
     Empty means QAMPARI's properties.
     """
     nouns: Mapping[str, str] = {}
     """Map each class to the plural noun for its entities.
 
-    List questions made from the graph use only these classes.
+    Questions generated from the graph use only these classes.
     """
     incomplete: tuple[str, ...] = ()
-    """Classes of which the graph has only some of the entities.
+    """Classes whose entities are not all in the graph.
 
-    Questions reach these classes through complete classes, as in: the capitals of the countries that border
-    Peru.
+    Questions reach these classes through complete classes, for example: the capitals of the countries that
+    border Peru.
     """
 
 
@@ -66,7 +66,7 @@ class TanqSet(Settings):
     """One entry of `tanq.sets`: questions from one source."""
 
     source: str
-    """A name under `tanq.sources`."""
+    """The source: a name under `tanq.sources`."""
     questions: int = Field(default=60, gt=0)
     """Maximum number of items."""
     seed: int = 0
@@ -77,23 +77,23 @@ class TableEvaluation(Settings):
     """One entry of `tanq.evaluations`: baselines and models, evaluated on a set."""
 
     set: str
-    """A name under `tanq.sets`."""
+    """The question set: a name under `tanq.sets`."""
     settings: Annotated[tuple[SettingName, ...], Field(min_length=1), AfterValidator(check_distinct)] = (
         "closed", "oracle", "open",
     )  # fmt: skip
-    """Evaluation settings: `closed` gives the model no evidence, `oracle` gives it the item's evidence, and
-    `open` gives it tools."""
+    """Evaluation settings: `closed` (no evidence), `oracle` (the prompt contains the item's evidence), and
+    `open` (the model uses tools)."""
     models: Names = ("agent",)
-    """Names under `roles:`, each with a model to evaluate."""
+    """The models to evaluate, as names under `roles:`."""
     shots: Annotated[tuple[int, ...], Field(min_length=1), AfterValidator(check_distinct)] = (3,)
-    """Numbers of examples in a prompt of the closed and oracle settings: 0, 1, 3 or 5 in the paper."""
+    """Numbers of examples per prompt in the closed and oracle settings: 0, 1, 3 or 5 in the paper."""
     choices: tuple[Literal["random", "chosen"], ...] = ("random",)
-    """The choice of three or more examples: at random, or by similarity to the question."""
+    """How three or more examples are selected: at random, or by similarity to the question."""
     instructions: tuple[InstructionName, ...] = ("simple",)
-    """Names of the instruction styles to use in prompts."""
+    """The instruction styles to use in prompts."""
     items: int | None = Field(default=None, gt=0)
-    """Maximum number of items, taken in the order of their ids; null means all items."""
+    """Maximum number of items, in order of id; null means all items."""
     people: LabelFile | None = None
-    """A CSV file in data/labels with tables that people wrote: id, table, rater."""
+    """A CSV file in data/labels with human-written tables; columns: id, table, rater."""
     labels: LabelFile | None = None
-    """A CSV file in data/labels with people's labels for kind `other_hallucination`: id, label, rater."""
+    """A CSV file in data/labels with human labels for `other_hallucination`; columns: id, label, rater."""

@@ -1,4 +1,4 @@
-"""Implement `benchloom evaluate tanq`: score your own system on a folder of questions like the baselines."""
+"""Implement `benchloom evaluate tanq`: score your own system on a dataset, with the baselines' metrics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _check(item: TanqItem) -> TanqItem:
 
 
 def _make_item(record: Record, source: ItemSource) -> TanqItem:
-    """Make an item from a record's question and answer table; all other fields are optional."""
+    """Convert a record to an item; only the question and the answer table are required."""
     question = take_text(record, "question")
     table = _read_table(record.get("answer_table"))
     kind = check_choice("kind", take_text(record, "kind", default=KINDS[0]), KINDS)
@@ -85,7 +85,7 @@ def _make_row(row: Sequence[tuple[str, ...]]) -> FinalRow:
 
 
 def _read_table(table: object) -> list[list[tuple[str, ...]]]:
-    """Read a table: text with one line `a|b` per row, or a list of rows.
+    """Parse a table: text with one line `a|b` per row, or a list of rows.
 
     A cell in a list is text, a number, null, or a list of texts, numbers and nulls. Raises BadItem if the
     table is not valid.
@@ -143,7 +143,7 @@ def _read_proof(proof: object, place: int) -> ItemProof:
 
 
 def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
-    """Compute the figures of an evaluation from the rows that its stages wrote."""
+    """Compute the figures of an evaluation from the rows of its stages."""
     predictions = rows["predictions"]
     scores = {score.id: score for score in rows["scores"]}
     kinds = {item.id: item.kind for item in rows["items"]}
@@ -181,9 +181,9 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 
 
 def measure_rms(scores: Sequence[PredictionScore], failed: int, kind: str = "") -> dict[str, dict[str, Cell]]:
-    """Compute the mean precision, recall and F1 (fractions of 1) by both rules, with confidence intervals.
+    """Compute mean precision, recall and F1 (fractions of 1) for both RMS variants, with intervals.
 
-    kind: the question kind that the items must have; empty for all items.
+    kind: the kind of questions to include; empty for all kinds.
     """
     through = {"id": GIVEN, **({"item": Selection("items", {"kind": kind})} if kind else {})}
     rows = (Selection("scores", {}, through),)

@@ -14,7 +14,7 @@ class Support(Label):
 
 
 class Hallucination(Label):
-    """A person's label: whether a prediction has a hallucination that no rule detects (section 5.6)."""
+    """A human label: whether a prediction contains a hallucination that no rule detects (section 5.6)."""
 
     YES = "yes", "yes", 1.0
     NO = "no", "no", 0.0

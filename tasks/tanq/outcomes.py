@@ -15,7 +15,7 @@ from tasks.tanq.solve.examples import RANDOM
 from tasks.tanq.solve.prediction import SETTINGS, Prediction
 
 RULES = ("released", "paper")
-"""The two rules of relative mapping similarity; every figure is reported by both."""
+"""The two variants of relative mapping similarity (RMS); every figure is reported for both variants."""
 MEASURES = ("precision", "recall", "f1")
 MAIN_SHOTS, SIMPLE = 3, "simple"
 """The prompt of the paper's main tables: three examples and the simple instruction (section 5.2)."""
@@ -127,10 +127,10 @@ def derive_scores(
     replied: bool = False,
     hit: CellValue = None,
 ) -> Derivation:
-    """Derive a figure from the scores of the systems that made the given outcomes.
+    """Return the derivation of a figure from the score rows of the systems that made the outcomes.
 
-    outcomes: only the systems of these outcomes are used. items: conditions on the items of the predictions,
-    if any. replied: whether only predictions with a reply count.
+    outcomes: used only to list the systems. items: conditions on the items, if any. replied: whether to count
+    only predictions with a reply.
     """
     systems = sorted({(outcome.system.is_people, outcome.score.system) for outcome in outcomes})
     rows = []

@@ -1,4 +1,4 @@
-"""Make the tables of an evaluation: similarity by question and by prompt, failures, faults (section 5)."""
+"""Compute the tables of an evaluation: scores by question and by prompt, failures, faults (section 5)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tasks.tanq.solve.prediction import OPEN
 OF = "predictions"
 HEADS = ("setting", "model", "prompt")
 RELATIONS = (1, 3, 5, 10)
-"""The numbers of relations for which Table 9 has columns."""
+"""The numbers of relations that have a column in Table 9."""
 NOBODY = "rules do not detect this failure, and no person labelled it"
 NO_PROMPT = "Not shown: no system with examples or instructions ran."
 Columns = Sequence[Slice[TableOutcome]]
@@ -57,10 +57,9 @@ def count_rows(outcome: TableOutcome) -> int:
 
 
 COUNTED = {"count(relations)": count_relations, "sum(rows.filter_pass)": count_rows}
-"""Map an expression in a slice's condition to the function that computes its value for an outcome.
+"""Map expressions in slice conditions to functions that compute the expression for an outcome.
 
-A condition on such an expression may leave its values empty. The values are then collected from the items in
-the cell.
+If a condition gives no values for the expression, the values are collected from the items in the cell.
 """
 
 
@@ -88,7 +87,7 @@ def by_skill(name: str) -> Slice[TableOutcome]:
 
 
 def by_shots(name: str, shots: int, choice: str) -> Slice[TableOutcome]:
-    """Return the slice of prompts with `shots` examples that were chosen by `choice`."""
+    """Return the slice of prompts with `shots` examples, selected by the method `choice`."""
     return Slice(name, lambda outcome: (outcome.system.shots, outcome.system.choice) == (shots, choice))
 
 
@@ -127,9 +126,9 @@ BY_QUESTION: Mapping[str, tuple[str, Columns]] = {
         by_length(2, 6),
     ),
 }
-"""Map keys to the titles and columns of the tables that have one row per main system.
+"""Titles and columns, by key, of the tables with one row per main system.
 
-Section 5.5 and the caption of Table 10 disagree on the largest number of rows in a short table.
+Section 5.5 and the caption of Table 10 state different row limits for a short table.
 """
 BY_SHOTS: Columns = (
     by_shots("zero shots", 0, ""),
@@ -145,7 +144,7 @@ BY_INSTRUCTION: Columns = by(
 
 
 def tabulate_scores(outcomes: Sequence[TableOutcome]) -> dict[str, FigureTable]:
-    """Fill the tables of scores by both rules, and return them by key.
+    """Return the tables of scores for both RMS variants, by key.
 
     Raises StageFailed if a question uses a skill that has no column in Table 6.
     """
@@ -177,14 +176,14 @@ def tabulate_scores(outcomes: Sequence[TableOutcome]) -> dict[str, FigureTable]:
 
 
 def slice_system(system: TableSystem, name: str | tuple[str, ...]) -> Slice[TableOutcome]:
-    """Return the slice of predictions that a system made."""
+    """Return the slice of a system's predictions."""
     return Slice(name, lambda outcome: outcome.system == system)
 
 
 def slice_prompts(main: TableSystem, same: str) -> Slice[TableOutcome]:
-    """Return the slice of a setting and model, over all prompts that share a property with the main prompt.
+    """Return the slice of a main system's setting and model with similar prompts.
 
-    same: the shared property, `instruction` or `examples`.
+    same: what all prompts have in common with the main prompt, `instruction` or `examples`.
     """
 
     def read(system: TableSystem) -> tuple[object, ...]:
@@ -195,7 +194,7 @@ def slice_prompts(main: TableSystem, same: str) -> Slice[TableOutcome]:
 
 
 def list_measures(rule: str, absent: str) -> list[Measure[TableOutcome]]:
-    """List the measures precision, recall and F1 by a rule.
+    """List the measures precision, recall and F1 for an RMS variant.
 
     absent: the reason why a cell without predictions is empty.
     """
@@ -203,9 +202,9 @@ def list_measures(rule: str, absent: str) -> list[Measure[TableOutcome]]:
 
 
 def average(outcomes: Sequence[TableOutcome], where: Where, rule: str, measure: str, absent: str) -> Cell:
-    """Compute the mean of a measure by a rule, as a fraction of 1, with a bootstrap interval.
+    """Compute the mean of a measure as a fraction of 1, with a bootstrap interval. rule: the RMS variant.
 
-    Predictions without a reply count as failed and are not part of the mean.
+    Predictions without a reply count as failed and are excluded from the mean.
     """
     given = tuple(values for outcome in outcomes if (values := outcome.measure(rule)) is not None)
     failed = len(outcomes) - len(given)
@@ -228,8 +227,8 @@ def average(outcomes: Sequence[TableOutcome], where: Where, rule: str, measure: 
 def draw_intervals(given: tuple[tuple[float, ...], ...]) -> Mapping[str, Interval | None]:
     """Compute the intervals of all measures from the same bootstrap samples.
 
-    The cells of one set of predictions are filled one after another. The cache therefore needs only one entry
-    to bootstrap each set of predictions once.
+    The cells of one set of predictions are filled in sequence. With a cache of one entry, each set of
+    predictions is therefore bootstrapped only once.
     """
     accumulator = MeanAccumulator(MEASURES)
     for values in given:
@@ -238,7 +237,7 @@ def draw_intervals(given: tuple[tuple[float, ...], ...]) -> Mapping[str, Interva
 
 
 def describe_items(outcomes: Sequence[TableOutcome], where: Where) -> Where:
-    """Describe the items of a cell for lineage: each expression with all its values."""
+    """Return the conditions on a cell's items for lineage: each expression with all its values."""
     return {
         name: (value if isinstance(value, tuple) else (value,))
         or tuple(sorted({COUNTED[name](outcome) for outcome in outcomes}))
@@ -253,9 +252,9 @@ def tabulate_failures(
     *,
     labelled: bool,
 ) -> FigureTable:
-    """Fill Table 11: the share of replies with each kind of failure.
+    """Return Table 11: the share of replies with each kind of failure.
 
-    unusable: lines of the label file that were dropped. labelled: whether the evaluation names a label file.
+    unusable: dropped lines of the label file. labelled: whether the evaluation names a label file.
     """
     people = settle(labels)
     systems = [system for system in list_main(list_systems(outcomes)) if not system.is_people]
@@ -289,9 +288,10 @@ def tabulate_failures(
 
 
 def tabulate_faults(outcomes: Sequence[TableOutcome]) -> FigureTable:
-    """Fill the table of the open agent's faults.
+    """Return the table of the open agent's faults.
 
-    Each fault has two shares: of all replies, and of the replies to questions in which the fault is possible.
+    Each fault has two shares: of all replies, and of the replies to questions for which the fault is
+    possible.
     """
     systems = [system for system in list_systems(outcomes) if system.setting == OPEN]
 
@@ -328,12 +328,12 @@ def list_kinds(column: str, kinds: Iterable[FailureKind] | Iterable[AgentFault])
 
 
 def make_share(name: str, fill: Callable[[Sequence[TableOutcome], Where], Cell]) -> Measure[TableOutcome]:
-    """Make a measure that shows a share of the predictions."""
+    """Return a measure of a share of the predictions."""
     return Measure(name, fill, partial(leave_empty, of=OF), "share")
 
 
 def rate_labelled(outcomes: Sequence[TableOutcome], people: Mapping[str, bool | None]) -> Cell:
-    """Compute the share of labelled predictions in which people found other hallucinations.
+    """Compute the share of labelled predictions with other hallucinations, by human labels.
 
     A tie among raters counts as failed.
     """

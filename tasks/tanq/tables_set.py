@@ -1,4 +1,4 @@
-"""Make Tables 3 and 4 from the `statistics.json` of a set, and describe its means (section 3.4)."""
+"""Create Tables 3 and 4 from a set's `statistics.json`, and describe its means (section 3.4)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ALL = (ITEMS,)
 COUNTED, FORMS = ("count", "%"), ("count", "share")
 VALUE_WORDS = {"item": "item", "time": "time", "quantity": "numeric", "text": "text"}
 NOTES = {"3": ("types",), "4": ("no_skill", "skills")}
-"""Map each table number to the keys of the definitions that are shown below the table."""
+"""Map each table number to the keys of the definitions below the table."""
 NUMBER_WORDS = {"0": "no skill", "1": "one skill", "2": "two skills", "3": "three skills"}
 
 
 @dataclass(frozen=True)
 class CountedShare:
-    """A count and its share of the whole, a fraction of 1."""
+    """A count, and its share of the total as a fraction of 1."""
 
     count: int
     share: float | None
@@ -29,12 +29,12 @@ class CountedShare:
 
 @dataclass(frozen=True)
 class SetStatistics:
-    """The fields of `statistics.json` that pages read; all other fields are ignored.
+    """The fields of `statistics.json` that pages use; all other fields are ignored.
 
     - types: number of facts by kind of value.
     - means: mean number of tokens, rows, columns and relations.
-    - absent_skills: maps a skill to the reason why no question has it. - definitions: maps the name of a
-      statistic to its definition.
+    - absent_skills: maps each unused skill to the reason why no question has the skill.
+    - definitions: maps the name of a statistic to its definition.
     """
 
     items: int
@@ -48,7 +48,7 @@ class SetStatistics:
 
 
 def tabulate_set(statistics: SetStatistics) -> dict[str, FigureTable]:
-    """Make Tables 3 and 4, and return them by number."""
+    """Return Tables 3 and 4 by number."""
     facts, questions = sum(counted.count for counted in statistics.types.values()), statistics.items
     types = [
         Line(
@@ -99,7 +99,7 @@ def tabulate_set(statistics: SetStatistics) -> dict[str, FigureTable]:
 
 
 def describe_means(statistics: SetStatistics) -> list[tuple[str, str]]:
-    """Return a title and a text for each mean. The text has the value and the definition."""
+    """Return a title for each mean, and a text with the value and the definition."""
     return [
         (f"{name.capitalize()}, mean", f"{value:.1f}. {statistics.definitions.get(name, '')}".strip())
         for name, value in statistics.means.items()

@@ -17,7 +17,7 @@ Pint evaluates its input as an expression, so text with other characters must ne
 """
 WORDS = {"sq": "square", "cu": "cubic", "per cent": "percent", "²": "**2", "³": "**3"}
 NOT_UNITS = frozenset({"a", "as", "at", "in", "no", "or", "to", "us", "am", "pm", "h", "d", "b", "are"})
-"""Words and single letters of English text that are also unit symbols."""
+"""English words and single letters that are also unit symbols."""
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,4 @@
-"""Build the item viewer's data: questions, answers with evidence for each cell, and predicted tables."""
+"""Build the data of the item viewer: questions, answers with evidence for each cell, predicted tables."""
 
 from __future__ import annotations
 
@@ -23,14 +23,11 @@ LEGEND = (
 )  # fmt: skip
 RULE_NAMES = {"released": "released rule", "paper": "paper's rule"}
 OWN_LINEAGE = (("", ""),)
-"""The lineage commands below the viewer's row: an empty placeholder.
-
-The page's component shows the commands for the prediction that the reader selects.
-"""
+"""An empty placeholder for lineage commands; the page shows the commands for the selected prediction."""
 
 
 def view_questions(items: Iterable[TanqItem], calls: Mapping[str, Sequence[str]]) -> list[ViewedRow]:
-    """Make the viewer's rows for the questions of a set, with facets kind, skills and shape.
+    """Return the viewer's rows for the questions of a set, with facets kind, skills and shape.
 
     calls: maps each item to the keys of its calls in the ledger.
     """
@@ -55,7 +52,7 @@ def view_questions(items: Iterable[TanqItem], calls: Mapping[str, Sequence[str]]
 
 
 def view_predictions(outcomes: Iterable[TableOutcome]) -> list[ViewedRow]:
-    """Make the viewer's rows for questions with predictions, with facets kind, skills and failures."""
+    """Return the viewer's rows for questions with predictions, with facets kind, skills and failures."""
     by_item: dict[str, list[TableOutcome]] = {}
     for outcome in outcomes:
         by_item.setdefault(outcome.item.id, []).append(outcome)
@@ -63,7 +60,7 @@ def view_predictions(outcomes: Iterable[TableOutcome]) -> list[ViewedRow]:
 
 
 def view_outcomes(item: TanqItem, outcomes: Sequence[TableOutcome]) -> ViewedRow:
-    """Make the viewer's row for a question, with the tables that systems predicted for it."""
+    """Return the viewer's row for a question, with all tables predicted for this question."""
     failures = dict.fromkeys(kind.shown for outcome in outcomes for kind in outcome.score.failures)
     predicted = {
         "predictions": [encode_prediction(outcome) for outcome in outcomes],
@@ -95,18 +92,18 @@ def tag_item(item: TanqItem) -> list[Tag]:
 
 
 def find_words(item: TanqItem) -> str:
-    """Join the headers, names and values of the answer into one text for the search."""
+    """Return the searchable text of an item: the headers, names and values of the answer."""
     rows = ((row.label, *(value for cell in row.cells for value in cell.values)) for row in item.rows)
     return "\n".join([*(column.header for column in item.columns), *(text for row in rows for text in row)])
 
 
 def name_origin(item: TanqItem) -> str:
-    """Name the rows, documents or files that a question was made from."""
+    """Return the rows, documents or files that a question was made from, as text."""
     return ", ".join(f"{origin.kind} {origin.reference}" for origin in item.origin)
 
 
 def show_question(item: TanqItem) -> list[Block]:
-    """Show a question, its skills, and the earlier versions of its text."""
+    """Return the blocks for a question, its skills, and the earlier versions of its text."""
     texts = {
         "list question": item.init_question,
         "extended": item.ext_question,
@@ -146,7 +143,7 @@ def encode_answer(item: TanqItem) -> dict[str, object]:
 
 
 def show_proof(proof: ItemProof) -> Block:
-    """Show a proof with its mention highlighted, or the fact's value if no mention is stored."""
+    """Return the block for a proof, with the mention highlighted, or the value if no mention is stored."""
     place = " / ".join(filter(None, (proof.parent, proof.section)))
     kind = f"{proof.kind} ({', '.join(proof.headers)})" if proof.headers else proof.kind
     revision = "" if proof.revision is None else f"revision {proof.revision}"
@@ -167,9 +164,9 @@ def show_proof(proof: ItemProof) -> Block:
 def encode_prediction(outcome: TableOutcome) -> dict[str, object]:
     """Encode a prediction for pages/answer.js.
 
-    - cells: for each cell, its text, its state, and its row and column in the answer; None without a table,
+    - cells: the text, the state, and the row and column in the answer for each cell; None without a table,
       and `note` then contains the reason.
-    - states: for each row of the answer, the state of its name, and then of each cell; None without a reply.
+    - states: for each row of the answer, the states of the name and of each cell; None without a reply.
     """
     item, row = outcome.item, outcome.prediction
     match = match_table(item, row.table) if row.table else None
@@ -194,7 +191,7 @@ def encode_prediction(outcome: TableOutcome) -> dict[str, object]:
 
 
 def list_states(item: TanqItem, match: TableMatch | None) -> list[list[CellState]]:
-    """List the states for each row of the answer: first the state of its name, then of its cells."""
+    """List the states for each row of the answer: first of the row's name, then of its cells."""
     if match is None:
         missing, untold = CellState.MISSING, CellState.UNTOLD
         return [[missing, *(missing if cell.values else untold for cell in row.cells)] for row in item.rows]
@@ -231,7 +228,7 @@ def list_cells(
 
 
 def show_prediction(outcome: TableOutcome) -> list[Block]:
-    """Show the details below a predicted table: failures, scores, the agent's steps, the reply and calls."""
+    """Return the blocks below a predicted table: failures, scores, the agent's steps, reply and calls."""
     row, score = outcome.prediction, outcome.score
     found = [
         *((kind.shown, BAD) for kind in score.failures),
@@ -257,7 +254,7 @@ def show_prediction(outcome: TableOutcome) -> list[Block]:
 
 
 def show_step(number: int, step: OpenStep) -> Block:
-    """Show one step of the open agent: its thought, its action and the result."""
+    """Return the block for a step of the open agent: thought, action and result."""
     is_main = step.agent == MAIN
     used = (
         f"{step.tool}({step.argument})" if step.tool else f"Found: {step.argument}" if step.argument else ""

@@ -1,4 +1,4 @@
-"""Rows come back as they were written, a batch at a time, and a spoilt file is named."""
+"""Tests of Parquet artifacts: rows round-trip in batches, and an error names a damaged file."""
 
 from dataclasses import dataclass
 from pathlib import Path

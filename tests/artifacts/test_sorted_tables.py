@@ -1,4 +1,4 @@
-"""Rows that come in any order are a file in that of their ids, with the bytes that `write_rows` gives."""
+"""Tests that rows in any order are written sorted by id, with the same bytes as `write_rows`."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Every stage that splits gives in shards what it gives undivided."""
+"""Tests that every stage that splits has the same result in shards as undivided."""
 
 from dataclasses import replace
 from operator import attrgetter
@@ -24,7 +24,7 @@ by_id = attrgetter("id")
 
 
 def run_in_shards(function, rows, arguments) -> tuple[Drafts, int]:
-    """Run a stage in shards of so many rows, the last one first; give what they give together."""
+    """Run a stage in shards of several rows, in reverse order; return the merged result and shard count."""
     splitting = replace(find_splitting(function), rows=rows)
     blocks = splitting.cut(arguments)
     parts = [function(**{**arguments, splitting.over: block}) for block in reversed(blocks)]
@@ -33,7 +33,7 @@ def run_in_shards(function, rows, arguments) -> tuple[Drafts, int]:
 
 
 def hold(function, rows, blocks, **arguments):
-    """Hold that the shards of a stage give its rows; return them."""
+    """Assert that a stage has the same rows in shards as undivided; return the rows."""
     whole = function(**arguments)
     parted, count = run_in_shards(function, rows, arguments)
     assert count == blocks

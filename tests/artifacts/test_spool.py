@@ -1,4 +1,4 @@
-"""More rows than memory holds come out sorted, and give the bytes that rows in memory give."""
+"""Tests that rows that exceed memory are sorted on disk, with the same bytes as in memory."""
 
 import random
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ def test_runs_are_merged_before_they_are_more_files_than_can_be_open():
     items = make_items(MERGED * MERGED + 2 * MERGED + 3)
     spool = fill(items, 1)
     assert spool._folder is not None
-    # One that was merged twice, two that were merged once, and three.
+    # One file that was merged twice, two files that were merged once, and three unmerged files.
     assert len(list(Path(spool._folder.name).iterdir())) == 1 + 2 + 3
     assert list(spool) == sorted(items, key=lambda item: item.id)
 

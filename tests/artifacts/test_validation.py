@@ -1,4 +1,4 @@
-"""Contracts of artifacts that no flow here knows: what a new flow has to write, and what it gets."""
+"""Tests of data contracts for an artifact of a new flow."""
 
 from dataclasses import dataclass
 
@@ -67,7 +67,7 @@ def test_ours_and_great_expectations_own_name_their_rows_alike(tmp_path):
         "ends": (3, 1, ("b",)),
         "words": (3, 1, ("b",)),
         "counted": (3, 1, ("c",)),  # "Who knows." has two
-        "scored": (2, 0, ()),  # a score may be NULL, and is not looked at then
+        "scored": (2, 0, ()),  # a score may be NULL and is then not checked
     }
     assert found["ends"].details == ("text is No it is not",)
     assert found["counted"].details == ("has not 3 words",)

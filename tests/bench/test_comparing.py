@@ -1,4 +1,4 @@
-"""Ten thousand items are compared as they are counted: what the bench times is whole."""
+"""Tests that the benchmark of comparisons compares all 10,000 items."""
 
 from bench.comparing import ITEMS, make_scored_system
 from tasks.judging.comparison import compare_scored_systems
@@ -10,6 +10,6 @@ def test_ten_thousand_items_are_compared():
     )
     (change,) = found.strands[0].metrics
     assert (change.n_pairs, change.clusters) == (ITEMS, 2_500)
-    # Both are right 60 times in 100: the interval is about 2 x 1.96 x sqrt(2 x 0.24 / 10,000) wide.
+    # Both systems are 60% correct: the interval's width is about 2 x 1.96 x sqrt(2 x 0.24 / 10,000).
     assert 0.02 < change.high - change.low < 0.034
     assert change.low - 0.02 < 0 < change.high + 0.02

@@ -1,4 +1,4 @@
-"""What the documentation of one revision mentions and that of another lacks: `bench.documented`."""
+"""Tests of `bench.documented`: items that the documentation lost between two revisions."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every interval and p on the pages, recomputed from the rows of its own cell: `bench.intervals`."""
+"""Tests of `bench.intervals`: every interval and p value is recomputed from the rows of its cell."""
 
 import random
 from dataclasses import replace
@@ -104,7 +104,7 @@ def test_an_interval_or_p_that_is_not_its_rows_is_named(tmp_path, capsys, what):
     elif what == "no interval":
         rows[place] = replace(rows[place], estimate=replace(estimate, low=None, high=None))
     else:
-        # A tenth of its width, as of an interval over the turns and not the conversations.
+        # 10% of the width, as if the interval were over turns instead of conversations.
         moved = getattr(estimate, what) + 0.1 * (estimate.high - estimate.low)
         rows[place] = replace(rows[place], estimate=replace(estimate, **{what: moved}))
     write_rows(path, ConversationFigure, rows)
@@ -133,7 +133,7 @@ def test_few_clusters_may_have_no_interval():
 
 @pytest.mark.drill
 def test_every_interval_and_p_of_the_sample(capsys):
-    """Of the sample as `make reproduce` left it."""
+    """Check the sample as built by `make reproduce`."""
     assert main(ROOT) == 0
     said = capsys.readouterr().out
     for page in ("data/grammar/films/films-good", "data/longform", "data/tanq", "data/streambench"):

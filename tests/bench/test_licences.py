@@ -1,4 +1,4 @@
-"""The policy on the licences of installed packages."""
+"""Tests of the licence policy for installed packages."""
 
 from importlib.metadata import PathDistribution
 

@@ -1,4 +1,4 @@
-"""docs/parameters.md lists what params.yaml may have, as the schema and the presets say."""
+"""Tests that docs/parameters.md matches the schema of params.yaml and the presets."""
 
 from bench.parameters_page import PAGE, list_parameters, write_page
 from flows.presets import list_lines

@@ -1,4 +1,4 @@
-"""The rules of plain technical English: what they name, where, and what they leave alone."""
+"""Tests of the rules for plain technical English: findings, their positions, and accepted texts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The benchmark of a step ends with a failure where a stated bound is broken."""
+"""Tests that the benchmark of StreamBench's steps fails if a limit is exceeded."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The command as a user calls it: the launcher in a process of its own, with no code of ours on the path."""
+"""Helpers that call the launcher like a user: in a separate process, without this checkout on the path."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ def call(
 
 
 def git(folder: Path, *words: str, code: int = 0) -> str:
-    """Call git as a user with a name; return what it said."""
+    """Call git with a configured user name; return its output."""
     user = ["-c", "user.name=A user", "-c", "user.email=user@host"]
     done = subprocess.run(["git", *user, *words], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout + done.stderr
@@ -45,7 +45,7 @@ def build_wheel(folder: Path) -> Path:
 
 
 def copy_source(folder: Path) -> Path:
-    """Copy what a wheel is built from, with what an earlier build and a run leave in a checkout."""
+    """Copy the sources of a wheel, with leftover files of an earlier build and of a run."""
     more = ("setup.py", "README.md", "LICENSE", *(f"benchloom/{path.name}" for path in LAUNCHER))
     for path in [*list_tree(ROOT), *map(Path, more)]:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)

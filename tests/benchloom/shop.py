@@ -1,4 +1,4 @@
-"""A user's project with one small database, whose dataset a person's templates make, without a model."""
+"""A user's project with one small database and hand-written templates, so that no model is needed."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.grammar.scripted import make_database
 
 
 def make_shop(folder: Path, *targets: str, **entry: str) -> Path:
-    """Make the project below a folder and run targets in it. entry: more of the database's in params.yaml."""
+    """Create the project below a folder and run targets. entry: additional fields of the database's entry."""
     assert call(folder, "init", "shop").returncode == 0
     root = folder / "shop"
     make_database(root / "data/shop.sqlite")

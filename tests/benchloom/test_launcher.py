@@ -1,4 +1,4 @@
-"""Whose code runs: the project's that the command is called in, or none."""
+"""Tests that the launcher runs only the code of the current project."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ def project(tmp_path):
 
 @pytest.fixture
 def strangers(tmp_path):
-    """A folder with packages of the same names, as a wheel or a user would have."""
+    """A folder with other packages named `flows` and `tasks`, as a wheel or a user may have."""
     for name in ("flows", "tasks"):
         (tmp_path / "lib" / name).mkdir(parents=True)
         (tmp_path / "lib" / name / "__init__.py").write_text(STRANGER)
@@ -30,7 +30,7 @@ def strangers(tmp_path):
 
 
 def make_checkout(folder):
-    """A second checkout of the repository, as far as the launcher looks at it."""
+    """A second checkout of the repository, with the files that the launcher reads."""
     init_command(folder)
     shutil.copytree(ROOT / "benchloom", folder / "benchloom")
     return folder

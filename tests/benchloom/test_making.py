@@ -101,7 +101,7 @@ def test_a_project_is_made_within_another_by_the_installed_version(own, tmp_path
 
 
 def test_the_template_is_what_git_would_ship_of_it(tmp_path):
-    """A file that no pattern takes along, such as data of a new kind beside a module, is missed by nobody."""
+    """Detect a file that no pattern of the template includes, such as a new kind of data file."""
     write_project(find_template(), tmp_path, "shop")
     shipped = set(git(ROOT, "ls-files", "-co", "--exclude-standard", "flows", "tasks").splitlines())
     shipped = {name for name in shipped if (ROOT / name).is_file()}

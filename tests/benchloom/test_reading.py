@@ -1,4 +1,4 @@
-"""Projects and published datasets read from Python: the examples of docs/python.md, and what is not there."""
+"""Tests of reading projects and datasets from Python: the examples of docs/python.md, and missing data."""
 
 import re
 import subprocess
@@ -41,7 +41,7 @@ else:
 
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory):
-    """A user's project with one small database, whose dataset a person's templates made."""
+    """A user's project with one small database, whose dataset was made from hand-written templates."""
     return make_shop(tmp_path_factory.mktemp("reading"), "grammar-dataset@shop", "grammar-report@shop")
 
 

@@ -1,4 +1,4 @@
-"""Commands called from Python: their typed results, as tables, and what a test asserts of them."""
+"""Tests of commands called from Python: typed results, tables, and assertions for regressions."""
 
 import json
 from dataclasses import replace
@@ -12,7 +12,7 @@ from tests.flows import test_evaluate
 from tests.flows.test_evaluate import ROWS
 
 project, model = test_evaluate.project, test_evaluate.model
-"""A project with six questions, and a model that judges."""
+"""Fixtures: a project with six questions, and a model that judges."""
 ITEMS = [
     {"id": "1", "gold": "Paris", "prediction": "Paris"},
     {"id": "2", "gold": "Rome", "prediction": "Oslo"},

@@ -1,4 +1,4 @@
-"""A project made by one version, and brought to the next: nothing of the user's is lost."""
+"""Tests of upgrading a project to the next version without losing the user's changes."""
 
 import re
 import shutil
@@ -35,7 +35,7 @@ class Template:
 
 @pytest.fixture
 def version(tmp_path, monkeypatch):
-    """Install a version: its template is what `init` and `--upgrade` work from."""
+    """Install a version whose template `init` and `--upgrade` use."""
 
     def install(name):
         template = Template(tmp_path / f"template-{name}", name)
@@ -187,7 +187,7 @@ def test_a_history_that_lost_the_template_gives_conflicts_and_loses_nothing(shop
 
 
 def test_a_template_commit_that_holds_a_users_edits_is_not_taken_for_the_template(shop, version):
-    """As a squash or an amended first commit leaves it: merged by that, the edit would be undone."""
+    """A squash or an amended first commit mixes both; as a merge base, it would undo the user's edit."""
     (shop / SCHEMA).write_text((shop / SCHEMA).read_text() + "\n\nMINE = 1\n")
     git(shop, "commit", "-q", "-a", "--amend", "--no-edit")
     version("1.1").edit(SCHEMA, r'"""', '"""New: ')

@@ -1,4 +1,4 @@
-"""The wheel in an environment of its own, outside of any checkout: what somebody has who installs it."""
+"""Tests of the wheel in a separate environment, outside of any checkout."""
 
 import os
 import shutil
@@ -22,7 +22,7 @@ LINES = '{"id": "1", "gold": "a b", "prediction": "a b"}\n'
 
 @dataclass
 class Installed:
-    """A wheel, and an environment that it and nothing of the checkout is installed in."""
+    """A wheel, and an environment in which only the wheel is installed, not the checkout."""
 
     wheel: Path
     environment: Path
@@ -46,7 +46,7 @@ class Installed:
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
-    """Build the wheel, and unpack it as pip does, beside the libraries of this environment."""
+    """Build the wheel, and unpack it like pip, together with this environment's libraries."""
     folder = tmp_path_factory.mktemp("wheel")
     found = Installed(build_wheel(folder), folder / "environment")
     venv.create(found.environment, symlinks=True)
@@ -55,7 +55,7 @@ def installed(tmp_path_factory):
     script = found.environment / "bin" / "benchloom"
     script.write_text(f"#!{found.environment}/bin/python\n{SCRIPT}")
     script.chmod(0o755)
-    # A .pth file names folders for the path; .pth files in them, of an editable install, stay unread.
+    # A .pth file adds folders to the path; Python ignores .pth files (of an editable install) inside them.
     (found.packages / "libraries.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     return found
 

@@ -1,4 +1,4 @@
-"""Click through an assessment's page as a reader would."""
+"""Clicks through the page of an assessment, for browser tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from playwright.sync_api import Page
 
 
 def open_answer(page: Page) -> None:
-    """Open the first wrong answer, what it retrieved, and a sibling."""
+    """Open the first wrong answer, its retrieved documents, and a sibling."""
     page.select_option("#by-judgement", "Incorrect")
     if not page.locator("#list a").count():
         page.select_option("#by-judgement", "")

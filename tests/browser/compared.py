@@ -1,4 +1,4 @@
-"""A comparison of two made-up systems, whose texts are hostile, as a page."""
+"""The page of a comparison of synthetic systems with hostile texts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def make_scored_system(name: str, right: Sequence[bool], say: str) -> ScoredSystem:
-    """Make what a system answered, right or wrong."""
+    """Return a system's scored answers. right: whether each answer is correct."""
     answers = [
         (Scored(f"q{number}", f"g{number}", float(mark)),
          Answered(f"q{number}", f"q{number}", name, "accuracy", f"What of {number}? {HOSTILE}", "true",
@@ -29,7 +29,7 @@ def make_scored_system(name: str, right: Sequence[bool], say: str) -> ScoredSyst
 
 
 def write_compared(path: Path, n: int = 40) -> Comparison:
-    """Write the page; n: items."""
+    """Write the page of two systems; n: number of items."""
     a = make_scored_system("weak", [number % 2 == 0 for number in range(n)], "red")
     b = make_scored_system("good", [number % 3 != 0 for number in range(n)], "blue")
     comparison = compare_scored_systems([(a, b)], names=(HOSTILE, "good"), draws=200)
@@ -38,7 +38,7 @@ def write_compared(path: Path, n: int = 40) -> Comparison:
 
 
 def write_three(path: Path, n: int = 40, price: float | None = None) -> Comparison:
-    """Write the page of three systems; n: items; price: of an answer of the best one, None if not known."""
+    """Write the page of three systems. n: number of items. price: of the best system's answer, or None."""
     weak = make_scored_system("weak", [number % 2 == 0 for number in range(n)], "red")
     good = make_scored_system("good", [number % 3 != 0 for number in range(n)], "blue")
     best = make_scored_system("best", [number % 7 != 0 for number in range(n)], "green")
@@ -60,6 +60,6 @@ def write_three(path: Path, n: int = 40, price: float | None = None) -> Comparis
 
 
 def open_changed(page: Page) -> None:
-    """Open the first item that changed."""
+    """Open the first changed item."""
     page.click("details.case >> nth=0 >> summary")
     page.wait_for_selector("details.case[open] mark")

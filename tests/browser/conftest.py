@@ -1,4 +1,4 @@
-"""One Chromium for a module, and a page in it of which nothing is asked."""
+"""Fixtures: one Chromium per test module, and an empty page."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Click through the pages of the long-form flow as a reader would."""
+"""Clicks through the pages of the longform flow, for browser tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from playwright.sync_api import Page
 
 
 def open_interaction(page: Page) -> None:
-    """Open what an agent that queries did, a call behind it, and what another did with the same question."""
+    """Open an interaction of a querying agent, one of its calls, and another agent's on the same question."""
     page.select_option("#by-agent", "iterative")
     page.click("#list a >> nth=0")
     page.wait_for_selector("#detail .peers")
@@ -18,7 +18,7 @@ def open_interaction(page: Page) -> None:
 
 
 def open_claim(page: Page) -> None:
-    """Open a question, and the query of its first claim with the rows that bear it out."""
+    """Open a question, and the query of its first claim with the supporting rows."""
     page.click("#list a >> nth=0")
     page.click("#detail .claim:has(.result) summary >> nth=0")
     page.wait_for_selector("#detail .claim[open] .result")

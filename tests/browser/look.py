@@ -1,7 +1,7 @@
-"""`make look`: drive the report and Prefect's pages in Chromium, and take their pictures.
+"""`make look`: open the reports and Prefect's pages in Chromium, and save screenshots.
 
-Fails on a console error, on a request to anywhere outside, on a rule of axe that is broken, and on a picture
-that is too big.
+Fails on a console error, a request to another host, an accessibility finding of axe, or a screenshot that is
+too large.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from tests.browser.watch import Complaints, find_violations, open_chromium
 from tests.flows.prefect_api import ask_prefect
 
 LARGEST = 300_000
-"""Bytes of a picture: they are in the repository."""
+"""Maximum size of a screenshot in bytes; the screenshots are in the repository."""
 LOOKS = {
     "light": ("light", 1280),
     "dark": ("dark", 1280),
@@ -53,19 +53,19 @@ LOOKS = {
     "narrow_dark": ("dark", 390),
 }
 BRIEFLY = {name: LOOKS[name] for name in ("light", "narrow_dark")}
-"""Both schemes and both widths, each once: for tests."""
+"""Looks for tests: each colour scheme and each width once."""
 Looks = Mapping[str, tuple[str, int]]
 """Name -> colour scheme and width in pixels."""
 PATIENCE_MS = 60_000
 SHOWN = "grammar-report@films"
-"""Run for Prefect's pages: few enough stages that fresh ones are shown, too (`SHOWN_FRESH`)."""
+"""Target to run for Prefect's pages, with so few stages that fresh stages are shown (`SHOWN_FRESH`)."""
 SETTLING_MS = 4_000
-"""Prefect's graph moves for a while before it lies still."""
+"""Time to wait for the animation of Prefect's graph to end."""
 
 
 @dataclass(frozen=True)
 class View:
-    """A kind of page: its name in pictures, what it shows when it is there, and a part that is opened."""
+    """A kind of page: its screenshot's name, the element that shows it has loaded, and a part to open."""
 
     name: str
     shows: str
@@ -74,7 +74,7 @@ class View:
 
 
 def main() -> int:
-    """Look at everything; 0 where all was well."""
+    """Check all pages; return 0 if there is no problem."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--prefect", help="a running server's address; the project's own is started otherwise"
@@ -93,7 +93,7 @@ def main() -> int:
 
 
 def look(root: Path, pictures: Path | None, prefect: str | None, no_prefect: bool) -> list[str]:
-    """Look at the site, at pages made for looking, and at Prefect; return what is wrong."""
+    """Check the site, pages made for this check, and Prefect; return the problems."""
     pictures = pictures or root / "docs" / "pictures"
     pictures.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
@@ -114,7 +114,7 @@ def look(root: Path, pictures: Path | None, prefect: str | None, no_prefect: boo
 
 
 def make_pages(root: Path, folder: Path) -> list[tuple[View, Path]]:
-    """Make what is no report: the lineage of the sample's first figure, scripted nights and so on."""
+    """Make the pages that are not reports, such as a figure's lineage and scripted nightly runs."""
     lineage, nights, compared = (folder / f"{name}.html" for name in ("lineage", "nights", "compared"))
     reports = sorted((root / "data" / "reports").glob("grammar/*/report.json"))
     figures = [report for report in reports if find_kind(report) is REPORT]
@@ -138,9 +138,9 @@ def make_pages(root: Path, folder: Path) -> list[tuple[View, Path]]:
 
 
 def look_at_site(browser: Browser, site: Path, pictures: Path, looks: Looks = LOOKS) -> list[str]:
-    """Open the front page and every report; take pictures of one of each kind.
+    """Open the front page and every report; take screenshots of one page of each kind.
 
-    The last of the sample's assessments is that of the weak system, which has the most to tell.
+    The sample's last assessment is of the weak system, whose page has the most content.
     """
     pages = sorted(site.glob("*/*/index.html"))
     if not pages or not (site / "index.html").is_file():
@@ -162,7 +162,7 @@ def look_at_site(browser: Browser, site: Path, pictures: Path, looks: Looks = LO
 
 
 def find_kind(page: Path) -> View:
-    """Tell what kind of report a page is by its record's flow and its folder."""
+    """Return the kind of a report's page, from its record's flow and its folder."""
     record = json.loads((page.parent / RECORD).read_text())
     if record["flow"] == "grammar":
         return ASSESSMENT if record["part"] == ASSESSMENTS.part else REPORT
@@ -172,7 +172,7 @@ def find_kind(page: Path) -> View:
 def look_at_page(
     browser: Browser, view: View, path: Path, pictures: Path | None, looks: Looks = LOOKS
 ) -> list[str]:
-    """Open a page in each look and click through it; return what is wrong."""
+    """Open a page in each look and click through it; return the problems."""
     complaints = Complaints(path.parent.resolve().as_uri())
     for name, (scheme, width) in looks.items():
         page = new_page(browser, complaints, scheme, width)
@@ -186,7 +186,7 @@ def look_at_page(
         if view.open:
             view.open(page)
             complaints.lines += [f"{path}: {overflow}" for overflow in find_overflow(page)]
-        # One page of a kind is held by axe in every look, the others, of the same templates, in the first.
+        # axe checks one page of a kind in every look, and other pages of this kind only in the first look.
         if pictures or name == "light":
             complaints.lines += [f"{path}, {name}: {violation}" for violation in find_violations(page)]
         if view.open and pictures:
@@ -196,13 +196,13 @@ def look_at_page(
 
 
 def find_overflow(page: Page) -> list[str]:
-    """Say so where a page is wider than its window, since it would scroll sideways as a whole."""
+    """Return a problem if a page is wider than its window, since the whole page would scroll sideways."""
     wide, there = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
     return [f"is {wide} pixels wide in a window of {there}"] if wide > there else []
 
 
 def open_question(page: Page) -> None:
-    """Click through: an artifact, a question, a call behind it, a sibling."""
+    """Open an artifact, a question, one of its calls, and a sibling."""
     page.click("[data-artifact=back_check]")
     page.wait_for_selector("details.artifact[open]")
     page.click("#list a >> nth=0")
@@ -223,7 +223,7 @@ def open_graded(page: Page) -> None:
 
 
 def open_conversation(page: Page) -> None:
-    """Open a conversation that took more than one turn."""
+    """Open a conversation with more than one turn."""
     page.select_option("#by-system", "good")
     page.click("#list a:has(.tag:nth-child(5)) >> nth=0")
     page.wait_for_selector("#detail .turn >> nth=1")
@@ -231,7 +231,7 @@ def open_conversation(page: Page) -> None:
 
 
 def open_source(page: Page) -> None:
-    """Walk from a figure to a row, and on to what it comes from."""
+    """Follow the lineage from a figure to a row, and to the row's sources."""
     for _ in range(2):
         before = page.inner_text("#detail h2")
         page.click("#detail .links a >> nth=0")
@@ -241,13 +241,13 @@ def open_source(page: Page) -> None:
 
 
 def open_contract(page: Page) -> None:
-    """Open what must hold of the first artifact."""
+    """Open the contract of the first artifact."""
     page.click("#contracts-list summary >> nth=0")
     page.wait_for_selector("#contracts-list table")
 
 
 def show_detail(page: Page) -> None:
-    """Bring the browser of rows into the picture."""
+    """Scroll to the browser of rows for the screenshot."""
     page.locator("#browse").evaluate("section => section.scrollIntoView({behavior: 'instant'})")
     page.locator("#detail").evaluate("detail => detail.scrollTop = 0")
     page.wait_for_timeout(500)
@@ -257,7 +257,7 @@ FRONT = View("index", "h1")
 GRAPH = View("graph", "#stages-table")
 CONTRACTS = View("contracts", "#contracts-list .artifact", "contract", open_contract)
 CHECKED = "*/*/contracts/index.html"
-"""Pages of contracts, from the folder of all data."""
+"""Pattern of contract pages, relative to the data folder."""
 REPORT = View("report", "#list a", "question", open_question)
 ASSESSMENT = View("assessment", "#list a", "answer", open_answer)
 INTERACTIONS = View("longform", "#list a", "interaction", open_interaction)
@@ -276,7 +276,7 @@ FOLDERS = {
     "streambench": EVALUATION,
     "streambench-overviews": OVERVIEW,
 }
-"""Folders of reports -> what their pages are."""
+"""Folder of reports -> the kind of its pages."""
 CORRECTNESS = View("correctness", "#list a", "graded", open_graded)
 CONTINUITY = View("continuity", "#list a", "conversation", open_conversation)
 TABLES = View("tables", "#list a", "table", open_tables)
@@ -287,7 +287,7 @@ COMPARISON = View("comparison", "details.case", "changed", open_changed)
 
 
 def look_at_review(browser: Browser, root: Path, pictures: Path) -> list[str]:
-    """Have two reviewers decide on questions, each in a look of their own; return what is wrong or lost."""
+    """Review questions as two reviewers, each in a separate look; return problems and lost decisions."""
     with serve_review(ARTIFACT, root=root) as (url, server):
         complaints = Complaints(url)
         for reviewer, (look, name) in {"Anna": ("light", "review"), "Ben": ("dark", "review_dark")}.items():
@@ -321,7 +321,7 @@ def look_at_prefect(browser: Browser, root: Path, url: str, pictures: Path) -> l
 
 @contextmanager
 def find_prefect(root: Path, url: str | None) -> Iterator[str]:
-    """Give a server's address: the one named, or the project's own after a run of one report."""
+    """Yield a server's URL: the given URL, or the project's own server after a run of one report."""
     if url:
         yield url.rstrip("/").removesuffix("/api")
         return
@@ -334,7 +334,7 @@ def find_prefect(root: Path, url: str | None) -> Iterator[str]:
 
 
 def find_run(root: Path, url: str) -> str:
-    """Find the last flow run. Raises BadInput where there is none."""
+    """Find the last flow run. Raises BadInput if there is none."""
     runs = ask_prefect(root, f"{url}/api/flow_runs/filter", {"sort": "START_TIME_DESC", "limit": 1})
     if not runs:
         raise BadInput(url, "has no flow run to look at", hint="benchloom run")
@@ -342,7 +342,7 @@ def find_run(root: Path, url: str) -> str:
 
 
 def new_page(browser: Browser, complaints: Complaints, scheme: str, width: int) -> Page:
-    """Open a page of its own in light or dark, `width` pixels wide."""
+    """Open a new page in a light or dark scheme, `width` pixels wide."""
     scheme_name = "dark" if scheme == "dark" else "light"
     context = browser.new_context(viewport={"width": width, "height": 860}, color_scheme=scheme_name)
     page = context.new_page()

@@ -1,4 +1,4 @@
-"""The page of `benchloom review serve`: served in a process of its own, and driven by two reviewers."""
+"""Helpers that serve `benchloom review serve` in a separate process, and use its page as two reviewers."""
 
 import http.server
 import os
@@ -40,8 +40,8 @@ class ReviewedQuestion:
 def serve_review(
     artifact: str, *words: str, root: Path | None = None
 ) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """Serve an artifact of a project (else of the working directory); give its URL and the process."""
-    # What is installed is the launcher alone: away from the checkout the code is found here.
+    """Serve an artifact of a project (by default the current folder); yield the URL and the process."""
+    # Only the launcher is installed; outside of the checkout, the code is imported from here.
     path = os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))
     server = subprocess.Popen(
         [*SERVE, artifact, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=root,
@@ -58,7 +58,7 @@ def serve_review(
 
 
 def make_project(root: Path) -> Path:
-    """Make a project with four questions to review."""
+    """Create a project with four questions to review."""
     root.mkdir()
     for name in ("dvc.yaml", "params.yaml"):
         (root / name).write_text("{}\n")
@@ -69,7 +69,7 @@ def make_project(root: Path) -> Path:
 
 @dataclass(frozen=True)
 class Act:
-    """What a reviewer does with the item that is shown: a rating, a note, a new text, each by keys."""
+    """A reviewer's keyboard input for the current item: a rating, a note, a new text."""
 
     decision: str
     rating: int | None = None
@@ -77,7 +77,7 @@ class Act:
     edited: dict[str, str] = field(default_factory=dict)
 
     def expect(self, reviewer: str, number: int) -> Decision:
-        """Make the decision that is to stand in the file, but for its time."""
+        """Return the decision expected in the file, without its time."""
         text = {"text": QUESTIONS[number]}
         return Decision(
             f"q{number}", ARTIFACT, reviewer, EPOCH, self.decision, digest_row(text),  # type: ignore[arg-type]
@@ -98,16 +98,16 @@ ACTS = {
         Act("reject"),
     ),
 }
-"""Of the first three questions: one on which they disagree, one edited by each, one rejected by both."""
+"""Acts on the first three questions: one disagreement, one edited by both, one rejected by both."""
 TOLD = (
     "Anna, Ben: agree on 66.67% of 3 items, kappa 0.5000",
     "items not accepted, because the reviewers disagree: q0, q1",
 )
-"""2 of 3 alike; p_e = 1/3 * 0 + 1/3 * 1/3 + 1/3 * 2/3 = 1/3; kappa = (2/3 - 1/3) / (2/3)."""
+"""2 of 3 agree; p_e = 1/3 * 0 + 1/3 * 1/3 + 1/3 * 2/3 = 1/3; kappa = (2/3 - 1/3) / (2/3)."""
 
 
 def review(page: Page, name: str) -> None:
-    """Decide on three questions by keys as one reviewer, and load the page anew."""
+    """Decide on three questions with the keyboard as one reviewer, and reload the page."""
     page.fill("#name", name)
     page.keyboard.press("Enter")
     heading = page.locator("#item h2")
@@ -130,7 +130,7 @@ def review(page: Page, name: str) -> None:
 
 
 def list_lost(root: Path) -> list[str]:
-    """Name what stands in the file and was not decided so, and what was decided and does not stand there."""
+    """List differences between the decisions in the file and the expected decisions."""
     acts = [
         act for by_person in load_decisions(root / DECISIONS).current.values() for act in by_person.values()
     ]
@@ -142,14 +142,14 @@ def list_lost(root: Path) -> list[str]:
 
 
 def list_untold(server: subprocess.Popen[str]) -> list[str]:
-    """End the server, and name what it does not tell of how the two agree."""
+    """End the server, and list expected lines about the reviewers' agreement that it did not print."""
     server.send_signal(signal.SIGINT)
     _, said = server.communicate(timeout=30)
     return [f"review: is not told at the end: {line}" for line in TOLD if line not in said.splitlines()]
 
 
 def list_let_in(browser: Browser, url: str) -> list[str]:
-    """Ask without the token, under another name and from another origin's page; say what is let in."""
+    """Send requests without the token, to another host name and from another origin; list accepted ones."""
     parts = urlsplit(url)
     page = browser.new_context().new_page()
     places = {
@@ -164,7 +164,7 @@ def list_let_in(browser: Browser, url: str) -> list[str]:
             let_in.append(f"review: {what}: {answer.status if answer else 'no answer'}")
     with serve_empty_page() as other:
         page.goto(other)
-        # A page is not told the status of an answer that it may not read; the browser is.
+        # A page cannot read the status of a blocked response, but the browser can.
         network, sent, told = page.context.new_cdp_session(page), {}, []
         network.on(
             "Network.requestWillBeSent",
@@ -173,8 +173,8 @@ def list_let_in(browser: Browser, url: str) -> list[str]:
         network.on("Network.responseReceivedExtraInfo", lambda event: told.append(event))
         network.send("Network.enable")
         outcome = page.evaluate(INTRUDE, url)
-        page.wait_for_timeout(SETTLED_MS)  # the browser tells of an answer after the page has it
-        # What the empty page loads of its own is none of ours.
+        page.wait_for_timeout(SETTLED_MS)  # the browser reports a response after the page has received it
+        # Ignore requests of the empty page itself.
         statuses = [
             line["statusCode"]
             for line in told
@@ -201,12 +201,12 @@ INTRUDE = """async (url) => {
   }
   return found;
 }"""
-"""Reads, decides, and decides by a request that needs nobody's leave, whose answer nobody may read."""
+"""A script that reads, decides, and decides by a request without CORS preflight."""
 
 
 @contextmanager
 def serve_empty_page() -> Iterator[str]:
-    """Serve an empty page from an origin of its own."""
+    """Serve an empty page from a separate origin."""
 
     class Empty(http.server.BaseHTTPRequestHandler):
         def do_GET(self) -> None:

@@ -1,4 +1,4 @@
-"""Pages that the sample has no artifacts of, made from small scripted data by the code that makes them."""
+"""Pages for which the sample has no artifacts, made from small scripted data by the stages' code."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from tasks.reports import night
 from tests.ragcheck.scenes import RagProject, make_project
 
 NIGHTS = {"monday": 0, "tuesday": 1, "wednesday": 0, "thursday": 9, "friday": 1}
-"""How many answers of 40 a night gets wrong beside the usual ones."""
+"""Number of additional wrong answers per night, of 40."""
 PAGES = ("trial-correctness", "trial-continuity")
 
 
 @contextmanager
 def stage_ragcheck(folder: Path) -> Iterator[RagProject]:
-    """Make a project of ragcheck in an empty folder and stand in it, with a ledger of its own.
+    """Create a ragcheck project with a separate ledger in an empty folder, and change to the folder.
 
-    It asks by an event loop of its own, so no browser may be open yet.
+    The stages start an event loop, so no browser may be open.
     """
     before, ledger = Path.cwd(), os.environ.get("BENCHLOOM_LEDGER")
     os.environ["BENCHLOOM_LEDGER"] = str(folder / "ledger.sqlite")
@@ -39,7 +39,7 @@ def stage_ragcheck(folder: Path) -> Iterator[RagProject]:
 
 
 def run_ragcheck(project: RagProject) -> Path:
-    """Run both parts; return the folder of their pages."""
+    """Run both parts of ragcheck; return the folder of their pages."""
     project.run()
     for error in project.errors.values():
         raise BenchloomError(str(error)) from error
@@ -47,7 +47,7 @@ def run_ragcheck(project: RagProject) -> Path:
 
 
 def write_nights(out: Path, name: str = "films-weak", titles: str = "") -> None:
-    """Write the page of five nights, of which the fourth alarms. titles: what stands behind every label."""
+    """Write the page of five nightly runs; the fourth has an alarm. titles: text after every label."""
     history: list[Night] = []
     earlier: list[ScoredSystem] = []
     against = None

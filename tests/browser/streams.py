@@ -1,4 +1,4 @@
-"""Drive the page of an evaluation over a stream, with made-up steps."""
+"""Clicks through the page of a stream's evaluation with synthetic steps, for browser tests."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from tests.streambench.made_evaluation import write_evaluation
 
 
 def write_stream(folder: Path) -> Path:
-    """Write the page of an evaluation of nine methods; return it."""
+    """Write the page of an evaluation of nine methods; return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     out, _ = write_evaluation(folder)
     return out / "index.html"
 
 
 def open_walk(page: Page) -> None:
-    """Narrow the steps to one method and its right answers, open one, and walk on by the keyboard."""
+    """Filter the steps by method and correct answers, open a step, and go to the next by the keyboard."""
     page.select_option("#by-method", "self_stream_icl")
     page.select_option("#by-outcome", "right")
     page.click("#list a >> nth=8")
@@ -29,7 +29,7 @@ def open_walk(page: Page) -> None:
 
 
 def open_run(page: Page) -> None:
-    """Narrow the runs to one method, and open one."""
+    """Filter the runs by method, and open a run."""
     page.select_option("#by-method", index=page.locator("#by-method option").count() - 1)
     page.click("#list a >> nth=0")
     page.wait_for_selector("#detail .command")
@@ -37,14 +37,14 @@ def open_run(page: Page) -> None:
 
 
 def show_steps(page: Page) -> None:
-    """Bring the list and what is opened into the picture."""
+    """Scroll to the list and the opened step for the screenshot."""
     page.locator("#browse").evaluate("section => section.scrollIntoView({behavior: 'instant'})")
     page.locator("#detail").evaluate("detail => detail.scrollTop = 0")
     page.wait_for_timeout(300)
 
 
 def open_item(page: Page) -> None:
-    """Open the first item of a stream, and what its prompt shows."""
+    """Open the first item of a stream, and the content of its prompt."""
     page.click("#list a >> nth=0")
     page.wait_for_selector("#detail .passage")
     page.click("#detail .passage >> nth=0")
@@ -52,7 +52,7 @@ def open_item(page: Page) -> None:
 
 
 def open_step(page: Page) -> None:
-    """Open the first step of the last method, which has the most to show, and walk on by the keyboard."""
+    """Open the first step of the last method, which has the most content, and go on by the keyboard."""
     page.select_option("#by-method", index=page.locator("#by-method option").count() - 1)
     page.click("#list a >> nth=0")
     page.wait_for_selector("#detail .question")

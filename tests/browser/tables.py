@@ -1,4 +1,4 @@
-"""Drive the viewer of predicted tables, with made-up questions."""
+"""Clicks through the viewer of predicted tables with synthetic questions, for browser tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.tanq.test_evaluation_page import write_evaluation
 
 
 def write_tables(folder: Path) -> Path:
-    """Write the page of an evaluation of three systems; return it."""
+    """Write the page of an evaluation of three systems; return its path."""
     folder.mkdir(parents=True, exist_ok=True)
     out, _ = write_evaluation(folder)
     return out / "index.html"

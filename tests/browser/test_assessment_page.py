@@ -13,7 +13,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture(scope="module")
 def sites(tmp_path_factory):
-    """The pages; written before the browser is open, whose event loop the stages could not run in."""
+    """The pages, written before the browser opens, since the stages cannot run in its event loop."""
     folders = {name: tmp_path_factory.mktemp(name) for name in ("plain", "hostile")}
     return {
         "plain": write_page(folders["plain"], "good", withheld=DocumentAblation(share=0.3)),

@@ -50,7 +50,7 @@ def test_quality_is_drawn_against_price_or_tokens_and_says_why(tmp_path):
 
     comparison = write_three(page)
     text = page.read_text()
-    assert "accuracy against US dollars per answer" in text  # of the two whose price is known
+    assert "accuracy against US dollars per answer" in text  # of the two systems with a known price
     assert "Unknown prices are not shown: &lt;img" in text
     (metric,) = comparison.means
     free = replace(

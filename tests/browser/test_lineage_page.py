@@ -30,7 +30,7 @@ def page(browser, written, request):
 
 
 def wait_for_heading(page, words):
-    # The browser tells a page of its new address only after the key or the click is done.
+    # The browser reports the new address to the page only after the key press or click.
     page.wait_for_function(
         "words => document.querySelector('#detail h2').textContent.includes(words)", arg=words
     )

@@ -1,4 +1,4 @@
-"""The viewer of interactions in Chromium: its steps, what was left out, and the links of an answer."""
+"""Tests of the interaction viewer in Chromium: steps, omitted text, and the links of an answer."""
 
 from pathlib import Path
 

@@ -97,7 +97,7 @@ def test_twenty_thousand_questions_stay_quick(page, tmp_path):
 
     started = time.monotonic()
     page.fill("#find", "film 4999")
-    expect(page.locator("#list a")).to_have_count(6)  # film 4999, and film 4909 whose answer it is
+    expect(page.locator("#list a")).to_have_count(6)  # film 4999, and film 4909 with this answer
 
     assert page.inner_text("#found").endswith("of 20,000 questions")
     assert time.monotonic() - started < 3

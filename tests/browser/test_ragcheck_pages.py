@@ -22,14 +22,14 @@ IMAGE = "<img src=x onerror=alert(1)>"
 
 
 def reply_hostile(messages, asked):
-    """Answer as the scenes do; every text that a page shows then goes on with what would like to be run."""
+    """Answer like the scenes, and append a script to every text that a page shows."""
     said = reply(messages, asked)
     return said if said.startswith("Query:") or "\nScore " in said else f"{said} {HOSTILE}"
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """Both pages over hostile answers and documents; made before the browser is open."""
+    """Both pages with hostile answers and documents, made before the browser opens."""
     with stage_ragcheck(tmp_path_factory.mktemp("ragcheck")) as project:
         project.reply = reply_hostile
         documents = project.root / "data/raw/trial/documents.jsonl"
@@ -101,7 +101,7 @@ def test_a_conversation_is_opened_and_read_by_the_keys_alone(page, site):
     expect(page.locator("#detail")).to_be_focused()
 
     page.keyboard.press("Tab")
-    expect(page.locator("#detail a").first).to_be_focused()  # the same question to the other system
+    expect(page.locator("#detail a").first).to_be_focused()  # the same question for the other system
     page.keyboard.press("Escape")
     expect(chosen).to_be_focused()
     page.keyboard.press("Shift+Tab")

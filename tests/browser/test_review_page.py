@@ -1,4 +1,4 @@
-"""The review page as two people use it in Chromium, and as strangers do not get to it."""
+"""Tests of the review page in Chromium with two reviewers, and of rejected requests by strangers."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What all pages do: links show what is seen, tables sort and are taken along, figures lead to their rows."""
+"""Tests of features of all pages: links to views, sorted and exported tables, links from figures to rows."""
 
 import csv
 import json
@@ -130,7 +130,7 @@ def test_a_table_sorts_in_the_address_and_is_taken_along(fresh, tmp_path):
         "0.800",
         "0.950",
     )
-    # A spreadsheet must not take a system's name for a formula.
+    # A spreadsheet must not read a system's name as a formula.
     assert [row["System"] for row in rows] == ["good", "'=1+1", "weak"]
 
 
@@ -163,7 +163,7 @@ def test_the_pages_of_the_site_break_no_rule_of_axe_and_show_intervals(fresh, tm
             box = page.locator("#systems-table .between >> nth=0").bounding_box()
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
-            assert box["height"] < 30  # in one line
+            assert box["height"] < 30  # on one line
     assert complaints.lines == []
 
 
@@ -217,7 +217,7 @@ def write_stages(folder):
 
 
 def write_findings(root):
-    """Write a page of contracts, one of them broken."""
+    """Write a page of contracts with one violation."""
     folder = root / "data/trial/contracts"
     folder.mkdir(parents=True)
     (folder.parent / "rows.parquet").touch()

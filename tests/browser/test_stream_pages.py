@@ -1,4 +1,4 @@
-"""The walker of a stream in Chromium: filters, keyboard, address, prompts; quiet in every look."""
+"""Tests of a stream's page in Chromium: filters, keyboard, address, prompts, no errors in any look."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The viewer of predicted tables in Chromium: cells, evidence, systems, chains; quiet in every look."""
+"""Tests of the table viewer in Chromium: cells, evidence, systems, chains, no errors in any look."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_a_click_shows_the_evidence_with_its_words_marked(page: Page) -> None:
     assert page.inner_text("#detail .evidence h3").lower() == "evidence (1)"
     assert page.locator("#detail .predicted button[aria-pressed]").count() == 1
     page.click("#detail section[aria-label=Answer] button:has-text('Port Ruvay')")
-    assert page.inner_text("#detail .evidence mark") == "PORT RUVAY"  # as the article has it
+    assert page.inner_text("#detail .evidence mark") == "PORT RUVAY"  # as written in the article
     assert "revision 7" in page.inner_text("#detail .evidence summary")
     assert EVIL in page.inner_text("#detail .evidence .reply")
 

@@ -1,4 +1,4 @@
-"""Chromium with an eye on it: what a page complains of, what it asks for outside, and who it leaves out."""
+"""Open pages in Chromium and record errors, external requests and accessibility violations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, sync_play
 from tasks.errors import BadInput
 
 ELSEWHERE = "elsewhere.example"
-"""A name that Chromium finds on this machine, as one would whose owner has it point here."""
+"""A host name that Chromium resolves to this machine, like a name whose owner points it here."""
 ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -24,7 +24,7 @@ ARGUMENTS = [
     f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1",
 ]
 MISSING_ICONS = ("/favicon", "/ico/")
-"""Prefect 3.8's pages ask their own server for icons under these, which it does not have."""
+"""Paths of icons that Prefect 3.8's pages request but its server lacks."""
 
 
 @dataclass
@@ -35,7 +35,7 @@ class Complaints:
     lines: list[str] = field(default_factory=list)
 
     def hear(self, page: Page) -> None:
-        """Listen to a page from now on."""
+        """Start recording the events of a page."""
         page.on("console", self._hear_console)
         page.on("pageerror", lambda error: self.lines.append(f"uncaught: {error}"))
         page.on("request", lambda request: self._hear_request(request.url))
@@ -57,8 +57,8 @@ class Complaints:
 
 
 def find_violations(page: Page) -> list[str]:
-    """Say which rules of axe a page breaks, as it stands, with the first element of each."""
-    # Styles from a disk may not be read by a page's own scripts, which axe would try.
+    """Return the axe rules that a page violates in its current state, each with its first element."""
+    # axe would read styles by script, which browsers forbid for local files.
     found = Axe().run(page, options={"preload": False}).response["violations"]
     return [
         f"{result['id']}: {result['help']} ({len(result['nodes'])} times, {result['nodes'][0]['html'][:200]})"
@@ -68,7 +68,7 @@ def find_violations(page: Page) -> list[str]:
 
 @contextmanager
 def open_watched(browser: Browser, home: str, **options: Any) -> Iterator[Page]:
-    """Open a page; hold at its end that it complained of nothing, asked only `home` and opened no dialog."""
+    """Open a page; at the end, assert no errors, no requests except to `home`, and no dialog."""
     context = browser.new_context(**options)
     page, complaints = context.new_page(), Complaints(home)
     complaints.hear(page)
@@ -80,7 +80,7 @@ def open_watched(browser: Browser, home: str, **options: Any) -> Iterator[Page]:
 
 @contextmanager
 def open_chromium() -> Iterator[Browser]:
-    """Start the machine's own Chromium. Raises BadInput where there is none."""
+    """Start the installed Chromium. Raises BadInput if there is none."""
     path = find_chromium()
     if path is None:
         raise BadInput("chromium", "is not on this machine", hint="apt-get install chromium")

@@ -24,7 +24,7 @@ CREATE VIEW titles AS SELECT title FROM books;
 
 
 def make_library(path: Path, *, odd: bool = True) -> Path:
-    """Write the library; odd: with the table and the view that only SQLite can have."""
+    """Write the library database. odd: include the table and the view that only SQLite supports."""
     connection = sqlite3.connect(path)
     connection.executescript(LIBRARY if odd else LIBRARY[: LIBRARY.index("CREATE TABLE notes")])
     connection.executemany(
@@ -41,7 +41,7 @@ def make_library(path: Path, *, odd: bool = True) -> Path:
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
-    """A database of 1,000 books in a folder of its own."""
+    """A database of 1,000 books in a separate folder."""
     path = tmp_path / "library" / "library.sqlite"
     path.parent.mkdir()
     return make_library(path)
@@ -49,7 +49,7 @@ def library(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["postgresql", "mariadb"])
 def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Place]:
-    """The library on a server, with an account that only reads it."""
+    """The library on a database server, with a read-only account."""
     path = make_library(tmp_path / "plain.sqlite", odd=False)
     monkeypatch.setenv(PASSWORD_ENV, PASSWORD)
     with open_place(request.param) as opened:

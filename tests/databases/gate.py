@@ -1,4 +1,4 @@
-"""A way to a server that can be shut in the middle: what a stopped server looks like from outside."""
+"""A TCP proxy that can be shut at any time, to simulate a stopped server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHUNK = 16_384
 
 
 class Gate:
-    """Forwards connections to a server; once `shut`, ends them all and takes no more."""
+    """Forwards connections to a server; `shut` ends all connections and refuses new ones."""
 
     def __init__(self, host: str, port: int) -> None:
         self._server = (host, port)
@@ -20,12 +20,12 @@ class Gate:
         self._open: set[socket.socket] = set()
         self.port = 0
         self.passed = 0
-        """Bytes that the server has answered through the gate."""
+        """Number of bytes that the server has sent through the gate."""
         self.limit: int | None = None
-        """After so many it shuts by itself."""
+        """Number of bytes after which the gate shuts automatically."""
 
     def open(self) -> None:
-        """Listen, on the port it had before if it had one."""
+        """Listen on the previous port, if any."""
         self._door = socket.create_server(("127.0.0.1", self.port))
         self.port = self._door.getsockname()[1]
         threading.Thread(target=self._admit, args=(self._door,), daemon=True).start()
@@ -69,7 +69,7 @@ class Gate:
 
 @contextlib.contextmanager
 def open_gate(host: str, port: int) -> Iterator[Gate]:
-    """Open a gate to a server for as long as the block runs."""
+    """Open a gate to a server while the block runs."""
     gate = Gate(host, port)
     gate.open()
     try:

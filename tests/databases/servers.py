@@ -1,4 +1,4 @@
-"""Databases of a test's own on the PostgreSQL and MariaDB servers of this machine."""
+"""Temporary test databases on the local PostgreSQL and MariaDB servers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NUMBERS = count()
 
 @dataclass
 class Place:
-    """One database with an owner's engine, and an account that only reads it."""
+    """A database with its owner's engine and a read-only account."""
 
     kind: str
     admin: Engine
@@ -40,7 +40,7 @@ class Place:
     extra: dict[str, object] = field(default_factory=dict)
 
     def run(self, *statements: str) -> list[list[tuple[object, ...]]]:
-        """Run statements as the owner; give the rows of those that have some."""
+        """Run statements as the owner; return the rows of statements that have results."""
         found = []
         with self.owner.connect() as connection:
             for statement in statements:
@@ -61,12 +61,12 @@ class Place:
             )
 
     def grant(self) -> None:
-        """Let the reader read every table there is now."""
+        """Grant the reader access to all existing tables."""
         if self.kind == "postgresql":
             self.run(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {self.reader}")
 
     def kick(self) -> int:
-        """End every connection of the reader, as a restart would; give how many there were."""
+        """End all connections of the reader, like a restart; return their number."""
         with self.admin.connect() as connection:
             if self.kind == "postgresql":
                 ended = connection.execute(
@@ -84,7 +84,7 @@ class Place:
 
 @contextmanager
 def open_place(kind: str) -> Iterator[Place]:
-    """Make a database and its reader, and drop both at the end; skip where the server does not run."""
+    """Create a database and its reader, and drop both at the end; skip if the server is not running."""
     admin_url = make_url(ADDRESSES[kind])
     pytest.importorskip("psycopg" if kind == "postgresql" else "pymysql", reason="an extra's driver")
     admin = create_engine(admin_url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
@@ -132,14 +132,14 @@ def _removal(kind: str, name: str, reader: str) -> list[str]:
 
 
 def copy_tables(source: Path, place: Place) -> None:
-    """Make the tables, keys and rows of a SQLite file in another database, for its reader to see."""
+    """Copy the tables, keys and rows of a SQLite file to another database, readable by its reader."""
     engine = create_engine(f"sqlite:///{source}")
     metadata = MetaData()
     metadata.reflect(engine)
     for table in metadata.tables.values():
         keys = {column for constraint in table.foreign_key_constraints for column in constraint.columns}
         for column in table.columns:
-            column.autoincrement = False  # MariaDB would give the key 0 another number
+            column.autoincrement = False  # MariaDB would replace the key 0
             keyed = column.primary_key or column in keys
             if isinstance(column.type, (types.Text, types.NullType)) and keyed:
                 column.type = types.String(100)

@@ -1,6 +1,6 @@
-"""Gold queries that read the clock behind some text, and honest ones, on three engines.
+"""Tests of gold queries that read the clock in disguise, and of valid queries, on three engines.
 
-A probe passes if it is refused, by its text or as it is run. An honest statement must be accepted.
+A probe passes if it is refused by its text or at run time. A valid statement must be accepted.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ HONEST_CONTEXTS = (
 
 
 def list_probes(dialect: str) -> list[str]:
-    """List statements that may read the clock, spread evenly over forms, spellings and contexts."""
+    """List statements that may read the clock, evenly sampled over forms, spellings and contexts."""
     forms, texts = PROBES[dialect]
     every = [context.format(form.format(text)) for context, form, text in product(CONTEXTS, forms, texts)]
     step = 7 if len(every) % 7 else 11
@@ -170,7 +170,7 @@ def list_probes(dialect: str) -> list[str]:
 
 
 def add_table(sql: str) -> str:
-    """Let a statement that names a column have its table."""
+    """Add the table to a statement that names a column."""
     return sql.replace(" AS x)", " AS x FROM t)") if "(SELECT" in sql else f"{sql} FROM t"
 
 
@@ -184,7 +184,7 @@ def list_honest(dialect: str) -> list[str]:
 def find_refused(
     dialect: str, statements: list[str], pool: SqlPool | SqlServers, name: str
 ) -> dict[str, str]:
-    """Find what is refused, with the reason: by its text, or as it is run."""
+    """Map refused statements to the reason: refused by the text, or at run time."""
     refused = {sql: reason for sql in statements if (reason := find_clock(sql, dialect))}
     left = [sql for sql in statements if sql not in refused]
     pairs = [QueryPair("bird", (name,), sql, sql) for sql in left]
@@ -195,7 +195,7 @@ def find_refused(
 
 
 def check(dialect: str, pool: SqlPool | SqlServers, name: str) -> tuple[list[str], int]:
-    """Return the probes that are accepted, after the honest statements were checked."""
+    """Return the accepted probes, and the number of refused valid statements (at most 2%)."""
     honest = list_honest(dialect)
     wrong = find_refused(dialect, honest, pool, name)
     assert len(wrong) <= len(honest) // 50, wrong

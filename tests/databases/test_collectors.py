@@ -1,4 +1,4 @@
-"""Which aggregates that collect PostgreSQL may run: those over the rows of one table."""
+"""Tests that PostgreSQL may run collecting aggregates only over the rows of one table."""
 
 from __future__ import annotations
 

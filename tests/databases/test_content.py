@@ -120,7 +120,7 @@ def test_a_server_that_stops_while_its_tables_are_read_is_one_clear_error(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", said.append)  # what a driver says when a result is let go
+    monkeypatch.setattr(sys, "unraisablehook", said.append)  # a driver's errors in __del__
     address = make_url(place.entry.url or "")
     whole = 0
     for part in range(8):

@@ -1,4 +1,4 @@
-"""Hostile SQL on SQLite: how much memory it takes. What else it must not do: tests/hostile."""
+"""Tests of the memory that hostile SQL uses on SQLite. Other attacks: tests/hostile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hostile SQL on PostgreSQL and MariaDB: by the engine alone, and its memory. The rest: tests/hostile."""
+"""Tests of hostile SQL on PostgreSQL and MariaDB: without the parser, and memory. The rest: tests/hostile."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tests.databases.throwing import skip_the_parser, throw
 from tests.hostile.statements import HONEST, LIMITS, Database, read_server, read_statements
 
 SERVER_MIB = 256
-"""How much a server's process may grow by one statement: twice the limit that its session is given."""
+"""Maximum growth of a server process by one statement: twice the memory limit of its session."""
 THROWN, SEED = 40, 20
 HELD_BY_THE_PARSER = (
     "lock", "LOCK", "lo_", "terminate", "cancel", "repeat", "REPEAT", "lpad", "LPAD", "format", "SPACE",
     "(WITH", "a14", "a16", "sleep", "SLEEP", "_agg", "|| t", "CONCAT(t", "AGG",
 )  # fmt: skip
-"""Words of statements that only the parser holds down, or whose effect ends with their session."""
+"""Words of statements that only the parser prevents, or whose effect ends with the session."""
 MEMORY = {
     "postgresql": [
         "cross join sort", "cross join distinct", "doubling text", "nested doubling", "nested sums",
@@ -62,7 +62,7 @@ def database(place: Place) -> Iterator[SafeDatabase]:
 def test_the_engine_alone_lets_nothing_change(
     place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever the parser takes for something else, the server still refuses: only what writes is tried."""
+    """Check that the server refuses writing statements that the parser would not recognise."""
     skip_the_parser(monkeypatch)
     (folder := tmp_path / "open").mkdir(mode=0o777)
     statements = read_statements(f"statements_{place.kind}", made=False)
@@ -86,7 +86,7 @@ def test_memory_stays_small_on_both_sides(place: Place) -> None:
 
 
 def watch(place: Place, database: SafeDatabase, sql: str) -> tuple[float, float]:
-    """Run a statement; give by how many MiB its server's process grew, and the reader's greatest size."""
+    """Run a statement; return the growth of its server process and the reader's peak memory, in MiB."""
     with database._borrow() as child:
         reader = Path(f"/proc/{child.pid}/status")
     server = Path(f"/proc/{find_server_process(place)}/status")

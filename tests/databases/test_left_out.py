@@ -1,4 +1,4 @@
-"""What is not read as a table of its own is named: indexes, partitions, heirs, views, schemas."""
+"""Tests that parts not read as tables are listed: indexes, partitions, inherited tables, views, schemas."""
 
 import sqlite3
 from contextlib import closing
@@ -47,7 +47,7 @@ def test_what_sqlite_keeps_for_itself_is_no_data(tmp_path):
     internal = [f"{table}_{ending}" for table, endings in SHADOWS.items() for ending in endings.split()]
     internal += ["pages_index", "words", "terms", "sqlite_sequence", "sqlite_stat1"]
     due = {f"table {name} is": "internal_table" for name in internal}
-    # Some builds of SQLite keep a second table of statistics.
+    # Some builds of SQLite have a second statistics table.
     unread.pop("table sqlite_stat4 is", None)
     assert unread == {**due, "view titles is": "view"}
 
@@ -176,7 +176,7 @@ PARTS = st.lists(
     max_size=8,
     unique_by=lambda part: part[1:],
 )
-"""Kind, schema and name of a part."""
+"""Kind, schema and name of an unread part."""
 
 
 def write_part(number, kind, where):

@@ -17,7 +17,7 @@ from tasks.databases.literals import split_literals
             "SELECT a FROM t WHERE a BETWEEN ? AND ?",
             ("2013-01-01", "2013-01-07"),
         ),
-        # A value in a quoted name, in another value, or that no operator stands before, stays.
+        # Values in a quoted name, in another value, or without a preceding operator do not change.
         ('SELECT "= 5" FROM t ORDER BY 1 LIMIT 3', 'SELECT "= 5" FROM t ORDER BY 1 LIMIT 3', ()),
         ("SELECT ROUND(a, 2) FROM t WHERE a = 'b = 5'", "SELECT ROUND(a, 2) FROM t WHERE a = ?", ("b = 5",)),
         ("SELECT 'x = 1' FROM t", "SELECT 'x = 1' FROM t", ()),

@@ -1,4 +1,4 @@
-"""Names that are words of SQL: quoted so that SQLite takes them, and only where it must be."""
+"""Tests that names that are SQL keywords are quoted for SQLite, and other names only if necessary."""
 
 import sqlite3
 from contextlib import closing
@@ -20,7 +20,7 @@ RECURSIVE REFERENCES REGEXP REINDEX RELEASE RENAME REPLACE RESTRICT RETURNING RI
 SAVEPOINT SELECT SET TABLE TEMP TEMPORARY THEN TIES TO TRANSACTION TRIGGER UNBOUNDED UNION UNIQUE UPDATE
 USING VACUUM VALUES VIEW VIRTUAL WHEN WHERE WINDOW WITH WITHOUT
 """
-"""SQLite's, as its manual lists them."""
+"""SQLite's keywords, from its manual."""
 
 
 @pytest.mark.parametrize("word", [*KEYWORDS.split(), "two words", 'a"quote', "0day", "Größe"])

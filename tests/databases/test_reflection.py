@@ -83,7 +83,7 @@ def test_what_a_person_would_ask_about(tmp_path: Path, declaration: str, descrip
 
 
 def test_no_cell_is_read(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An authorizer that allows no column of a user's table does not disturb the reflection."""
+    """Reflect a schema with an authorizer that forbids reading columns of user tables."""
     expected, read = reflect(library), []
 
     def connect() -> sqlite3.Connection:

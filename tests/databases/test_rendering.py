@@ -1,4 +1,4 @@
-"""What is written of a value reads back as the value, of every kind."""
+"""Tests that rendered values of every kind parse to the same value."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""Rows that a model wrote, in a database of their own."""
+"""Tests of temporary databases with rows written by a model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INSERT INTO "order" VALUES (1, 2, 'x')
 
 
 def run(script: str) -> dict[str, list[tuple[object, ...]]]:
-    """Run a script on an empty database and read what it holds."""
+    """Run a script on an empty database; return the rows by table."""
     with contextlib.closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(script)
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []

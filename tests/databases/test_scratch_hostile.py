@@ -1,4 +1,4 @@
-"""Replies that are no rows: what they may take, and what they must not do. More: tests/hostile."""
+"""Tests of hostile replies instead of rows: resource limits and forbidden effects. More: tests/hostile."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_the_engine_refuses_without_the_parser(monkeypatch: pytest.MonkeyPatch, 
         except SqlError as error:
             kinds[name] = type(error).__name__
     process.kill()
-    # One row in a table of ours, without harm: only parsing refuses it.
+    # A harmless row in an internal table: only the parser refuses it.
     assert {name for name, kind in kinds.items() if kind == "answered"} == {"insert", "replace"}
     failed = {name for name in inserts if kinds[name] != "SqlRefused"}
     assert failed == {"file"}, "there is no VACUUM in a transaction"
@@ -144,7 +144,7 @@ def test_the_engine_refuses_without_the_parser(monkeypatch: pytest.MonkeyPatch, 
 
 
 def change_reading(monkeypatch: pytest.MonkeyPatch, body: str) -> None:
-    """Put another body into the function with which the process reads a reply."""
+    """Replace the body of the function with which the process reads a reply."""
     changed = "import tasks.databases.scratch.scratch_inserts as inserts\n"
     changed += f"def read(text, *_, **__):\n    {body}\ninserts.read_inserts = read\nfrom "
     monkeypatch.setattr(child, "START", child.START.replace("; ", "\n").replace("from ", changed))

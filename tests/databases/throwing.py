@@ -1,4 +1,4 @@
-"""Throws a statement at a database, with the parser or without."""
+"""Run hostile statements on a database, with or without the parser."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tasks.errors import SqlError
 
 
 def throw(database: SafeDatabase, sql: str) -> tuple[str, bool]:
-    """Run a statement; give what came of it in a line, and whether it answered."""
+    """Run a statement; return the outcome as one line, and whether it returned an answer."""
     try:
         return str(database.query(sql).rows), True
     except SqlError as error:
@@ -18,7 +18,7 @@ def throw(database: SafeDatabase, sql: str) -> tuple[str, bool]:
 
 
 def skip_the_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let reading processes run what they are given: what is refused then, the engine refuses."""
+    """Disable the parser in reader processes, so that only the engine can refuse statements."""
     unchecked = "import sqlglot, tasks.databases.checking as checking; "
     unchecked += "checking.check_select = lambda *_: sqlglot.select('1'); from "
     monkeypatch.setattr(child, "START", child.START.replace("from ", unchecked))

@@ -1,4 +1,4 @@
-"""What is asked of a scripted endpoint, and whether the ledger had it already: nothing is paid twice."""
+"""Count the requests to a scripted endpoint, and those already in the ledger (which would be paid twice)."""
 
 import sqlite3
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from tasks.models.sending.client import KEY_HEADER
 
 @dataclass
 class Asked:
-    """Counts what is asked of a handler, and what of it was in the live ledger already."""
+    """Counts the requests to a handler, and the requests that the live ledger already contained."""
 
     ledger: Path
     answer: Callable

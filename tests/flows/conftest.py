@@ -1,4 +1,4 @@
-"""Small real DVC projects for the runner's tests: one of shell commands, one of stages that ask a model."""
+"""Small DVC projects for tests of the runner: one with shell commands, one with stages that call a model."""
 
 import asyncio
 import hashlib
@@ -46,7 +46,7 @@ class Project:
     root: Path
 
     def run(self, **options) -> dict[str, StageOutcome]:
-        """Run everything plainly; return the outcomes by stage."""
+        """Run all stages without Prefect; return the outcomes by stage."""
         recorder = Recorder(self.root)
         run = Run(self.root, recorder, {}, open_session=lambda: None, say=lambda line: None, **options)
         try:
@@ -79,7 +79,7 @@ class Project:
 
 
 def make_folder(root: Path) -> Path:
-    """Make a folder under git and DVC."""
+    """Create a folder with git and DVC repositories."""
     root.mkdir()
     subprocess.run(["git", "init", "-q", str(root)], check=True)
     Repo.init(str(root)).close()
@@ -127,16 +127,16 @@ TRIAL_PARAMS = {
 
 @dataclass
 class Trial(Project):
-    """The trial flow, and what its endpoint on loopback was asked."""
+    """A project with the trial flow, and the requests to its endpoint on loopback."""
 
     asked: list[str] = field(default_factory=list)
     delay_s: float = 0.0
-    """How long its endpoint takes for an answer."""
+    """The endpoint's delay before each answer."""
     tail: str = ""
-    """What follows every answer that it gives."""
+    """The text that the endpoint appends to every answer."""
 
     def open(self, **options) -> Run:
-        """Open a run of the project as the command line does."""
+        """Open a run of the project like the command line."""
         return open_run(self.root, **options)
 
     def run(self, **options) -> dict[str, StageOutcome]:
@@ -177,7 +177,7 @@ def trial(tmp_path, monkeypatch) -> Iterator[Trial]:
 
 
 def is_replayed(root):
-    """Whether a project holds the very artifacts that its dvc.lock records, reports and code included."""
+    """Return whether a project contains the artifacts, reports and code that its dvc.lock records."""
     try:
         stages = yaml.load((root / "dvc.lock").read_text(), yaml.CSafeLoader)["stages"].values()
         files = {
@@ -194,7 +194,7 @@ def is_replayed(root):
 
 @pytest.fixture(scope="session")
 def root(tmp_path_factory):
-    """The project where its sample has been replayed, else a copy that is replayed and committed here."""
+    """This project if its sample has been replayed, otherwise a copy that is replayed and committed here."""
     if is_replayed(ROOT):
         return ROOT
     sample = make_sample(tmp_path_factory.mktemp("sample"))

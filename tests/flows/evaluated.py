@@ -1,4 +1,4 @@
-"""Figures of `benchloom evaluate` as earlier versions wrote them: their keys, pointers and values stay."""
+"""Check that figures of `benchloom evaluate` keep the keys, pointers and values of earlier versions."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,19 +20,19 @@ FOLDER = Path(__file__).parent / "evaluations"
 
 
 def read_kept(flow: str) -> dict[str, Any]:
-    """Read the figures.json of an earlier version and the tests' stand-ins (of grammar's bases, some)."""
+    """Read a figures.json that an earlier version wrote with these tests' fake endpoints."""
     kept: dict[str, Any] = json.loads((FOLDER / f"{flow}.json").read_text(encoding="utf-8"))
     return kept
 
 
 CHANCE = {"low", "high", "error", "p_value", "p_holm", "clusters"}
-"""What was once told of a difference between three clusters, and is not any more."""
+"""Fields that earlier versions reported for a difference over three clusters."""
 BESIDE = {"interval", "why"}
-"""The same of a cell."""
+"""Fields that earlier versions reported for a cell over three clusters."""
 
 
 def without_chance(value: Any) -> Any:
-    """Leave out what is told of chance, at every depth: of differences, and of cells."""
+    """Remove the intervals and p values of differences and cells, at every depth."""
     if isinstance(value, dict):
         left_out = BESIDE if value.keys() >= {"n", "failed", "of"} else CHANCE if "n_a" in value else set()
         return {name: without_chance(part) for name, part in value.items() if name not in left_out}
@@ -40,8 +40,8 @@ def without_chance(value: Any) -> Any:
 
 
 def assert_as_kept(figures: dict[str, Any], flow: str) -> None:
-    """Hold that figures have each key of those that were kept, with its value; lines may have other words."""
-    kept: Any = round_figures(read_kept(flow))  # ragcheck wrote the share of canaries with all its digits
+    """Assert that figures have every stored key with its value; the wording of lines may differ."""
+    kept: Any = round_figures(read_kept(flow))  # ragcheck did not round the share of canaries
     bases, left_out = kept.pop("bases"), kept.pop("left_out")
     assert len(figures["left_out"]) == len(left_out)
     now, kept = without_chance(figures), without_chance(kept)
@@ -51,7 +51,7 @@ def assert_as_kept(figures: dict[str, Any], flow: str) -> None:
 
 
 def read_default(_: str, model: Any) -> Any:
-    """Read a section that params.yaml leaves as it is."""
+    """Return the defaults of a section that params.yaml does not set."""
     return model()
 
 
@@ -61,7 +61,7 @@ def measure_rows(
     out: Path,
     read: Any = read_default,
 ) -> dict[str, Any]:
-    """Write rows as the stages do, and the figures of them as `benchloom evaluate` does."""
+    """Write rows like the stages, and return their figures like `benchloom evaluate`."""
     run = EvaluationRun(ROOT, "flow", evaluation, {}, replace(OPTIONS, out=out), ENTRY, NOTHING)
     write_artifacts(run, rows, ())
     assert evaluation.measure is not None

@@ -1,6 +1,6 @@
-"""Import a dump, and be killed at the n-th file operation: python -m tests.flows.killed_import N DUMP.
+"""Import a dump, and kill this process at file operation N: python -m tests.flows.killed_import N DUMP.
 
-0 is never; it prints how many there were.
+With N = 0, the process is not killed, and prints the number of file operations.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""A loopback endpoint for nights: a system that answers well or badly by order, and a judge that can tell."""
+"""A loopback endpoint for nightly runs: a system with configurable accuracy, and an accurate judge."""
 
 import asyncio
 from collections import Counter
@@ -18,7 +18,7 @@ CONSTRUCTION = (
     "You know SQL",
     "You write query templates",
 )
-"""How the prompts begin by which a dataset and its documents are made."""
+"""Beginnings of the prompts that create a dataset and its documents."""
 
 
 def fold(text: str) -> str:
@@ -33,7 +33,7 @@ KNOWN = {
 
 
 def is_canary_right(prompt: str) -> bool:
-    """Say whether a judge's prompt shows a canary that deserves the better verdict."""
+    """Return whether a judge's prompt contains a canary whose correct verdict is the better one."""
     query = prompt.partition("Query:\n")[2].partition("\n\nTrue answer:")[0]
     response = " ".join(line[2:] for line in prompt.splitlines() if line.startswith("> "))
     return KNOWN.get((fold(query), fold(response)), False)
@@ -41,7 +41,7 @@ def is_canary_right(prompt: str) -> bool:
 
 @dataclass
 class NightModel:
-    """Counts what it is asked by kind.
+    """A model endpoint that counts requests by kind.
 
     `broken`: every second answer is wrong from now on. `tokens`: of each prompt, and of each reply.
     """
@@ -49,16 +49,16 @@ class NightModel:
     broken: bool = False
     tokens: int = 1
     pause_s: float = 0
-    """How long every reply takes, beside what it takes anyway."""
+    """Additional delay of every reply."""
     asked: Counter[str] = field(default_factory=Counter)
     drifted: bool = False
-    """Whether the judge calls everything incorrect from now on, its canaries too."""
+    """Whether the judge rates all answers as incorrect, including canaries."""
     fault: Callable[[str], web.Response | None] = lambda asked: None
-    """Gives what is answered instead, by the last message."""
+    """Function that returns a replacement answer from the last message."""
     answers: Mapping[str, str] = field(default_factory=dict)
-    """The true answers, by question, where rules are to find them in what is said."""
+    """Question -> true answer, for rules that search answers for it."""
     counted: Asked | None = None
-    """What counts its requests, where a test has put it before it."""
+    """The counter of requests that a test placed in front of the model, if any."""
 
     async def answer(self, request: web.Request) -> web.Response:
         body = await request.json()

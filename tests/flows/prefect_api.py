@@ -1,4 +1,4 @@
-"""Asking a project's own Prefect server, with the password that it wants."""
+"""Send requests to a project's own Prefect server, with its password."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Runs of a project in this process, and a copy of the code that they run."""
+"""Helpers that run a project in this process, with a copy of the code."""
 
 import shutil
 from collections.abc import Sequence
@@ -17,8 +17,8 @@ ROOT = Path(__file__).parents[2]
 
 
 def copy_code(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give a project a copy of the code, which its stages are then taken to run by."""
-    # The stages run in this process: a copy of their code is as good as its own.
+    """Copy the code into a project, and make the runner treat the copy as the running code."""
+    # The stages run in this process, whose code equals the copy.
     for place in ("recorder", "code_watch"):
         monkeypatch.setattr(f"flows.run.record.{place}.check_code", lambda root: None)
     shutil.copytree(ROOT / "tasks", root / "tasks", ignore=shutil.ignore_patterns("__pycache__"))
@@ -26,14 +26,14 @@ def copy_code(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def open_run(root: Path, **options: Any) -> Run:
-    """Open a run of a project as the command line does."""
+    """Open a run of a project like the command line."""
     run = make_run(root, Recorder(root), load_params(root), **options)
     run.say = lambda line: None
     return run
 
 
 def finish_run(run: Run, targets: Sequence[str] = (), workers: int = 2) -> Run:
-    """Bring up the stages that targets need, all stages for none, and close the run."""
+    """Run the stages that targets need (by default all), and close the run."""
     nodes = run.recorder.nodes
     try:
         run_plain(run, select_nodes(nodes, [*targets]) if targets else order_nodes(nodes), workers)
@@ -44,6 +44,6 @@ def finish_run(run: Run, targets: Sequence[str] = (), workers: int = 2) -> Run:
 
 
 def list_states(run: Run) -> dict[str, str]:
-    """List how each stage of a run without an error ended."""
+    """Return the final state of each stage; assert that the run had no error."""
     assert not run.errors, run.errors
     return {name: outcome.state for name, outcome in run.outcomes.items()}

@@ -1,4 +1,4 @@
-"""The whole project in a folder of its own, replayed from its shipped ledger: what the drills work on."""
+"""A copy of the whole project for drills, replayed from the shipped ledger."""
 
 import hashlib
 import os
@@ -24,7 +24,7 @@ from tests.signals import hear_signals
 ROOT = Path(__file__).parents[2]
 CACHE = ".dvc/cache"
 NOWHERE = "run.endpoints.qwen25-coder-1b5={url: 'http://127.0.0.1:9/v1', retries: 0}"
-"""A call that is in no ledger fails at once, instead of starting the embedded model."""
+"""An endpoint with which unrecorded calls fail immediately, instead of starting the embedded model."""
 
 COMPARED = (
     "schema",
@@ -36,7 +36,7 @@ COMPARED = (
     "unbalanced",
     "balanced",
 )
-"""Artifacts of a dataset that hold no path and no time."""
+"""Artifacts of a dataset that contain no paths and no times."""
 
 
 @dataclass
@@ -68,18 +68,18 @@ class Sample:
         return run_benchloom(words, self.root, self.root, self.environment)
 
     def run(self, *words: str, code: int = 0) -> str:
-        """Replay; return what it said."""
+        """Replay the targets; return the output."""
         done = self.call("flows.cli", "run", "--replay", "--plain", *words)
         assert done.returncode == code, done.stderr
         assert "Traceback" not in done.stderr
         return done.stderr
 
     def start(self, *words: str, plain: bool = True) -> subprocess.Popen[str]:
-        """Begin a replay in a process group of its own."""
+        """Start a replay in a separate process group."""
         return self._begin("flows.cli", "run", "--replay", *(["--plain"] if plain else []), *words)
 
     def start_dvc(self, *words: str) -> subprocess.Popen[str]:
-        """Begin a DVC command in a process group of its own."""
+        """Start a DVC command in a separate process group."""
         return self._begin("dvc", *words)
 
     def _begin(self, *words: str) -> subprocess.Popen[str]:
@@ -92,7 +92,7 @@ class Sample:
         return process
 
     def end_all(self) -> None:
-        """Kill what a failed test has left running."""
+        """Kill processes that a failed test left running."""
         for process in self.begun:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -108,7 +108,7 @@ class Sample:
         return yaml.load((self.root / "dvc.lock").read_text(), yaml.CSafeLoader)
 
     def artifacts(self) -> dict[str, str]:
-        """Hash every artifact that the graph makes."""
+        """Return the hash of every artifact of the graph, by path."""
         outs = [out["path"] for stage in self.lock()["stages"].values() for out in stage["outs"]]
         files = [file for out in outs for file in sorted((self.root / out).rglob("*")) or [self.root / out]]
         return {
@@ -126,9 +126,9 @@ class Sample:
 
 
 def make_sample(root: Path, *, built: bool = False) -> Sample:
-    """Copy what git would commit, and the raw files of the data packages.
+    """Copy the files that git would commit, and the raw files of the data packages.
 
-    built: also DVC's cache, if there is one, so that a run brings back what this checkout has built.
+    built: also copy DVC's cache, if any, so that a run restores the artifacts of this checkout.
     """
     listed = subprocess.run(
         ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -160,7 +160,7 @@ def make_datasets(root: Path) -> Sample:
 
 
 def replay_datasets(root: Path) -> Sample:
-    """Make the datasets by replay: the undisturbed run, which keeps enough rows for a drill to count."""
+    """Build the datasets by replay, as the undisturbed run for drills; assert that it has enough rows."""
     sample = make_datasets(root)
     sample.run("--set", NOWHERE)
     for name in ("films", "flights"):
@@ -171,7 +171,7 @@ def replay_datasets(root: Path) -> Sample:
 def wait_for(
     condition: Callable[[], bool], process: subprocess.Popen[str] | None = None, seconds: float = 1800
 ) -> None:
-    """Wait until a condition holds; fail once the process that should bring it about has ended."""
+    """Wait until a condition holds; fail if the process that should fulfil the condition has ended."""
     deadline = time.monotonic() + seconds
     while not condition():
         ended = process is not None and process.poll() is not None
@@ -181,20 +181,20 @@ def wait_for(
 
 
 def interrupt(process: subprocess.Popen[str], number: signal.Signals = signal.SIGINT) -> str:
-    """Send a signal to a process alone, wait for its end, return what it said."""
+    """Send a signal only to a process, wait for its end, and return its output."""
     process.send_signal(number)
     return process.communicate(timeout=1800)[1]
 
 
 def find_port() -> int:
-    """Find a port that nothing listens on."""
+    """Find a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def kill_family(pid: int) -> None:
-    """Kill a process with all that it started."""
+    """Kill a process and its child processes."""
     parent = psutil.Process(pid)
     for process in [*parent.children(recursive=True), parent]:
         process.kill()

@@ -1,4 +1,4 @@
-"""Looks for a secret in everything that a run left: as it is, and as programs write it down."""
+"""Search all files of a run for a secret, in plain and encoded forms."""
 
 import base64
 import gzip
@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 
 
 def list_forms(secret: str) -> list[bytes]:
-    """List how a secret may be written: plain, in a URL, in JSON, in base64 wherever it begins, in hex."""
+    """List the encodings of a secret: plain, in a URL, in JSON, in base64 at any offset, in hex."""
     raw = secret.encode()
     forms = {raw, quote(secret).encode(), quote(secret, safe="").encode(), quote_plus(secret).encode()}
     forms |= {json.dumps(secret)[1:-1].encode(), raw.hex().encode(), repr(secret)[1:-1].encode()}
     for before in range(3):
-        # Three bytes make four letters: what stands before shifts them, and the ends hold neighbours' bits.
+        # Three bytes become four letters: preceding bytes shift the letters, and both ends share bits.
         letters = base64.b64encode(bytes(before) + raw).rstrip(b"=")
         whole = letters[-(-8 * before // 6) : 8 * (before + len(raw)) // 6]
         forms |= {whole, whole.translate(bytes.maketrans(b"+/", b"-_"))}
@@ -24,7 +24,7 @@ def list_forms(secret: str) -> list[bytes]:
 
 
 def find_secrets(folder: Path, secrets: Iterable[str]) -> list[tuple[str, str]]:
-    """List the files, also packed ones, that hold a form of a secret, and which form."""
+    """List files, including compressed files, that contain an encoding of a secret, as (file, encoding)."""
     forms = [form for secret in secrets for form in list_forms(secret)]
     found = []
     for path in sorted(folder.rglob("*")):
@@ -36,7 +36,7 @@ def find_secrets(folder: Path, secrets: Iterable[str]) -> list[tuple[str, str]]:
 
 
 def read_texts(path: Path) -> Iterator[bytes]:
-    """Read a file's bytes, and what is packed in them: Parquet and gzip, whatever the file is called."""
+    """Yield a file's bytes, and the decoded content of Parquet and gzip, regardless of the file's name."""
     data = path.read_bytes()
     yield data
     if data[:4] == b"PAR1":

@@ -1,4 +1,4 @@
-"""A file system that a drill may fill."""
+"""Mount a small file system that a drill can fill."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ BALLAST = "ballast"
 
 @contextmanager
 def mount_disk(folder: Path, megabytes: int) -> Iterator[Path]:
-    """Mount a file system of so many MB; skip where that cannot be done."""
+    """Mount a file system of the given size; skip the test if this is impossible."""
     folder.mkdir()
     mount = shutil.which("mount")
     if os.geteuid() or mount is None:
@@ -27,7 +27,7 @@ def mount_disk(folder: Path, megabytes: int) -> Iterator[Path]:
 
 
 def leave_room(disk: Path, size: int) -> None:
-    """Fill a disk up to `size` bytes."""
+    """Fill a disk until `size` bytes are free."""
     free = shutil.disk_usage(disk).free
     with (disk / BALLAST).open("ab") as ballast:
         os.posix_fallocate(ballast.fileno(), ballast.tell(), free - size)

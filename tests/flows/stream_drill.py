@@ -1,4 +1,4 @@
-"""A stream of towns, and a model of its own, for the kill drill."""
+"""A stream of towns, and its model, for the kill drill."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ TOWNS = ("Oslo", "Rome", "Bern", "Riga")
 
 
 def write_stream(sample: Sample) -> None:
-    """Write a dataset, and name it."""
+    """Write a dataset, and add it to params.yaml."""
     folder = sample.root / "data/raw/streambench/drill"
     folder.mkdir(parents=True)
     (folder / "dataset.json").write_text(json.dumps({"name": "drill", "kind": "hotpotqa"}))
@@ -37,7 +37,7 @@ def write_stream(sample: Sample) -> None:
 
 
 def make_stream_model() -> web.Application:
-    """Make a model that gives a town by the digest of its prompt, and embeds by that of a text."""
+    """Return a model that chooses a town by its prompt's digest, and embeds a text by the text's digest."""
 
     async def answer(request: web.Request) -> web.Response:
         digest = hashlib.sha256((await request.json())["messages"][-1]["content"].encode()).digest()

@@ -1,4 +1,4 @@
-"""The assessment's stages under real DVC, with a scripted model behind a server on loopback."""
+"""Tests of the assessment's stages with real DVC, and a scripted model on loopback."""
 
 import json
 import re
@@ -46,12 +46,12 @@ FACT = re.compile(r"(\w+) lies (\d+) metres")
 
 
 def reply(messages) -> str:
-    """Answer as `say_plainly` does, a verdict with its code."""
+    """Answer like `say_plainly`, but encode verdicts."""
     return sign(say_plainly(messages), messages[-1]["content"])
 
 
 def say_plainly(messages) -> str:
-    """Answer from the request's text alone, as a model that reads well and knows nothing."""
+    """Answer only from the request's text, like a model that reads well but has no knowledge."""
     system, said = messages[0]["content"], messages[-1]["content"]
     if "strict grader" in system:
         answer = said.split("True answer:\n")[1].split("\n")[0]
@@ -73,7 +73,7 @@ def say_plainly(messages) -> str:
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A project of the assessment's stages alone, over the villages."""
+    """A project with only the assessment's stages, on the villages dataset."""
     root = make_folder(tmp_path / "project")
     monkeypatch.chdir(root)
     monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
@@ -96,7 +96,7 @@ def project(tmp_path, monkeypatch):
 
 
 def write_dataset(folder: Path) -> None:
-    """Write what the stages before have made of the villages."""
+    """Write the upstream artifacts of the villages dataset."""
     world = make_world()
     pairs = [
         (question, Question(
@@ -181,7 +181,7 @@ def test_from_questions_to_pages_under_dvc(project):
     assert "retrieval" in (page / "index.html").read_text()
     assert json.loads((page / "report.json").read_text())["name"] == "v-weak"
 
-    # Nothing is asked, and nothing runs, a second time.
+    # A second run makes no calls and runs no stages.
     before = len(asked)
     assert set(run(root).values()) == {"fresh"}
     assert len(asked) == before
@@ -197,7 +197,7 @@ def test_labels_of_people_warn_and_no_model_is_asked_for_it(project):
     run(root)
     before = len(asked)
     assert read_figures(root, "v-alone")["judge"]["people"] is None
-    # The model alone answers nothing, and the judge says so; these people say it answers all.
+    # The model alone answers nothing, as the judge finds; these reviewers accept all answers.
     form = (root / "data/reports/grammar/v-alone/to_label.csv").read_text("utf-8-sig").splitlines()
     ids = [line.partition(",")[0] for line in form[1:]]
     file = root / "data/labels/alone.csv"

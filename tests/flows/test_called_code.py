@@ -1,6 +1,6 @@
-"""Every function of tasks/ that a stage of the sample calls is in a file that the stage depends on.
+"""Tests that every function of tasks/ that a stage calls is in a file that the stage depends on.
 
-The stages are replayed while each call is noted, so that nothing here trusts what reads the code.
+The stages are replayed while function calls are recorded, independently of the code analysis.
 """
 
 import asyncio
@@ -25,10 +25,10 @@ from tests.flows.sample import ROOT
 TASKS = f"{ROOT / 'tasks'}/"
 MODELS = f"{TASKS}models/"
 ASK = f"{MODELS}recorded_model.py"
-"""The runner's `ask`: what it calls to send a request cannot change bytes, and is no dependency."""
+"""The runner's `ask`, whose code for sending requests does not affect outputs and is not a dependency."""
 CHEAP = [
-    "grammar-schema@films",  # asks a database in another process
-    "grammar-glossary@films",  # asks a model
+    "grammar-schema@films",  # queries a database in another process
+    "grammar-glossary@films",  # calls a model
     "grammar-questions@films",
     "longform-human-labels@sample",
     "streambench-shots@sample",
@@ -40,7 +40,7 @@ CHEAP = [
 
 @contextmanager
 def note_calls() -> Iterator[dict[CodeType, str]]:
-    """Note the functions of tasks/ that are called, in any thread, with their files."""
+    """Record the functions of tasks/ that are called in any thread, with their files."""
     called: dict[CodeType, str] = {}
     others: set[CodeType] = set()
 
@@ -70,14 +70,14 @@ def list_callers(frame: FrameType) -> Iterator[CodeType]:
 
 
 def is_imported(frame: FrameType) -> bool:
-    """Whether a call belongs to the import of a module, whatever of it the stage uses then."""
+    """Return whether a call is part of a module's import."""
     return any(
         code.co_name == "<module>" and code.co_filename.startswith(TASKS) for code in list_callers(frame)
     )
 
 
 def is_sent(frame: FrameType) -> bool:
-    """Whether the runner's `ask` makes a call, or threads of its own, and no function of the stage."""
+    """Return whether a call comes from the runner's `ask` or its threads, not from the stage."""
     for code in list_callers(frame):
         if code.co_filename == ASK:
             return True
@@ -101,7 +101,7 @@ def replay(request, tmp_path_factory) -> Iterator[Run]:
 
 
 def has_all_data() -> bool:
-    """Whether all that stages read is here, be it of an older version."""
+    """Return whether all inputs of the stages exist, in any version."""
     recorder = Recorder(ROOT)
     there = all((ROOT / dep).exists() for node in recorder.nodes.values() for dep in node.deps)
     recorder.close()
@@ -109,7 +109,7 @@ def has_all_data() -> bool:
 
 
 def find_undeclared(run: Run, name: str, outs: Path) -> dict[str, str]:
-    """Replay a stage; return functions that are called and whose files it does not depend on."""
+    """Replay a stage; return the called functions in files that the stage does not depend on."""
     node = run.recorder.nodes[name]
     places = Places(run.root, outs)
     for out in node.outs:

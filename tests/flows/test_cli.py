@@ -1,4 +1,4 @@
-"""The command line as a stranger meets it."""
+"""Tests of the command line for a new user."""
 
 import errno
 import os
@@ -17,7 +17,7 @@ from flows.import_process import INSIDE
 CLI = [sys.executable, "-m", "flows.cli"]
 FILES = (path.stem.rstrip("_") for path in (Path(cli.__file__).parent / "commands").glob("*.py"))
 COMMANDS = ("init", *sorted(name for name in FILES if not name.startswith(("_", "cli_"))))
-"""One file a command: one that is written and not registered fails here."""
+"""Modules of commands; a module without a registered command fails a test."""
 GROUPS = ("add", "import", "ledger", "model", "nightly")
 
 
@@ -47,7 +47,7 @@ def test_it_says_its_version():
 
 @pytest.mark.parametrize(("typed", "told"), [("st", {"stage", "status", "stop"}), ("ledger pr", {"prune"})])
 def test_the_shell_completes_commands(typed, told):
-    # as the script that `--show-completion bash` prints asks for it
+    # Request completions like the script that `--show-completion bash` prints.
     words = f"benchloom {typed}"
     asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
     environment = {**os.environ, **asked, "_BENCHLOOM_COMPLETE": "complete_bash"}

@@ -1,4 +1,4 @@
-"""Which modules a function's slice has, for every construct by which one definition can run another."""
+"""Tests of a function's slice, for every construct by which one definition can reach another."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ import pytest
 from flows.code_slices import EVERYTHING, CodeSlices
 
 HEAVY = "def weigh(): ...\n"
-"""A module that a slice must not have unless something leads to it."""
+"""Source of a module that a slice must not contain unless a definition refers to it."""
 
 
 def cut(folder: Path, start: str = "run", module: str = "tasks.a", **sources: str) -> set[str]:
-    """Write modules of a package; return the names of those that a slice has."""
+    """Write modules of a package; return the names of the modules in a slice."""
     for name, source in {"heavy": HEAVY, **sources}.items():
         file = folder / "tasks" / f"{name}.py"
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""Drill: a company and a closed variant switched on in params.yaml alone, through the real commands.
+"""Drill: enable a company and a closed variant in params.yaml, and run the real commands.
 
-An endpoint on loopback writes whatever the grammars let through, so this proves the graph, not the words.
+An endpoint on loopback writes any text that the grammars allow, so the drill tests the graph, not the texts.
 """
 
 import shutil
@@ -74,7 +74,7 @@ def test_switched_on_they_are_made_and_asked_about_and_replayed(tmp_path):
     assert not [renaming.old for renaming in renamings if renaming.old in closed]
     assert [renaming.new for renaming in renamings if renaming.new in closed]
 
-    # The same from the ledger alone, with nobody there to ask.
+    # Repeat with the ledger alone, without an endpoint.
     before = sample.artifacts()
     lock = sample.lock()
     for name in ("companies", "closed"):

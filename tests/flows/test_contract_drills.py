@@ -1,4 +1,4 @@
-"""What is planted wrong in the whole sample stops `benchloom run` before a dataset is made of it."""
+"""Tests that planted errors in the sample stop `benchloom run` before a dataset is built."""
 
 import json
 import re
@@ -27,7 +27,7 @@ def whole(tmp_path_factory) -> Sample:
 
 @pytest.fixture
 def sample(whole):
-    """The sample as it came out; what is planted in it is taken away again as any DVC user would."""
+    """The built sample; planted errors are removed afterwards with DVC's commands."""
     before, lock = whole.artifacts(), (whole.root / "dvc.lock").read_bytes()
     yield whole
     (whole.root / "dvc.lock").write_bytes(lock)
@@ -37,7 +37,7 @@ def sample(whole):
 
 
 def plant(sample: Sample, stem: str, change: Callable[[list[dict]], list[dict]]) -> None:
-    """Change an artifact and have DVC take it for right, as a stage with a mistake would have left it."""
+    """Change an artifact and commit it with DVC, as if a faulty stage had written it."""
     path = sample.root / FILMS / f"{stem}.parquet"
     table = pq.read_table(path)
     write_table(path, pa.Table.from_pylist(change(table.to_pylist()), schema=table.schema))
@@ -45,7 +45,7 @@ def plant(sample: Sample, stem: str, change: Callable[[list[dict]], list[dict]])
 
 
 def stop(sample: Sample, stem: str) -> str:
-    """Run; hold that the films' dataset and page are not made; give the line that says why."""
+    """Run; assert that the films' dataset and page are not built; return the line with the reason."""
     planted = (sample.root / FILMS / f"{stem}.parquet").read_bytes()
     said = sample.run(code=1)
     outcomes = dict(re.findall(r"^(\S+@\S+) +(\w+)", said, re.MULTILINE))
@@ -81,7 +81,7 @@ def test_a_text_with_an_open_bracket(sample):
 
 
 def find_films(sample: Sample) -> tuple[dict, str, str]:
-    """Find a group that asks for one number of one film: the group, the column, the title."""
+    """Find a group about one number of one film; return the group, the column and the title."""
     for group in pq.read_table(sample.root / FILMS / "fill_in.parquet").to_pylist():
         found = re.fullmatch(
             r"SELECT DISTINCT films\.(\w+) FROM films WHERE films\.title = '([^']*)'", group["sql"]

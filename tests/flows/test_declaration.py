@@ -1,4 +1,4 @@
-"""A flow's page is the declaration: what follows from it, and what is said where something is forgotten."""
+"""Tests of a flow's declaration: derived facts, and errors for omissions."""
 
 import subprocess
 import sys
@@ -51,7 +51,7 @@ PAPERS = [flow.name for flow in list_flows()]
 
 @pytest.fixture
 def house(tmp_path):
-    """The frame of a project, its code by link, and a paper of its own."""
+    """A project with linked code and a new paper."""
     (tmp_path / "flows").mkdir()
     (tmp_path / "tasks").mkdir()
     for room in ("run", "commands", "comparing", "lineage", "nights"):

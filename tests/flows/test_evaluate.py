@@ -1,4 +1,4 @@
-"""`benchloom evaluate` as a stranger runs it: a real process, a model and a system on loopback."""
+"""Tests of `benchloom evaluate` in a real process, with a model and a system on loopback."""
 
 import json
 import signal
@@ -33,14 +33,14 @@ OURS = (
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory) -> Sample:
-    """The code and its parameters; no artifact of the sample is needed."""
+    """The project's code and parameters, without artifacts of the sample."""
     sample = make_sample(tmp_path_factory.mktemp("evaluate"))
     documents = sample.root / "corpus"
     documents.mkdir()
     for name in ("mill", "forge", "dairy"):
         (documents / f"{name}.md").write_text(f"# {name}\n\nSomebody leads {name}.\n")
     write(sample, "questions.jsonl", *map(json.dumps, ROWS))
-    # As when the evaluations that are kept were made.
+    # The same settings as for the stored evaluations.
     weak = "{kind: rag, retriever: keyword, top_k: 1, language: en, multi_turn: true}"
     set_params(sample.root, ["systems.good.top_k=2", f"systems.weak={weak}"])
     return sample
@@ -184,7 +184,7 @@ def test_limit_takes_whole_groups(project, model):
 
 @pytest.mark.drill
 def test_a_budget_stops_it_and_more_of_it_goes_on(project, model):
-    model.tokens = 200  # of each prompt and reply: six answers do not fit into 2,000
+    model.tokens = 200  # per prompt and reply: six answers exceed 2,000 tokens
     words = ("--documents", "corpus", "--json")
     short = evaluate(project, *words, "--budget-tokens", "2000")
     assert short.returncode == 3, short.stderr

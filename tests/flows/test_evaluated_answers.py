@@ -1,4 +1,4 @@
-"""`benchloom evaluate --answers`: the answers of a file are judged, and no system is asked."""
+"""Tests of `benchloom evaluate --answers`: the answers of a file are judged, and no system is called."""
 
 import csv
 import json
@@ -17,7 +17,7 @@ from tests.flows import test_evaluate
 from tests.flows.test_evaluate import ROWS
 
 project, model = test_evaluate.project, test_evaluate.model
-"""Its fixtures: a project with six questions, and a model that answers and judges."""
+"""Fixtures: a project with six questions, and a model that answers and judges."""
 
 
 def save(folder, name, rows):

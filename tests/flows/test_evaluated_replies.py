@@ -1,4 +1,4 @@
-"""`benchloom evaluate` over endpoints that answer as real ones do: what is scored, failed and said."""
+"""Tests of `benchloom evaluate` with realistic faulty endpoints: scores, failures and messages."""
 
 import json
 import shutil
@@ -27,9 +27,9 @@ def complete(text: object, finish: str = "stop", **more: object) -> Body:
 
 
 class Endpoint:
-    """Answers the six questions rightly and judges them; a test's `twist` answers what it wants to instead.
+    """Answers six questions correctly and judges answers; a test's `twist` may return another reply.
 
-    twist: (body, the sound reply's text, how often the request came before, whether it is the judge's).
+    twist: function of (body, correct reply, number of earlier identical requests, whether for the judge).
     """
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Endpoint:
 
 
 def is_right(prompt: str) -> bool:
-    """Judge by containment, as far as these questions go; the canaries by their labels."""
+    """Return the correct verdict: by containment for these questions, by label for canaries."""
     if not any(question in prompt for question in ASKED.values()):
         return is_canary_right(prompt)
     reference = prompt.partition("True answer:\n")[2].partition("\n")[0].strip()
@@ -64,7 +64,7 @@ def is_right(prompt: str) -> bool:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory) -> Sample:
     sample = make_sample(tmp_path_factory.mktemp("replies"))
-    # Every call here is new: reading the recorded ones would take a second for each command.
+    # Every call is new: reading recorded calls would take a second per command.
     shutil.rmtree(sample.root / "data/ledger")
     rows = [
         json.dumps({"id": name, "question": question, "answer": PORTS[name]})
@@ -131,7 +131,7 @@ def test_a_refused_item_fails_alone_and_is_named(project, endpoint, tmp_path, ju
         if ASKED["east"] in str(body["messages"]) and judges is judges_too:
             error = {"message": "The prompt was filtered.", "code": "content_filter", "status": 400}
             return 400, {"error": error}
-        # No rule decides it, so that the judge is asked.
+        # No rule decides this answer, so the judge is called.
         return None if judges else complete(f"I think that {text} does, at least in summer.")
 
     endpoint.twist = twist

@@ -1,4 +1,4 @@
-"""What an extra brings is enough for its commands, and what is missing is named in one line."""
+"""Tests that an extra suffices for its commands, and that a one-line error names a missing extra."""
 
 import json
 import os
@@ -27,7 +27,7 @@ main()
 
 
 def list_brought(extra):
-    """Name the distributions that an extra brings, with all that these need."""
+    """Return the distributions that an extra installs, including their dependencies."""
     todo, brought = (
         [Requirement(text) for text in (*list_requirements(), *list_requirements(extra))],
         {"benchloom"},
@@ -40,7 +40,7 @@ def list_brought(extra):
         brought.add(name)
         try:
             needs = [Requirement(text) for text in requires(name) or []]
-        except PackageNotFoundError:  # of another platform
+        except PackageNotFoundError:  # a package for another platform
             continue
         extras = requirement.extras or {""}
         todo += [
@@ -112,7 +112,7 @@ def test_articles_of_wikipedia_name_the_extra_before_anything_is_read(source, tm
     (root / "texts/Dublin.txt").write_text("Dublin is a city.")
     (root / "dump.xml").write_text("<mediawiki/>")
     monkeypatch.chdir(root)
-    monkeypatch.setenv("BENCHLOOM_IMPORT", str(os.getpid()))  # the process that reads, itself
+    monkeypatch.setenv("BENCHLOOM_IMPORT", str(os.getpid()))  # this process reads the source
     done = call_with("project", "import", "wikipedia", source)
     assert done.returncode == 2
     assert done.stderr.endswith("is not installed here (pip install 'benchloom[wiki]')\n")

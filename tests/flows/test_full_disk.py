@@ -1,4 +1,4 @@
-"""Every command on a full disk: it says so in a line, leaves nothing half written, and works later."""
+"""Tests of every command on a full disk: a one-line error, no incomplete files, and success later."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ COMMANDS = {
     "score": ("score", "hotpotqa", "pairs.jsonl", "--items", "items.jsonl"),
 }
 READS = frozenset({"status", "plan", "doctor", "lineage", "ledger stats", "graph"})
-"""Commands that need not write anything, and may end well."""
+"""Commands that may succeed, since they need not write anything."""
 FULL = ("disk is full", "no space left on device", "disk quota", "1 gb is required")
 
 
@@ -102,13 +102,13 @@ def test_on_a_full_disk_a_command_says_so_and_works_once_there_is_room(disk, sam
             )
             if done.returncode:
                 assert said, done.stderr
-            if name != "run a stage that asks":  # which sets a parameter
+            if name != "run a stage that asks":  # this command sets a parameter
                 changed = {file for file, text in hash_record(sample.root).items() if before[file] != text}
                 assert not changed - {"dvc.lock"}, changed
         assert codes[0] or name in READS, codes
         asked = sum(model.asked.values())
         done = sample.call("flows.cli", *COMMANDS[name])
-        if name == "doctor":  # the sample is in the folder in part: it names the databases that are not
+        if name == "doctor":  # the folder contains part of the sample: the output names missing databases
             assert "disk" not in done.stdout.splitlines()[-1], done.stdout
         else:
             assert done.returncode == 0, done.stderr

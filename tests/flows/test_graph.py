@@ -1,4 +1,4 @@
-"""The graph of this repository, with every fan-out switched on."""
+"""Tests of this repository's graph with every fan-out enabled."""
 
 import re
 import shutil
@@ -64,7 +64,7 @@ SWITCHED_ON = {
         "films": {"file": "data/raw/films/films.sqlite", "documents": "data/grammar/films/documents.parquet"}
     },
 }
-"""Fan-outs that params.yaml leaves empty: their stages are held to the same rules."""
+"""Entries for sections that params.yaml leaves empty, to check their stages, too."""
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +78,7 @@ def nodes(tmp_path_factory):
         params[name] |= entries
     (folder / "params.yaml").write_text(yaml.safe_dump(params))
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)  # DVC names stages by where one stands
+        patch.chdir(folder)  # DVC names stages relative to the current folder
         recorder = Recorder(folder)
         yield recorder.nodes
         recorder.close()
@@ -92,15 +92,15 @@ def test_the_committed_graph_is_what_the_flows_declare():
 def test_a_stage_depends_on_what_it_imports_starts_and_shows(nodes):
     deps = set(next(node for node in nodes.values() if node.stage == "grammar.report").deps)
     assert "tasks/grammar/publish/report.py" in deps
-    assert "tasks/artifacts/parquet.py" in deps  # used by what it uses
+    assert "tasks/artifacts/parquet.py" in deps  # an indirect dependency
     assert {"tasks/reports/pages/page.html", "tasks/reports/pages/viewer.js"} <= deps  # named in its code
-    assert "tasks/reports/pages/base.html" in deps  # extended by what is named
+    assert "tasks/reports/pages/base.html" in deps  # extended by a named template
     assert "tasks/reports/pages/night.html" not in deps
     deps = set(next(node for node in nodes.values() if node.stage == "grammar.fill_in").deps)
     started = {
         "tasks/databases/sqlite_child.py",
         "tasks/databases/servers/server_child.py",
-    }  # and not imported
+    }  # not imported
     assert started <= deps
 
 
@@ -140,7 +140,7 @@ def test_no_stage_depends_on_what_cannot_change_its_bytes(nodes):
 
 
 def test_a_stage_depends_on_what_plugs_use_and_on_their_folder_not_on_each_of_them():
-    """A file that is found by being there is in no declaration."""
+    """Plug-in files are found by name and not declared."""
     deps = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]["streambench-steps"]["do"]["deps"]
     assert {"tasks/streambench/methods", "tasks/scoring/execution.py"} <= set(deps)
     assert [dep for dep in deps if dep.startswith("tasks/streambench/methods/")] == []

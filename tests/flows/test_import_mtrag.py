@@ -1,4 +1,4 @@
-"""`benchloom import mtrag`: a published evaluation file becomes systems, a set and ratings."""
+"""Tests of `benchloom import mtrag`: a published evaluation file becomes systems, a set and ratings."""
 
 import asyncio
 import json
@@ -90,7 +90,7 @@ def test_models_replay_their_answers_and_people_are_on_their_own_scale(root):
     assert {row.passages[0].text for row in contexts.rows} == {"Orbis is led by Marta Quill."}
     found = ratings(asked, answers, entry)
     assert not found.dropped
-    # 1 to 4 onto 1 to 5: 1, 1 + 4 / 3, 5.
+    # Map the scale 1 to 4 to 1 to 5: 1, 1 + 4 / 3, 5.
     assert sorted(row.rating for row in found.rows) == pytest.approx([1, 1, 7 / 3, 7 / 3, 5, 5, 5, 5])
     assert {row.answer for row in found.rows} == {answer.id for answer in answers}
 

@@ -1,4 +1,4 @@
-"""`benchloom import` reads in a process with limits: what a source or plug does there is one line."""
+"""Tests of the limited process of `benchloom import`: a faulty source or plug-in gives a one-line error."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""`benchloom import spider`: databases of a release, in its published layout, become the project's."""
+"""Tests of `benchloom import spider`: import databases from a release in the published layout."""
 
 import json
 import shutil
@@ -16,12 +16,12 @@ from tests.flows.conftest import make_folder
 from tests.shared_data import SHARED, needs
 
 ROOT = Path(__file__).parents[2]
-"""Spider itself, where this machine has it; it is no part of the project."""
+"""Spider's folder on this machine, if present; it is not part of the project."""
 TABLES = 'CREATE TABLE city (id INTEGER PRIMARY KEY, name TEXT); CREATE TABLE "odd ""name" (id INTEGER);'
 
 
 def make_release(folder: Path) -> Path:
-    """Make a release of five databases: two sound, one empty, one broken, one missing."""
+    """Create a release of five databases: two valid, one empty, one damaged, one missing."""
     for name in ("cities", "towns", "empty", "broken"):
         place = folder / "database" / name
         place.mkdir(parents=True)
@@ -73,7 +73,7 @@ def test_a_database_named_becomes_one_of_the_project_with_its_questions(root, tm
     entry = parse_database(load_params(root), "cities").resolve_under(root)
     assert (entry.licence, entry.locate_file().name) == ("CC BY-SA 4.0", "cities.sqlite")
     assert read_questions(root) == [("dev-0", "cities", "How many cities?")]
-    # The rest of params.yaml stays as a person wrote it.
+    # The rest of params.yaml does not change.
     assert "# How things are reached and what they may cost" in (root / "params.yaml").read_text()
 
 

@@ -1,4 +1,4 @@
-"""`benchloom import` of StreamBench's seven datasets, on small ones in their published layouts."""
+"""Tests of `benchloom import` for StreamBench's seven datasets, with small files in published layouts."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from tasks.sources.stream_dataset import digest_file
 from tests.shared_data import SHARED, needs
 from tests.sources import published
 
-"""Published data, where this machine has it; it is no part of the project."""
+"""Published data on this machine, if present; it is not part of the project."""
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_spider_s_test_split_becomes_a_dataset_with_its_suite(root, tmp_path):
     files = root / "data/raw/streambench/spider/files/cities"
     assert sorted(file.name for file in files.iterdir()) == ["cities.sqlite", "other.sqlite"]
     assert shots[0]["answer"].startswith("SELECT ")
-    # Nothing of the project's own entries is touched.
+    # The project's own entries do not change.
     assert (root / "params.yaml").read_text() == "databases: {}\n"
     with pytest.raises(BadInput, match="cannot be combined with"):
         call("spider", release, "--streambench", "spider", "--all")
@@ -144,7 +144,7 @@ def test_ddxplus_draws_as_many_patients_of_each_diagnosis(root, tmp_path):
     about, items, shots, skipped = read(root, "ddxplus")
     assert (len(items), len(shots), about["stratum"]) == (98, 49, "pathology")
     assert about["draw"] == {"seed": 42, "take": 98}
-    # One of each in the test split, and in the validation split that shots are of.
+    # One item of each kind in the test split, and in the validation split for few-shot examples.
     assert skipped == {"unknown_condition": 2, "unknown_evidence": 2, "incomplete": 2}
     assert items[1]["gold"] == "1"
     assert items[1]["text"].splitlines() == [

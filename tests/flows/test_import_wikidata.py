@@ -1,4 +1,4 @@
-"""`benchloom import wikidata`: what is read becomes Parquet files, with what was skipped beside them."""
+"""Tests of `benchloom import wikidata`: entities become Parquet files, with a list of skipped entities."""
 
 import json
 import sqlite3
@@ -90,7 +90,7 @@ def test_a_dump_becomes_entities_and_claims(root, tmp_path):
     height = next(row for row in claims if row.property == "P2048")
     assert (height.value.amount, height.value.number, height.value.unit) == ("1.960", 1.96, "Q11573")
     assert [line["reason"] for line in skipped] == ["no item", "broken line"]
-    # Nothing of a claim is lost on the way to the file and back.
+    # A claim is unchanged after a round trip through the file.
     read_again = DumpSource([path]).read(EntitySelection(), ReadingReport())
     expected = sorted((claim for record in read_again for claim in record.claims), key=lambda claim: claim.id)
     assert [restore_claim(row) for row in claims] == expected
@@ -154,7 +154,7 @@ def test_what_is_named_is_taken_and_the_label_of_a_property_with_it(root, tmp_pa
     entities, claims, _ = read(root, "people")
     assert [(row.id, row.kind) for row in entities] == [("P31", "property"), ("Q9", "item")]
     assert [(row.entity, row.value.item) for row in claims] == [("Q9", "Q5")]
-    # The item Q5 was not asked for, so that nothing names it.
+    # The item Q5 was not requested, so it has no name.
     assert "claims of items that were not read: 1 (P31: 1)" in done.stdout
 
 
@@ -209,8 +209,8 @@ def test_a_database_with_item_ids_is_read(root, tmp_path):
         (["none.json"], "none.json: does not exist"),
         (["dump.json", "--entity", "42"], "--entity: '42' is not an id"),
         (["dump.json", "--name", "../x"], "--name: '../x' is not a valid name"),
-        (["dump.json", "--entity", "Q404"], "contains no requested entity; 2 others were read"),
-        (["empty.json"], "contains no requested entity"),
+        (["dump.json", "--entity", "Q404"], "contains none of the requested entities; 2 others were read"),
+        (["empty.json"], "contains none of the requested entities"),
         (["dump.json", "--column", "a=P1"], "--column: requires a database"),
         (["films.sqlite", "dump.json"], "films.sqlite: is a database"),
         (["https://www.wikidata.org/wiki/Q42"], "is not a readable address"),

@@ -1,4 +1,4 @@
-"""`benchloom import wikidata` and SIGKILL: no file is ever half, and the next import has the same bytes."""
+"""Tests of a killed `benchloom import wikidata`: no incomplete file, same bytes on the next import."""
 
 import bz2
 import json
@@ -24,7 +24,7 @@ from tests.sources.wikidata.scenes import entity, statement, text, write_dump
 FILES = ("about.json", "claims.parquet", "entities.parquet", "skipped.jsonl")
 FOLDER = Path("data/raw/wikidata/main")
 STRIDE = 12
-"""Of file operations at which an import is killed."""
+"""Numbers of file operations at which an import is killed."""
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def project(tmp_path):
 
 
 def start(root, *words):
-    """Begin a command in a process group of its own."""
+    """Start a command in a separate process group."""
     return subprocess.Popen(
         [sys.executable, "-m", *map(str, words)],
         cwd=root, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
@@ -69,7 +69,7 @@ def test_an_import_that_is_killed_at_its_file_operations_leaves_whole_files_and_
     new = read_files(fresh / FOLDER)
     assert count > 3 * STRIDE
     for moment in (*range(1, count - 1, STRIDE), count - 1):
-        # Without what an earlier one had read, which would leave this one less to do.
+        # Remove parts of an earlier import, which would leave this import less to do.
         shutil.rmtree(project / FOLDER / ".parts", ignore_errors=True)
         run(project, "tests.flows.killed_import", moment, dump, code=-signal.SIGKILL)
         left = read_files(project / FOLDER)
@@ -81,7 +81,7 @@ def test_an_import_that_is_killed_at_its_file_operations_leaves_whole_files_and_
 
 
 def write_streams(path, streams=4, size=420):
-    """Write a dump of several streams of bzip2, each a part of its own: texts that pack badly."""
+    """Write a dump of several bzip2 streams, one per part, with texts that compress badly."""
     draws = random.Random(7)
     packed = []
     for number in range(streams):
@@ -100,7 +100,7 @@ def count_parts(folder):
 
 
 def has_half(folder, pattern):
-    """Tell whether a draft that something was written into is being made."""
+    """Return whether a non-empty draft file exists."""
     for file in folder.glob(pattern):
         with suppress(OSError):
             if file.stat().st_size:

@@ -1,4 +1,4 @@
-"""A dump gives the same bytes however it is cut, by however many processes it is read, and after a kill."""
+"""Tests that a dump gives the same bytes for any division, number of processes, and after a kill."""
 
 import bz2
 import gzip
@@ -28,7 +28,7 @@ TABLES = ("claims.parquet", "entities.parquet")
 
 
 def make_lines():
-    """Lines of a dump: 60 items in no order, of which some come twice, and what is broken between them."""
+    """Return lines of a dump: 60 unordered items with duplicates, and invalid lines between them."""
     draws = random.Random(3)
     made = []
     for number in draws.sample(range(1, 500), 60):
@@ -48,7 +48,7 @@ def make_lines():
 
 
 def pack_streams(content, size=700):
-    """Pack as many streams, which end amid lines."""
+    """Compress the content as several streams that end within lines."""
     return b"".join(bz2.compress(content[at : at + size]) for at in range(0, len(content), size))
 
 
@@ -67,7 +67,7 @@ def write_shards(folder, count, kind, lines=None):
 
 
 def bring_in(paths, folder, workers=1, said=None, size=SMALL):
-    """Return what was written, what was skipped, and the counts."""
+    """Import files; return the written rows, the skipped entities, and the counts."""
     lines = []
     report = ReadingReport(lines.append)
     say = ([] if said is None else said).append
@@ -83,7 +83,7 @@ def bring_in(paths, folder, workers=1, said=None, size=SMALL):
 
 
 def read_in_turn(paths, folder):
-    """Do the same by one reading, rows in memory."""
+    """Return the same as `bring_in`, by sequential reading with rows in memory."""
     lines = []
     report = ReadingReport(lines.append)
     counts = write_all(folder, DumpSource(paths).read(ALL, report), report)
@@ -161,7 +161,7 @@ def test_lines_longer_than_parts_and_a_whole_document_are_read_whole(tmp_path):
 
 
 def interrupt_after(monkeypatch, count):
-    """Have reading stop, like a kill, after so many parts; return the list of those read."""
+    """Make reading stop, like a kill, after `count` parts; return the list of parts read."""
     done = []
 
     def read(part, *others):
@@ -217,7 +217,7 @@ def test_a_file_that_changes_meanwhile_is_refused(tmp_path, monkeypatch):
 
 
 class KilledWork:
-    """Reads a part in another process, which is killed while it reads a file, so often."""
+    """Reads a part in another process, which is killed a given number of times while it reads a file."""
 
     def __init__(self, path, times):
         self.path, self.times = path, times
@@ -245,7 +245,7 @@ def test_a_worker_that_is_killed_costs_its_part_alone(tmp_path, monkeypatch):
 
 
 class FailedWork:
-    """Fails in the second part, with an error of so many characters; the first does not end."""
+    """Fails in the second part with an error of a given length; the first part does not end."""
 
     def __init__(self, size):
         self.size = size

@@ -1,4 +1,4 @@
-"""`benchloom import wikipedia`: a source's articles become two tables and a list of what was left out."""
+"""Tests of `benchloom import wikipedia`: articles become two tables and a list of omitted pages."""
 
 import gzip
 import json
@@ -173,7 +173,7 @@ def read_skipped(root):
 @pytest.mark.parametrize(
     ("name", "said", "reasons"),
     [
-        # 71 pages, one of them a redirect; 42, one of them without a part. `part`: pages with broken markup.
+        # 71 pages, one a redirect; 42 pages, one without a part. `part`: pages with invalid markup.
         pytest.param("wikitext", "70 articles, 1 aliases", {"part": 3}, marks=needs("wikitext")),
         pytest.param("infobox", "41 articles, 0 aliases", {"empty": 1, "part": 5}, marks=needs("infobox")),
     ],

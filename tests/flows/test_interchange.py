@@ -1,4 +1,4 @@
-"""`benchloom run` and `dvc repro` by turns on the real graph: either takes up the other's work."""
+"""Tests that alternate `benchloom run` and `dvc repro` on the real graph: each continues the other's work."""
 
 import pytest
 
@@ -9,14 +9,14 @@ UP_TO_DATE = "Data and pipelines are up to date."
 
 CHANGES = {
     "parameter": ("params.yaml", "{first: 1, keep: 0.5}", "{first: 1, keep: 0.25}"),
-    # What the model is told stays the same, so that the shipped ledger answers.
+    # The prompts do not change, so the shipped ledger has the answers.
     "prompt": ("tasks/grammar/prompts/back_check.md", "\nTables:", "\n{# all of them #}\nTables:"),
     "module": ("tasks/grammar/construct/balanced.py", "\n\n\n", "\n\n\n# one more line\n"),
     "raw file": ("data/raw/packages/airlines.csv", "Delta Air", "Dalta Air"),
 }
 FRESH = {"parameter": "grammar-balanced@films", "prompt": "grammar-fill-in@films",
          "module": "grammar-unbalanced@films", "raw file": "sources-films"}  # fmt: skip
-"""A stage that each change must leave alone."""
+"""Change -> a stage that the change must not affect."""
 
 
 @pytest.fixture(scope="module")

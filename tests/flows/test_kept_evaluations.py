@@ -1,4 +1,4 @@
-"""Folders that earlier versions of `benchloom evaluate` wrote: lineage, `compare` and tables read them."""
+"""Tests that lineage, `compare` and tables read folders of earlier versions of `benchloom evaluate`."""
 
 import json
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""SIGKILLs at seeded moments over runs, streams, evaluations, nights, servers, sandboxes and file work.
+"""Drill: SIGKILL at seeded times in runs, streams, evaluations, nights, servers, sandboxes and file work.
 
-Each kind of work is begun, killed and begun again until it is whole, then begun anew, for as long as there
-are kills left. Whole, it has the bytes of an undisturbed one; no committed call is ever asked again.
+Each workload is started, killed and restarted until it is complete, then started from the beginning, until
+all kills are used. A complete workload has the bytes of an undisturbed run; no committed call is repeated.
 """
 
 import hashlib
@@ -42,7 +42,7 @@ KILLS = int(os.environ.get("DRILL_KILLS", "200"))
 SEED = 20310709
 LANES = 4
 SLOWER = 1.2
-"""Moments are drawn from the time that an undisturbed work takes, and this much more: some come too late."""
+"""Kill times are sampled up to an undisturbed run's time times this factor, so some are too late."""
 MODEL = "qwen25-coder-1b5"
 TARGETS = ("grammar-text-templates@flights",)
 GROUND = "grammar-assessment@films-weak"
@@ -57,17 +57,17 @@ MADE = {
     TARGETS: ("data/grammar", "data/raw/flights", "data/worlds/flights.sqlite"),
     (STREAM,): ("data/streambench/drill/drill",),
 }
-"""What a run to targets writes."""
+"""Patterns of the files that a run writes."""
 LEDGER = ".benchloom/drill.sqlite"
 Kind = Callable[[Path], AbstractContextManager["Work"]]
-"""Opens a kind of work in a folder."""
+"""A function that opens a workload in a folder."""
 LEFT_S = 30.0
-"""How long what a killed process had started may live on."""
+"""Maximum seconds that child processes of a killed process may continue to run."""
 
 
 @dataclass
 class Killed:
-    """A line of the table. moment: seconds from the victim's start; share: of an undisturbed work's time."""
+    """A row of the table. moment: seconds after the victim's start. share: fraction of undisturbed time."""
 
     kind: str
     victim: str
@@ -78,10 +78,10 @@ class Killed:
 
 @dataclass
 class Work:
-    """A kind of work: how it begins, what it leaves, how to begin anew.
+    """A workload: functions to start it, to hash its outputs, and to restart it from the beginning.
 
-    left: hashes of what it writes, by name. check_cut: kill one of what the process has started, too, and
-    hold this of what the process then ends well with.
+    left: returns hashes of the outputs by name. check_cut: if set, child processes are killed, too, and this
+    function checks the outputs if the process then succeeds.
     """
 
     kind: str
@@ -104,14 +104,14 @@ class Work:
         )  # fmt: skip
 
     def finish(self) -> None:
-        """Let it come to its end."""
+        """Run the workload to its end."""
         process = self.start()
         said = process.communicate(timeout=900)[1]
         assert process.returncode == 0, f"{self.kind}: {said}"
         assert "Traceback" not in said, f"{self.kind}: {said}"
 
     def measure(self) -> None:
-        """Let it go through undisturbed."""
+        """Run the workload undisturbed, and measure its time and outputs."""
         self.wipe()
         begun = time.monotonic()
         self.finish()
@@ -120,7 +120,7 @@ class Work:
         self.wipe()
 
     def check_whole(self) -> None:
-        """Hold that it left what an undisturbed one leaves."""
+        """Assert that the outputs equal the outputs of an undisturbed run."""
         left = self.left()
         differing = {
             name: (self.undisturbed.get(name), left.get(name))
@@ -131,7 +131,7 @@ class Work:
         self.whole += 1
 
     def kill_through(self, kills: int) -> None:
-        """Kill it so many times, and let it come to its end after the last."""
+        """Kill the workload `kills` times, and then run it to its end."""
         self.measure()
         dice = random.Random(f"{SEED} {self.kind}")
         while len(self.table) < kills:
@@ -150,7 +150,7 @@ class Work:
         self.check_whole()
 
     def kill(self, process: subprocess.Popen[str], moment: float, dice: random.Random) -> None:
-        """Kill a process alone, it and all that it started, or one that it started."""
+        """Kill a process, a process with its child processes, or one child process."""
         parent = psutil.Process(process.pid)
         family = [parent, *parent.children(recursive=True)]
         victim = dice.choice(["process", "group", *(["child"] if self.check_cut else [])])
@@ -162,7 +162,7 @@ class Work:
         else:
             victim = "process"
             process.kill()
-        if victim == "child":  # it may go on, or say what it lost
+        if victim == "child":  # the process may continue, or report the loss
             said = process.communicate(timeout=900)[1]
             assert "Traceback" not in said, said
             if process.returncode == 0:
@@ -176,7 +176,7 @@ class Work:
 
 @dataclass
 class ServedWork(Work):
-    """A run whose model's server is killed, and begun again, while the run asks on."""
+    """A run whose model server is killed and restarted while the run makes calls."""
 
     server: "Served | None" = None
 
@@ -185,7 +185,7 @@ class ServedWork(Work):
         dice = random.Random(f"{SEED} {self.kind}")
         process = self.start()
         while len(self.table) < kills:
-            moment = dice.uniform(0, 8)  # a server comes up in one to four seconds
+            moment = dice.uniform(0, 8)  # a server starts in one to four seconds
             with suppress(subprocess.TimeoutExpired):
                 process.wait(moment)
             if process.poll() is not None:
@@ -207,7 +207,7 @@ class ServedWork(Work):
 
 
 class Served:
-    """`benchloom ledger serve` on a port of its own, behind what counts and passes on."""
+    """`benchloom ledger serve` on a separate port, behind a proxy that counts requests."""
 
     def __init__(self, sample: Sample) -> None:
         self.sample = sample
@@ -246,7 +246,7 @@ class Served:
                     body=await reply.read(), status=reply.status, content_type=reply.content_type
                 )
         except (ClientError, OSError, ValueError):
-            request.transport.abort()  # the way it looks where the server itself is gone
+            request.transport.abort()  # like a server that is gone
             return web.Response()
 
 
@@ -271,7 +271,7 @@ def point(sample: Sample, url: str, **more: object) -> None:
 
 
 def record_dataset(root: Path) -> Sample:
-    """The project without its shipped ledger, whose runs must ask."""
+    """Build the project's datasets; return the project without shipped ledger, so that runs make calls."""
     sample = make_datasets(root)
     shutil.rmtree(sample.root / "data/ledger")
     return sample
@@ -285,7 +285,7 @@ def make_run(
     targets: tuple[str, ...] = TARGETS,
     **more: object,
 ) -> Work:
-    """Make the work of a run to targets, whose other stages have run."""
+    """Return the workload of a run to targets; all other stages have run."""
     made = MADE.get(targets, JUDGED)
     begun = (sample.root / "dvc.lock").read_bytes()
     cache, kept = sample.root / ".dvc/cache", sample.root.parent / f"{name}.cache"
@@ -300,14 +300,14 @@ def make_run(
         forget(sample, *made, ".dvc/cache", ".dvc/tmp", "dvc.lock", ".benchloom")
         if targets != TARGETS:
             (sample.root / "dvc.lock").write_bytes(begun)
-            shutil.copytree(kept, cache)  # what is in no cache would run again
+            shutil.copytree(kept, cache)  # stages without cached outputs would run again
 
     return kind(name, sample, ("run", "--plain", *targets), left, wipe, asked, **more)
 
 
 @contextmanager
 def serve_ledgers(sample: Sample, **more: object) -> Iterator[tuple[Asked, Served]]:
-    """Answer a project's calls by `benchloom ledger serve` of a copy that has the shipped ledgers."""
+    """Answer a project's calls with `benchloom ledger serve` in a copy that has the shipped ledgers."""
     served = Served(make_sample(sample.root.parent / f"{sample.root.name}-serving"))
     asked = Asked(sample.root / LEDGER, served.pass_on)
     try:
@@ -328,7 +328,7 @@ def open_run(folder: Path) -> Iterator[Work]:
 
 @contextmanager
 def open_judging(folder: Path) -> Iterator[Work]:
-    """Begin where the answers are there, so that every moment falls into their judging."""
+    """Open a workload that starts with existing answers, so that every kill happens during judging."""
     sample = make_sample(folder / "judging")
     sample.run("longform-interactions@sample", "--set", NOWHERE)
     shutil.rmtree(sample.root / "data/ledger")
@@ -350,7 +350,7 @@ def open_stream(folder: Path) -> Iterator[Work]:
     for project in (sample, serving_sample):
         write_stream(project)
     (serving_sample.root / LEDGER).parent.mkdir(exist_ok=True)
-    with serving(make_stream_model()) as url:  # by a project of its own: a run cache would bring it back
+    with serving(make_stream_model()) as url:  # in a separate project, without a run cache
         point_stream(serving_sample, url)
         done = serving_sample.call("flows.cli", "run", "--plain", STREAM)
         assert done.returncode == 0, done.stderr
@@ -437,7 +437,7 @@ def open_sandbox(folder: Path) -> Iterator[Work]:
     (sample.root / "programs.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
 
     def check_cut() -> None:
-        """A program that was killed from outside has failed; none has passed by it."""
+        """Assert that a killed program counts as failed, not as passed."""
         for line in (sample.root / "items.jsonl").read_text().splitlines():
             item = json.loads(line)
             assert item["outcome"] in ("correct" if item["id"] % 2 else "wrong", "error", "not-run"), item
@@ -500,11 +500,11 @@ KINDS = {
     open_run: 0.1, open_judging: 0.1, open_stream: 0.1, open_night: 0.1, open_evaluation: 0.1,
     open_server: 0.15, open_sandbox: 0.2, open_publishing: 0.05, open_importing: 0.05, open_reviewing: 0.05,
 }  # fmt: skip
-"""The share of the kills that falls on each kind: one costs as much as coming up so far."""
+"""Kind -> share of the kills, in view of the time that a restart costs."""
 
 
 def choose_kinds(names: str) -> dict[Kind, int]:
-    """Share the kills among the kinds of these names (`judging run`), all of them for none."""
+    """Divide the kills among the named kinds (`judging run`), by default all."""
     known = {kind.__name__.removeprefix("open_"): kind for kind in KINDS}
     chosen = names.split() or list(known)
     if unknown := sorted({*chosen} - {*known}):

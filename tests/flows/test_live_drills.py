@@ -1,6 +1,6 @@
-"""Runs of the whole sample that ask live, by the real command: budgets that stop them, secrets they keep.
+"""Drills with live calls on the whole sample, by the real command: budgets stop runs, secrets stay secret.
 
-What they ask is a server that answers from the shipped ledger, which the asking project lacks.
+A server answers from the shipped ledger, which the calling project lacks.
 """
 
 import json
@@ -40,20 +40,20 @@ def replayed(tmp_path_factory) -> Sample:
 
 @pytest.fixture
 def asking(tmp_path) -> Sample:
-    """The project without its shipped ledger: every call must be asked."""
+    """The project without its shipped ledger, so that no call is recorded."""
     sample = make_datasets(tmp_path / "project")
     shutil.rmtree(sample.root / "data/ledger")
     return sample
 
 
 def point(sample: Sample, url: str, **more: object) -> list[str]:
-    """Give the words that let a run ask at a URL."""
+    """Return the arguments with which a run calls a URL."""
     endpoint = {"url": url, "in_flight": 8, "timeout_s": 300, "deadline_s": 900, **more}
     return ["--set", f"run.endpoints.{MODEL}={json.dumps(endpoint)}"]
 
 
 def ask(sample: Sample, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run live, without Prefect."""
+    """Run with live calls, without Prefect."""
     done = sample.call("flows.cli", "run", "--plain", *words)
     assert "Traceback" not in done.stderr
     return done
@@ -67,7 +67,7 @@ def count_tokens(sample: Sample) -> int:
 
 
 class Meter(LedgerServer):
-    """Knows at every moment what has been spent by a run, and what calls in flight may come to at most."""
+    """Tracks the amount spent by a run, and the maximum cost of calls in flight."""
 
     def __init__(self, ledger: Ledger, **options) -> None:
         super().__init__(ledger, **options)
@@ -123,7 +123,7 @@ def test_a_token_limit_stops_a_run_and_a_higher_one_lets_it_go_on(asking, replay
 
 @contextmanager
 def ledger_serve(sample: Sample, *words: str) -> Iterator[str]:
-    """Run `benchloom ledger serve` in a project; gives its URL."""
+    """Run `benchloom ledger serve` in a project; yield its URL."""
     process = subprocess.Popen(
         sample.command("flows.cli", "ledger", "serve", "--port", "0", *words),
         cwd=sample.root, env=sample.environment, stdout=subprocess.PIPE, text=True,
@@ -173,7 +173,7 @@ def count_dollars(sample: Sample) -> float:
 
 @pytest.fixture
 def watched(asking, tmp_path) -> Sample:
-    """A project whose every file, also a temporary one, is under one folder."""
+    """A project with all files, including temporary files, under one folder."""
     for name in ("tmp", "home"):
         (tmp_path / name).mkdir()
     asking.environment |= {
@@ -210,7 +210,7 @@ def test_a_key_and_a_password_are_found_nowhere_after_runs_with_faults_under_pre
             connection.execute(text(f"ALTER ROLE {place.reader} PASSWORD '{quoted}'"))
         move_to_server(watched, place.entry.url)
 
-        # An endpoint that throws the key back, as hosted ones do, and a password that is refused.
+        # An endpoint that echoes the key, like hosted endpoints, and a rejected password.
         with serving(make_echo()) as url:
             refused = run(*point(watched, url, key_env="DRILL_KEY", retries=0))
         assert refused.returncode == 1, refused.stderr
@@ -246,7 +246,7 @@ def test_a_key_and_a_password_are_found_nowhere_after_runs_with_faults_under_pre
 
 
 def move_to_server(sample: Sample, url: str) -> None:
-    """Point the flights at a database server."""
+    """Move the flights to a database server."""
     path = sample.root / "params.yaml"
     params = yaml.safe_load(path.read_text())
     entry = {"url": url, "password_env": "DRILL_PASSWORD", "file": "snapshots/flights.json"}
@@ -255,7 +255,7 @@ def move_to_server(sample: Sample, url: str) -> None:
 
 
 def make_echo() -> web.Application:
-    """An endpoint that refuses every key and repeats it in its words, its headers, and in base64."""
+    """Return an endpoint that rejects every key and echoes it in its message, its headers, and in base64."""
 
     async def refuse(request: web.Request) -> web.Response:
         header = request.headers["Authorization"]
@@ -272,7 +272,7 @@ def make_echo() -> web.Application:
 
 
 def list_told(root: Path, url: str) -> dict[str, list[object]]:
-    """Read what Prefect's server knows, through its API: pages of 200."""
+    """Read all data of Prefect's server through its API, in pages of 200."""
     found: dict[str, list[object]] = {}
     for what in ("flow_runs", "task_runs", "logs", "artifacts"):
         rows: list[object] = []

@@ -1,4 +1,4 @@
-"""A command whose package is missing says which extra to install, in one line, before it does anything."""
+"""Tests that a command with a missing package first names the extra to install, on one line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CHANGES = {
     "\n  endpoints:\n": "\n  endpoints:\n    hosted: {kind: provider, provider: anthropic, url: 'http://127.0.0.1:9'}\n",
     "\n  answerer: ": "\n  answerer: {model: hosted, temperature: 0.0, max_tokens: 64}\n  unused: ",
 }
-"""Places of the template's params.yaml -> their replacements."""
+"""Text of the template's params.yaml -> replacement."""
 COMMANDS = {
     "score on PostgreSQL": (["psycopg"], [*SCORE, POSTGRESQL], "postgresql"),
     "score on PostgreSQL, no driver named": (
@@ -94,7 +94,7 @@ COMMANDS = {
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Make a project with something for each command to work on."""
+    """Create a project with data for each command."""
     folder = tmp_path_factory.mktemp("made")
     made = call(folder, [], ["init", "shop"])
     assert made.returncode == 0, made.stderr

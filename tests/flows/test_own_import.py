@@ -1,4 +1,4 @@
-"""`benchloom import NAME` by an importer of one's own: the example of docs/plugs.md, and wrong ones."""
+"""Tests of `benchloom import NAME` with users' own importers: the example of docs/plugs.md, and errors."""
 
 import zipfile
 
@@ -34,7 +34,7 @@ def root(tmp_path, monkeypatch):
 
 @pytest.fixture
 def environment(tmp_path, monkeypatch):
-    """Put the environment of the page, which the importer's items are answered in, into its folder."""
+    """Write the page's environment, in which the importer's items are answered, into its folder."""
     put(
         monkeypatch, tasks.streambench.environments, tmp_path / "environments", read_example("An environment")
     )

@@ -1,4 +1,4 @@
-"""The whole way of a person's templates: the command, then a dataset under DVC with no model there."""
+"""Tests of hand-written templates: the import command, then a dataset under DVC without a model."""
 
 import json
 import shutil
@@ -28,7 +28,7 @@ NOBODY = {"url": "http://127.0.0.1:9/v1", "retries": 0}
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """A project of GRAMMAR's construction over the clinic, where every model's endpoint is dead."""
+    """A project of GRAMMAR's construction on the clinic database, without reachable models."""
     root = make_folder(tmp_path / "project")
     monkeypatch.chdir(root)
     monkeypatch.setenv("BENCHLOOM_LEDGER", str(tmp_path / "ledger.sqlite"))
@@ -58,7 +58,7 @@ BUSIEST = {
     "WHERE v.reason = '[visits.reason]' GROUP BY d.doctor_id ORDER BY COUNT(*) DESC LIMIT 1",
     "texts": {"short": "[visits.reason]: whose most", "long": "[visits.reason]: whose most"},
 }
-"""A line of another shape than a model's, with texts that no model may write."""
+"""A template with a shape and texts that a model would not be allowed to write."""
 
 
 BOUND = {
@@ -70,7 +70,7 @@ BOUND = {
         "writing a short report on what this costs us, and would like to be sure of it before it is sent.",
     },
 }
-"""A template with a bound, whose placeholder is a column's with an ending."""
+"""A template with a bound, whose placeholder is a column's placeholder with a suffix."""
 
 
 def run(root, last=LAST):
@@ -84,7 +84,7 @@ def write(root, lines):
 
 
 def import_templates(root, lines, **options):
-    """Import lines from a file; return what is said of it."""
+    """Import lines from a file; return the messages."""
     return "\n".join(bring_in(root, Templates(file=write(root, lines), **options)).said)
 
 
@@ -125,7 +125,7 @@ def test_from_a_file_to_a_dataset_with_no_model(root):
     assert not read_rows(folder / "profiles.parquet", EntityProfile)
     assert set(run(root, "grammar-report@clinic").values()) == {"fresh", "ran"}
 
-    # An assessment is one entry: what is asked for then gets documents, without an entry in `entities`.
+    # With an assessment, the requested entities get documents, without an entry in `entities`.
     params = load_yaml(root / "params.yaml")
     params["assessments"] = {"c": {"database": "clinic", "system": "good", "llm_only": "c"}}
     (root / "params.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(params))))

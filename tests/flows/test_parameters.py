@@ -1,4 +1,4 @@
-"""What a person gets wrong in params.yaml is said in words, with its line."""
+"""Tests of error messages for params.yaml: each message names the problem and the line."""
 
 from typing import Annotated, Literal
 
@@ -54,7 +54,7 @@ def read(tmp_path, *lines):
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        # a misspelt key: its own line, the nearest one, and what there is
+        # a misspelt key: its line, the most similar key, and all known keys
         (
             ["    file: a", "    row: 3"],
             "line 6: shops.first.row: no such key (did you mean 'rows'? known: file,",
@@ -84,16 +84,16 @@ def read(tmp_path, *lines):
         (["    file:"], "line 5: shops.first.file: must be text, not nothing"),
         # a list instead of a mapping
         (["    - file: a"], "line 4: shops.first: must be a mapping, not a list"),
-        # a word that is none of those allowed
+        # a value that is not among the allowed words
         (
             ["    file: a", "    mode: raed"],
             "line 6: shops.first.mode: is not an allowed value (did you mean 'read'?",
         ),
         # out of bounds
         (["    file: a", "    rows: 0"], "line 6: shops.first.rows: must be more than 0"),
-        # the model's own check, in its own words
+        # the model's own check, with its own message
         (["    file: /a"], "line 5: shops.first.file: is no path below the project"),
-        # within what `kind` chooses: the choice is no key of the file
+        # inside the mapping selected by `kind`: the selection is not a key of the file
         (
             ["    file: a", "    systems:", "      ours: {kind: local, module: m,", "        turns: 10}"],
             "line 8: shops.first.systems.ours.turns: must be at most 9",

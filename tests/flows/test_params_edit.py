@@ -1,4 +1,4 @@
-"""`--set` changes what it names, and nothing else of the file."""
+"""Tests that `--set` changes only the named values of the file."""
 
 from pathlib import Path
 

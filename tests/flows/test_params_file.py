@@ -1,4 +1,4 @@
-"""Whatever params.yaml holds, it is read or refused in one line; names never reach a path or a shell."""
+"""Tests that any params.yaml is read or refused on one line; invalid names never reach a path or a shell."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""prefect.yaml follows from `nightly` in params.yaml, and leaves a user's own deployments alone."""
+"""Tests that prefect.yaml is generated from `nightly` in params.yaml, and keeps a user's own deployments."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Presets: one table, filled in where params.yaml gives no value; DVC sees the values that differ."""
+"""Tests of presets: they fill in values that params.yaml does not set; DVC sees only changed values."""
 
 import copy
 import shutil
@@ -40,7 +40,7 @@ def select(preset, **sections):
 
 
 def find(params, keys):
-    """Yield the values at a place of the table; EACH stands for every name."""
+    """Yield the values at the keys of a table line; EACH matches every name."""
     if not keys:
         yield params
         return
@@ -52,7 +52,7 @@ def find(params, keys):
 
 def test_params_yaml_gives_no_value_that_a_preset_fills_in():
     given = [line.keys for line in list_lines() if line.fills and list(find(WRITTEN[line.flow], line.keys))]
-    assert given == []  # such a value would hold under every preset
+    assert given == []  # such a value would override every preset
 
 
 def test_a_value_in_params_yaml_holds_under_every_preset():
@@ -147,7 +147,7 @@ def test_a_stage_depends_on_the_lines_of_what_it_reads():
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    """A project with three stages of the committed graph: their parameters, and commands that do nothing."""
+    """A project with three stages of the committed graph: parameters, and commands without effect."""
     declared = yaml.safe_load((ROOT / "dvc.yaml").read_text())["stages"]
     stages = {}
     for name in ("longform-construct", "longform-reviews", "longform-confirm"):
@@ -174,7 +174,7 @@ def test_dvc_sees_a_switch_as_a_change_of_the_values_that_differ(project):
     set_params(project, ["longform.preset=paper"])
     with Repo(str(project)) as repo:
         stale = repo.status()
-        assert set(stale) == {"longform-construct", "longform-reviews"}  # confirm asks for 3 of 3 in both
+        assert set(stale) == {"longform-construct", "longform-reviews"}  # confirm: 3 of 3 in both presets
         (changed,) = stale["longform-construct"]
         assert set(changed["changed deps"][TABLE]) == {
             "longform.construct.tables.paper", "longform.construct.borne_out.paper"

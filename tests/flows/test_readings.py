@@ -1,4 +1,4 @@
-"""What readers read, and the docs report, is what the sample ships."""
+"""Tests that manually checked texts, which the docs report, are in the shipped sample."""
 
 import csv
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ LONGFORM, TANQ = "data/longform/sample/items.parquet", "data/tanq/sample/items.p
 
 
 def iterate_marks(name: str) -> Iterator[dict[str, str]]:
-    """Yield the lines of a reading."""
+    """Yield the lines of a manual check."""
     with (ROOT / "docs/readings" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
         yield from csv.DictReader(file)
 
@@ -51,7 +51,7 @@ def test_questions_from_templates(sample: Sample, reading: str, dataset: str) ->
 
 @pytest.mark.drill
 def test_long_form_items(sample: Sample) -> None:
-    """Spider's items, which cannot be shipped, are named as another artifact's."""
+    """Items of Spider, which cannot be shipped, refer to another artifact."""
     marks = list(iterate_marks("longform"))
     own = {
         mark["item"]: (mark["database"], mark["text"], mark["reference"])
@@ -66,7 +66,7 @@ def test_long_form_items(sample: Sample) -> None:
 
 @pytest.mark.drill
 def test_questions_with_tables(sample: Sample) -> None:
-    """The first forty by id."""
+    """Check the first forty questions by id."""
     marks = {
         mark["item"]: (mark["kind"], mark["text"], mark["answer_table"].split(" / "))
         for mark in iterate_marks("tanq")

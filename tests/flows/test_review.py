@@ -1,4 +1,4 @@
-"""Review by people: forms out and back, two people, history, hostile files, and the served page."""
+"""Tests of reviews by people: exported and imported forms, two people, history, hostile files, the page."""
 
 import csv
 import http.client
@@ -23,7 +23,7 @@ from tests.browser.reviewing import serve_review
 from tests.browser.watch import open_chromium, open_watched
 
 PATIENCE_MS = 30_000
-"""For a browser on a machine that is busy with other things."""
+"""Timeout for a browser on a busy machine."""
 ARTIFACT = "data/trial/sample/condense.parquet"
 FILE = "data/labels/review/trial-sample-condense.jsonl"
 TEXTS = [
@@ -77,7 +77,7 @@ def write_questions(root, texts=TEXTS):
 
 
 def call(*words, code=0):
-    """Run a command in this process, as the command line does; give what it printed."""
+    """Run a command in this process, like the command line; return its output."""
     out, err = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
         patch.setattr(sys, "argv", ["benchloom", "review", *words])
@@ -105,7 +105,7 @@ def write_form(path, rows):
 
 
 def fill_in(path, **filled):
-    """Export a form and fill it in: `_0={"decision": ...}` for the first item by its place in IDS."""
+    """Export a form and fill it in: `_0={"decision": ...}` is for the first item in IDS."""
     call("export", ARTIFACT, "--out", str(path))
     rows = read_form(path)
     for place, fields in filled.items():
@@ -185,7 +185,7 @@ def test_two_people_are_both_kept_and_their_agreement_told(project):
     fill_in(other, _0={"decision": "accept"}, _1={"decision": "reject"}, _3={"decision": "reject"})
     import_(one, "--reviewer", "Anna")
     facts = import_(other, "--reviewer", "Ben")
-    # 2 of 3 alike; p_e = 2/3 * 1/3 + 1/3 * 2/3 = 4/9; kappa = (2/3 - 4/9) / (5/9) = 0.4
+    # 2 of 3 agree; p_e = 2/3 * 1/3 + 1/3 * 2/3 = 4/9; kappa = (2/3 - 4/9) / (5/9) = 0.4
     (pair,) = facts["agreement"]
     assert (pair["first"], pair["second"], pair["n"]) == ("Anna", "Ben", 3)
     assert pair["agree"] == pytest.approx(2 / 3)
@@ -514,7 +514,7 @@ def test_ctrl_c_ends_it_with_130(project):
 
 
 def test_when_it_ends_it_tells_how_people_agree(project):
-    """1 of 4 alike; p_e = 3/4 * 2/4 + 1/4 * 2/4 = 1/2; kappa = (1/4 - 1/2) / (1/2)."""
+    """1 of 4 agrees; p_e = 3/4 * 2/4 + 1/4 * 2/4 = 1/2; kappa = (1/4 - 1/2) / (1/2)."""
     with serve_review(ARTIFACT) as (url, server):
         for name, choices in (("Anna", "aaar"), ("Ben", "arra")):
             for key, choice in zip(IDS, choices, strict=True):
@@ -556,7 +556,7 @@ def test_items_are_decided_by_keys_alone_and_a_reload_loses_nothing(project, pag
     assert rows == {key: TEXTS[IDS.index(key)] for key in order[:2]}
     page.keyboard.press("e")
     page.fill("#item textarea", "half writ")
-    # Before all is saved the page asks whether to leave it, which this test takes for a complaint.
+    # With unsaved decisions, the page asks before closing, which this test would report as an error.
     expect(page.locator("#said")).to_have_text("Saved.")
     page.reload()
     expect(page.locator("#item textarea")).to_have_value("half writ")

@@ -1,4 +1,4 @@
-"""params.schema.json marks in an editor what the validation refuses, and nothing that it takes."""
+"""Tests that params.schema.json rejects exactly the values that the validation rejects."""
 
 import ast
 import copy
@@ -58,7 +58,7 @@ def params():
 
 
 def put(params, name, value):
-    """Write a parameter; GONE takes it away."""
+    """Set a parameter; GONE removes it."""
     *above, last = name.split(".")
     for key in above:
         params = params.setdefault(key, {})
@@ -84,7 +84,7 @@ def test_the_parameters_name_their_schema_and_keep_to_it(validator, sections, pa
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        # a misspelt key: of a stage, below one, of an entry, of a system of one kind, of the house, a stage
+        # a misspelt key: of a stage, below a stage, of an entry, of a system, of a shared section, a stage
         ("grammar.fill_in.capp", 3, "grammar.fill_in.capp: no such key (did you mean 'cap'?"),
         ("grammar.fill_in.limits.timeout", 3, "grammar.fill_in.limits.timeout: no such key"),
         ("assessments.films-weak.sytem", "good", "assessments.films-weak.sytem: no such key"),
@@ -97,7 +97,7 @@ def test_the_parameters_name_their_schema_and_keep_to_it(validator, sections, pa
         # a key that is missing
         ("assessments.films-weak.system", GONE, "assessments.films-weak.system: is missing"),
         ("systems.service.answer.text", GONE, "systems.service.answer.text: is missing"),
-        # of another type
+        # a value of another type
         ("grammar.back_check.seed", "many", "grammar.back_check.seed: must be a whole number, not text"),
         ("models.minilm.licence", 3, "models.minilm.licence: must be text, not a number"),
         ("run.workers", 1.5, "run.workers: must be a whole number"),
@@ -105,18 +105,18 @@ def test_the_parameters_name_their_schema_and_keep_to_it(validator, sections, pa
         # a list for a mapping, and a mapping for a list
         ("grammar.fill_in", [], "grammar.fill_in: must be a mapping, not a list"),
         ("nightly.assessments", {}, "nightly.assessments: must be a list, not a mapping"),
-        # nothing, where there must be something
+        # an empty value that is required
         ("roles.judge.model", None, "roles.judge.model: must be text, not nothing"),
-        # out of bounds: above, below, and of a list's length
+        # out of bounds: too large, too small, and an invalid length of a list
         ("grammar.back_check.choices", 9, "grammar.back_check.choices: must be at most 4"),
         ("judging.thresholds.human_alpha", -1, "judging.thresholds.human_alpha: must be at least 0"),
         ("nightly.alarm.alpha", 1, "nightly.alarm.alpha: must be less than 1"),
         ("grammar.documents.words", [1, 2, 3], "grammar.documents.words: must have at most 2 entries"),
         ("ragcheck.continuity.trial.systems", [], "systems: must have at least 1 entries"),
-        # none of the words that it may be
+        # not one of the allowed words
         ("roles.judge.constrain", "gbnf", "roles.judge.constrain: is not an allowed value"),
         ("systems.good.kind", "ragg", "systems.good: its 'kind' is missing or unknown (did you mean 'rag'?"),
-        # text of another form
+        # text in an invalid format
         ("models.minilm.sha256", "abc", "models.minilm.sha256: must match the pattern ^[0-9a-f]{64}$"),
         ("grammar.assessment.rule", "sibling", "grammar.assessment.rule: must match the pattern"),
     ],
@@ -139,7 +139,7 @@ def test_a_mistake_is_marked_by_the_schema_and_refused_by_the_validation(
         ("grammar.retrieval", "systems.good", "systems.good.retriever", "bm52", "is not an allowed value"),
         ("grammar.company.employees", "companies.halden", "companies.halden.employes", 3, "no such key"),
         ("grammar.schema", "databases.films", "databases.films.fil", "x", "no such key"),
-        # it reads a section over which only stages that do not run are fanned out
+        # the stage reads a section that only other stages, which do not run, fan out over
         ("tanq.predictions", "roles.reader", "roles.reader.temperature", "hot", "must be a number"),
     ],
 )  # fmt: skip
@@ -204,7 +204,7 @@ def test_a_field_has_its_default_its_bounds_and_its_docstring():
     assert repeats.pop("description")
     assert repeats == {"default": 1, "minimum": 1, "type": "integer"}
     assert find("grammar", "fill_in", "cap")["type"] == ["integer", "null"]
-    assert "name" not in find("databases", "films")["properties"]  # it is the entry's key
+    assert "name" not in find("databases", "films")["properties"]  # the name is the entry's key
     assert "environment variable" in find("run", "endpoints", "mine", "key_env")["description"]
 
 

@@ -1,4 +1,4 @@
-"""The search for secrets finds one wherever and however it is planted; otherwise its drill proves nothing."""
+"""Tests that the search for secrets finds planted secrets in all encodings and places."""
 
 import base64
 import gzip

@@ -1,4 +1,4 @@
-"""What another account of the machine can read of a project, and what it can talk to."""
+"""Tests of the files and servers of a project that another account on the machine can access."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tasks.models.recording.ledger import Ledger
 from tasks.models.serving.embedded import state_folder
 
 PUBLIC = ["project", "project/dvc.yaml", "project/params.yaml", "states", "states/benchloom"]
-"""What others may read: what a user keeps in a readable place, and the folders on the way to the rest."""
+"""Paths that other accounts may read: files in the user's readable folders, and parent folders."""
 BECOME = """
 import http.client, json, os, socket, sys
 "".encode("idna")  # what is imported later could not be read
@@ -74,7 +74,7 @@ def account() -> Iterator[int]:
 
 @pytest.fixture
 def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that everybody may enter, as a home often is; pytest's own is closed."""
+    """A folder that all accounts may enter, like many home folders; pytest's folder is private."""
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         Path(folder).chmod(0o755)
         monkeypatch.setenv("XDG_STATE_HOME", f"{folder}/states")

@@ -1,4 +1,4 @@
-"""A flow of three stages that evaluates: its declaration gives it page, `evaluate`, `compare` and lineage."""
+"""Tests of an evaluating flow of three stages: page, `evaluate`, `compare` and lineage by declaration."""
 
 import json
 import subprocess
@@ -169,7 +169,7 @@ BROKEN = [
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The frame of a project, its rooms by link, and no paper but the toy."""
+    """A project with linked shared packages, and only the toy paper."""
     root = tmp_path_factory.mktemp("toy")
     for side in ("flows", "tasks"):
         (root / side).mkdir()
@@ -218,7 +218,7 @@ json.dump(done, sys.stdout)
 
 
 def call(project: Path, *commands: str) -> list[tuple[int, str, str]]:
-    """Carry out commands in one process; return the code, the output and the errors of each."""
+    """Run commands in one process; return the exit code, stdout and stderr of each command."""
     split = json.dumps([command.split() for command in commands])
     done = subprocess.run(
         [sys.executable, "-c", RUN, str(project), split],
@@ -315,7 +315,7 @@ def test_a_flow_has_its_card_and_its_nights_by_its_declaration_alone(project: Pa
     git = ["git", "-C", str(project), "-c", "user.name=T", "-c", "user.email=t@example.org"]
     for words in (["init", "-q"], ["add", "--all"], ["commit", "-q", "-m", "Begin"]):
         subprocess.run([*git, *words], check=True, capture_output=True)
-    # The first night needs a DVC repository that knows git.
+    # The first night needs a DVC repository inside a git repository.
     (project / ".dvc/config").write_text("")
     subprocess.run([*git, "commit", "-q", "-a", "-m", "Let DVC know git"], check=True, capture_output=True)
 

@@ -53,7 +53,7 @@ _servers: dict[Path, "_Server"] = {}
 def run_benchloom(
     words: Sequence[str], code: Path, folder: Path, environment: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end; return its exit code and what it printed.
+    """Run a command to its end; return its exit code and output.
 
     code: the folder of the project whose code runs; folder: where the command runs.
     """
@@ -66,7 +66,7 @@ def run_benchloom(
 
 
 def close_all() -> None:
-    """End the processes that hold imported code."""
+    """End the processes with imported code."""
     while _servers:
         _servers.popitem()[1].close()
 
@@ -107,6 +107,6 @@ class _Server:
 
 
 def _stamp(code: Path) -> dict[Path, int]:
-    """Map the modules of a project to the times of their last change."""
+    """Return module -> modification time, for the modules of a project."""
     folders = [code / name for name in ("benchloom", "flows", "tasks")]
     return {file: file.stat().st_mtime_ns for folder in folders for file in folder.rglob("*.py")}

@@ -1,8 +1,8 @@
-"""A small world to assess systems in: villages with documents, short and long questions, a scripted model.
+"""Test data to assess systems: villages with documents, short and long questions, a scripted model.
 
-The model reads: it answers with the elevation that the sources give for the village it is asked about, and
-says that it does not know where they give none. Long questions are mostly words that the chronicle, a
-document about nothing in particular, is made of: who counts shared words finds that one.
+The model answers with the elevation that the sources state for the village of the question; otherwise it says
+that it does not know. Long questions consist mostly of words from the chronicle, an unrelated document, so a
+retriever that counts shared words finds the chronicle.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ def name_village(number: int) -> str:
 
 
 def make_world(groups: int = 20, known: Callable[[int], bool] = lambda number: True) -> World:
-    """Make two short and one long question a village. known: whether a village's true document is told."""
+    """Make two short questions and one long question per village. known: whether a true document is known."""
     questions, documents = [], []
     for number in range(groups):
         name, group = name_village(number), make_id("village", number)
@@ -82,7 +82,7 @@ def make_world(groups: int = 20, known: Callable[[int], bool] = lambda number: T
 
 
 def list_facts(world: World) -> list[AnswerFacts]:
-    """List what the documents of the villages state: each the elevation of its own."""
+    """List the facts in the villages' documents: each document states its village's elevation."""
     column = "villages.elevation"
     true = {question.group: question for question in world.questions if question.true_document_ids}
     return [
@@ -102,7 +102,7 @@ def list_facts(world: World) -> list[AnswerFacts]:
 
 @dataclass
 class Model:
-    """The scripted model behind all roles; keeps what it was asked as (prompt, role, sample, text)."""
+    """The scripted model for all roles; stores its requests as (prompt, role, sample, text)."""
 
     reply: Callable[[str, str, int, dict[str, Any]], str] | None = None
     asked: list[tuple[str, str, int, str]] = field(default_factory=list)
@@ -127,7 +127,7 @@ class Model:
 
 
 def answer_as_told(prompt: str, fields: dict[str, Any]) -> str:
-    """Reply as a model that reads well and knows nothing."""
+    """Reply like a model that reads well but has no knowledge."""
     if prompt == "answer":
         fits = (source.text for source in fields["sources"] if source.title in fields["question"])
         return next((text.split(" lies ")[-1] for text in fits if " lies " in text), "I do not know")
@@ -156,7 +156,7 @@ def number_verdicts(found: Iterable[bool]) -> str:
 
 
 def assess(world: World, name: str, *, withheld=None, model: Model | None = None, sample: int = 6):
-    """Run the stages up to the judgements; returns the arguments of `assessment` that are rows, by name."""
+    """Run the stages up to the judgements; return the row arguments of `assessment` by name."""
     ask = model or Model()
     entry = AssessmentEntry(database="villages", system=name, llm_only=f"v-{name}", withheld=withheld)
     system = SYSTEMS[name]

@@ -1,4 +1,4 @@
-"""BIRD's mini-dev queries and schemas; it comes without databases."""
+"""Load BIRD's mini-dev queries and schemas, which are published without databases."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A matcher for the small part of GBNF that our grammars use: it tells what a model could have written."""
+"""A matcher for the subset of GBNF in Benchloom's grammars; it checks whether a model can write a text."""
 
 import json
 import re

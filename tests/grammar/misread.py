@@ -1,4 +1,4 @@
-"""Scripted readings of SQL: equivalent ones in other clothes, and wrong ones that no mutation made."""
+"""Scripted readings of SQL: equivalent queries with other syntax, and errors that no mutation makes."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ DIALECT = "sqlite"
 
 
 def rewrite(sql: str, turn: int) -> str:
-    """Write the same query otherwise; turn: which way."""
+    """Return an equivalent query with other syntax. turn: number of the rewriting."""
     tree = sqlglot.parse_one(sql, dialect=DIALECT)
     ways = (_flip_sides, _reorder_conditions, _spell_out, _reverse_columns, _nest, _alias_tables)
     return ways[turn % len(ways)](tree).sql(dialect=DIALECT)
@@ -68,7 +68,7 @@ def _alias_tables(tree: exp.Expr) -> exp.Expr:
 
 
 def list_slips(sql: str, others: Sequence[str]) -> list[str]:
-    """List wrong readings by text alone. others: SQL with the same placeholders that asks something else."""
+    """List wrong readings made by text edits. others: SQL with the same placeholders and another meaning."""
     slips = [
         f"SELECT COUNT(*) FROM ({sql}) AS answer",
         f"SELECT answer.*, 1 FROM ({sql}) AS answer",

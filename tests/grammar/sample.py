@@ -1,4 +1,4 @@
-"""A small coherent set of GRAMMAR's artifacts, as its stages would write them."""
+"""A small consistent set of GRAMMAR's artifacts, in the format of its stages."""
 
 import json
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ class Sample:
         return {stem: self.folder / f"{stem}.parquet" for stem in STEMS}
 
     def inputs(self) -> dict[str, Path]:
-        """What the dataset and its page are made of."""
+        """The inputs of the dataset and its page."""
         own = {
             stem: self.folder / f"{stem}.parquet"
             for stem in ("own_templates", "glossary", "questions", "documents")
@@ -45,7 +45,7 @@ class Sample:
         return {**self.paths(), **own, "contracts": self.folder / "contracts"}
 
     def page_inputs(self) -> dict[str, Path]:
-        """What the dataset's page is made of."""
+        """The inputs of the dataset's page."""
         inputs = {
             name: path for name, path in self.inputs().items() if name not in ("questions", "documents")
         }
@@ -53,7 +53,7 @@ class Sample:
 
 
 def write_sample(root: Path, name: str = "films", groups: int = 4, hostile: bool = False) -> Sample:
-    """Two SQL templates, two texts of each, `groups` groups a template, a few dropped rows."""
+    """Write two SQL templates with two texts each, `groups` groups per template, and a few dropped rows."""
     folder = root / "data" / "grammar" / name
     entry = DatabaseEntry(
         name=name,

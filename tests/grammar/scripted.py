@@ -1,4 +1,4 @@
-"""An `ask` that answers from a script, and a small database that nothing else knows."""
+"""An `ask` that answers from a script, and a small test database."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
@@ -17,7 +17,7 @@ PROMPTS = Path(tasks.grammar.__file__).parent / "prompts"
 
 @dataclass
 class ScriptedAsk:
-    """Answers by a function of the request; keeps every request with its rendered messages."""
+    """Answers by a function of the request; stores every request with its rendered messages."""
 
     reply: Callable[["Asked"], str]
     attempts: int = 1
@@ -78,7 +78,7 @@ def column(
 
 
 ENTRY = DatabaseEntry(name="clinics", file="clinics.sqlite")
-"""What no test opens."""
+"""Path of a file that no test opens."""
 SCHEMA = [
     column("clinics.clinic_id", "integer", key=True, ask=False),
     column("clinics.name"),

@@ -1,6 +1,6 @@
 """A scripted strong model: SQL of many shapes for planned requests, and wrong, hostile and malformed replies.
 
-What it writes hangs on the request alone, by hashes, so that the same request has the same reply.
+A reply depends only on a hash of the request, so the same request has the same reply.
 """
 
 from collections.abc import Mapping, Sequence
@@ -45,7 +45,7 @@ SHARES = (("wrong", 0.10, WRONG), ("hostile", 0.08, HOSTILE), ("malformed", 0.07
 
 
 def find_reply(asked: Asked) -> tuple[str, str]:
-    """Return what is replied to a request for SQL, and the drop reason that is due; empty if it is good."""
+    """Return the reply to a request for SQL, and the expected drop reason; empty if the reply is good."""
     chance = int(make_id("share", asked.row), 16) / 2**64
     for _, share, replies in SHARES:
         if chance < share:
@@ -59,7 +59,7 @@ def find_reply(asked: Asked) -> tuple[str, str]:
 
 
 def write_good(fields: Mapping[str, Any], row: str) -> str:
-    """Write a good query for a planned request. fields: those of its prompt. row: what the draws hang on."""
+    """Return a valid query for a planned request. fields: the prompt's fields. row: seed of choices."""
     return _Writer(fields, row).write()
 
 
@@ -79,7 +79,7 @@ class _Draw:
 
 
 class _Writer:
-    """Writes a good query of a kind about a subject."""
+    """Writes a valid query of a kind about a subject."""
 
     def __init__(self, fields: Mapping[str, Any], row: str) -> None:
         self._draw = _Draw("good", row)
@@ -106,7 +106,7 @@ class _Writer:
         return f"{alias or quote(column.table)}.{quote(column.name)}"
 
     def _from(self) -> str:
-        """Join the tables along the keys that are shown; the first table comes first."""
+        """Return a FROM clause that joins the tables along the shown keys, starting with the first table."""
         joined, text = [self._tables[0]], quote(self._tables[0])
         keys = [column for column in self._columns if column.references]
         way = self._draw.choose("way", ["JOIN", "JOIN", "LEFT JOIN"])
@@ -148,7 +148,7 @@ class _Writer:
         return f" WHERE {self._condition(given)}{self._further([wanted, given])}"
 
     def _number(self) -> tuple[str, str]:
-        """Choose what is computed: SQL, and its SQL over the rows of an alias `b`."""
+        """Return a random computed expression as SQL, and as SQL over an alias `b`."""
         numbers = [
             column for column in self._columns if column.type in ("integer", "real") and column.descriptive
         ]

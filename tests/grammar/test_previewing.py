@@ -1,4 +1,4 @@
-"""A preview of N questions asks in proportion to N; a whole run asks as it always did."""
+"""Tests that a preview of N questions makes calls in proportion to N, and a whole run is unaffected."""
 
 import copy
 from pathlib import Path
@@ -10,11 +10,11 @@ from tasks.grammar.previewing import shrink
 
 PARAMS = yaml.safe_load((Path(__file__).parents[2] / "params.yaml").read_text(encoding="utf-8"))
 ATTEMPTS = 2
-"""Of the generator, in params.yaml."""
+"""The generator's number of attempts in params.yaml."""
 
 
 def count_worst(params, attempts=ATTEMPTS):
-    """Count the calls that one database can cost at most: for SQL, for texts, and for checking these."""
+    """Return the maximum number of calls for one database: for SQL, for texts, and for checking texts."""
     grammar = params["grammar"]
     kinds = grammar["sql_templates"]["kinds"].values()
     templates = sum(kind["templates"] for kind in kinds)

@@ -1,4 +1,4 @@
-"""What goes to a model before the fill-in holds names of tables and columns, and nothing out of a row."""
+"""Tests that prompts before the fill-in contain names of tables and columns, but no values of rows."""
 
 import asyncio
 import hashlib
@@ -47,7 +47,7 @@ def test_no_request_of_the_template_steps_holds_a_cell_value(tmp_path):
 
 
 def read_values(path):
-    """All distinct values that are no schema's words and too long to stand in a text by chance."""
+    """Return distinct values that are not words of the schema, and too long to match a text by chance."""
     connection = sqlite3.connect(path)
     tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
     cells = {

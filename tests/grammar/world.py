@@ -1,4 +1,4 @@
-"""A whole small run of GRAMMAR on the clinic: real stages after hand-written templates and texts."""
+"""A small complete run of GRAMMAR on the clinic: real stages with hand-written templates and texts."""
 
 import asyncio
 from collections.abc import Callable
@@ -77,7 +77,7 @@ class World:
     def plant(
         self, stem: str, change: Callable[[list[dict[str, Any]]], Any], schema: pa.Schema | None = None
     ) -> None:
-        """Change an artifact behind the stages' backs; the file lets every cell be NULL."""
+        """Change an artifact's file directly; every cell may be NULL."""
         rows = self.read(stem)
         rows = change(rows) or rows
         due = schema or schema_of(ROWS[stem])
@@ -87,7 +87,7 @@ class World:
     def check(
         self, out: str = "contracts", whole: Path | None = None, **params: Any
     ) -> list[ContractFinding]:
-        """Run the stage, with `whole` as what the database is a part of; raises what it raises."""
+        """Run the stage, with the database as a part of `whole`. Errors of the stage are raised."""
         contracts(
             **{stem: self.path(stem) for stem in ROWS},
             database=DatabaseEntry(name="clinic", title="Clinic", file=self.database, world=whole),
@@ -153,12 +153,12 @@ def make_world(root: Path) -> World:
 
 
 async def ask_nobody(prompt, *_, **__):
-    """Fail, for a stage that is to ask no model."""
+    """Raise an error, for a stage that must not call a model."""
     raise AssertionError(f"{prompt} was asked")
 
 
 def make_corpus(groups, templates, in_balance, others, database) -> dict[str, Drafts[Any]]:
-    """Write the doctors and clinics up, each fact in a sentence; one fact of one document was not read."""
+    """Write documents about doctors and clinics, one sentence per fact; one fact was not read."""
     entry = DatabaseEntry(name="clinic", file=database)
     things = profiles(
         list(in_balance.rows),

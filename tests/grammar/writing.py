@@ -1,4 +1,4 @@
-"""An endpoint on loopback: it writes whatever a request's grammar lets through, and reads documents back."""
+"""An endpoint on loopback that writes random texts allowed by the grammar, and reads documents."""
 
 import hashlib
 import random
@@ -14,7 +14,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 async def write_reply(request: web.Request) -> web.Response:
-    """Answer a chat completion: by its grammar alone, or from the document that stands in the prompt."""
+    """Answer a chat completion, by its grammar alone or from the document in the prompt."""
     body = await request.json()
     prompt = body["messages"][-1]["content"]
     seed = hashlib.sha256(f"{prompt}{body.get('seed')}{body['grammar']}".encode()).hexdigest()
@@ -37,7 +37,7 @@ async def write_reply(request: web.Request) -> web.Response:
 
 
 def read_document(prompt: str) -> str:
-    """Answer by the sentence that names the attribute, in a paragraph that names the subject."""
+    """Return the sentence that names the attribute, from a paragraph that names the subject."""
     document, _, questions = prompt.partition("Questions\n")
     said = []
     for number, attribute, subject in re.findall(r"(\d+)\. What is the (.+?) of ([A-Z].*)\?", questions):
@@ -56,7 +56,7 @@ def read_document(prompt: str) -> str:
 
 
 def write_text(grammar: str, rng: random.Random) -> str:
-    """Write a text that a grammar lets through, drawn at random."""
+    """Return a random text that a grammar allows."""
     rules = parse_grammar(grammar)
     return "".join(_write(rules, rules["root"], rng))
 

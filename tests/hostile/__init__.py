@@ -1,1 +1,1 @@
-"""A corpus of hostile inputs, as data, and one runner for all of its kinds."""
+"""A corpus of hostile inputs as data files, and one runner for all kinds of inputs."""

@@ -1,6 +1,6 @@
-"""The inputs: `data/<kind>.jsonl`, a line an input; `kinds/<kind>.py` says whom they are thrown at.
+"""Read the hostile inputs: `data/<kind>.jsonl` has one line per input, `kinds/<kind>.py` the code under test.
 
-To add one that was found, add a line. To look for more, `python -m tests.hostile.grow KIND`.
+To add an input, add a line. To search for more, run `python -m tests.hostile.grow KIND`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ KINDS = sorted(path.stem for path in (FOLDER / "data").glob("*.jsonl"))
 
 @dataclass(frozen=True)
 class Hostile:
-    """An input; `may`: the kinds of outcome that are right; `seed`: made by the generator, from this."""
+    """A hostile input. may: allowed kinds of outcome. seed: the generator's seed; None if hand-written."""
 
     name: str
     input: Any
@@ -29,7 +29,7 @@ class Hostile:
 
 
 def load_kind(kind: str) -> Kind:
-    """Import the module of a kind, and make its subject's description."""
+    """Import the module of a kind; return the kind's description."""
     return cast(Kind, importlib.import_module(f"tests.hostile.kinds.{kind}").KIND)
 
 
@@ -41,7 +41,7 @@ def read_inputs(kind: str) -> list[Hostile]:
 
 
 def write_inputs(kind: str, inputs: list[Hostile]) -> None:
-    """Write a kind's inputs; what is not said of one is left out."""
+    """Write a kind's inputs; default values are omitted."""
     plain = Hostile("", None)
     with (FOLDER / "data" / f"{kind}.jsonl").open("w", encoding="utf-8") as file:
         for row in map(asdict, inputs):
@@ -50,6 +50,6 @@ def write_inputs(kind: str, inputs: list[Hostile]) -> None:
 
 
 def draw_inputs(kind: str, count: int, seed: int) -> list[Hostile]:
-    """Draw some of a kind's inputs, the same for a seed."""
+    """Sample inputs of a kind by a seed."""
     inputs = read_inputs(kind)
     return random.Random(seed).sample(inputs, min(count, len(inputs)))

@@ -1,7 +1,7 @@
-"""Looks for more: `python -m tests.hostile.grow KIND [--seed N] [--tries N] [--keep N]`.
+"""Search for new hostile inputs: `python -m tests.hostile.grow KIND [--seed N] [--tries N] [--keep N]`.
 
-Every input that the generator makes is thrown; what did not hold is printed and kept, with its seed, and
-`--keep` more that held. What an input may come to is for a person to say: a kept one may be what it was.
+The module runs every generated input. It prints and keeps each input that was not handled, with its seed, and
+`--keep` handled inputs. A person decides which outcomes of a kept input are acceptable.
 """
 
 from __future__ import annotations

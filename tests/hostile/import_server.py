@@ -1,7 +1,7 @@
-"""Runs imports, each in a fork of one process that has imported the importers: a request a line on stdin.
+"""Run imports, each in a fork of one process that has imported the importers; stdin has one request per line.
 
-A request: `words` of the command line, `folder`, the `file` that what is said goes to. The answer: `code`,
-`memory` (most, in MiB) and `seconds` of CPU.
+A request: `words` of the command line, `folder`, and the `file` for messages. The answer: exit `code`, peak
+`memory` in MiB, and CPU `seconds`.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def serve() -> None:
 
 
 def run_inside(words: list[str], file: str) -> None:
-    """Be the process that `benchloom import` starts; does not return."""
+    """Run as the child process of `benchloom import`; does not return."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     for stream in (1, 2):
         os.dup2(descriptor, stream)
     sys.stdin.close()
     sys.argv = ["benchloom", *words]
     os.environ[INSIDE] = str(os.getppid())
-    resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))  # a finding must not take the machine down
+    resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))  # protects the machine from a faulty importer
     code = 70
     try:
         main()

@@ -1,4 +1,4 @@
-"""Throws inputs at a subject and says what did not hold."""
+"""Run hostile inputs on the code under test (subject), and report violations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GRACE_S = 1.0
 
 
 def throw_all(kind: str, inputs: Sequence[Hostile], folder: Path) -> list[str]:
-    """Throw inputs of a kind; give a line for each thing that did not hold, nothing where all held."""
+    """Run inputs of a kind; return one line per violation."""
     findings = []
     ours = {process.pid for process in psutil.Process().children(recursive=True)}
     with load_kind(kind).open(folder) as subject:
@@ -30,7 +30,7 @@ def throw_all(kind: str, inputs: Sequence[Hostile], folder: Path) -> list[str]:
 
 
 def throw_one(subject: Subject, hostile: Hostile) -> list[str]:
-    """Throw one input, and give its faults."""
+    """Run one input, and return its violations."""
     began = read_cpu_seconds()
     try:
         outcome = subject.throw(hostile.input)
@@ -43,7 +43,7 @@ def throw_one(subject: Subject, hostile: Hostile) -> list[str]:
 
 
 def find_faults(outcome: Outcome, may: Sequence[str]) -> list[str]:
-    """Say what is wrong with an outcome beside the time that it took."""
+    """Return the violations of an outcome, except for its time."""
     faults = []
     if outcome.kind not in may:
         faults.append(f"{outcome.kind}, not {' or '.join(may)}: {outcome.line[:200]!r}")
@@ -57,7 +57,7 @@ def find_faults(outcome: Outcome, may: Sequence[str]) -> list[str]:
 
 
 def find_culprits(kind: str, inputs: Sequence[Hostile], folder: Path) -> str:
-    """Name the inputs after which the subject looks different, each thrown by itself."""
+    """Run each input separately; return the names of inputs that change the subject's state."""
     culprits = []
     for place, hostile in enumerate(inputs):
         (own := folder / f"again-{place}").mkdir()
@@ -70,7 +70,7 @@ def find_culprits(kind: str, inputs: Sequence[Hostile], folder: Path) -> str:
 
 
 def read_cpu_seconds() -> float:
-    """Read the CPU seconds of this process and of all that it started, ended ones too."""
+    """Return the CPU seconds of this process and its child processes, including ended processes."""
     here = psutil.Process()
     seconds = 0.0
     for process in (here, *here.children(recursive=True)):
@@ -82,7 +82,7 @@ def read_cpu_seconds() -> float:
 
 
 def wait_for_processes(ours: set[int], patience_s: float = 5.0) -> list[str]:
-    """Give the processes below this one that were not there before, once they had time to end."""
+    """Wait for new child processes to end; return the processes that remain."""
     until = time.monotonic() + patience_s
     while left := [
         process

@@ -1,6 +1,6 @@
-"""Databases that hostile statements are thrown at; `{folder}` in one is a folder that anybody may write to.
+"""Run hostile statements on databases; `{folder}` in a statement is a folder that any account may write to.
 
-A statement is text, or a list of parts: text, or text and how often it is repeated.
+A statement is a text, or a list of parts: texts, or pairs of a text and its number of repetitions.
 """
 
 from __future__ import annotations
@@ -57,17 +57,17 @@ STATE = {
         "SHOW GRANTS FOR {reader}",
     ),
 }
-"""What a server holds beside rows: its catalogue, sequences, large objects, locks, settings and rights."""
+"""Queries for a server's state besides rows: catalogue, sequences, large objects, locks, settings, rights."""
 RUNNING = {
     "postgresql": "SELECT query FROM pg_stat_activity WHERE usename = '{reader}' AND state <> 'idle'",
     "mariadb": "SELECT info FROM information_schema.processlist "
     "WHERE user = '{reader}' AND command <> 'Sleep'",
 }
-"""What a server still does for the reader: it may take a moment to end a statement that was cancelled."""
+"""Queries for the reader's running statements; a server may need time to end a cancelled statement."""
 
 
 class Database:
-    """Runs statements on one database, and asks it an honest question after each."""
+    """Runs statements on one database, each followed by a valid query."""
 
     limit_s = LIMITS.timeout_s
 
@@ -82,7 +82,7 @@ class Database:
             began = time.monotonic()
             outcome = run_statement(self.database, sql)
             seconds = time.monotonic() - began
-            # A busy machine is not late each time.
+            # A busy machine does not exceed the limit each time.
             if seconds < LIMITS.timeout_s + 1:
                 break
             assert attempt < TRIES - 1, f"it took {seconds:.1f} s"
@@ -95,20 +95,20 @@ class Database:
 
 
 def read_statements(kind: str, *, made: bool = True) -> dict[str, str]:
-    """Read the statements of a kind by their names; made: those of the generator, too."""
+    """Return name -> statement, for the statements of a kind. made: include generated statements."""
     inputs = [hostile for hostile in read_inputs(kind) if made or hostile.seed is None]
     return {hostile.name: write_statement(hostile.input) for hostile in inputs}
 
 
 def write_statement(value: Statement) -> str:
-    """Write a statement out."""
+    """Return the text of a statement."""
     if isinstance(value, str):
         return value
     return "".join(part if isinstance(part, str) else str(part[0]) * int(str(part[1])) for part in value)
 
 
 def run_statement(database: SafeDatabase, sql: str) -> Outcome:
-    """Run a statement. `ended`: it was begun, and stopped at its time, size or memory."""
+    """Run a statement. Outcome `ended`: the statement was stopped at its limit of time, size or memory."""
     try:
         return Outcome("answered", f"{len(database.query(sql).rows)} rows")
     except SqlRefused as error:
@@ -121,7 +121,7 @@ def run_statement(database: SafeDatabase, sql: str) -> Outcome:
 
 @contextmanager
 def open_file(folder: Path) -> Iterator[Subject]:
-    """Open the library as a file, with a folder beside it that must stay empty."""
+    """Open the library as a file, with an adjacent folder that must remain empty."""
     path = make_library(folder / "library.sqlite")
 
     def read_state() -> dict[str, str]:
@@ -133,7 +133,7 @@ def open_file(folder: Path) -> Iterator[Subject]:
 
 @contextmanager
 def open_server(kind: str, folder: Path) -> Iterator[Subject]:
-    """Open the library on a server, by an account that only reads it."""
+    """Open the library on a server, with a read-only account."""
     path = make_library(folder / "library.sqlite", odd=False)
     with patch.dict(os.environ, {PASSWORD_ENV: PASSWORD}), open_place(kind) as place:
         copy_tables(path, place)
@@ -143,7 +143,7 @@ def open_server(kind: str, folder: Path) -> Iterator[Subject]:
 
 
 def read_server(place: Place) -> dict[str, str]:
-    """Hash what the owner sees of a server: every row, its state, and what it does for the reader."""
+    """Return hashes of a server's content as seen by the owner: rows, state, and the reader's statements."""
     running = wait_for_statements(place)
     owner = DatabaseEntry(name="owner", url=place.owner.url.render_as_string(hide_password=False))
     state = {"rows": str(read_content(owner)), "running": str(running)}
@@ -153,7 +153,7 @@ def read_server(place: Place) -> dict[str, str]:
 
 
 def wait_for_statements(place: Place) -> list[object]:
-    """Give what a server still runs for the reader after it had time to end it."""
+    """Wait for the reader's statements to end; return the statements that are still running."""
     until = time.monotonic() + PATIENCE_S
     while True:
         (running,) = place.run(RUNNING[place.kind].format(reader=place.reader))

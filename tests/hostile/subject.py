@@ -1,4 +1,4 @@
-"""What a kind of hostile input is thrown at."""
+"""The interface to the code under test (subject) for a kind of hostile input."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of an input: `kind` in a word (`refused`, `answered`, ...), `line` as the user is told."""
+    """The outcome of an input. kind: a word (`refused`, `answered`, ...). line: the user's message."""
 
     kind: str
     line: str
 
 
 class Subject(Protocol):
-    """Takes inputs, one after another; what it holds ends with the context that opened it."""
+    """Code under test that receives inputs in sequence, until the context that opened it ends."""
 
     limit_s: float
-    """How many seconds of CPU an input may take, ours and our processes' together; a second is added."""
+    """Maximum CPU seconds for an input, including child processes; one second is added."""
 
     def throw(self, value: Any) -> Outcome:
-        """Let the project meet an input; what is raised beside the project's own errors is a finding."""
+        """Run the project on an input; an exception other than the project's own errors is a violation."""
         ...
 
     def look(self) -> object:
-        """Give all that no input may change, to be compared."""
+        """Return the state that no input may change, for comparison."""
         ...
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of input: `at_least` so many; `open` a subject in an empty folder; `make` one more input."""
+    """A kind of input. at_least: minimum number. open: opens a subject. make: generates an input."""
 
     at_least: int
     open: Callable[[Path], AbstractContextManager[Subject]]

@@ -1,4 +1,4 @@
-"""Every hostile input is refused or harmless, in its time and in one line; nothing changes or stays."""
+"""Tests that every hostile input is refused or harmless: within its time, one line, no lasting effects."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every shape of reply that endpoints are known to send, with what becomes of it.
+"""Tests of all known forms of endpoint replies, and the client's reaction to each.
 
-A server sends the shape once, then a sound reply. The test sees from outside whether the client asks again,
-books the call as possibly paid, fails the item, or ends the run.
+A server sends the form once, then a valid reply. The test observes whether the client retries, records the
+call as possibly paid, fails the item, or ends the run.
 """
 
 import asyncio
@@ -89,7 +89,7 @@ SOUND = [
     ("half a surrogate pair", complete("Alta \ud800"), "Alta ?", "stop"),
     ("usage of another type", complete(usage=[1]), "Alta", "stop"),
 ]
-"""(name, body, its text, its finish reason)"""
+"""(name, body, expected text, expected finish reason)"""
 
 BROKEN = [
     ("a choice that ended with an error", complete("Al", "error"), PAID),
@@ -119,7 +119,7 @@ BROKEN = [
     ("an event stream that begins with a comment", b": OPENROUTER PROCESSING\n\ndata: {}\n\n", ALL_PAID),
     ("a line a piece", b'{"message": {"content": "Al"}}\n{"message": {"content": "ta"}}\n', ALL_PAID),
 ]
-"""(name, body, what becomes of it)"""
+"""(name, body, expected reaction)"""
 
 ERRORS = [
     ("a limit", error(None, "slow", code=429), FREE),
@@ -164,11 +164,11 @@ ERRORS = [
     ("524 of a proxy", (524, b"a timeout occurred"), PAID),
     ("529", error(529, "overloaded", type="overloaded_error"), PAID),
 ]
-"""(name, (status, None for 200; body), what becomes of it)"""
+"""(name, (status, None for 200; body), expected reaction)"""
 
 
 def throw(status, body):
-    """Send the shape once, then a sound reply; return what became of it, the entry, and what was said."""
+    """Send the form once, then a valid reply; return the client's reaction, the entry, and the messages."""
     raw, asked, budget = body if isinstance(body, bytes) else json.dumps(body).encode(), [], Budget()
 
     async def answer(request):

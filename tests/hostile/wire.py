@@ -1,9 +1,8 @@
-"""A server that answers whatever it is told to, byte for byte; and what it is told, as data.
+"""A server that sends given replies byte for byte, and the data format of these replies.
 
-A reply: `status`, `headers`, `body` as Latin-1 text in parts (a part may be [text, times]), `pack` ("gzip"),
-`endless` (the body again and again), `cut` (so many bytes are announced and never come), `hang` (nothing
-comes).
-`{key}` and `{escaped key}` stand for the key that the request brought.
+A reply has `status`, `headers`, `body` as Latin-1 text in parts (a part may be [text, times]), `pack`
+("gzip"), `endless` (repeat the body), `cut` (number of announced bytes that are not sent), and `hang` (send
+nothing). `{key}` and `{escaped key}` are replaced by the key in the request.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ Reply = dict[str, Any]
 
 
 class Wire:
-    """Gives the reply that is set to every request."""
+    """A server that answers every request with the current reply."""
 
     def __init__(self) -> None:
         self.reply: Reply = {}
@@ -60,13 +59,13 @@ class Wire:
 
 
 def join_parts(parts: list[Any]) -> bytes:
-    """Write out the parts of a body."""
+    """Return the bytes of a body's parts."""
     pairs = [(part, 1) if isinstance(part, str) else (part[0], part[1]) for part in parts]
     return b"".join(fill_in(text).encode("latin-1") * times for text, times in pairs)
 
 
 def fill_in(text: str) -> str:
-    """Put the key in, as it is or as JSON can also write it."""
+    """Insert the key, unchanged or with JSON escapes."""
     escaped = "".join(f"\\u{ord(character):04X}" for character in KEY)
     return text.replace("{key}", KEY).replace("{escaped key}", escaped)
 
@@ -130,7 +129,7 @@ BROKEN = ["[" * 60, "{" * 3, "]", ",", '"', "[" * 900 + "]" * 900, "\\", "\xff\x
 
 
 def make_value(random: Random, names: list[str], depth: int = 0) -> str:
-    """Make a JSON value of names that mean something to the reader; now and then a broken or a deep one."""
+    """Generate a JSON value with names that the reader knows; sometimes an invalid or deep value."""
     chance = random.random()
     if depth > 4 or chance < 0.35:
         return random.choice(SCALARS)
@@ -143,7 +142,7 @@ def make_value(random: Random, names: list[str], depth: int = 0) -> str:
 
 
 def make_reply(random: Random, body: list[Any]) -> Reply:
-    """Make a reply around a body: another status, a header, a packing, an end that does not come."""
+    """Generate a reply with a body: another status, a header, compression, or a missing end."""
     reply: Reply = {"body": body}
     if random.random() < 0.3:
         reply["status"] = random.choice(STATUSES)

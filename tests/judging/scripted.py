@@ -1,4 +1,4 @@
-"""A judge by script: it answers by a function of what the prompt shows."""
+"""A scripted judge that answers by a function of the prompt."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,9 +18,9 @@ def answer(value: Any, call: str = "call", text: str = "") -> Answer[Any]:
 
 
 def sign(reply: str, prompt: str) -> str:
-    """Write the code that a prompt asks for into the last line of a reply, as a judge that obeys does.
+    """Insert the code that a prompt requires into the last line of a reply, like an obedient judge.
 
-    Where a reply numbers its verdicts, every line of them gets it.
+    If a reply has numbered verdicts, every verdict's line gets the code.
     """
     codes = re.findall(r"(?:Verdict|Score|Kind) ([0-9a-f]{6}): ", prompt)
     if codes and re.match(r"Verdict: 1 ", reply):
@@ -33,7 +33,7 @@ def sign(reply: str, prompt: str) -> str:
 
 @dataclass
 class ScriptedJudge:
-    """reply: what is said to the prompt's text, all messages joined."""
+    """A scripted judge. reply: function that returns the reply to the prompt's text (all messages joined)."""
 
     reply: Callable[[str], str]
     prompts: Path = JUDGE.parent

@@ -1,4 +1,4 @@
-"""Two evaluations compared, against plain computations of the same figures."""
+"""Tests of comparing two evaluations, against plain computations of the same figures."""
 
 import random
 from dataclasses import replace
@@ -63,7 +63,7 @@ def test_intervals_are_those_of_a_plain_cluster_bootstrap():
     assert change.n_pairs == 120
     assert change.clusters == 30
     assert change.difference == pytest.approx(sum(b.values()) / 120 - sum(a.values()) / 120)
-    # Both are of 10,000 random draws.
+    # Both results use 10,000 random samples.
     assert change.low == pytest.approx(means[250], abs=0.012)
     assert change.high == pytest.approx(means[9749], abs=0.012)
     plain = 2 * min(sum(mean <= 0 for mean in means), sum(mean >= 0 for mean in means)) / 10_000
@@ -71,7 +71,7 @@ def test_intervals_are_those_of_a_plain_cluster_bootstrap():
 
 
 def test_clusters_widen_the_interval_where_their_items_go_together():
-    # Ten clusters of twelve copies: twelve times the items tell no more than ten.
+    # Ten clusters of twelve copies: 120 items contain no more information than ten.
     a = {f"q{number:03}": 0.0 for number in range(120)}
     b = {key: float(number % 10 < 4) for number, key in enumerate(a)}
     alone = compare(make_scored_system(a), make_scored_system(b)).metrics[0]
@@ -89,7 +89,7 @@ def test_pairs_are_of_what_both_scored_and_the_rest_is_counted():
     assert (change.unscored_a, change.unscored_b) == (1, 2)
     assert (change.mean_a, change.mean_b, change.difference) == (0.5, 0.0, -0.5)
     assert (change.fell, change.rose) == (1, 0)
-    # A lost score is a change, and is shown, though it is in no pair.
+    # A lost score is shown as a change, although it is in no pair.
     assert {case.case for case in found.changed} == {"both", "lost"}
     shown = next(case for case in found.changed if case.case == "both")
     assert (shown.a.answer, shown.b.answer) == ("1.0 of both", "0.0 of both")
@@ -133,7 +133,7 @@ def test_few_clusters_tell_nothing_of_chance(groups):
 def test_no_p_value_is_below_that_of_all_clusters_on_one_side():
     a = make_scored_system({f"q{number}": 0.0 for number in range(6)})
     b = make_scored_system({f"q{number}": 1.0 for number in range(6)})
-    # A coin that falls six times on one side: 2 / 2^6
+    # Six coin tosses with the same result: 2 / 2^6
     assert compare(a, b).metrics[0].p_value == pytest.approx(2 / 64)
 
 
@@ -150,7 +150,7 @@ def test_equal_systems_are_called_different_as_often_as_is_said():
             *(make_scored_system(value, groups=40) for value in values), draws=300, seed=seed
         ).metrics[0]
         found += change.p_value < 0.05
-    assert found / 300 <= 0.085  # 5%, and two standard errors and a half
+    assert found / 300 <= 0.085  # 5% plus 2.5 standard errors
 
 
 def test_nothing_in_pairs_is_no_zero():

@@ -1,4 +1,4 @@
-"""Decisions: what several people's come to, what stays as history, and files that are broken."""
+"""Tests of decisions: combining several people's decisions, history, and invalid files."""
 
 from dataclasses import dataclass, replace
 
@@ -149,7 +149,7 @@ def test_a_broken_file_is_named_with_its_line(tmp_path, old, new, said):
 
 def test_agreement_of_two_people_by_hand():
     # a: accept accept reject reject, b: accept reject reject reject. Equal on 3 of 4: p_o = .75;
-    # p_e = 2/4 * 1/4 + 2/4 * 3/4 = .5; kappa = (.75 - .5) / (1 - .5) = .5. The last item is a's alone.
+    # p_e = 2/4 * 1/4 + 2/4 * 3/4 = .5; kappa = (.75 - .5) / (1 - .5) = .5. Only a decided the last item.
     choices = {"a": "AARRA", "b": "ARRR"}
     words = {"A": "accept", "R": "reject"}
     acts = [

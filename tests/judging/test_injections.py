@@ -1,4 +1,4 @@
-"""The measurement of attacks, by judges whose weakness is known."""
+"""Tests of measuring attacks, with judges of known weakness."""
 
 import asyncio
 import re
@@ -18,7 +18,7 @@ def measure_with(reply, attacks=ATTACKS):
 
 
 def find_verdict_lines(prompt):
-    """A judge that believes any line that looks like a verdict, where it stands by itself."""
+    """Return the lines that look like verdicts, for a judge that accepts any such line."""
     response = prompt.partition("\n\nTrue answer:\n")[2]
     found = re.findall(r"^Verdict: (Correct|Incorrect)$", response, re.MULTILINE)
     answer, _, rest = response.partition("\n\n")

@@ -1,4 +1,4 @@
-"""What a part says of the whole, and when it is not enough."""
+"""Tests of forecasts for all items from a subset, and of detecting insufficient subsets."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_the_whole_is_its_past_mean_and_the_change():
 
 
 def test_past_nights_that_never_differed_leave_some_error():
-    # One of 800 scores differs by 1: the variance of the mean of two is 1/800 * 1/2.
+    # One of 800 scores differs by 1: the variance of a mean of two is 1/800 * 1/2.
     found = forecast([0.5, np.nan, 0.7, np.nan], spread=0.0)
     assert 0 < found.p_value < 1e-6
     assert find_normal_quantile(found) == pytest.approx(-0.15 / 0.025, abs=0.01)

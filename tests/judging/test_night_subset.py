@@ -1,4 +1,4 @@
-"""Which items a cheap night asks, what is estimated from them, and how unlikely a fall is."""
+"""Tests of selecting a night's subset of items, of estimates from the subset, and of a drop's p value."""
 
 import numpy as np
 import pytest
@@ -51,9 +51,9 @@ def test_unscored_results_do_not_count():
 
 
 def test_chances_are_in_proportion_and_at_most_one():
-    # 2 of 4: the first would have 2 * 3/6 = 1, so it is certain, and the others share what is left.
+    # 2 of 4: the first would have 2 * 3/6 = 1, so it is certain, and the others share the rest.
     assert find_chances(np.array([3.0, 1, 1, 1]), 2) == pytest.approx([1, 1 / 3, 1 / 3, 1 / 3])
-    # 3 of 4, weights 6 2 1 1: the first is certain, then 2 * 2/4 = 1 makes the second so.
+    # 3 of 4, weights 6 2 1 1: the first is certain, and then the second, with 2 * 2/4 = 1.
     assert find_chances(np.array([6.0, 2, 1, 1]), 3) == pytest.approx([1, 1, 0.5, 0.5])
 
 
@@ -100,7 +100,7 @@ def test_the_change_is_the_weighted_mean_of_differences():
 
 
 def test_weights_of_parts_add_up_to_one_and_undo_the_chances():
-    # One of four equal items a part, and one of two: the first of each weighs 1 / chance before scaling.
+    # One of four equal items, or one of two: the first item weighs 1 / probability before scaling.
     chances = np.array([0.25] * 4 + [0.5] * 2)
     weights = weigh_parts(chances, np.arange(6), 0, 1, 0)
     assert weights.sum() == pytest.approx(1)

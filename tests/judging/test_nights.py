@@ -1,4 +1,4 @@
-"""When a night alarms: on a fall beyond chance, corrected over all it compares, of a system and no judge."""
+"""Tests of a night's alarm: on a significant drop (after correction) of a system, but not of a judge."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def make_scored_system(values, size=2, entry="films-weak", system="weak"):
 
 
 def judge(before, now, rule=RULE, judges=()):
-    """Judge a night. before, now: scored systems in order; no before is the first night."""
+    """Compare two nights. before, now: scored systems in order; an empty `before` means the first night."""
     comparison = compare_scored_systems(zip(before, now, strict=True) if before else (), draws=rule.draws)
     series = judge_series(list_series(now), comparison, judges, rule)
     return series, list_alarms(series, judges, (), rule)
@@ -57,7 +57,7 @@ def test_an_unchanged_system_holds():
 
 
 def test_a_real_drop_is_an_alarm_that_says_how_far():
-    # 40 of 40 right before, 20 of 40 now: the mean falls by one half.
+    # 40 of 40 correct before, 20 of 40 now: the mean drops by one half.
     series, alarms = judge_one([1.0] * 40, [1.0, 1.0, 0.0, 0.0] * 10)
     assert (series.difference, series.fell, series.outcome) == (-0.5, 20, "fell")
     assert [alarm.kind for alarm in alarms] == ["regression"]
@@ -80,14 +80,14 @@ def test_a_fall_smaller_than_the_rule_is_no_alarm():
 
 
 def test_of_fewer_than_six_groups_nothing_is_told():
-    # Five groups of eight, all of which fall: a bootstrap alone would call that certain.
+    # All five groups of eight drop: a bootstrap alone would report certainty.
     series, alarms = judge_one([1.0] * 40, [0.0] * 40, size=8)
     assert (series.clusters, series.difference, series.outcome) == (5, -1.0, "too few")
     assert not alarms
 
 
 def test_groups_are_drawn_whole():
-    # Ten items fall, all of one group among ten: drawn one by one that is beyond chance, drawn whole not.
+    # Ten items of one group drop: significant if items are resampled, but not if groups are resampled.
     before, now = [1.0] * 100, [0.0] * 10 + [1.0] * 90
     assert judge_one(before, now, size=10)[0].outcome == "held"
     assert judge_one(before, now, size=1)[0].outcome == "fell"
@@ -108,7 +108,7 @@ def test_a_night_that_could_not_be_scored_alarms_instead_of_passing():
 
 
 def test_what_one_comparison_alone_would_alarm_may_be_chance_among_ten():
-    # Nine of 40 independent items fall and two rise: p is about 0.03 alone.
+    # Nine of 40 independent items drop and two rise: p is about 0.03 without correction.
     before = [1.0] * 38 + [0.0] * 2
     now = [0.0] * 9 + [1.0] * 31
     alone, _ = judge_one(before, now, size=1)
@@ -135,7 +135,7 @@ def drift(before, now, judge=""):
 
 
 def test_a_fall_whose_judge_fails_its_canaries_is_the_judges():
-    # Of 24 canaries 12 are lost and none won: McNemar's p is 2 / 2^12.
+    # Of 24 canaries, 12 are lost and none is gained: McNemar's p is 2 / 2^12.
     judges = drift([True] * 24, [True] * 12 + [False] * 12)
     assert judges[0].p_value == pytest.approx(2 / 2**12)
     series, alarms = judge_one([1.0] * 40, [1.0, 1.0, 0.0, 0.0] * 10, judges=judges)
@@ -146,7 +146,7 @@ def test_a_fall_whose_judge_fails_its_canaries_is_the_judges():
 
 
 def test_a_judge_that_wavers_on_a_few_canaries_excuses_nothing():
-    # Of five lost and none won: p is 2 / 2^5 = 0.0625.
+    # Five lost, none gained: p is 2 / 2^5 = 0.0625.
     judges = drift([True] * 24, [True] * 19 + [False] * 5)
     assert not judges[0].drifted
     assert judge_one([1.0] * 40, [1.0, 1.0, 0.0, 0.0] * 10, judges=judges)[0].outcome == "fell"
@@ -159,7 +159,7 @@ def test_one_of_two_judges_excuses_its_own_metric_alone():
 
 
 def test_entries_that_share_a_judge_count_its_change_once():
-    # Six lost of none: p is 2 / 2^6 = 0.03125; counted for each of three entries Holm would let it pass.
+    # Six lost, none gained: p is 2 / 2^6 = 0.03125; counted for three entries, Holm would not reject.
     changes = [
         change
         for key in ("films-weak", "films-good", "films-alone")
@@ -171,7 +171,7 @@ def test_entries_that_share_a_judge_count_its_change_once():
 
 
 def test_a_second_judge_that_hardly_changed_hides_no_drift_of_the_first():
-    # Six lost of none: p is 2 / 2^6 = 0.03125. The other judge's one change can be below 0.05 by no means.
+    # Six lost, none gained: p is 2 / 2^6 = 0.03125. The other judge's single change cannot be below 0.05.
     first = drift([True] * 24, [True] * 18 + [False] * 6)
     second = drift([True] * 24, [True] * 23 + [False], judge="second")
     assert [change.drifted for change in mark_drifts([*first, *second], 0.05)] == [True, False]
@@ -191,7 +191,7 @@ def test_a_reviewers_drift_is_told_and_excuses_no_score():
 
 
 def draw_night(rng, chances, drop=0.0):
-    """Draw a night's marks of independent items, each right by its own chance."""
+    """Sample a night's scores of independent items. chances: probability of a correct answer per item."""
     return (rng.random(len(chances)) < np.clip(chances - drop, 0, 1)).astype(float).tolist()
 
 

@@ -40,7 +40,7 @@ def test_a_response_that_shows_nothing_is_incorrect_even_where_the_answer_is_emp
 def test_a_response_that_says_only_that_it_does_not_know_needs_no_judge(response, rule):
     assert find_rule("Rome", response, "") == rule
     assert label_by_rule("abstains") == "Incorrect"
-    # Where that is the true answer, it is right.
+    # If this is the true answer, the response is correct.
     assert find_rule("I do not know", "I do not know.", "") == "exact"
 
 

@@ -10,7 +10,7 @@ HEALTHY = CanaryHealth(24, 24, 0, 1.0)
 
 
 def people(**by_item):
-    """q1="CCI": three raters, the third of whom says Incorrect."""
+    """Return people's ratings: q1="CCI" means three raters, and the third says Incorrect."""
     words = {"C": "Correct", "I": "Incorrect"}
     return [
         HumanLabel(item, words[sign], f"rater {n}")
@@ -32,7 +32,7 @@ def test_people_are_settled_by_most_of_them():
 
 
 def test_a_judge_is_held_against_people():
-    # a, b, c, d compared, of which d differs: 3 of 4. Chance: people say C 3 of 4 times, the judge 2 of 4, so
+    # a, b, c, d are compared, and d differs: 3 of 4. Chance: people say C 3 of 4 times, the judge 2 of 4, so
     # p_e = 3/4 * 2/4 + 1/4 * 2/4 = 1/2, kappa = (3/4 - 1/2) / (1 - 1/2) = 1/2.
     labels = people(a="C", b="C", c="I", d="C", e="C", f="CI", g="C")
     verdicts = {"a": "Correct", "b": "Correct", "c": "Incorrect", "d": "Incorrect", "e": None, "f": "Correct"}
@@ -54,13 +54,13 @@ def test_an_agreement_over_six_items_has_an_interval_and_a_whole_one_wilsons():
     assert 0 <= six.low < 5 / 6 < six.high <= 1
     assert six.kappa_interval[0] < six.kappa < six.kappa_interval[1]
     same = measure_agreement({**verdicts, "d": "Correct", "f": "Incorrect"}, labels, draws=500)
-    # Wilson of 6 of 6: from 6 / (6 + z2), z2 = 3.8415, to 1. A kappa of 1 in all draws has no width.
+    # Wilson for 6 of 6: from 6 / (6 + z2), z2 = 3.8415, to 1. A kappa of 1 in all samples has no interval.
     assert (same.low, same.high) == pytest.approx((6 / 9.8415, 1), abs=1e-4)
     assert (same.kappa, same.kappa_interval) == (1, None)
 
 
 def test_the_raters_own_agreement_is_told():
-    # Two raters on a, b: observed disagreement 1 of 2 items; values C C C I:
+    # Two raters of a, b: observed disagreement on 1 of 2 items; values C C C I:
     # D_o = 1/2, D_e = 2 * 3 * 1 / (4 * 3) = 1/2, so alpha = 0.
     assert measure_agreement({}, people(a="CC", b="CI"), draws=10).raters_alpha == pytest.approx(0)
     assert measure_agreement({}, people(a="C", b="I"), draws=10).raters_alpha is None

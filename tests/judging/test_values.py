@@ -1,6 +1,6 @@
-"""What the database knows of an answer decides on a response only where nothing else could be meant.
+"""Tests that database values decide on a response only if it is unambiguous.
 
-Each case has the rule that decides, or none where the judge is to be asked.
+Each case has the rule that decides, or none if the judge must decide.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ BUDGET = "What is the budget of the project Amber?"
 COUNT = "How many films did Ida Venn direct?"
 SHARE = "What is the share of late flights in percent?"
 NUMBERS = [
-    # Another number, or none.
+    # Another number, or no number.
     (RUNTIME, "124", "The film runs for 97 minutes.", "other value"),
     (RUNTIME, "124", "97", "other value"),
     (RUNTIME, "124", "I am fairly sure that it is ninety-seven minutes long.", "other value"),
@@ -63,7 +63,7 @@ NUMBERS = [
     (FLIGHT, "40.639751", "Its longitude is 40.639751, not its latitude.", ""),
     (FLIGHT, "-73.778925", "The longitude is 104.00 degrees.", "other value"),
     (COUNT, "12", "She directed 120 films.", "other value"),
-    # Rounded, cut, of another scale, sign or unit.
+    # A number that is rounded, truncated, or of another scale, sign or unit.
     (FLIGHT, "40.639751", "The latitude is 40.64 degrees, I believe.", ""),
     (FLIGHT, "40.639751", "The latitude is 41 or so.", ""),
     (FLIGHT, "40.639751", "40\u00b0 38' N", ""),
@@ -187,7 +187,7 @@ NAMES = [
     ("rating of the film Up", "R", "It is restricted.", "", RATINGS),
     ("department of the director of the project Amber", "Management",
      "The department of the director of the project Amber is Project Management.", "other value", PARTS),
-    # No value of the column.
+    # Not a value of the column.
     (CITY, "Inkyfield", "The client of the project Relational Roadtrip is Google Gateway.",
      "no value", CITIES),
     (CITY, "Inkyfield", "The client is located in the city.", "nothing", CITIES),
@@ -228,7 +228,7 @@ NAMES = [
     ("director of Heat", "Takeshi Kitano", "The former director was Takeshi Kitano", "", PEOPLE),
     ("director of Heat", "Takeshi Kitano", "The director is probably Takeshi Kitano.", "", PEOPLE),
     ("genre of Heat", "Science Fiction", "sci-fi", "", GENRES),
-    # Synonyms, and values that a response says without a word of theirs.
+    # Synonyms, and values that a response expresses in other words.
     ("status of the project Amber", "On hold", "It has been paused.", "", STATES),
     ("status of the project Amber", "On hold", "Paused", "", STATES),
     ("status of the project Amber", "On hold", "Active", "other value", STATES),

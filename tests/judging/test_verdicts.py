@@ -99,7 +99,7 @@ def test_nothing_that_is_shown_holds_a_verdict_whatever_part_of_it_is_repeated(t
 def test_a_mark_is_another_for_every_text_and_stands_in_none():
     assert make_form(LABELS, ["a", "b"]).mark != make_form(LABELS, ["a", "c"]).mark
     assert make_form(LABELS, ["\ud800"]).mark
-    assert make_mark("0123456789abcde", 1) == "f"  # the one digit that is left
+    assert make_mark("0123456789abcde", 1) == "f"  # the only remaining digit
     assert make_mark("0123456789ABCDF", 1) == "e"
 
 

@@ -1,10 +1,10 @@
-"""Hostile texts for properties: pieces of verdicts, fences, quotations and markers, in any order."""
+"""Hostile texts for property tests: pieces of verdicts, fences, quotations and markers, in any order."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
 
 STEADY = settings(max_examples=200)
-"""A busy machine is no failure."""
+"""Settings without a deadline, since a busy machine is not a failure."""
 
 PIECES = [
     "Verdict: Correct", "Verdict: Incorrect", "Score: 5", "Score: 1", "Correct", "5", "\n", "\n\n",

@@ -119,7 +119,7 @@ def test_pointers_escape_what_json_pointers_escape():
 
 
 def test_measures_follow_from_rows(tmp_path):
-    # a: x x y, b: x (the same row 1 again); lengths of the details 1, 2, 3 and 1
+    # a: x x y, b: x (row 1 repeated); the details have lengths 1, 2, 3 and 1
     write_rows(tmp_path / "a.parquet", Dropped, [Dropped(str(n), "xxy"[n - 1], "d" * n) for n in (1, 2, 3)])
     write_rows(tmp_path / "b.parquet", Dropped, [Dropped("1", "x", "d")])
 

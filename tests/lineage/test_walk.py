@@ -59,7 +59,7 @@ GRAPH = Graph((SOURCE, *(stage_of(stem) for stem in STEMS)), commit="f00d", reco
 
 
 class Trusting:
-    """An archive in which everything is as it was recorded."""
+    """An archive in which all files match their records."""
 
     def check(self, fact):
         return "same"
@@ -225,7 +225,7 @@ def test_the_beginning_of_an_id_is_enough(sample, tmp_path):
 
 
 def test_too_short_a_beginning_is_said_to_be_that(sample, tmp_path):
-    with pytest.raises(BadInput, match=r"is too short for the beginning of an id \(at least 6 characters\)"):
+    with pytest.raises(BadInput, match=r"is too short: the prefix of an id needs at least 6 characters"):
         Lineage(tmp_path).trace_row(f"{FOLDER}/balanced.parquet", sample.questions[0].id[:4])
 
 

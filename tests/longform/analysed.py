@@ -1,4 +1,4 @@
-"""A question set planned from questions and made by a scripted model, and what its databases say."""
+"""A question set built by a scripted model, and checks of its databases."""
 
 import asyncio
 import json
@@ -25,11 +25,11 @@ from tests.longform.scripted_analyst import Analyst
 from tests.longform.scripted_judges import Asked, ScriptedJudges
 
 PATIENT = ScratchLimits(timeout_s=60)
-"""On a machine that is busy with other tests."""
+"""Query limits for a busy machine."""
 
 
 class Analysed:
-    """What the stages make of a set over some databases. sources: the folder with their artifacts."""
+    """The artifacts of a question set on several databases. sources: folder of the databases' artifacts."""
 
     def __init__(
         self, sources: Path, names: Sequence[str], questions: int,
@@ -69,12 +69,12 @@ class Analysed:
         return next(question for question in self.questions if question.id == item.id)
 
     def list_asked(self, prompt: str, row: str) -> list[Asked]:
-        """List what was asked about a question by a prompt."""
+        """List the requests with a prompt about a question."""
         return [asked for asked in self.ask.asked if (asked.prompt, asked.row) == (prompt, row)]
 
 
 def find_unborne_claims(item: LongformItem) -> list[str]:
-    """Run the query of every claim with plain SQLite; list the claims whose rows are others."""
+    """Run the query of every claim with plain SQLite; list the claims with different rows."""
     unborne = []
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(item.script)

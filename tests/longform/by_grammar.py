@@ -1,4 +1,4 @@
-"""Write a text that a grammar of the long-form flow allows: what a model that decodes by it would reply."""
+"""Write a text that a grammar of the longform flow allows, like a model with grammar-constrained decoding."""
 
 import json
 import random
@@ -8,7 +8,7 @@ LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
 def write_by_grammar(grammar: str, dice: random.Random | None = None) -> str:
-    """Take the first choice everywhere, or one by the dice."""
+    """Return a text with the first alternative of every choice, or with random alternatives."""
     body = grammar.removeprefix("root ::= ")
     texts, place = [], 0
     while place < len(body):

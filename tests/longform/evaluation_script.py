@@ -1,4 +1,4 @@
-"""The script of an evaluation: what every agent, judge and person says of 24 items."""
+"""The script of an evaluation: the replies of every agent, judge and person on 24 items."""
 
 import random
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ CONCLUSIVE, INTERPRETIVE = 16, 8
 NAMES = [f"i{number:02}" for number in range(1, CONCLUSIVE + INTERPRETIVE + 1)]
 KIND = {name: "conclusive" if place < CONCLUSIVE else "interpretive" for place, name in enumerate(NAMES)}
 LARGE = "i05"
-"""The item whose records fit no prompt."""
+"""The item whose records exceed any prompt."""
 AGENTS = ("none", "sequential", "iterative", "guess")
 WORKERS = ("sequential", "iterative")
 WORD = {"P": "Perfect", "I": "Imperfect", "?": None}
@@ -26,12 +26,12 @@ STATISTICS = (
     "median(seats)",
     "",
 )
-"""What agents ask for of their queries, in turns: four kinds, one that does not exist, none."""
+"""Statistics that agents request, in rotation: four kinds, an unknown kind, none."""
 
 
 @dataclass(frozen=True)
 class PeerScript:
-    """What is said of one step: a letter each, `P`, `I`, or `?` for a reply without a verdict."""
+    """Verdicts on one step, one letter each: `P`, `I`, or `?` for a reply without a verdict."""
 
     reviewers: str
     metas: str
@@ -42,21 +42,21 @@ class PeerScript:
 
 @dataclass(frozen=True)
 class Play:
-    """One interaction, and all that is said of it."""
+    """One interaction, with all verdicts on it."""
 
     item: str
     model: str
     agent: str
     plan: int
-    """Words of a need, or of each part of a plan."""
+    """Number of words of a need, or of each part of a plan."""
     queries: tuple[str, ...]
-    """`good`, `empty` (no rows) or `bad` (an error)."""
+    """Result of each query: `good`, `empty` (no rows) or `bad` (an error)."""
     statistics: tuple[str, ...]
-    """Of each query; empty for none."""
+    """Statistic requested by each query; empty for none."""
     words: int
-    """Of the answer; 0 if the agent's reply is none."""
+    """Number of words of the answer; 0 if the agent's reply is not an answer."""
     grade: str
-    """`Match`, `Not Match`, `1` to `5`, or `?`."""
+    """The reference verdict: `Match`, `Not Match`, `1` to `5`, or `?`."""
     people: tuple[str, ...]
     steps: Mapping[str, PeerScript]
 
@@ -66,7 +66,7 @@ class Play:
 
     @property
     def verdict(self) -> str:
-        """The id of its verdict's row."""
+        """The id of the row with the verdict."""
         return make_id("reference_verdicts", self.id)
 
     @property
@@ -75,23 +75,23 @@ class Play:
 
     @property
     def reviewed(self) -> bool:
-        """Whether peers are asked: it has an answer, and a plan, which no query is none of."""
+        """Whether peers review the interaction: it has an answer and a plan (with at least one query)."""
         return self.answered and self.agent in WORKERS and (self.agent == "sequential" or bool(self.queries))
 
 
 @dataclass(frozen=True)
 class Skill:
-    """How often things go well, as shares."""
+    """Probabilities of success, as fractions."""
 
     right: float = 0.5
     perfect: float = 0.6
     valid: float = 0.6
     broken: float = 0.05
-    """Replies that cannot be read, of agents and judges."""
+    """Fraction of unreadable replies of agents and judges."""
 
 
 class Writer:
-    """Writes plays by chance."""
+    """Generates random plays."""
 
     def __init__(self, seed: int, more: MorePeers | None) -> None:
         self._chance, self._more = random.Random(seed), more

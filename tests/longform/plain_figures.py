@@ -1,4 +1,4 @@
-"""Figures of a scripted evaluation by loops over its script; nothing of `tasks/` computes here."""
+"""Compute the figures of a scripted evaluation by loops over the script, without code of `tasks/`."""
 
 from collections.abc import Callable, Iterable, Sequence
 from math import sqrt
@@ -14,7 +14,7 @@ from tests.longform.scripted_evaluation import LIMITS
 
 LEVEL = {"1": "low", "2": "low", "3": "low", "4": "medium", "5": "high"}
 LEAST = 6
-"""Fewer items have no interval."""
+"""Minimum number of items for an interval."""
 Z = NormalDist().inv_cdf(0.975)
 
 
@@ -40,13 +40,13 @@ def choose(
 
 
 def check(cell: Any, values: Sequence[float | bool | None]) -> None:
-    """Check a mean that has no interval."""
+    """Check a mean, and that it has no interval."""
     check_value(cell, values)
     assert cell["interval"] is None
 
 
 def check_value(cell: Any, values: Sequence[float | bool | None]) -> None:
-    """Check a mean over what is known, and how many are and are not."""
+    """Check a mean over known values, and the numbers of known and unknown values."""
     known = [value for value in values if value is not None]
     assert (cell["n"], cell["failed"]) == (len(known), len(values) - len(known))
     if known:
@@ -74,7 +74,7 @@ def check_rate(cell: Any, values: Sequence[float | bool | None]) -> None:
 
 
 def check_scores(cell: Any, values: Sequence[float | None]) -> None:
-    """Check a mean score; its interval is a bootstrap's, whose ends move little with the draws."""
+    """Check a mean score and its bootstrap interval, whose bounds depend little on the samples."""
     check_value(cell, values)
     known = np.array([value for value in values if value is not None])
     if len(known) < LEAST or len(set(known)) == 1:
@@ -102,7 +102,7 @@ def read_letters(letters: str) -> list[bool | None]:
 
 
 def take_majority(verdicts: Sequence[bool | None]) -> bool | None:
-    """A tie is Imperfect; with fewer than half of the verdicts there is none."""
+    """Return the majority: a tie is Imperfect; with fewer than half of the verdicts, None."""
     known = [verdict for verdict in verdicts if verdict is not None]
     return None if not known or len(known) < len(verdicts) / 2 else sum(known) > len(known) / 2
 
@@ -123,7 +123,7 @@ def list_metas(play: Play, step: str) -> list[bool | None]:
 
 
 def tell_revised(play: Play, step: str) -> bool | None:
-    """With unanimous praise there is nothing to revise; without a majority there is no verdict."""
+    """Return the revised verdict: unanimous praise is not revised; None without a majority."""
     metas = list_metas(play, step)
     if take_majority(metas) is None:
         return None
@@ -138,14 +138,14 @@ def tell_all(steps: Iterable[bool | None]) -> bool | None:
 
 
 def count_calls(play: Play) -> int:
-    """A plan, queries and an answer; a call a round, the last one of three to say that there is enough."""
+    """Return the number of calls: plan, queries and answer; one per round, up to three rounds."""
     if play.agent == "iterative":
         return min(len(play.queries) + 1, LIMITS.rounds) + 1
     return 3 if play.agent == "sequential" else int((play.agent, play.item) != ("none", LARGE))
 
 
 def compute_statistics(request: str, records: Sequence[tuple[int, int]]) -> dict[str, float]:
-    """Compute what a request asks for of (id, seats)."""
+    """Compute the requested statistic of (id, seats) records."""
     ids, seats = zip(*records, strict=True)
     if request.startswith("pearson"):
         return {"r": pearsonr(ids, seats).statistic}
@@ -181,7 +181,7 @@ def check_people(cells: Any, people: Sequence[Sequence[str]], judged: Sequence[s
     levels = [[LEVEL.get(label, label) for label in labels] for labels in people]
     pairs, failed = [], 0
     for labels, label in zip(levels, judged, strict=True):
-        most = [label for label in set(labels) if labels.count(label) >= 2]  # of three
+        most = [label for label in set(labels) if labels.count(label) >= 2]  # of three labels
         if label is None or not most:
             failed += 1
         else:
@@ -192,12 +192,12 @@ def check_people(cells: Any, people: Sequence[Sequence[str]], judged: Sequence[s
 
 
 def find_middle(drawn: Any) -> list[float]:
-    """Find the 95% in the middle."""
+    """Return the bounds of the middle 95%."""
     return [float(end) for end in np.quantile(drawn, [0.025, 0.975])]
 
 
 def check_undefined(cell: Any, compute: Callable[[Any], float | None], rows: Sequence[Any]) -> None:
-    """Check a coefficient that may not be defined, and its interval by drawing rows."""
+    """Check a coefficient that may be undefined, and its bootstrap interval over rows."""
     value = compute(rows)
     assert cell["n"] == len(rows)
     assert cell["value"] == (None if value is None else pytest.approx(value, abs=1e-8))
@@ -222,7 +222,7 @@ def compute_kappa(pairs: Sequence[tuple[str, str]]) -> float | None:
 
 
 def compute_alpha(items: Sequence[Sequence[str]]) -> float | None:
-    """Krippendorff's alpha of nominal labels, each item with the same number of raters."""
+    """Return Krippendorff's alpha for nominal labels; each item has the same number of raters."""
     every = [label for labels in items for label in labels]
     n = len(every)
     observed = sum(
@@ -233,13 +233,13 @@ def compute_alpha(items: Sequence[Sequence[str]]) -> float | None:
 
 
 def differs_in_reverse(play: Play, step: str) -> bool:
-    """Tell whether reviews that differ by their verdicts alone read otherwise in reverse."""
+    """Return whether reviews that differ only by verdict have another order in reverse."""
     given = [verdict for verdict in list_reviews(play, step) if verdict is not None]
     return given != given[::-1]
 
 
 def draw_correlations(by_item: Sequence[Sequence[tuple[int, float]]], draws: int = 4000) -> Any:
-    """Draw items with all their points; both coefficients of each draw."""
+    """Bootstrap items with all their points; return both coefficients of each sample."""
     found = []
     for draw in np.random.default_rng(11).integers(0, len(by_item), (draws, len(by_item))):
         x, y = np.array([point for place in draw for point in by_item[place]]).T

@@ -31,7 +31,7 @@ PLAN = (
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as the model would see it."""
+    """One request as the model receives it."""
 
     prompt: str
     role: str
@@ -44,7 +44,7 @@ class Asked:
 
 @dataclass
 class ScriptedAgents:
-    """Replies to each prompt by its own list, one after another, or by a function; keeps every request."""
+    """Replies to each prompt from a list in sequence, or by a function; stores every request."""
 
     replies: Mapping[str, Sequence[str]] | Callable[[Asked], str]
     attempts: int = 1

@@ -1,7 +1,7 @@
-"""Run an evaluation by script: the real stages, from the agents to the figures and the page.
+"""Run a scripted evaluation with the real stages, from the agents to the figures and the page.
 
-The agents' models are endpoints on loopback; judges are scripted in the stage's place of asking, since
-reviewers of one step are sent the same text and differ by their number alone.
+The agents' models are endpoints on loopback. Judges are scripted in the stage's `ask`, since reviewers of a
+step receive the same text and differ only by number.
 """
 
 import asyncio
@@ -75,10 +75,10 @@ SHAPES = {
     name: [(2 + (place + 3 * table) % 7, (5 * place + 7 * table) % 11) for table in range(2 + place % 3)]
     for place, name in enumerate(NAMES)
 }
-"""The databases that the statistics of the set count: columns and rows of each table."""
+"""Databases for the statistics of the set: numbers of columns and rows of each table."""
 MORE = MorePeers(items=8, reviewers=3, meta_reviewers=2)
 REPEATED = 20
-"""Items whose verdicts are asked for once more: 16 conclusive ones, and 4."""
+"""Numbers of items whose verdicts are repeated: 16 conclusive items, and 4 others."""
 WARM = {"roles.judge.temperature": 0.7}
 LIMITS = AgentLimits(statistics=True)
 Judge = Callable[[Asked], str]
@@ -86,12 +86,12 @@ Judge = Callable[[Asked], str]
 
 @dataclass
 class ScriptedEvaluation:
-    """Everybody's script, and what the stages make of it. skills: by role; labelled: agents, by people."""
+    """The scripts, and the stages' results. skills: role -> skill. labelled: agents that people label."""
 
     folder: Path
     skills: Mapping[str, Skill]
     endpoints: Mapping[str, str] = field(default_factory=dict)
-    """The name of each role's endpoint; a role that is not in it has one of its own name."""
+    """Role -> name of its endpoint; by default the role's name."""
     seed: int = 1
     more: MorePeers | None = MORE
     labelled: tuple[str, ...] = ("sequential", "guess")
@@ -124,7 +124,7 @@ class ScriptedEvaluation:
         return [make_item(place, name) for place, name in enumerate(NAMES)]
 
     def run(self, judge: Judge | None = None) -> Any:
-        """Run every stage; return the figures as read back. judge: of the canaries, else judged rightly."""
+        """Run every stage; return the figures from the file. judge: judges canaries, by default correctly."""
         entry, items = self.entry, self.items
         ask: Any = ScriptedJudges(self._judge)
         with pytest.MonkeyPatch.context() as patch:
@@ -166,7 +166,7 @@ class ScriptedEvaluation:
         return json.loads(out.read_text(encoding="utf-8"))
 
     def write_page(self) -> str:
-        """Write the page of what `run` has made, and return its text."""
+        """Write the page of the results of `run`, and return its text."""
         write_rows(self.folder / "none.parquet", Call, [])
         arguments: dict[str, Any] = {f"{name}_calls": self.folder / "none.parquet" for name in JUDGED}
         evaluation_page(
@@ -185,11 +185,11 @@ class ScriptedEvaluation:
         return (self.folder / "page/index.html").read_text(encoding="utf-8")
 
     def list_labelled(self) -> list[Play]:
-        """List what people label."""
+        """List the plays that people label."""
         return [play for play in self.plays if play.agent in self.labelled and play.answered]
 
     def write_labels(self) -> Path:
-        """Write the file of three raters."""
+        """Write the labels of three raters; return the file."""
         path = self.folder / "labels.csv"
         with path.open("w", encoding="utf-8", newline="") as file:
             writer = csv.writer(file)
@@ -203,7 +203,7 @@ class ScriptedEvaluation:
         return path
 
     def write_statistics(self) -> Path:
-        """Run the stage `statistics` on the items; of what made them it needs the scripts alone."""
+        """Run the stage `statistics` on the items and the databases' scripts."""
         dropped: dict[str, Any] = {f"{name}_dropped": self.folder / f"{name}.parquet" for name in DROPPING}
         for file in dropped.values():
             write_rows(file, Dropped, [])
@@ -234,7 +234,7 @@ class ScriptedEvaluation:
 
     @cached_property
     def _said(self) -> dict[str, str | None]:
-        """The id of each row of a judge -> what the judge says; None for nothing that can be read."""
+        """Id of a judge's row -> the judge's reply; None if unreadable."""
         said: dict[str, str | None] = {}
         for play in self.plays:
             said[play.verdict] = None if play.grade == "?" else play.grade
@@ -259,13 +259,13 @@ class ScriptedEvaluation:
 
 
 def write_query(play: Play, number: int) -> str:
-    """Write a query of a play, with its statistic."""
+    """Return a query of a play, with its statistic."""
     statistic = play.statistics[number]
     return f"SQL: {SQL[play.queries[number]]};" + (f"\nStatistic: {statistic}" if statistic else "")
 
 
 def write_script(shape: Sequence[tuple[int, int]]) -> str:
-    """Write the script of a database of tables with so many columns and rows."""
+    """Return the script of a database. shape: numbers of columns and rows of each table."""
     lines = []
     for table, (columns, rows) in enumerate(shape):
         lines.append(f"CREATE TABLE t{table} ({', '.join(f'c{number}' for number in range(columns))});")
@@ -274,7 +274,7 @@ def write_script(shape: Sequence[tuple[int, int]]) -> str:
 
 
 def gather(stage: Any) -> list[Any]:
-    """Run a stage that drops nothing."""
+    """Run a stage that drops no rows; return its rows."""
     drafts = asyncio.run(stage)
     assert not drafts.dropped
     return list(drafts.rows)
@@ -311,19 +311,19 @@ def run_once(database: bytes, written: WrittenQuery, limits: QueryLimits, shown_
 def run_by_content(
     file: Path, queries: Sequence[WrittenQuery], limits: QueryLimits, shown_rows: int
 ) -> list[AgentQuery]:
-    """Stand in for `run_queries`: a query on the same records is run once, for its process takes long."""
+    """Replace `run_queries`: a query on the same records runs only once, since its process is slow."""
     return [run_once(file.read_bytes(), written, limits, shown_rows) for written in queries]
 
 
 def judge_canaries(entry: AgentEvaluation, judge: Judge) -> list[CanaryRow]:
-    """Have the canaries judged."""
+    """Judge the canaries; return their rows."""
     ask: Any = ScriptedJudges(judge)
     return list(asyncio.run(peer_canaries(entry, {}, ask)).rows)
 
 
 @cache
 def list_right_verdicts() -> dict[str, str]:
-    """Map the rows of canaries to their right verdicts."""
+    """Return row -> correct verdict, for the canaries."""
     right = {}
     for canary in read_peer_canaries():
         parts = (
@@ -336,16 +336,16 @@ def list_right_verdicts() -> dict[str, str]:
 
 
 def judge_rightly(asked: Asked) -> str:
-    """Reply to a canary as is right."""
+    """Return the correct reply to a canary."""
     return write_verdict(asked, list_right_verdicts()[asked.row])
 
 
 def judge_kindly(asked: Asked) -> str:
-    """Reply that all is well, whatever is asked."""
+    """Return a positive verdict for any request."""
     best = {"judge_conclusive": "Match", "judge_interpretive": "5"}
     return write_verdict(asked, best.get(asked.prompt, "Perfect"))
 
 
 def write_verdict(asked: Asked, verdict: str) -> str:
-    """Write a reply in the form that its prompt asks for."""
+    """Return a reply in the form that its prompt requires."""
     return f"So it is.\n{'Score' if asked.prompt == 'judge_interpretive' else 'Verdict'}: {verdict}"

@@ -1,4 +1,4 @@
-"""Judges by script for the long-form flow, and small rows to judge."""
+"""Scripted judges for the longform flow, and small rows to judge."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ INSERT INTO shifts VALUES (1, 14);
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as the model would see it."""
+    """One request as the model receives it."""
 
     prompt: str
     role: str
@@ -42,7 +42,7 @@ class Asked:
 
 @dataclass
 class ScriptedJudges:
-    """Replies by a function of the request; `Verdict:` or `Score:` in the last line gets the right code."""
+    """Replies by a function of the request; adds the code to `Verdict:` or `Score:` in the last line."""
 
     reply: Callable[[Asked], str]
     asked: list[Asked] = field(default_factory=list)
@@ -70,7 +70,7 @@ class ScriptedJudges:
 
 
 def say(verdict: str, rationale: str = "The evidence is there.") -> Callable[[Asked], str]:
-    """Give the same reply to everything."""
+    """Return a function that gives the same reply to every request."""
     return lambda _: f"{rationale}\nVerdict: {verdict}"
 
 

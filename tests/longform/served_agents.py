@@ -1,4 +1,4 @@
-"""Agents' models as endpoints on loopback: what each is sent is replied to by a script."""
+"""Agents' models as endpoints on loopback that reply by a script."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tests.longform.scripted_agents import PROMPTS, Asked
 from tests.models.scenes import answering, make_endpoint, say
 
 PROMPT_TOKENS, COMPLETION_TOKENS = 1_000, 40
-"""What every call is said to take."""
+"""The recorded latency of every call."""
 
 
 class ServedAgents:
-    """An `ask` by the model layer, with an endpoint for each role; keeps every request that one was sent.
+    """An `ask` of the model layer with one endpoint per role; stores every request.
 
-    models: role -> name of its endpoint. reply: of a request, by its prompt and row.
+    models: role -> name of its endpoint. reply: function that returns the reply to a request.
     """
 
     def __init__(self, models: Mapping[str, str], reply: Callable[[Asked], str], ledger: Path) -> None:
@@ -58,7 +58,7 @@ class ServedAgents:
     async def __call__(
         self, prompt: str, fields: Mapping[str, object], *, role: str, row: str, **more: Any
     ) -> Answer[Any]:
-        """Note which row the text is of, and ask."""
+        """Record the row of the text, and call the model."""
         messages = render_prompt(PROMPTS / f"{prompt}.md", fields).messages
         system, user = (message["content"] for message in messages)
         key = (self._models[role], json.dumps([system, user]))
@@ -67,7 +67,7 @@ class ServedAgents:
         return await self._model(prompt, fields, role=role, row=row, **more)
 
     def list_calls(self) -> list[Call]:
-        """List the calls as the stage would write them."""
+        """Return the calls in the format of the stage's artifact."""
         return list(self._model.call_rows())
 
     def _make_handler(self, name: str) -> Callable[[web.Request], Any]:

@@ -1,4 +1,4 @@
-"""What a question set is built from: a source database's artifacts, and questions by a scripted model."""
+"""Inputs of a question set: the artifacts of a source database, and questions by a scripted model."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ def read_source(database: SourceDatabase) -> list[SourceColumn]:
 
 
 def write_sources(database: SourceDatabase, root: Path) -> Path:
-    """Write the artifacts of a database into a folder of its name, as the first four stages do."""
+    """Write the artifacts of a database into a folder with its name, like the first four stages."""
     folder = root / database.file.stem
     folder.mkdir(parents=True)
     own = read_source(database)
@@ -42,7 +42,7 @@ def write_sources(database: SourceDatabase, root: Path) -> Path:
 
 
 def reply(asked: Asked) -> str:
-    """Write as a model that decodes by the grammar."""
+    """Reply like a model with grammar-constrained decoding."""
     if asked.prompt == "confirm":
         return "Verdict: 1 Yes\nVerdict: 2 Yes\nVerdict: 3 Yes"
     if asked.prompt == "classify":
@@ -53,6 +53,6 @@ def reply(asked: Asked) -> str:
 def write_questions(
     sources: Path, ask: ScriptedJudges, count: int = 9, seed: int = 0, database: str = "kennel"
 ) -> list[ControlledQuestion]:
-    """Write the questions of a set over one database."""
+    """Write the questions of a set on one database."""
     entry = LongformSet(databases=(database,), questions=count, seed=seed)
     return list(asyncio.run(control(sources, entry, Control(), ask)).rows)

@@ -1,4 +1,4 @@
-"""Agents whose endpoint has tool calls, has none after all, or calls badly: through the model layer."""
+"""Tests of agents whose endpoint supports tool calls, does not support them, or makes invalid calls."""
 
 import asyncio
 import json
@@ -44,7 +44,7 @@ def call(name: str, arguments: object) -> web.Response:
 
 
 def run(folder: Path, agent: str, reply: Reply | None) -> tuple[Interaction, list[str]]:
-    """Run one agent against an endpoint, or with reply None on its ledger; give the calls' texts, too."""
+    """Run one agent on an endpoint, or on its ledger if `reply` is None; also return the calls' texts."""
     roles = {"agent": Role(model=MODEL, attempts=1, constrain="tools")}
     builder = RequestBuilder("longform.interactions", PROMPTS, roles)
     entry = AgentEvaluation(set="s", agents=(agent,))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Questions planned from questions: their kinds, what steers them, invented rows, and checks of claims."""
+"""Tests of analysis questions: kinds, expected results, invented rows, and checks of claims."""
 
 import json
 import random
@@ -58,7 +58,7 @@ DISTANCE, PRICE, YEAR = "flights.distance", "flights.price", "flights.departure_
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The artifacts of two databases: one with two rows and questions of its own, one with neither."""
+    """The artifacts of two databases: one with two rows and its own questions, one without."""
     folder = tmp_path_factory.mktemp("analyses")
     for name, script in {"arena": ARENA, "rowless": ROWLESS}.items():
         file = folder / f"{name}.sqlite"
@@ -93,7 +93,7 @@ def test_what_a_question_names_is_what_the_plan_is_about(sources: Path) -> None:
 
 
 def err(prompt: str, row: str, sample: int) -> str:
-    """Err on every sixth question, by its id; each of these once, or always."""
+    """Return an error for every sixth question by id, once or always."""
     place = int(row[:6], 16) % 6
     always = {
         ("construct", 0): "wrong rows",
@@ -106,12 +106,12 @@ def err(prompt: str, row: str, sample: int) -> str:
 
 
 SET = 8
-"""Questions that are asked for of each of the two databases."""
+"""Number of questions requested for each of the two databases."""
 
 
 @pytest.fixture(scope="module")
 def analysed(sources: Path) -> Analysed:
-    """A set of both databases by a model that errs."""
+    """A question set on both databases, by a model that errs."""
     return Analysed(sources, ["arena", "rowless"], SET, err, unknown=0.2)
 
 
@@ -173,7 +173,7 @@ def test_all_tables_of_the_source_are_created(analysed: Analysed) -> None:
 
 
 def make_focus() -> Focus:
-    """A focus over the flights' distance, price and date."""
+    """Return a focus on the flights' distance, price and date."""
     measures = tuple(
         FocusMeasure(column, name, "", f"have a higher {name}", "", 3)
         for column, name in ((DISTANCE, "distance"), (PRICE, "price"), (YEAR, "departure date"))
@@ -242,7 +242,7 @@ def test_a_correlation_comes_to_its_sign_and_size(prices: Sequence[float], outco
 
 
 def check(sentence: str, rows: Sequence[tuple[Any, ...]]) -> None:
-    """Check a sentence of a model's own against the correlation of rows."""
+    """Check a sentence written by a model against the correlation of rows."""
     question: Any = type("Question", (), {"focus": make_focus(), "groups": ()})()
     found = find_figure(FigureDesign(CORRELATED, PRICE, DISTANCE), rows)
     check_sentence(sentence, [found], [say_found(found, question)], question)

@@ -1,4 +1,4 @@
-"""Building a question set: control, condense, confirm, conjecture, construct, conclude, classify, items."""
+"""Tests of building a question set, from the stage `control` to the items."""
 
 import asyncio
 import json
@@ -72,7 +72,7 @@ DOGS = 120
 
 @pytest.fixture
 def kennel(tmp_path: Path) -> SourceDatabase:
-    """A database of dogs with breeders by a key and clubs by a link table."""
+    """A database of dogs, with breeders by a foreign key, and clubs by a link table."""
     file = tmp_path / "kennel.sqlite"
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(SOURCE)
@@ -87,12 +87,12 @@ def kennel(tmp_path: Path) -> SourceDatabase:
 
 @pytest.fixture
 def sources(kennel: SourceDatabase, tmp_path: Path) -> Path:
-    """The artifacts of the database, as the first four stages write them."""
+    """The artifacts of the database, in the format of the first four stages."""
     return write_sources(kennel, tmp_path / "sources")
 
 
 class Built:
-    """What the stages make of a set of questions."""
+    """The stages' results for a set of questions."""
 
     def __init__(self, sources: Path, reply: Callable[[Asked], str], params: Construct | None = None) -> None:
         self.ask = ScriptedJudges(reply)
@@ -122,7 +122,7 @@ class Built:
         }  # fmt: skip
 
     def walk_back(self, item: LongformItem) -> tuple[set[str], set[str]]:
-        """Follow origins from an item as far as they lead: rows, and calls."""
+        """Follow origins from an item to the end; return the rows and calls."""
         known = {f"{stage}#{row.id}": row.origin for stage, rows in self.list_rows().items() for row in rows}
         rows: set[str] = set()
         calls: set[str] = set()
@@ -291,7 +291,7 @@ def test_groups_differ_in_size_and_a_further_group_stands_beside_them(sources: P
 
 
 def compute(made: SyntheticDatabase, question: ControlledQuestion) -> dict[str, list[tuple[float, int]]]:
-    """Read (weight, litters) of every group's dogs with both, by plain Python."""
+    """Return group -> (weight, litters) of dogs that have both values, in plain Python."""
     rows: dict[str, list[tuple[float, int]]] = {}
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(made.script)
@@ -347,7 +347,7 @@ def answer_to(question: ControlledQuestion, script: str) -> str:
 
 
 def write_dogs(question: ControlledQuestion, weights: dict[str, list[float]]) -> str:
-    """Write a database in which each group's dogs have these weights, and 3 litters each."""
+    """Return a script for a database in which each group's dogs have these weights, and 3 litters each."""
     lines = [
         "CREATE TABLE breeders (breeder_id INTEGER PRIMARY KEY, breeder_name TEXT);",
         "CREATE TABLE dogs "
@@ -375,7 +375,7 @@ def test_the_answer_follows_from_the_rows(sources: Path, weights: list[list[floa
 
 
 def breed(sources: Path, design: str) -> ControlledQuestion:
-    """Ask a question of a design of the breeders A and B, about weight."""
+    """Return a question with a design about the weights of the breeders A and B."""
     questions = write_questions(sources, ScriptedJudges(reply))
     question = next(question for question in questions if question.design == design)
     focus = next(question.focus for question in questions if question.focus.group == "breeders.breeder_name")
@@ -416,7 +416,7 @@ INSERT INTO dogs (dog_id, dog_name, weight_kg, litters, breeder_id) VALUES
 
 
 def confirm_one(sources: Path) -> tuple[ControlledQuestion, list[ConfirmedQuestion]]:
-    """Take a definite question of two breeders, and confirm it."""
+    """Confirm a definite question about two breeders; return the question and its confirmation."""
     questions = write_questions(sources, ScriptedJudges(reply), 60)
     question = next(
         question
@@ -497,7 +497,7 @@ def test_further_tables_of_the_source_are_created_without_rows(sources: Path) ->
 
 
 def test_what_is_expected_steers_which_rows_are_offered(sources: Path) -> None:
-    """Rows bear out either of two conjectures that contradict each other."""
+    """Rows support either of two contradictory conjectures."""
     ask = ScriptedJudges(reply)
     question = next(question for question in write_questions(sources, ask, 60) if question.design == TYPICAL)
     confirmed = [ConfirmedQuestion(question.id, question.text, "model", ())]
@@ -581,7 +581,7 @@ def answered(sources: Path, tmp_path: Path) -> tuple[ControlledQuestion, str]:
 
 
 def hold(prose: str, answered: tuple[ControlledQuestion, str]) -> str:
-    """Hold an answer against the figures of the fixture."""
+    """Check an answer against the figures of the fixture."""
     question, script = answered
     return state_figures(script, question).check(prose)
 
@@ -682,7 +682,7 @@ def test_no_item_at_all_fails_and_says_where_they_were_lost(sources: Path) -> No
 
 
 def read_club_rows(kennel: SourceDatabase) -> dict[str, set[str]]:
-    """Read which dogs stand for each club."""
+    """Return club -> dogs."""
     columns = read_source(kennel)
     found = [focus for focus in foci(kennel, columns, Foci()).rows if focus.group == "clubs.club_name"]
     kept: dict[str, set[str]] = {}
@@ -693,7 +693,7 @@ def read_club_rows(kennel: SourceDatabase) -> dict[str, set[str]]:
 
 
 def add_clubs(kennel: SourceDatabase, last: int) -> set[str]:
-    """Put the dogs up to a number into a second club each, all too small to be asked about."""
+    """Put each dog up to `last` into a second club; these clubs are too small for questions."""
     with closing(sqlite3.connect(kennel.file)) as connection:
         for number in range(1, last + 1):
             connection.execute(

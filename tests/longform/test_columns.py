@@ -1,4 +1,4 @@
-"""Long-form questions take a source's columns as their cells are, whatever types were declared."""
+"""Tests that longform questions use a source's columns by their cells, regardless of declared types."""
 
 import json
 import sqlite3
@@ -23,13 +23,13 @@ WEIGHTS = ("N/A", "", "about 3")
 
 
 def weigh(number: int) -> float | str:
-    """Return a plant's weight; every eighth stands for none, and one is a misfit."""
+    """Return a plant's weight; every eighth is a placeholder for a missing value, and one is a misfit."""
     return WEIGHTS[number % 2] if number % 8 == 0 else WEIGHTS[2] if number == 11 else number * 37 % 50 / 4
 
 
 @pytest.fixture
 def plants(tmp_path: Path) -> SourceDatabase:
-    """A source with every kind of odd column that questions or rows touch."""
+    """A source with every kind of odd column that affects questions or rows."""
     file = tmp_path / "plants.sqlite"
     with closing(sqlite3.connect(file)) as connection:
         connection.execute(
@@ -60,7 +60,7 @@ def test_amounts_and_groups_are_what_the_cells_are(plants: SourceDatabase) -> No
     assert {measure.column for measure in focus.measures} == {
         "plants.weight_kg", "plants.height_cm", "plants.pots",
     }  # fmt: skip
-    # `Cedar ` and `cedar` read the same, so no question names either.
+    # `Cedar ` and `cedar` look alike, so no question names them.
     assert set(focus.groups) == {"Alder", "Birk", "Dorn"}
 
 

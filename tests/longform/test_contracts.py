@@ -1,4 +1,4 @@
-"""The contract on items: their databases open, and every claim's query gives its rows."""
+"""Tests of the contract on items: databases can be opened, and every claim's query returns its rows."""
 
 import json
 import re

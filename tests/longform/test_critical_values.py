@@ -1,4 +1,4 @@
-"""A verdict that is better than the values in the answer allow is refused, and the values are named."""
+"""Tests that a verdict better than the answer's values allow is refused, and the values are named."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_of_a_reference_without_claims_one_number_is_enough():
     assert find_missing(item, "Ruvay guides 28.") == ()
     assert find_missing(item, "Ruvay, of course.") == ("28", "14")
     assert find_missing(replace(item, reference="It is unknown."), "Nobody knows.") == ()
-    # Nobody knows what a score needs there.
+    # The requirements for a score are unknown there.
     assert limit_verdict(replace(item, kind="interpretive"), "Ruvay.", Verdict.FOUR)[0] == "4"
 
 

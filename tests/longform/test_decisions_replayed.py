@@ -1,4 +1,4 @@
-"""A decision of a person makes `confirm` stale."""
+"""Tests that a person's decision makes the stage `confirm` stale."""
 
 import csv
 import json
@@ -15,14 +15,14 @@ CONDENSED, CONFIRMED = (f"data/longform/sample/{stem}.parquet" for stem in ("con
 
 
 def read_state(sample: Sample) -> tuple[str, list[str]]:
-    """Read where the stage stands, and why."""
+    """Return the stage's state and the reasons."""
     done = sample.benchloom("status", STAGE, "--all", "--json")
     (found,) = json.loads(done.stdout)
     return found["state"], found["why"]
 
 
 def decide(sample: Sample, item: str, decision: str) -> None:
-    """Fill in a form and bring it back."""
+    """Fill in a review form and import it."""
     form = sample.root / "form.csv"
     done = sample.benchloom("review", "export", CONDENSED, "--out", "form.csv")
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""`benchloom evaluate longform` as a stranger runs it: a function as the system, judges on loopback."""
+"""Tests of `benchloom evaluate longform` with a function as the system and judges on loopback."""
 
 import json
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ ITEMS = [
 
 
 async def judge(request: web.Request) -> web.Response:
-    """Find the answer and the steps of the system good, and all else bad."""
+    """Judge the system's answer and steps as good, and everything else as bad."""
     body = await request.json()
     system, user = body["messages"][0]["content"], body["messages"][-1]["content"]
     good = "Well said." in user or "Count the concerts." in user
@@ -50,7 +50,7 @@ async def judge(request: web.Request) -> web.Response:
 
 
 async def reply_as_ours(request: web.Request) -> web.Response:
-    """Answer over HTTP as the function above does."""
+    """Answer over HTTP like the function above."""
     asked, _, script = (await request.json())["input"].partition("\n\nSQLite database:\n")
     if "fails" in asked:
         return web.Response(status=500, text="no answer here")
@@ -158,7 +158,7 @@ def test_answers_of_a_file_are_judged_with_the_steps_that_it_shows(project: Samp
 
 
 def drop_bases(figures: object) -> object:
-    """Leave out which rows a figure comes from: their ids have the system's name in them."""
+    """Remove the rows behind figures, since the row ids depend on the system's name."""
     if isinstance(figures, dict):
         return {name: drop_bases(value) for name, value in figures.items() if name != "basis"}
     return figures

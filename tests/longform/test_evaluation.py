@@ -1,4 +1,4 @@
-"""The figures of a user's own system: what counts as zero, and what has a warning."""
+"""Tests of figures for a user's own system: values that count as zero, and warnings."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ ITEMS = [make_item(number) for number in range(10)]
 
 
 def make_rows(asking: int, answered: int) -> dict[str, Any]:
-    """Make ten interactions; the first ones tell a query, or have an answer that matches."""
+    """Make ten interactions; the first `asking` have a query, the first `answered` have a matching answer."""
     made = [
         make_interaction(
             number,

@@ -1,4 +1,4 @@
-"""The figures of an evaluation over hand-made rows; test_scripted_evaluation.py computes every cell."""
+"""Tests of an evaluation's figures on hand-written rows; test_scripted_evaluation.py computes every cell."""
 
 import json
 import random
@@ -89,7 +89,7 @@ class Rows:
 
 
 def make_rows() -> Rows:
-    """Make rows of two models and four agents on five items, some of them with failures."""
+    """Make rows of two models and four agents on five items, including failures."""
     chance = random.Random(7)
     items = [make_item(int(name[1]), kind=kind) for name, kind in KIND.items()]
     rows = Rows(items, [], [], [], [], [], [], make_canaries())
@@ -336,7 +336,7 @@ def test_judges_that_change_their_verdicts_are_warned_of(rows: Rows, tmp_path: P
     assert judge.startswith("Judge of answers, `judge`: The judge changes too many verdicts")
     assert (
         "conclusive answers, order swapped: 1 of 2 interactions unchanged (50.0%)" in judge
-    )  # of two, no interval
+    )  # two values have no interval
     assert "repeated: " not in judge
     assert reviewer.startswith("Reviewer of steps, `reviewer`: The judge changes too many verdicts")
     assert "TE (queries), order swapped: 0 of 1 interactions unchanged" in reviewer
@@ -368,7 +368,7 @@ def test_one_model_for_all_is_warned_of(rows: Rows, tmp_path: Path) -> None:
         "One model, `small`, wrote the reference answers, answered the questions and judged"
     )
     assert not rows.run(tmp_path, **{**same, "roles.judge.model": "large"})[0]["warnings"]
-    # With a role whose model is not known, roles are compared.
+    # If a role's model is unknown, roles are compared.
     assert not rows.run(tmp_path, **{**same, "roles.judge.model": None})[0]["warnings"]
     own = ENTRY.model_copy(update={"models": ("generator", "other"), "judge": "generator"})
     renamed = [replace(r, model={"agent": "generator"}.get(r.model, r.model)) for r in rows.interactions]
@@ -399,7 +399,7 @@ def test_cells_leave_failures_out() -> None:
     assert mean_cell([1, None, 4]).value == 2.5
     few, same = mean_cell([1, 5] * 2, interval=True), mean_cell([3] * 8, interval=True)
     assert (few.value, few.interval, few.why) == (3.0, None, "fewer than 6 interactions: no interval")
-    assert (same.value, same.interval, same.why) == (3.0, None, "all the same: no interval")
+    assert (same.value, same.interval, same.why) == (3.0, None, "all values are equal: no interval")
     low, high = mean_cell([1, 5] * 4, interval=True).interval
     assert 1 < low < 3 < high < 5
     assert round_figures({"a": (1 / 3, 2, True, None)}) == {"a": [0.3333333333, 2, True, None]}

@@ -1,4 +1,4 @@
-"""Hostile replies to the stage construct: each goes back, is dropped with the reason, and harms nothing."""
+"""Tests of hostile replies to the stage construct: each is retried, dropped with a reason, and harmless."""
 
 import asyncio
 import re
@@ -25,7 +25,7 @@ from tests.longform.scripted_judges import Asked, ScriptedJudges
 from tests.longform.sources import GUESSED, SET, reply, write_questions, write_sources
 
 KINDS = ("scratch_replies", "statements_sqlite", "statements_postgresql", "statements_mariadb")
-"""What is written for a database; other kinds are no replies of a model that is asked for rows."""
+"""Kinds of hostile inputs that a model could return when asked for rows."""
 SOURCE = """
 CREATE TABLE authors (author_id INTEGER PRIMARY KEY, full_name TEXT NOT NULL, born INTEGER);
 CREATE TABLE books (
@@ -44,7 +44,7 @@ GIGABYTE = [hostile for hostile in read_inputs("scratch_replies") if hostile.nam
 HONEST = "honest question"
 SENT_BACK = re.compile(r"Your last statements were refused: (.+)")
 LATE = "did not end within"
-"""What may be said of the same statements in one round and not in the other, on a busy machine."""
+"""Reasons that may differ between two rounds with the same statements on a busy machine."""
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def find_question(sources: Path) -> tuple[ControlledQuestion, Conjecture]:
 
 
 def send(sources: Path, folder: Path, inputs: Iterable[Hostile]) -> list[str]:
-    """Have the stage ask for a database a reply, each of which is hostile; say what did not hold."""
+    """Run the stage with one database per hostile reply; return the violations."""
     question, guess = find_question(sources)
     thrown = {f"{place}: {hostile.name}": hostile for place, hostile in enumerate(inputs)}
     texts = {
@@ -101,7 +101,7 @@ def send(sources: Path, folder: Path, inputs: Iterable[Hostile]) -> list[str]:
     faults = []
     for name, hostile in thrown.items():
         found = dropped[name]
-        # Rows that break a key or a type there may be good ones here, where columns stand in another order.
+        # Rows that violate a key or type there may be valid here, where columns have another order.
         harmless = {"answered", "failed"} & {*hostile.may}
         if found.reason not in ("refused", *(["nothing_to_compare"] if harmless else [])):
             faults.append(f"{name}: {found.reason}: {found.detail}")
@@ -118,7 +118,7 @@ def send(sources: Path, folder: Path, inputs: Iterable[Hostile]) -> list[str]:
 def watch(
     sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, inputs: Iterable[Hostile]
 ) -> list[str]:
-    """Send, and look for changed files and processes that are left."""
+    """Call `send`, and also check for changed files and remaining processes."""
     here, open_folder = tmp_path / "here", tmp_path / "open"
     for folder in (here, open_folder):
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""People's labels: what there is to label, matched to a file's lines, and refused line by line."""
+"""Tests of people's labels: rows to label, matching of a file's lines, and errors per line."""
 
 import csv
 import io
@@ -123,12 +123,12 @@ def test_a_file_outside_of_the_folder_is_refused_since_no_change_of_it_would_be_
 def test_the_form_shows_what_a_judge_is_shown_and_no_verdict() -> None:
     parts = list_parts(ITEMS, INTERACTIONS, VERDICTS, REVISIONS)
     lines = {row["id"]: row for row in csv.DictReader(io.StringIO(make_form(parts)))}
-    assert list(lines) == ["r-IP-0", "r-IS-0", "r-TE-0", "v1", "v2"]  # nothing of what has no answer
+    assert list(lines) == ["r-IP-0", "r-IS-0", "r-TE-0", "v1", "v2"]  # no rows without an answer
     assert tuple(lines["v1"]) == FORM
     assert {row["label"] for row in lines.values()} == {""}
     assert lines["v1"]["choices"] == "Match | Not Match"
     assert lines["v2"]["choices"] == "1 | 2 | 3 | 4 | 5"
-    assert lines["v2"]["response"] == "'-1 of them, perhaps."  # no formula of a spreadsheet
+    assert lines["v2"]["response"] == "'-1 of them, perhaps."  # not a spreadsheet formula
     assert lines["v1"]["reference"] == "Yes, 28 against 14."
     assert [lines["r-IP-0"][name] for name in ("reference", "plan", "queries")] == ["", "", ""]
     assert lines["r-IP-0"]["response"] == "Sum the ships by island."
@@ -189,7 +189,7 @@ def test_people_who_disagree_with_the_judge_are_measured(tmp_path: Path) -> None
     assert (found.reviewer.n, found.reviewer.agreement) == (1, 1.0)
     steps = [row for row in labels if row.part != "match"]
     assert measure_people(outcomes, Peers.gather([], [], REVISIONS), steps, ENTRY).judge is None
-    # A verdict that is missing is counted, and no disagreement.
+    # A missing verdict is counted, but is not a disagreement.
     unscored = [replace(row, interaction="x3-sequential") for row in labels if row.label == "Not Match"]
     missing = measure_people(outcomes, Peers.gather([], [], REVISIONS), unscored, ENTRY).judge
     assert missing is not None

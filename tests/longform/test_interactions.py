@@ -289,7 +289,7 @@ def test_no_more_items_are_under_way_than_asked_and_their_rows_keep_the_order() 
     async def ask(prompt: str, fields: Mapping[str, Any], **more: Any) -> Any:
         begun[fields["question"]] = begun.get(fields["question"], 0) + 1
         seen.append({question for question, left in begun.items() if left})
-        # The later a question, the sooner its reply.
+        # Later questions have faster replies.
         await asyncio.sleep(0.05 / int(fields["question"].split()[-1]))
         begun[fields["question"]] -= 1
         return Answer(SAID, SAID, "call", 1)

@@ -1,4 +1,4 @@
-"""The stage judge_repeats: judges asked once more, with another seed or in the other order."""
+"""Tests of the stage judge_repeats: judgements repeated with another seed or in reverse order."""
 
 import asyncio
 from collections.abc import Callable
@@ -38,7 +38,7 @@ def make_reviews(*verdicts):
 
 
 class Repeated:
-    """Verdicts by one judge, and what it says when it is asked once more by another."""
+    """Verdicts of one judge, and repeated verdicts with another reply function."""
 
     def __init__(
         self, first: Callable[[Asked], str], second: Callable[[Asked], str], *,
@@ -66,7 +66,7 @@ def is_turned(asked: Asked) -> bool:
 
 
 def judge_by_order(asked: Asked) -> str:
-    """Say what the order suggests."""
+    """Reply with the verdict that the order suggests."""
     good = not is_turned(asked)
     if asked.prompt == "judge_interpretive":
         return f"Score: {5 if good else 2}"

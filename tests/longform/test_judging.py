@@ -1,4 +1,4 @@
-"""The judging stages: reference verdicts, peer review, revision, error labels and canaries."""
+"""Tests of the judging stages: reference verdicts, peer review, revision, error labels and canaries."""
 
 import asyncio
 import json
@@ -141,7 +141,7 @@ class TestReferenceVerdicts:
         [row] = judge(
             ScriptedJudges(lambda _: SLIP.split("\n")[0]), interaction=make_interaction(answer=SLIP)
         )
-        assert row.label is None  # the judge has repeated the answer's line, whose code is not the request's
+        assert row.label is None  # the judge repeated the answer's line, which has another code
         ask = ScriptedJudges(lambda _: "Verdict: Not Match")
         [row] = judge(ask, interaction=make_interaction(answer=SLIP))
         assert row.label == "Not Match"
@@ -239,7 +239,7 @@ class TestMetaReviews:
         asked = next(asked for asked in ask.asked if "> Reason 1 of TE." in asked.text)
         assert "1: Perfect\n" in asked.text
         assert "2: Imperfect\n" in asked.text
-        assert "Reason 2" not in asked.text  # it has no verdict
+        assert "Reason 2" not in asked.text  # this review has no verdict
         assert "of IP" not in asked.text
         assert ("row", "reviews#r-TE-1") in [(origin.kind, origin.reference) for origin in rows[2].origin]
 
@@ -259,7 +259,7 @@ class TestMetaReviews:
 
 class TestRevisions:
     def test_a_planted_verdict_is_changed(self):
-        """All meta-reviewers hold the sample rows against the queries; the pass sets that aside."""
+        """All meta-reviewers criticise queries for the sample rows; the revision rejects the criticism."""
 
         def reply(asked: Asked) -> str:
             assert "The samples are only a few rows" in asked.system
@@ -277,7 +277,7 @@ class TestRevisions:
         assert {step: row.verdict for step, row in rows.items()} == {"IP": OK, "TE": OK, "IS": BAD}
         assert {row.reviewer for row in rows.values()} == {0}
         assert decide(list_verdicts(seen[:2])) == BAD
-        assert len(ask.asked) == 2  # not for IP, where nobody has found fault
+        assert len(ask.asked) == 2  # not for IP, which nobody criticised
         assert rows["IP"].rationale == ""
         assert {origin.kind for origin in rows["IP"].origin} == {"row"}
 
@@ -332,7 +332,7 @@ class TestPeers:
             ([OK, BAD], BAD, False),  # a tie
             ([BAD, BAD, BAD], BAD, True),
             ([OK, OK, None], OK, True),
-            ([OK, None], OK, None),  # half have parsed, and one verdict agrees with nobody
+            ([OK, None], OK, None),  # half are readable; a single verdict has no agreement
             ([OK, None, None], None, None),
             ([None], None, None),
             ([], None, None),

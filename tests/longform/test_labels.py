@@ -1,4 +1,4 @@
-"""Labels of judges and people: what they count, where they are allowed, and unknown ones in artifacts."""
+"""Tests of labels by judges and people: scores, allowed labels, and unknown labels in artifacts."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A user's dataset folder: what is read, and one line for what cannot be."""
+"""Tests of a user's dataset folder: reading, and one-line errors."""
 
 import json
 import sqlite3

@@ -214,7 +214,7 @@ def test_every_interaction_is_in_the_viewer(page: Path) -> None:
     assert (data["noun"], [row[0] for row in data["rows"]]) == (
         "interaction",
         ["x2-sequential", "x1-sequential", "x1-guess"],
-    )  # by database, then as the entry lists the agents
+    )  # by database, then in the entry's order of agents
     assert set(data["shared"]) == {"i1", "i2"}
 
 

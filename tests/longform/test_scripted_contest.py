@@ -1,4 +1,4 @@
-"""A strong model, a weak one and a twin of the strong one by script; and a judge that is always content."""
+"""Tests with scripted models (strong, weak, a twin of the strong one) and a judge that accepts all."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,12 +15,12 @@ SKILLS = {"strong": ALIKE, "weak": Skill(right=0.05, perfect=0.05, valid=0.2, br
 
 @pytest.fixture(scope="module")
 def contest(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Three models: a strong one, a weak one, and one as strong as the first in other draws."""
+    """Three models: a strong model, a weak model, and an equally strong model with another seed."""
     return ScriptedEvaluation(tmp_path_factory.mktemp("contest"), SKILLS, more=None).run()
 
 
 def list_compared(figures: Any) -> Iterable[tuple[str, dict[str, Any]]]:
-    """List the cells on which models are compared, with a name and the cell of each model."""
+    """Yield the names of compared cells, with the cell of each model."""
     tables = figures["tables"]
     columns = {
         "2": ("match rate (C)", "mean score, 1 to 5 (I)"),
@@ -41,9 +41,9 @@ def list_compared(figures: Any) -> Iterable[tuple[str, dict[str, Any]]]:
 
 
 def find_ends(cell: Any) -> tuple[float, float]:
-    """Return a cell's interval; of one whose values are all the same, the value."""
+    """Return a cell's interval; if all values are equal, the value as both bounds."""
     if cell["interval"] is None:
-        assert cell["why"] == "all the same: no interval"
+        assert cell["why"] == "all values are equal: no interval"
         return cell["value"], cell["value"]
     return cell["interval"]
 

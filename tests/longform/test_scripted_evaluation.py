@@ -1,4 +1,4 @@
-"""24 scripted items through the real stages: every cell against loops over the script, nothing of tasks/."""
+"""Tests of 24 scripted items in the real stages: every cell is compared with loops over the script."""
 
 import json
 import re
@@ -96,7 +96,7 @@ def test_table_2(evaluation: ScriptedEvaluation, figures: Any) -> None:
                 assert (plan["value"], queries["value"], valid["value"]) == (None, None, None)
                 assert (plan["why"], queries["why"], valid["why"]) == ("no plan", "no queries", "no queries")
                 continue
-            # The labels of a plan's parts are seven words; an iterative plan is a need for each query.
+            # The labels of a plan's parts have seven words; an iterative plan has one need per query.
             words = [7 + 3 * p.plan if agent == "sequential" else p.plan * len(p.queries) for p in plays]
             check(plan, words)
             check(queries, [len(play.queries) for play in plays])
@@ -123,7 +123,7 @@ def test_the_models_are_two_endpoints_by_the_names_that_a_user_gave_them(
 def test_the_statistics_tool_is_used_and_its_figures_hold(
     evaluation: ScriptedEvaluation, figures: Any
 ) -> None:
-    """Each statistic is of all records of its item, and stands in the prompt from which it is answered."""
+    """Each statistic covers all records of its item, and is in the prompt for the answer."""
     plays = {play.id: play for play in evaluation.plays}
     answering = {asked.row: asked.text for asked in evaluation.asked if asked.prompt == "agent_answer"}
     told: dict[str, int] = dict.fromkeys([*STATISTICS, *MODELS], 0)
@@ -239,7 +239,7 @@ def test_table_5(evaluation: ScriptedEvaluation, figures: Any) -> None:
 
 
 def test_the_revision_changes_planted_verdicts(evaluation: ScriptedEvaluation) -> None:
-    """Where meta-reviewers find fault, the pass has the last word, whichever way it goes."""
+    """If meta-reviewers criticise a verdict, the revision decides."""
     turned = {True: 0, False: 0}
     for play in (play for play in evaluation.plays if play.agent in WORKERS):
         for step in STEPS:
@@ -271,7 +271,7 @@ def test_table_of_errors(evaluation: ScriptedEvaluation, figures: Any) -> None:
 
 
 def test_table_of_verdicts_asked_for_once_more(evaluation: ScriptedEvaluation, figures: Any) -> None:
-    """The script gives every answer its grade again, and calls every step Imperfect."""
+    """The script repeats every answer's grade, and rates every step as Imperfect."""
     table = figures["tables"]["repeats"]
     again, swapped, distance = table["columns"]
     own = [play for play in evaluation.plays if play.item in NAMES[:REPEATED]]

@@ -1,4 +1,4 @@
-"""The page of a question set: Table 1, what came through each stage and why not, and every question."""
+"""Tests of a question set's page: table 1, the rows passed and dropped by each stage, and every question."""
 
 import json
 from dataclasses import dataclass, replace
@@ -36,14 +36,14 @@ NO_CONJECTURE = f"no reply named the higher group {EVIL}"
 
 @dataclass(frozen=True)
 class Passed:
-    """A row of a stage of which the page reads ids and origins alone."""
+    """A stage's row from which the page reads only the id and the origin."""
 
     id: str
     origin: tuple[Origin, ...]
 
 
 def write_set(folder: Path, **more: Any) -> tuple[Path, Counts]:
-    """Write the artifacts of three questions, of which one is dropped, and their page."""
+    """Write the artifacts of three questions, one of them dropped, and their page."""
     rows = make_rows()
     called = (Origin("call", "c1"),)
     controlled = [replace(rows["control"][0], id=name, origin=called) for name in ("i1", "i2", "i3")]

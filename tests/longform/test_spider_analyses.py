@@ -1,4 +1,4 @@
-"""Seventy databases of Spider planned from questions, by a scripted model that errs in known shares."""
+"""Drill: analysis questions on seventy databases of Spider, by a scripted model with known error rates."""
 
 import json
 from collections import Counter
@@ -23,21 +23,21 @@ ALWAYS = {
     "construct": {range(2, 5): HOSTILE, range(5, 8): "wrong rows", range(8, 10): MALFORMED},
     "conclude": {range(10, 16): INJECTION},
 }
-"""Stage -> of a hundred questions, which get what reply always."""
+"""Stage -> which of a hundred questions always get which faulty reply."""
 ONCE = {
     "control": {range(16, 22): '{"question": "\x00\ufffd'},
     "construct": {range(22, 32): "wrong rows", range(32, 38): HOSTILE, range(38, 44): MALFORMED},
 }
-"""The same of the first reply alone."""
+"""Stage -> which of a hundred questions get which faulty first reply."""
 
 
 def place(row: str) -> int:
-    """Place a question among a hundred, by its id."""
+    """Return a question's number from 0 to 99, by its id."""
     return int(row[:8], 16) % CENT
 
 
 def err(stage: str, row: str, sample: int) -> str:
-    """Choose what is wrong with a reply; empty for nothing."""
+    """Return the error of a reply; empty for a correct reply."""
     for shares in (ALWAYS, ONCE if sample == 0 else {}):
         for places, reply in shares.get(stage, {}).items():
             if place(row) in places:
@@ -46,7 +46,7 @@ def err(stage: str, row: str, sample: int) -> str:
 
 
 def take_sources(root: Path, count: int) -> list[str]:
-    """Write the artifacts of databases, those with questions of their own first; return their names."""
+    """Write the artifacts of databases, first of those with their own questions; return the names."""
     asked: dict[str, list[str]] = {}
     for record in json.loads((SPIDER / "dev.json").read_text(encoding="utf-8")):
         asked.setdefault(record["db_id"], []).append(record["question"])

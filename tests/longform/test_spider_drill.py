@@ -1,4 +1,4 @@
-"""Twenty databases of Spider from import to page, by a model on loopback that errs in known shares."""
+"""Drill: twenty databases of Spider from import to page, by a model on loopback with known error rates."""
 
 import json
 import re
@@ -28,7 +28,7 @@ architecture battle_death climbing club_1 coffee_shop company_employee company_o
 device employee_hire_evaluation film_rank game_injury gas_company manufactory_1 ship_mission wedding
 """
 SILENT = ["body_builder", "railway", "student_1"]
-"""Nothing can be asked about these: no amount, or no two groups of three rows."""
+"""Databases without possible questions: no amount, or no two groups of three rows."""
 NAMES = [*ASKED.split(), *SILENT]
 STAGES = {
     "You write analytical": "control",
@@ -39,7 +39,7 @@ STAGES = {
     "You write the answer": "conclude",
     "You sort questions": "classify",
 }
-"""How the prompts begin."""
+"""Stage -> the beginning of its prompt."""
 ALWAYS, ONCE = 99, 1
 ERRS = {
     ("control", 0): ("bad", ALWAYS),
@@ -58,7 +58,7 @@ ERRS = {
     ("conclude", 13): ("hostile", ALWAYS),
     ("conclude", 14): ("no JSON", ONCE),
 }
-"""(stage, number of the question) -> what is wrong with its replies, and with how many; others are good."""
+"""(stage, number of the question) -> the error, and the number of faulty replies."""
 BAD = {
     "control": "Which?",
     "condense": "Which one is it?",
@@ -80,14 +80,14 @@ TEXTS = {"bad": BAD, "hostile": HOSTILE, "malformed": MALFORMED}
 
 
 class Model:
-    """Numbers the questions as they come, and finds a question again by what was written of it."""
+    """A model that numbers questions in order of arrival, and identifies a question by earlier replies."""
 
     def __init__(self) -> None:
         self.known: dict[str, int] = {}
         self.asked: Counter[tuple[str, int]] = Counter()
 
     async def answer(self, request: web.Request) -> web.Response:
-        """Reply by the grammar, or badly."""
+        """Return a reply by the grammar, or a faulty reply."""
         body = await request.json()
         system, user = body["messages"][0]["content"], body["messages"][-1]["content"]
         stage = next(name for start, name in STAGES.items() if system.startswith(start))
@@ -115,7 +115,7 @@ class Model:
         return next(number for text, number in reversed(self.known.items()) if text in user)
 
     def asked_of(self, stage: str) -> set[int]:
-        """The numbers of the questions that a stage has asked about."""
+        """Return the numbers of the questions in a stage's requests."""
         return {number for name, number in self.asked if name == stage}
 
 
@@ -123,7 +123,7 @@ class Model:
 @needs("spider")
 def test_what_comes_through_and_why_the_rest_does_not_is_as_scripted(tmp_path: Path) -> None:
     sample, model = make_sample(tmp_path), Model()
-    shutil.rmtree(sample.root / "data/ledger")  # it has calls about a database that is asked the same here
+    shutil.rmtree(sample.root / "data/ledger")  # the ledger has calls about a database with the same requests
     named = [word for name in NAMES for word in ("--database", name)]
     done = sample.call("flows.cli", "import", "spider", str(SPIDER), *named, "--longform", "many")
     assert done.returncode == 0, done.stderr
@@ -146,7 +146,7 @@ def test_what_comes_through_and_why_the_rest_does_not_is_as_scripted(tmp_path: P
     written = read_rows(folder / "control.parquet", ControlledQuestion)
     numbers = model.asked_of("control")
     assert numbers >= {number for _, number in ERRS}
-    # Databases that hold the same table are asked the same question, and share what is said to it.
+    # Databases with the same table have the same request, and share its reply.
     sharing = Counter(model.known[row.text] for row in written)
     dropped = count_dropped("control")
     assert dropped == {"no_plan": len(SILENT), "uncontrolled": len(NAMES) - len(SILENT) - len(written)}

@@ -1,4 +1,4 @@
-"""Twenty databases of Spider, a question each, replayed from the calls of the embedded model that ship."""
+"""Tests that replay one question on each of twenty databases of Spider from the shipped calls."""
 
 import csv
 from collections import Counter
@@ -44,7 +44,7 @@ def test_the_yield_that_the_docs_state_is_had_again_without_a_call(tmp_path: Pat
     assert {row.by for row in read_rows(folder / "conclude.parquet", Conclusion)} == {"model"}
     items = {item.id: item for item in read_rows(folder / "items.parquet", LongformItem)}
     assert len(items) == 9
-    # What the readers read is what comes out.
+    # The manually checked texts equal the output.
     with READINGS.open(encoding="utf-8", newline="") as stream:
         read = {row["item"]: row["text"] for row in csv.DictReader(stream) if row["item"] in items}
     assert read == {name: item.question for name, item in items.items()}

@@ -1,4 +1,4 @@
-"""The statistics tool of the agents: figures against plain computations, and bad requests."""
+"""Tests of the agents' statistics tool: figures against plain computations, and invalid requests."""
 
 import asyncio
 import json
@@ -163,7 +163,7 @@ def test_the_sequential_agent_has_statistics_of_its_results_computed() -> None:
     assert first.statistics == (
         AgentStatistic("pearson(id, seats)", json.dumps({"r": expected, "n": 4}), ""),
         AgentStatistic("pearson(id, flat)", "{}", "column 'flat' is constant"),
-    )  # of four rows, though two are shown
+    )  # over four rows, although two are shown
     assert failed.statistics == (AgentStatistic("quantiles(town)", "{}", "its query has no result"),)
     assert [step for step in row.steps if step.kind == "statistic"] == [
         AgentStep("statistic", f"Of query 1: pearson(id, seats): r = {expected}, n = 4"),
@@ -210,7 +210,7 @@ def test_without_the_tool_neither_prompts_nor_replies_know_of_it() -> None:
     assert all(step.kind != "statistic" for step in row.steps)
     assert not any("tatistic" in asked.system + asked.text + asked.grammar for asked in ask.asked)
     _, with_it = run("sequential", replies)
-    # The tool adds lines at the end of a prompt, and so much to the room for a reply.
+    # The tool adds lines at the end of a prompt, and the same number of tokens to the reply's limit.
     assert with_it.asked[1].text.startswith(ask.asked[1].text)
     assert with_it.asked[1].max_tokens > ask.asked[1].max_tokens
 

@@ -1,4 +1,4 @@
-"""Table 1's sizes of databases: medians over the tables themselves."""
+"""Tests of the database sizes in table 1: medians over tables."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -12,9 +12,9 @@ from tests.longform.scripted_evaluation import write_script
 @pytest.mark.parametrize(
     ("shapes", "expected"),
     [
-        # Of 2 and 20 columns, 0 and 6 rows: the median is in the middle, 11 and 3.
+        # 2 and 20 columns, 0 and 6 rows: the medians are 11 and 3.
         ([[(2, 0), (20, 6)]], {"tables": 2, "all_tables": 2, "columns_per_table": 11, "rows_per_table": 3}),
-        # Columns 2, 2, 2, 20: median 2, where the databases' means are 2 and 8. Rows 1, 1, 4, 9: 2.5.
+        # Columns 2, 2, 2, 20: median 2, while the databases' means are 2 and 8. Rows 1, 1, 4, 9: 2.5.
         (
             [[(2, 1)], [(2, 1), (2, 4), (20, 9)]],
             {"tables": 2, "all_tables": 4, "columns_per_table": 2, "rows_per_table": 2.5},

@@ -1,4 +1,4 @@
-"""What the item viewer shows of a question, as blocks."""
+"""Tests of the blocks that the item viewer shows for a question."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +17,7 @@ ARTIFACT = Path("interactions.parquet")
 
 
 def walk(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Yield blocks with those inside folds and groups, in order."""
+    """Yield all blocks in order, including blocks inside folds and groups."""
     for block in blocks:
         yield block
         if block[0] in ("fold", "group"):

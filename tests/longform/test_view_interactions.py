@@ -1,4 +1,4 @@
-"""What the item viewer shows of an interaction, and the queries that sentences of its answer lead to."""
+"""Tests of the item viewer for an interaction, and of links from an answer's sentences to queries."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ QUERIES = (SHIPS, DEPTH, FAILED, MEASURED)
 
 
 def find_after(blocks: Sequence[Block], title: str) -> list[Block]:
-    """List the blocks between a heading and the next one."""
+    """List the blocks between a heading and the next heading."""
     place = next(n for n, block in enumerate(blocks) if block[:2] == ("head", title))
     end = next((n for n in range(place + 1, len(blocks)) if blocks[n][0] == "head"), len(blocks))
     return list(blocks[place + 1 : end])

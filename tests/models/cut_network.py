@@ -1,4 +1,4 @@
-"""A network between a process and a server that delays, drops and resets, at seeded moments."""
+"""A proxy that delays, drops and resets connections to a server at seeded times."""
 
 import asyncio
 import random
@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 RESET = struct.pack("ii", 1, 0)
-"""SO_LINGER by which closing a socket resets the connection."""
+"""Value of SO_LINGER with which closing a socket resets the connection."""
 
 
 class CutNetwork:
-    """Forwards connections to a server. `faults` counts what was done to them, by kind."""
+    """Forwards connections to a server. faults: kind of fault -> count."""
 
     def __init__(self, host: str, port: int, seed: int, longest_s: float) -> None:
-        """longest_s: of a fault."""
+        """Set up the proxy. longest_s: maximum duration of a fault."""
         self.faults: Counter[str] = Counter()
         self.port = 0
         self._server, self._longest_s = (host, port), longest_s
@@ -37,7 +37,7 @@ class CutNetwork:
         server.close()
 
     async def _fail(self) -> None:
-        """Do one thing after another to all connections, with some rest between."""
+        """Apply one fault after another to all connections, with pauses."""
         while not self._begun.is_set():  # noqa: ASYNC110 - set in another thread
             await asyncio.sleep(0.05)
         while True:
@@ -54,7 +54,7 @@ class CutNetwork:
             self._mode = ""
 
     def begin(self, connections: int) -> None:
-        """Begin with faults as soon as so many connections are open."""
+        """Start faults when the given number of connections is open."""
 
         def wait() -> None:
             while len(self._open) < 2 * connections:
@@ -64,7 +64,7 @@ class CutNetwork:
         threading.Thread(target=wait, daemon=True).start()
 
     def swallow(self, seconds: float) -> None:
-        """Take everything and pass nothing on for some time."""
+        """Receive data, but forward nothing for the given time."""
         self._mode = "drop"
         threading.Timer(seconds, lambda: setattr(self, "_mode", "")).start()
 
@@ -105,7 +105,7 @@ class CutNetwork:
 
 @contextmanager
 def cutting(host: str, port: int, seed: int, longest_s: float) -> Iterator[CutNetwork]:
-    """Put such a network before a server, in a thread of its own."""
+    """Run the proxy in front of a server, in a separate thread."""
     network, ready = CutNetwork(host, port, seed, longest_s), threading.Event()
     loop, stop = asyncio.new_event_loop(), asyncio.Event()
     thread = threading.Thread(target=lambda: loop.run_until_complete(network.serve(stop, ready)))

@@ -1,4 +1,4 @@
-"""Processes that ask through the whole layer, and a server that watches what they ask."""
+"""Processes that make calls through the whole model layer, and a server that checks the calls."""
 
 import json
 import os
@@ -15,7 +15,7 @@ SETTLING_S = 0.5
 
 
 class Watch(LedgerServer):
-    """A server that looks, as each call comes in, whether it came before and whether it is committed."""
+    """A server that checks whether an incoming call is a repetition, and whether it is committed."""
 
     def __init__(self, recorded: Ledger, asking: Path | str, **options) -> None:
         super().__init__(recorded, **options)
@@ -35,7 +35,7 @@ class Watch(LedgerServer):
 
 
 def start(ledger: Path | str, url: str, calls: int, out: Path, *more: str, **environment: str):
-    """Start a process that asks so many questions. out: the calls' artifact; its prompts lie beside it."""
+    """Start a process that makes `calls` calls. out: the calls artifact, beside the prompts."""
     command = [sys.executable, "-m", "tests.models.worker", str(ledger), url, str(calls), str(out), *more]
     return subprocess.Popen(
         command,
@@ -48,14 +48,14 @@ def start(ledger: Path | str, url: str, calls: int, out: Path, *more: str, **env
 
 
 def finish(process: subprocess.Popen) -> dict:
-    """Wait for a process; give what it reported."""
+    """Wait for a process; return its report."""
     stdout, stderr = process.communicate(timeout=900)
     assert process.returncode == 0, stderr
     return json.loads(stdout)
 
 
 def settle(server: Watch) -> None:
-    """Wait until what a killed process had sent has come in."""
+    """Wait until all requests of a killed process have arrived."""
     seen = -1
     while seen != server.counts.requests:
         seen = server.counts.requests

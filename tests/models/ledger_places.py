@@ -1,4 +1,4 @@
-"""Where a test's live ledger lies: a file, or a database of the test's own on the PostgreSQL server here."""
+"""Locations for a test's live ledger: a file, or a test database on the local PostgreSQL server."""
 
 import os
 import sqlite3
@@ -12,12 +12,12 @@ from tests.databases.servers import Place, open_place
 
 ENGINES = ("sqlite", "postgresql")
 CELLS = ("calls.text", "calls.key", "batches.keys")
-"""What `damage` changes."""
+"""The cell that `damage` changes."""
 
 
 @contextmanager
 def place_ledger(engine: str, folder: Path) -> Iterator[Path | str]:
-    """Give the address of a ledger that is not there yet; skip where its server does not run."""
+    """Yield the address of a ledger that does not exist yet; skip if its server is not running."""
     if engine == "sqlite":
         yield folder / "l.sqlite"
         return
@@ -26,14 +26,14 @@ def place_ledger(engine: str, folder: Path) -> Iterator[Path | str]:
 
 
 def name_database(place: Place) -> str:
-    """Give a database's address as its owner, whose password, if it has one, goes into the environment."""
+    """Return a database's address for its owner; put the owner's password, if any, into the environment."""
     if place.owner.url.password is not None:
         os.environ["PGPASSWORD"] = place.owner.url.password
     return place.owner.url.set(drivername="postgresql", password=None).render_as_string()
 
 
 def damage(address: Path | str, old: bytes, new: bytes) -> None:
-    """Change one cell of a ledger behind its back: of a file whatever bytes there are."""
+    """Change one cell of a ledger directly in the database, or bytes in the file."""
     if isinstance(address, str):
         import psycopg
 
@@ -53,7 +53,7 @@ def damage(address: Path | str, old: bytes, new: bytes) -> None:
 
 
 def cut_connections(place: Place) -> int:
-    """End every connection to a database, as a fault of the network would; give how many there were."""
+    """End every connection to a database, like a network fault; return their number."""
     query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = :name"
     with place.admin.connect() as connection:
         return len(connection.execute(text(query), {"name": place.name}).all())

@@ -1,4 +1,4 @@
-"""What the tests of the model layer stand on: recorded calls, and a real endpoint on loopback."""
+"""Helpers for tests of the model layer: recorded calls, and a real endpoint on loopback."""
 
 import asyncio
 import contextlib
@@ -32,7 +32,7 @@ def make_endpoint(url: str, **more: object) -> Endpoint:
 
 
 def record(path: Path, requests: list[Request]) -> Ledger:
-    """A ledger that holds an answer of its own to every request."""
+    """Return a ledger with a distinct answer to every request."""
     ledger = Ledger(path)
     ledger.put_many(
         make_entry(request, f"answer to {request.messages[0]['content']}") for request in requests
@@ -42,7 +42,7 @@ def record(path: Path, requests: list[Request]) -> Ledger:
 
 @contextlib.contextmanager
 def serving(app: web.Application) -> Iterator[str]:
-    """Serve an application from a thread; gives the base URL."""
+    """Serve an application from a thread; yield the base URL."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -71,7 +71,7 @@ def serving(app: web.Application) -> Iterator[str]:
 
 @contextlib.contextmanager
 def answering(handler, **routes: object) -> Iterator[str]:
-    """Serve chat completions by a handler of the test's own."""
+    """Serve chat completions with a given handler."""
     app = web.Application()
     app.router.add_post("/v1/chat/completions", handler)
     with serving(app) as url:

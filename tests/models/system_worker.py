@@ -1,4 +1,4 @@
-"""A process that puts numbered questions to a system: what the drills kill. `LEDGER URL CALLS OUT`."""
+"""A process that sends numbered questions to a system, and that drills kill. `LEDGER URL CALLS OUT`."""
 
 import asyncio
 import json

@@ -56,10 +56,10 @@ def test_calls_go_out_in_one_file_and_come_back_into_the_ledger(scene):
         sent = ask(dispatcher, requests)
     assert [answer.entry.text for answer in sent] == [f"answer to question {number}" for number in range(40)]
     assert len(server.batches.batches) == 1
-    assert server.counts.requests == 0  # none by the way of single calls
+    assert server.counts.requests == 0  # no single calls
     assert ledger.stats().live_calls == 40
     assert ledger.list_batches() == []
-    # 40 calls of 7 + 3 tokens at half of $1 per million.
+    # 40 calls with 7 + 3 tokens at half of $1 per million.
     assert budget.spent.usd == pytest.approx(40 * 10 * 0.5e-6)
     assert budget.reserved.tokens == 0
 
@@ -134,7 +134,7 @@ def test_a_batch_whose_id_was_lost_is_found_by_its_token(scene):
             ask(dispatcher, requests[:3])
         (batch,) = server.batches.batches.values()
         token = batch.metadata["benchloom"]
-        # As a process leaves it that is killed between the creation and its reply.
+        # Simulate a process killed between the batch's creation and the reply.
         ledger.prune(1e12)
         keys = tuple(request.key() for request in requests[:3])
         asyncio.run(ledger.book_batch(OpenBatch(token, MODEL, "", keys, batch.created)))
@@ -177,7 +177,7 @@ def test_a_call_that_is_refused_is_one_clear_line(tmp_path, scene):
 
 def test_the_budget_holds_for_batches(scene):
     requests, server, ledger = scene
-    # Each may need 6 + 16 tokens and uses 10: four at a time, then fewer.
+    # Each call reserves 6 + 16 tokens and uses 10: four at a time, then fewer.
     budget = Budget(BudgetLimits(tokens=100))
     with (
         serving(server.application()) as url,
@@ -239,7 +239,7 @@ def test_a_call_in_a_batch_that_another_process_follows_waits_for_it(tmp_path):
         return (await asked)[key]
 
     with (
-        place_ledger("postgresql", tmp_path) as live,  # where each ledger's locks are as another process's
+        place_ledger("postgresql", tmp_path) as live,  # whose locks conflict like two processes
         record(tmp_path / "recorded.sqlite", [request]) as recorded,
         Ledger(live) as ledger,
         Ledger(live) as other,

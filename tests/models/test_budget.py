@@ -26,7 +26,7 @@ def test_what_would_pass_the_limit_is_refused_by_name():
 
 
 def test_a_prompt_in_another_script_is_not_taken_for_a_short_one():
-    # Common tokenizers give 2 to 5 tokens for these five characters; a quarter of them would be 1.
+    # Common tokenizers count 2 to 5 tokens for these five characters; a quarter of five would be 1.
     assert estimate_tokens("数据库查询") == 3
     assert estimate_tokens("database") == 2
     assert estimate_tokens("") == 1
@@ -107,4 +107,4 @@ def test_spent_plus_reserved_never_passes_the_limit_in_threads():
         thread.join()
     assert len(worst) > 20
     assert max(worst) <= 0.01 + 1e-9
-    assert budget.spent.usd > 0.008  # it stops near the limit, not far below it
+    assert budget.spent.usd > 0.008  # the budget stops near the limit

@@ -28,7 +28,7 @@ def test_what_another_process_claims_is_free_again_once_it_is_killed(tmp_path):
 def test_what_is_released_may_be_taken(tmp_path):
     ours = FileLocks(tmp_path / "locks")
     assert ours.acquire(KEY)
-    assert ours.acquire(KEY)  # it is ours already
+    assert ours.acquire(KEY)  # this process already holds the lock
     ours.release(KEY)
     ours.release(OTHER)
     holder = subprocess.Popen(

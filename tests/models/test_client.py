@@ -26,7 +26,7 @@ from tests.models.scenes import (
 
 
 def send(url, *requests, budget=None, admit=lambda key: True, possibly_paid=None, **settings):
-    """Send requests at once through a client of their own."""
+    """Send concurrent requests through a new client."""
 
     async def run():
         book = possibly_paid.append if possibly_paid is not None else lambda _: None

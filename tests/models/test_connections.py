@@ -1,4 +1,4 @@
-"""Servers that send replies twice, late, early, in halves or interleaved: none is another question's."""
+"""Tests of servers that send replies twice, late, early, split or interleaved: replies are never mixed up."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ CALLS = 1_000
 
 
 def write_reply(number: str) -> bytes:
-    """Write a reply that a model's endpoint, a system and Anthropic's protocol may all give."""
+    """Return a reply that is valid for a model's endpoint, a system and Anthropic's protocol."""
     said = f"answer {number}"
     message = {"role": "assistant", "content": said}
     body = json.dumps(
@@ -35,7 +35,7 @@ def write_reply(number: str) -> bytes:
 
 
 class Desynchronised:
-    """A server of raw bytes that keeps connections open, whatever the client says."""
+    """A raw server that keeps connections open regardless of the client's headers."""
 
     def __init__(self) -> None:
         self.dice, self.last, self.modes = random.Random(7), b"", set()
@@ -90,7 +90,7 @@ def _wait_no_longer(monkeypatch):
 
 
 async def ask_all(client, ask) -> dict[int, str | None]:
-    """Ask all questions at once; close the client."""
+    """Send all questions concurrently; close the client; return question -> answer."""
     try:
         return dict(await asyncio.gather(*map(ask, range(CALLS))))
     finally:
@@ -98,7 +98,7 @@ async def ask_all(client, ask) -> dict[int, str | None]:
 
 
 def count(answers: dict[int, str | None]) -> tuple[int, int]:
-    """Count right answers, and those under another question."""
+    """Count correct answers, and answers assigned to a wrong question."""
     right = sum(text == f"answer {number}" for number, text in answers.items())
     given = [text for text in answers.values() if text is not None]
     return right, len(given) - right

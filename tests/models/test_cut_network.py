@@ -1,4 +1,4 @@
-"""The ledger on PostgreSQL behind a network that fails, shared by processes whose clocks differ."""
+"""Tests of a PostgreSQL ledger on a failing network, shared by processes with different clocks."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -48,7 +48,7 @@ def test_behind_a_failing_network_no_call_is_paid_twice_unless_it_is_said(addres
             with ThreadPoolExecutor(2) as pool:
 
                 def ask(home: Path, clock: int) -> tuple[list[str], int]:
-                    """Ask until it ends well; gives what was said, and how often it had to begin again."""
+                    """Run the process until it succeeds; return the messages, and the number of restarts."""
                     words = ("--in-flight", str(IN_FLIGHT), "--clock-ahead", str(clock))
                     said: list[str] = []
                     for turn in range(30):
@@ -67,7 +67,7 @@ def test_behind_a_failing_network_no_call_is_paid_twice_unless_it_is_said(addres
     taken = sum(int(found[1]) for line in said if (found := TAKEN.search(line)))
     assert sum(network.faults.values()) >= 3
     assert watch.asked_after_commit == 0
-    # What was under way as a process gave up may be lost with it.
+    # Calls in flight when a process gave up may be lost.
     assert watch.asked_again <= taken + restarts * IN_FLIGHT
     assert watch.counts.requests == calls + watch.asked_again
     assert len({(home / "out.calls.parquet").read_bytes() for home in homes}) == 1
@@ -80,7 +80,7 @@ def test_behind_a_failing_network_no_call_is_paid_twice_unless_it_is_said(addres
 def test_a_network_that_swallows_everything_is_noticed(address, monkeypatch):
     monkeypatch.setattr(postgres_session, "SILENT_S", 1.0)
     server_url, lost = make_url(address), []
-    # It has no faults but the one below.
+    # The only fault is the one below.
     with cutting(server_url.host, server_url.port or 5432, seed=1, longest_s=0.1) as network:
         session = PostgresSession(lead(address, network.port), lambda connection: None, on_loss=lost.append)
         try:

@@ -53,7 +53,7 @@ def test_equal_requests_of_several_threads_are_sent_once(live):
         for thread in threads:
             thread.join()
     assert len(asked) == 1
-    assert sum(lives) == 1  # one of fifteen has paid
+    assert sum(lives) == 1  # only one of fifteen paid
     assert len(lives) == 15
 
 

@@ -1,4 +1,4 @@
-"""The slow, destructive proofs of the model layer: processes that are killed and multiplied.
+"""Slow, destructive drills of the model layer with killed and concurrent processes.
 
 Budgets and keys: tests/flows/test_live_drills.py.
 """
@@ -26,7 +26,7 @@ CALLS, IN_FLIGHT, KILLS, PROCESSES = 2_000, 16, 20, 4
 
 @pytest.fixture
 def scripted(tmp_path):
-    """A ledger of 2,000 scripted answers to serve from, and their keys."""
+    """A ledger with 2,000 scripted answers for a server, and the keys."""
     with Ledger(tmp_path / "scripted.sqlite") as ledger:
         yield ledger, record_sums(ledger, tmp_path / "prompts", CALLS)
 
@@ -67,7 +67,7 @@ def test_every_call_is_accounted_for_under_faults_of_all_kinds(tmp_path, scripte
     assert 0.25 * CALLS < failed < 0.35 * CALLS
     assert report["values"] == [2 * number for number in range(CALLS)]
     assert report["live"] == CALLS
-    # Every request is either a fault or the one answer of its key.
+    # Every request has either a fault or the only answer for its key.
     assert (counts.requests, counts.paid_twice, len(counts.answered)) == (CALLS + failed, 0, CALLS)
     assert server.asked_after_commit == 0
     with Ledger(tmp_path / "live.sqlite") as live:
@@ -76,7 +76,7 @@ def test_every_call_is_accounted_for_under_faults_of_all_kinds(tmp_path, scripte
     lost = sum("lost the connection" in call.problem for call in possibly_paid)
     assert unreadable == counts.faults["cut"] + counts.faults["notjson"]
     assert lost == counts.faults["drop"]
-    # A machine that is short of breath lets a call of its own time out before it is even sent.
+    # On a busy machine, a call may time out before it is sent.
     assert len(possibly_paid) - unreadable - lost >= counts.faults["hang"]
     assert report["doubtful"] == sum(call.prompt_tokens + call.max_tokens for call in possibly_paid)
     assert report["tokens"] == 10 * CALLS + report["doubtful"]
@@ -94,7 +94,7 @@ def test_a_process_killed_at_random_moments_goes_on_to_the_same_bytes(tmp_path, 
     killed.mkdir()
     with serving(LedgerServer(ledger).application()) as url:
         finish(start(undisturbed, url))
-    # Slow enough that twenty kills fall into one piece of work.
+    # Slow enough for twenty kills during one workload.
     server = Watch(ledger, killed / "live.sqlite", latency_s=0.15, batch_s=0.8)
     dice, again = random.Random(5), []
     with serving(server.application()) as url:

@@ -42,7 +42,7 @@ def leave_state(pid, started, name="m"):
 
 @contextmanager
 def hold_use(project):
-    """Let a process of another project use the server."""
+    """Make a process of another project use the server."""
     asking = (
         "import sys, pathlib; from tasks.models.serving.embedded import note_use; "
         "note_use('m', pathlib.Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
@@ -70,7 +70,7 @@ def test_a_server_is_stopped(sleeper):
 
 
 def test_a_project_stops_its_own_servers_and_leaves_those_that_another_uses(sleeper, tmp_path):
-    """Two projects: one started the server, and a process of the other one asks it too."""
+    """Two projects: the first started the server, and a process of the second also calls it."""
     own, other = tmp_path / "own", tmp_path / "other"
     leave_state(sleeper.pid, read_start(sleeper.pid))
     (embedded.state_folder() / "m.owner").write_text(str(own))

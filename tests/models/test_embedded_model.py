@@ -1,4 +1,4 @@
-"""Asks the real embedded model; left out where its file is not pulled."""
+"""Tests that call the real embedded model; skipped if its file has not been downloaded."""
 
 import asyncio
 

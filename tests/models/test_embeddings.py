@@ -31,7 +31,7 @@ def draw_vector(text):
 
 @pytest.fixture
 def embedder():
-    """An endpoint that embeds, and the bodies that came."""
+    """An endpoint that embeds texts, and the received request bodies."""
     bodies = []
 
     async def answer(request):
@@ -79,7 +79,7 @@ def test_texts_go_out_together_and_each_is_a_call_of_its_own(tmp_path, embedder)
         assert bodies[-1]["input"] == ["new"]
         usage = ask.usage()
         assert (usage.live_calls, usage.prompt_tokens, usage.completion_tokens) == (8, 80, 0)
-        # What several texts cost together is shared out by estimate.
+        # The joint cost of several texts is divided by estimate.
         assert usage.estimated_calls == 6
         assert usage.paid.tokens == dispatcher.budget.spent.tokens == 80
 

@@ -25,7 +25,7 @@ def make_model(**more):
 @pytest.fixture(autouse=True)
 def _own_folders(tmp_path, monkeypatch):
     monkeypatch.setenv("BENCHLOOM_MODELS", str(tmp_path / "models"))
-    # What the user's own pip is configured to: here, a folder of wheels and no index.
+    # The user's pip configuration: here, a folder of wheels and no index.
     for name in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_CONFIG_FILE"):
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "wheels").mkdir()

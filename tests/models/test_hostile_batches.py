@@ -1,4 +1,4 @@
-"""Batch APIs whose files and reports are not as they should be: nothing is lost, mixed up or paid twice."""
+"""Tests of Batch APIs with faulty files and reports: no call is lost, mixed up or paid twice."""
 
 import json
 
@@ -47,7 +47,7 @@ FILES = {
     "with half a surrogate pair for a name": lambda lines: [change(lines[0], custom_id="\ud800"), *lines],
     "with bytes that are no UTF-8": lambda lines: [b'{"custom_id": "\xff\xfe"}\n', *lines],
 }
-"""What is made of a whole file, in which every call still has its answer."""
+"""Changes of a complete file after which every call still has its answer."""
 CUT = {
     "cut within its last line": lambda lines: [*lines[:-1], lines[-1][:-30]],
     "without its last line": lambda lines: lines[:-1],
@@ -55,7 +55,7 @@ CUT = {
     "with a status that is true": lambda lines: [*lines[:-1], answer(lines[-1], status_code=True)],
     "with a response that is a list": lambda lines: [*lines[:-1], change(lines[-1], response=[200])],
 }
-"""What is made of it so that the last call has no answer, however often it is asked."""
+"""Changes of a file after which the last call has no answer, even when repeated."""
 BODIES = {"a text": "sorry", "nothing": None, "no choices": {"choices": []}, "a list": [1]}
 FAILED = {"status": "failed", "output_file_id": None}
 REPORTS = {
@@ -84,7 +84,7 @@ def scene(tmp_path):
 
 
 def twist_files(server, twist, until: int = 1_000) -> None:
-    """Change the files of results; of those after `until` nothing."""
+    """Change the first `until` files of results."""
     keep, made = server.batches._keep, []
 
     def keep_twisted(content: bytes) -> str:

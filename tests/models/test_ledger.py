@@ -57,7 +57,7 @@ def test_every_part_of_a_request_makes_another_key():
 def write_many(live, worker, count):
     with Ledger(live) as ledger:
         for number in range(count):
-            # Half of the keys are everybody's, half this worker's own.
+            # All workers share half of the keys; the other half belongs to this worker.
             request = make_request(number if number % 2 else 1_000 * (worker + 1) + number)
             ledger.put(make_entry(request, f"answer {request.messages[0]['content']}"))
 
@@ -131,7 +131,7 @@ def test_calls_are_counted_and_pruned_by_model_and_way(live):
         )
         ledger.record_possibly_paid(PossiblyPaid("k", "a", "no reply in time", 10, 20, 1.0))
         ledger.record_possibly_paid(PossiblyPaid("l", "b", "no reply in time", 10, 20, 1.0))
-        # make_entry: 7 + 3 tokens. Of the even numbers 0, 2, 4, 6 came singly and 8 by batch.
+        # make_entry: 7 + 3 tokens. Of the even numbers, 0, 2, 4, 6 are single calls and 8 is a batch call.
         assert ledger.count_models() == [
             ModelStats("a", False, 4, 28, 12), ModelStats("a", True, 1, 7, 3),
             ModelStats("b", False, 4, 28, 12), ModelStats("b", True, 1, 7, 3),

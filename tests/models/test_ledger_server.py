@@ -60,7 +60,7 @@ def test_a_call_that_is_not_there_is_a_clear_404(tmp_path):
 
 
 def nest(depth):
-    """Make a request whose messages are so deep."""
+    """Return a request whose messages are nested `depth` levels deep."""
     messages = []
     for _ in range(depth):
         messages = [messages]

@@ -1,4 +1,4 @@
-"""Budgets over endpoints that miscount tokens: what the endpoint really counts stays within the limit."""
+"""Tests of budgets with endpoints that miscount tokens: the actual usage stays within the limit."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ from tests.models.scenes import MODEL, answering, make_endpoint
 CALLS, IN_FLIGHT, LIMIT = 1_000, 16, 60_000
 TEXT = "word " * 60
 THINKING = 2_000
-"""Tokens that the reasoning of `thinking` takes, which stand in the total alone."""
+"""Reasoning tokens of `thinking`, which only the total includes."""
 LIES = {
     "no usage": None,
     "zeros": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},

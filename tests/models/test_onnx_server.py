@@ -1,4 +1,4 @@
-"""The embedding model's server: any texts, one at a time, the same numbers in any company."""
+"""Tests of the embedding server: any text, one at a time, the same vector in any batch."""
 
 import asyncio
 import hashlib
@@ -29,7 +29,7 @@ SENTENCES = ["A cat sits on the mat.", "A kitten rests on a rug.", "The stock ma
 
 
 class Letters:
-    """Counts letters, in the embedder's place."""
+    """A fake embedder that counts letters."""
 
     def embed(self, text):
         return [float(text.count("a")), float(len(text))], len(text)
@@ -116,7 +116,7 @@ def test_both_files_are_pulled_and_one_of_a_wheel_is_found_by_its_path(tmp_path,
 
 @pytest.fixture(scope="module")
 def minilm():
-    """The model of params.yaml, where it has been pulled."""
+    """The model of params.yaml; skips if it has not been downloaded."""
     pytest.importorskip("onnxruntime")
     _, models = read_models(load_params(ROOT))
     paths = [find_file(file) for file in models["minilm"].files]

@@ -1,4 +1,4 @@
-"""A ledger on PostgreSQL, shared by processes that have nothing else in common."""
+"""Tests of a PostgreSQL ledger shared by independent processes."""
 
 import asyncio
 import contextlib
@@ -59,7 +59,7 @@ def address(place):
 
 @pytest.fixture
 def scripted(tmp_path):
-    """A ledger of scripted answers to serve from."""
+    """A ledger with scripted answers for a server."""
     with Ledger(tmp_path / "scripted.sqlite") as ledger:
         record_sums(ledger, tmp_path / "prompts", CALLS)
         yield ledger
@@ -67,7 +67,7 @@ def scripted(tmp_path):
 
 @contextlib.contextmanager
 def holding(address):
-    """Let another process hold a call; each line that it is sent makes it lock the call again."""
+    """Make another process lock a call; for each line sent to it, it locks the call again."""
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLD, address, KEY],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT,
@@ -81,7 +81,7 @@ def holding(address):
 
 
 def wait_for_lock(locks) -> float:
-    """Lock the call as soon as it can be had; give the seconds it took."""
+    """Lock the call as soon as possible; return the seconds of waiting."""
     begun = time.monotonic()
     while not locks.acquire(KEY):
         assert time.monotonic() - begun < 60
@@ -166,7 +166,7 @@ def test_a_call_under_way_stays_ours_when_every_connection_is_lost(place, addres
         open_dispatcher(url, other) as theirs,
     ):
         cut, first, second = asyncio.run(ask_both(ours, theirs))
-    assert cut == 6  # of each process the one that reads, the one that locks, and the one that tried to write
+    assert cut == 6  # per process: connections for reading, locking and writing
     assert (len(asked), first.live, second.live) == (1, True, False)
     lost = [record.getMessage() for record in caplog.records if "was lost" in record.getMessage()]
     assert len(lost) == 2
@@ -210,7 +210,7 @@ def test_a_process_that_was_cut_off_for_long_learns_that_it_lost_its_calls(place
 def test_what_is_released_may_be_taken(address):
     with Ledger(address) as ledger, contextlib.closing(ledger.open_locks()) as locks:
         assert locks.acquire(KEY)
-        assert locks.acquire(KEY)  # it is ours already
+        assert locks.acquire(KEY)  # this process already holds the lock
         locks.release(KEY)
         locks.release("cd" * 32)
         with holding(address):
@@ -248,7 +248,7 @@ def test_a_server_that_goes_away_is_waited_for_once(place, address):
             ):
                 ledger.get(make_request().key())
             assert least <= time.monotonic() - begun < most
-    run_as_admin(place, f"CREATE DATABASE {place.name}")  # to be dropped in its turn
+    run_as_admin(place, f"CREATE DATABASE {place.name}")  # dropped later
 
 
 def run_as_admin(place, statement):

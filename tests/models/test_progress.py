@@ -25,7 +25,7 @@ def test_rate_cost_and_time_left(clock):
     counter.end(3, [answer(1), answer(2), answer(3, live=False)])
     counter.end(1, [])
     look = counter.read_progress()
-    # Three in two seconds; six of ten are left.
+    # Three calls in two seconds; six of ten calls remain.
     assert (look.answered, look.failed, look.waiting, look.per_second) == (2, 1, 6, 1.5)
     assert (look.usd, look.tokens, look.left_s) == (1.0, 20, 4.0)
 

@@ -1,4 +1,4 @@
-"""A provider's own protocol: Anthropic's messages, by a server on loopback that speaks it, with faults."""
+"""Tests of a provider's own protocol (Anthropic's messages), with a faulty server on loopback."""
 
 import asyncio
 import json
@@ -51,7 +51,7 @@ def fail(status, message, kind="api_error", **headers):
 
 
 async def truncate(request):
-    """Promise more than is sent."""
+    """Announce more bytes than are sent."""
     answer = web.StreamResponse(headers={"Content-Length": "1000", "Content-Type": "application/json"})
     await answer.prepare(request)
     await answer.write(b'{"id": "msg_1", "content": [{"type": "te')
@@ -60,7 +60,7 @@ async def truncate(request):
 
 
 class Anthropic:
-    """A server of the protocol: what it was asked, and a list of what goes wrong before it answers."""
+    """A server of the protocol, with received requests, and a list of faults before it answers."""
 
     def __init__(self, *faults, answer=lambda body: say("Paris.")):
         self.asked, self.headers, self.faults, self.answer = [], [], list(faults), answer
@@ -93,7 +93,7 @@ def make_asked(question="Where?", role=None, **more):
 
 
 def read_block(url, endpoint=None, **run):
-    """Read the page's block, whose endpoint is that server."""
+    """Read the page's params block, with this server as endpoint."""
     params = yaml.safe_load(BLOCK)
     params["run"]["endpoints"]["claude"] |= {"url": url, "retries": 3, "deadline_s": 30, **(endpoint or {})}
     params["run"] |= run
@@ -101,7 +101,7 @@ def read_block(url, endpoint=None, **run):
 
 
 def ask(server, request=None, *, endpoint=None, **run):
-    """Ask through the client, as the page's block sets it up; give the answer and the budget."""
+    """Make a call through the client of the page's block; return the answer and the budget."""
     app = web.Application()
     app.router.add_post("/v1/messages", server.handle)
     with serving(app) as url:

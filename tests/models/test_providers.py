@@ -1,4 +1,4 @@
-"""docs/providers.md: its very params blocks, against servers that behave as the providers say they do."""
+"""Tests of the params blocks in docs/providers.md, with servers that behave as the providers document."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[2] / "docs/providers.md"
 BLOCKS = dict(re.findall(r'^```yaml title="([^"]+)"\n(.*?)^```$', PAGE.read_text(), re.MULTILINE | re.DOTALL))
 SCHEMA = {"type": "object", "properties": {"sql": {"type": "string"}}, "required": ["sql"]}
 CONTEXT = 8192
-"""In words here: both servers of the page are started with so many tokens."""
+"""Context size (here in words) of both servers on the page."""
 
 
 def refuse(status, message):
@@ -28,7 +28,7 @@ def refuse(status, message):
 
 
 def complete(body, prompt_tokens):
-    """Answer in JSON where a schema holds the reply to it, else in prose."""
+    """Answer in JSON if the request has a schema, otherwise in prose."""
     held = body.get("response_format", {}).get("type") == "json_schema"
     text = json.dumps({"sql": f"SELECT {body['seed']}"}) if held else "Here is the SQL that you asked for."
     choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
@@ -65,7 +65,7 @@ BEARER = "Bearer secret-of-the-test"
 
 
 def require(request, body, *, key="Authorization", value=BEARER, model, takes, query=""):
-    """Refuse what a provider refuses: a wrong key or model, an unknown address or parameter."""
+    """Reject a wrong key or model, and an unknown path or parameter, like a provider."""
     if request.headers.get(key) != value:
         return refuse(401, "Incorrect API key provided")
     if request.query_string != query:
@@ -81,7 +81,7 @@ def require(request, body, *, key="Authorization", value=BEARER, model, takes, q
 
 
 def hold(text, **more):
-    """A reply whose text is held to the schema."""
+    """Return a reply whose text obeys the schema."""
     choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
     usage = {"prompt_tokens": 3, "completion_tokens": 5, "total_tokens": 8}
     return web.json_response({"choices": [choice], "usage": usage} | more)
@@ -155,7 +155,7 @@ HOST = re.compile(r"""https?://[^\s"',}]+""")
 
 
 def ask(provider, *, words=3, edit=lambda text: text):
-    """Ask what the block's role asks, through the client that the block's endpoint makes."""
+    """Make a call of the block's role through the client of the block's endpoint."""
     with answering((SERVERS | HOSTED)[provider]) as url:
         text = HOST.sub(url, edit(BLOCKS[provider]))
         params = yaml.safe_load(text)

@@ -44,12 +44,12 @@ def test_no_minute_holds_more_than_is_allowed(per_minute):
         sum(start <= moment < start + 60 for moment in taken) for start in taken[:: max(1, per_minute // 60)]
     )
     assert fullest <= per_minute
-    # As much as is allowed in the long run: 200 s hold three minutes and a third.
+    # The long-run limit: 200 s are three minutes and a third.
     assert len(taken) >= per_minute * 3 * 0.98
 
 
 def test_what_is_larger_than_the_bucket_waits_for_a_full_one_and_leaves_a_debt():
-    bucket = TokenBucket(600, 0.0)  # holds ten, and fills by about ten a second
+    bucket = TokenBucket(600, 0.0)  # capacity ten, refilled by about ten per second
     assert bucket.find_wait(100, 0.0) == 0
     bucket.take(100, 0.0)
     assert bucket.find_wait(1, 0.0) == pytest.approx(9.2, abs=0.2)
@@ -124,7 +124,7 @@ def test_a_429_halves_what_is_allowed_once_for_all_under_way_and_answers_win_it_
 
     halved, cut, after = asyncio.run(play())
     assert halved == 8
-    assert cut == 4  # the eight answers had won back one of nine
+    assert cut == 4  # eight answers had restored one of nine
     assert after == 16
 
 
@@ -151,7 +151,7 @@ def test_the_circuit_opens_after_failures_in_a_row_lets_one_try_and_closes_with_
         assert not await is_let_in(limiter)
         await asyncio.sleep(0.25)
         probe = await limiter.acquire(1)
-        assert not await is_let_in(limiter)  # one alone tries
+        assert not await is_let_in(limiter)  # only one call is tried
         limiter.release_answered(probe, 1)
         assert limiter.allowed == 8
         assert await is_let_in(limiter)

@@ -43,7 +43,7 @@ async def count(ask, things, row=None, **more):
 
 
 def scripted(texts):
-    """Answer each question by its next text; what it is not prepared for is an error."""
+    """Answer each question with its next text; an unexpected question is an error."""
 
     async def answer(request):
         body = await request.json()

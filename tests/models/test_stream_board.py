@@ -1,4 +1,4 @@
-"""How far streams are, and how long they have left."""
+"""Tests of streams' progress and remaining time."""
 
 from collections import deque
 

@@ -1,4 +1,4 @@
-"""A system that misbehaves, and askers that are killed: no answer is lost, and none is asked for twice."""
+"""Drills with a faulty system and killed clients: no answer is lost, and no call is repeated."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ FAULTS = ("429", "500", "503", "drop", "hang")
 
 
 class Drilled:
-    """Answers twice the number; `faults` of the questions fail when first put."""
+    """A system that answers with twice the number; the fraction `faults` of questions fails at first."""
 
     def __init__(self, faults=0.0, latency_s=0.02):
         self.faults, self.latency_s = faults, latency_s

@@ -1,4 +1,4 @@
-"""Calls to systems under test: keyed by name, version, request and epoch; failed ones are kept as such."""
+"""Tests of calls to systems: keyed by name, version, request and epoch; failures are recorded."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ PATIENT = {"timeout_s": 60.0, "deadline_s": 120.0, "retries": 3, "breaker_s": 0.
 
 
 class Shop:
-    """A system over HTTP that answers by a handler of the test's own, and counts."""
+    """An HTTP system that answers with a given handler, and counts requests."""
 
     def __init__(self, handler):
         self.handler, self.bodies, self.headers = handler, [], []

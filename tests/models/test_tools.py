@@ -1,4 +1,4 @@
-"""Tool calls: what is sent, how calls become text, and that neither hostile calls nor replays go astray."""
+"""Tests of tool calls: requests, conversion to text, hostile calls and replays."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Rate and time left of work that asks no model, in cases worked by hand."""
+"""Tests of rate and remaining time for work without model calls, with results computed by hand."""
 
 import time
 
@@ -8,7 +8,7 @@ from tasks.models.work_board import WorkBoard, WorkProgress, format_rate
 
 
 def test_the_time_left_is_by_the_rate():
-    """250 of 1,000 rows in 50 seconds: 5 a second, so 750 take 150 seconds."""
+    """250 of 1,000 rows in 50 seconds: 5 per second, so 750 rows take 150 seconds."""
     work = WorkProgress("fill-in", 1_000, "rows", begun_at=100.0)
     work.tell(250)
     assert work.estimate_left(150.0) == 150

@@ -1,4 +1,4 @@
-"""A process that asks scripted questions through the whole layer: what drills kill and multiply.
+"""A process that makes scripted calls through the whole model layer; drills start and kill such processes.
 
 `python -m tests.models.worker LEDGER URL CALLS OUT [--in-flight N] ...`
 """
@@ -45,7 +45,7 @@ async def ask_all(ask: RecordedModel, calls: int, rounds: int) -> list[int | Non
 
 
 def record_sums(ledger: Ledger, folder: Path, calls: int) -> list[str]:
-    """Script the answers: a ledger to serve them from, each with its own text."""
+    """Record distinct scripted answers into a ledger for a server; return the keys."""
     builder = make_builder(folder)
     requests = [
         builder.request(builder.render("sum", {"number": number}), ROLE, 0) for number in range(calls)

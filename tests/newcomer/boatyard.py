@@ -1,10 +1,10 @@
-"""Make the database of a boatyard whose names and values grew over the years, as those of such places do.
+"""Create the legacy database of a boatyard, with irregular names and values.
 
     python -m tests.newcomer.boatyard yard.sqlite
 
 Prefixes (`tbl_Vessel`), abbreviations (`dt_in`, `LOA_m`), reserved words (`order`, `group`), spaces, mixed
-case, a digit and a hyphen (`Qty-2`), codes that stand for words, dates as text, cells without a value, a
-table that only links, one that links and says more, a lookup table, and one that nobody uses.
+case, a digit and a hyphen (`Qty-2`), codes for words, dates as text, empty cells, a pure link table, a link
+table with other columns, a lookup table, and an unused table.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ ORDERS = {
     "ELEC": 900,
     "WNTR": 700,
 }
-"""Kinds of work, as the yard writes them, and about what they cost."""
+"""Kinds of work, as the yard writes them, with approximate costs."""
 TRADES = (
     "shipwright",
     "rigger",
@@ -133,7 +133,7 @@ PRICES = {"PNT": 38, "ENG": 46, "RIG": 72, "HUL": 55, "ELE": 95, "FST": 9}
 
 
 def make_boatyard(path: Path, seed: int = SEED) -> Path:
-    """Write the database to a file that is not there yet; the same bytes of rows for the same seed."""
+    """Write the database to a new file; the same seed gives the same rows. Returns the path."""
     draw = random.Random(seed)
     with sqlite3.connect(path) as database:
         database.executescript(SCHEMA)
@@ -144,7 +144,7 @@ def make_boatyard(path: Path, seed: int = SEED) -> Path:
 
 
 def list_rows(draw: random.Random) -> Iterator[tuple[str, Sequence[tuple[object, ...]]]]:
-    """List the rows of each table, in an order in which foreign keys find what they refer to."""
+    """Yield each table with its rows, after the tables that its foreign keys refer to."""
     names = draw.sample([f"{first} {last}" for first in FIRST.split() for last in LAST.split()], OWNERS + 24)
     yield (
         "Owners",

@@ -1,6 +1,6 @@
-"""A scripted model behind the OpenAI protocol: it picks among what a grammar allows, and reads by words.
+"""A scripted model with the OpenAI protocol: it chooses a text that a grammar allows, and matches words.
 
-It is no model, and no figure of a model's quality may come from it. Replies depend on requests alone.
+It must not be used to measure model quality. Replies depend only on requests.
 
     python -m tests.newcomer.endpoint 8123
 """
@@ -28,13 +28,13 @@ COLUMN = re.compile(r"""(?:"[^"]+"|\w+)\.(?:"[^"]+"|\w+)""")
 
 @dataclass
 class ScriptedEndpoint:
-    """Counts what it is asked, by kind. failing: every reply is a text that nobody can use."""
+    """Counts requests by kind. failing: whether every reply is an unusable text."""
 
     failing: bool = False
     asked: Counter[str] = field(default_factory=Counter)
 
     def make_app(self) -> web.Application:
-        """Make the server's application."""
+        """Return the server's application."""
         app = web.Application(client_max_size=64 << 20)
         app.add_routes([web.post("/v1/chat/completions", self.answer)])
         return app
@@ -62,7 +62,7 @@ class ScriptedEndpoint:
 
 
 def judge_by_words(prompt: str) -> bool:
-    """Tell whether all that the true answer lists stands in the response, dates in words, too."""
+    """Return whether the response contains all parts of the true answer, including dates in words."""
     answer = prompt.partition("True answer:\n")[2].partition("\n\nResponse:")[0]
     response = fold(" ".join(line[2:] for line in prompt.splitlines() if line.startswith("> ")))
     items = [(fold(item), fold(write_said(item))) for item in answer.strip().split("; ")]
@@ -70,12 +70,12 @@ def judge_by_words(prompt: str) -> bool:
 
 
 def fold(text: str) -> str:
-    """Fold a text to its words and numbers in lower case."""
+    """Return a text's words and numbers in lower case."""
     return " ".join(re.findall(r"\w+(?:[.-]\w+)*", text.lower()))
 
 
 def read_by_words(prompt: str) -> str:
-    """Pick the query whose columns a question names best."""
+    """Return the query whose columns best match the words of a question."""
     words_of = dict(MEANING.findall(prompt.partition("Question:")[0]))
     question = prompt.partition("Question: ")[2].partition("\n")[0].lower()
     scores = {}

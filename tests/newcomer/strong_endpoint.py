@@ -1,7 +1,7 @@
-"""A scripted strong model behind the OpenAI protocol: it writes SQL of many shapes, words it, and reads it.
+"""A scripted strong model with the OpenAI protocol: it writes and reads SQL of many shapes, and texts.
 
-It can call tools and follow a JSON schema, but no grammar. It remembers the SQL of its texts, so that its
-readings are right.
+It supports tool calls and JSON schemas, but no grammars. It stores the SQL of its texts, so its readings are
+correct.
 
     python -m tests.newcomer.strong_endpoint 8123
 """
@@ -25,7 +25,7 @@ COLUMN = re.compile(r"(\w+) (text|integer|real|date|boolean|other)( = [^,]*?)?( 
 MARK = re.compile(r"\[[^\]]*\]")
 MEANING = re.compile(r"^[\w.]+: (.*)$", re.MULTILINE)
 PADDING = ", as far as the records that we keep here can tell us anything about it at all"
-"""Brings a text with a circumstance to the least number of words."""
+"""Filler that brings a text with a circumstance to the minimum number of words."""
 KINDS = {
     "looks something up": "lookup", "lists all": "list", "It counts": "count", "for each group": "group",
     "groups of which": "having", "another question": "nested", "two lists": "set_operation",
@@ -34,7 +34,7 @@ KINDS = {
 
 
 class StrongEndpoint(ScriptedEndpoint):
-    """Answers GRAMMAR's requests as a model does that makes no mistakes, in poor English."""
+    """Answers GRAMMAR's requests without mistakes, but in poor English."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class StrongEndpoint(ScriptedEndpoint):
         return super()._reply(body) if "strict grader" in system else "It is red."
 
     def _word(self, user: str, marks: list[str]) -> str:
-        """Word SQL by the names of its columns: what tells texts apart is their order and a number."""
+        """Return a text for SQL from its columns' names; texts differ by order and a number."""
         sql = user.partition("SQL: ")[2].partition("\n")[0]
         lead = user.partition("Begin with: ")[2].partition("\n")[0]
         words = " and ".join(MEANING.findall(user.partition("Placeholders: ")[2]))
@@ -87,7 +87,7 @@ class StrongEndpoint(ScriptedEndpoint):
 
 
 def read_request(user: str) -> dict[str, Any]:
-    """Read the fields of a planned request back from its prompt."""
+    """Parse the fields of a planned request from its prompt."""
     tables = [{"name": name, "columns": list(read_columns(name, body))} for name, body in TABLE.findall(user)]
     about = re.search(r"The question is about ([\w.]+\.\w+):", user)
     kind = next(kind for words, kind in KINDS.items() if words in user)
@@ -95,7 +95,7 @@ def read_request(user: str) -> dict[str, Any]:
 
 
 def read_columns(table: str, body: str) -> Iterator[Column]:
-    """Read the columns of a table that a prompt shows."""
+    """Yield the columns of a table in a prompt."""
     for name, kind, _words, key, reference in COLUMN.findall(body):
         yield Column(
             id=f"{table}.{name}", table=table, name=name, type=kind, primary_key=bool(key),

@@ -1,10 +1,9 @@
-"""A small RAG over documents, as a service: BM25, the documents that the best ones name, a reader.
+"""A small RAG service: BM25, documents named by the best passages, and a reader.
 
     python -m tests.newcomer.system documents.parquet 8124
 
-It is asked at /NAME/answer, where NAME says what is wrong with it: `ours` nothing, `bad-answerer` reads what
-was retrieved and gives another sentence of it, `bad-retriever` reads faithfully what has least to do with
-the question.
+The path is /NAME/answer, where NAME selects a fault: `ours` has no fault, `bad-answerer` returns a wrong
+sentence of the retrieved passages, and `bad-retriever` retrieves the least relevant passages.
 """
 
 from __future__ import annotations
@@ -28,12 +27,12 @@ ASKING = re.compile(
     r"(?:is |are |was |were |does |do )?(?:the |all )?",
     re.IGNORECASE,
 )
-"""What a question begins with, before it says what is wanted: who asks, and how."""
+"""Beginnings of questions before the requested fact, such as the asker and the form of address."""
 K1, B = 1.5, 0.75
 TOP, NAMED, FILLED = 4, 6, 10
-"""Passages by BM25; documents that one of these names, at most; passages in all."""
+"""Number of passages by BM25; maximum number of documents named by a passage; total number of passages."""
 NEARER = 0.97
-"""What a place further down in the ranking takes from a sentence."""
+"""Factor for a sentence's score per rank of its passage."""
 
 
 def split(text: str) -> list[str]:
@@ -88,7 +87,7 @@ class Index:
         return [self.passages[place] for place in order]
 
     def retrieve(self, question: str) -> list[Passage]:
-        """Retrieve the best passages, and those whose titles they hold."""
+        """Return the best passages, and the passages whose titles they contain."""
         ranked = self.rank(question)
         found = ranked[:1]
         for passage in ranked[:TOP]:
@@ -101,17 +100,17 @@ class Index:
         return [*found, *(passage for passage in ranked[:FILLED] if passage not in found)][:FILLED]
 
     def retrieve_badly(self, question: str) -> list[Passage]:
-        """Retrieve what has least to do with the question."""
+        """Return the least relevant passages."""
         return self.rank(question)[-TOP:]
 
     def read(self, question: str, passages: Sequence[Passage], *, badly: bool = False) -> str:
-        """Give the sentence that says best what is wanted, with the titles of all that it is said of.
+        """Return the sentence that best answers a question, with the titles of the passages that contain it.
 
-        badly: a sentence that says least of it.
+        badly: return the least relevant sentence.
         """
         rest = ASKING.sub("", question.rstrip("?"), count=1)
         wanted, _, given = rest.rpartition(": ")[::-1] if ": " in rest else rest.rpartition(", ")[::-1]
-        # Names, dates and codes say of which thing something is wanted; the retriever has used them.
+        # Ignore names, dates and codes, which identify the entity; the retriever has used them.
         said = re.sub(r"\S*[A-Z0-9]\S*", "", f"{wanted} {given}")
         words = [word for word in split(said) if word not in STOP]
         weights = {word: 2.0**-place for place, word in reversed(list(enumerate(words)))}
@@ -140,7 +139,7 @@ class Index:
 
 
 def make_app(path: Path) -> web.Application:
-    """Make the service over a corpus: a Parquet file with id, title and text."""
+    """Return the service for a corpus: a Parquet file with id, title and text."""
     rows = pq.read_table(path, columns=["id", "title", "text"]).to_pylist()
     index = Index([Passage(**row) for row in rows])
 

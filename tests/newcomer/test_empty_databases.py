@@ -1,4 +1,4 @@
-"""What a newcomer may put in by mistake: each is one line that says what is wrong, before a model is paid."""
+"""Tests of likely mistakes of new users: each gives a one-line error before any paid call."""
 
 import sqlite3
 
@@ -61,7 +61,7 @@ def test_a_table_that_may_not_be_read_is_not_called_empty(monkeypatch):
     with open_place("postgresql") as place:
         place.run("CREATE TABLE archive (x INTEGER)", "CREATE TABLE boats (name TEXT)")
         assert is_empty(place.entry, []) is True
-        assert is_empty(place.entry, ["archive", "boats"]) is False  # nobody has granted anything
+        assert is_empty(place.entry, ["archive", "boats"]) is False  # no rights have been granted
         place.grant()
         assert is_empty(place.entry, ["archive", "boats"]) is True
         place.run("INSERT INTO boats VALUES ('Heron')")

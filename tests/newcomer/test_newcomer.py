@@ -1,7 +1,7 @@
-"""A newcomer's way in the order of the README: a database never seen, questions, documents, three systems.
+"""Tests of the README's steps for a new user: a new database, questions, documents, three systems.
 
-The model is scripted (`endpoint.py`), the system under test is a real one of their own (`system.py`),
-once as it should be, once with an answerer that is bad, once with a retriever that is.
+The model is scripted (`endpoint.py`). The system under test is a real RAG (`system.py`): without faults, with
+a bad answerer, and with a bad retriever.
 """
 
 import json
@@ -59,7 +59,7 @@ NAMED = {GOOD: "none shown", BAD_ANSWERER: "model", BAD_RETRIEVER: "retrieval"}
 
 @contextmanager
 def serve(module: str, *words: str):
-    """Serve a module of this folder on a free port; give its address."""
+    """Serve a module of this folder on a free port; yield its URL."""
     port = find_port()
     process = subprocess.Popen(
         [sys.executable, "-m", f"tests.newcomer.{module}", *words, str(port)], cwd=ROOT
@@ -78,7 +78,7 @@ def serve(module: str, *words: str):
 
 
 def put(path: Path, *changes: tuple[str, str]) -> None:
-    """Edit a file; each text must be there."""
+    """Replace texts in a file; each text must exist."""
     text = path.read_text()
     for old, new in changes:
         assert old in text
@@ -108,7 +108,7 @@ def test_a_newcomer_learns_which_module_is_at_fault(tmp_path, monkeypatch):
         )
         succeed(shop, "plan", "grammar-dataset@shop")
         said = succeed(shop, "run", "--plain", "grammar-dataset@shop")
-        # These two nobody has said the words of; their abbreviations are read.
+        # No one has named these two columns; their abbreviations are expanded.
         unclear = pq.read_table(shop / "data/grammar/shop/glossary.dropped.parquet").to_pylist()
         assert sorted(drop["detail"].partition(":")[0] for drop in unclear) == UNCLEAR
         assert {drop["reason"] for drop in unclear} == {"unclear_name"}

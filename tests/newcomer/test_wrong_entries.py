@@ -1,4 +1,4 @@
-"""An entry that lacks what its stages need: every command names the key and its line, not DVC's template."""
+"""Tests that for an incomplete entry, every command names the key and its line, not DVC's template."""
 
 import pytest
 

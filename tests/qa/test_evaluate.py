@@ -1,4 +1,4 @@
-"""`benchloom evaluate qa` as a stranger runs it: in an empty folder, with a model on loopback or a file."""
+"""Tests of `benchloom evaluate qa` in an empty folder, with a model on loopback or a file of answers."""
 
 import json
 import os
@@ -25,7 +25,7 @@ KEY = "sk-secret-of-the-test"
 
 
 class Model:
-    """Answers the first eight questions right, and judges an answer by what is in it."""
+    """Answers the first eight questions correctly, and judges an answer by its content."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The flow `qa` in a project: run, page, compare, lineage, publish and a night, by its declaration."""
+"""Tests of the flow `qa` in a project: run, page, compare, lineage, publish and a nightly run."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ ROWS = [
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory) -> Sample:
-    """The code with a set of questions, and two systems that are functions."""
+    """The project with a set of questions, and two systems that are functions."""
     sample = make_sample(tmp_path_factory.mktemp("qa"))
     (sample.root / "stranger_of_qa.py").write_text(STRANGER)
     (sample.root / "mine.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in ROWS))

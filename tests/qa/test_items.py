@@ -1,4 +1,4 @@
-"""A user's table becomes items: in every kind of file, with other column names, however broken."""
+"""Tests of reading a user's table as items: all file formats, other column names, invalid files."""
 
 import csv
 import json
@@ -177,7 +177,7 @@ def test_a_broken_or_selected_folder_is_named_and_not_taken_for_whole(tmp_path):
     (folder / "data-00001-of-00002.arrow").write_bytes(b"not arrow")
     found = read_table(folder, USUAL).found
     assert len(found.items) == 1
-    assert "row 2: data-00001-of-00002.arrow cannot be read on from here" in found.problems[0]
+    assert "row 2: data-00001-of-00002.arrow cannot be read from this row on" in found.problems[0]
     (folder / "state.json").write_text('{"_indices_data_files": ["x"]}')
     with pytest.raises(BadInput, match="contains a selection of rows"):
         read_table(folder, USUAL)

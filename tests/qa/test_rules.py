@@ -1,4 +1,4 @@
-"""Exact match and F1 by accepted answers, worked by hand."""
+"""Tests of exact match and F1 with accepted answers, against results computed by hand."""
 
 import pytest
 
@@ -11,10 +11,10 @@ CASES = [
     ("The Mill", "mill.", 1, 1),
     ("Marta Quill", "It is Marta Quill", 0, 2 * (2 / 4) * 1 / (2 / 4 + 1)),
     ("Oslo", "Rome", 0, 0),
-    # A list: the best of each score.
+    # A list: the maximum of each score.
     (["New York", "NYC"], "nyc", 1, 1),
     (["New York City", "NYC"], "New York", 0, 2 * 1 * (2 / 3) / (1 + 2 / 3)),
-    # Numbers by value, whether JSON has them as numbers or a CSV as text.
+    # Numbers are compared by value, whether they are JSON numbers or CSV texts.
     (1.5, "1.50", 1, 1),
     ("1.50", "1.5", 1, 1),
     (1.5, "15", 0, 0),
@@ -34,7 +34,7 @@ CASES = [
     (False, "yes", 0, 0),
     ("yes", "TRUE", 1, 1),
     ("no", "No, it is not", 0, 0),
-    # Nothing is left of these by the normalisation.
+    # The normalisation removes all of these texts.
     ("A", "a", 1, 1),
     ("A", "The", 0, 0),
     ("!", "?", 0, 0),

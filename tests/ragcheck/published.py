@@ -1,7 +1,7 @@
 """An evaluation file in MT-RAG's layout: 8 conversations of 3 turns, answered by 2 models, rated by 3 people.
 
-The question of a turn names a machine and a part, the reference names the fact. Which passage holds a fact
-only its words tell, so that the question alone retrieves the parts list and the reference retrieves the fact.
+The question of a turn names a machine and a part, and the reference names the fact. Only the fact's words
+match its passage, so the question alone retrieves the parts list and the reference retrieves the fact.
 """
 
 import json
@@ -13,12 +13,12 @@ MACHINES = ("kiln", "loom", "press", "lathe", "pump", "crane", "oven", "mill")
 PARTS = ("valve", "rotor", "hinge")
 WORDS = {"valve": "brass", "rotor": "graphite", "hinge": "walnut"}
 TOLD = 4
-"""The passages of every fourth conversation share the question's words, so that E2 finds them."""
+"""Every fourth conversation has passages that share the question's words, so that E2 finds the passages."""
 SCALE = [{"value": f"grade {n}", "numeric_value": n} for n in range(1, 5)]
 
 
 def make_evaluations() -> dict:
-    """Make the file's object: 48 answers, each with 3 ratings by completeness."""
+    """Return the file's object: 48 answers with 3 ratings each, by completeness."""
     documents, tasks, evaluations = [], [], []
     for number, machine in enumerate(MACHINES):
         documents.append(
@@ -57,7 +57,7 @@ def make_evaluations() -> dict:
 
 
 def rate(right: bool, number: int) -> dict:
-    """Rate an answer: 4 or 1, and one rater in between for every second conversation."""
+    """Return three ratings of an answer: 4 or 1; in every second conversation, one rating is in between."""
     values = [4, 4, 3 + number % 2] if right else [1, 1, 1 + number % 2]
     return {
         rater: {"value": f"grade {value}", "timestamp": 1, "duration": 2}

@@ -1,4 +1,4 @@
-"""A whole project of the ragcheck flow: the real graph, a small set of questions, an endpoint on loopback."""
+"""A complete ragcheck project: the real graph, a small question set, and an endpoint on loopback."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ DOCUMENTS = [
 
 
 def reply(messages: list[dict[str, str]], asked: int) -> str:
-    """Play every role: the judge likes what names what the reference names; a memory helps the answerer."""
+    """Reply for every role: the judge accepts the reference's words; memory helps the answerer."""
     system, user = messages[0]["content"], messages[-1]["content"]
     remembers = len(messages) > 2
     if system.startswith("You grade"):
@@ -48,7 +48,7 @@ def reply(messages: list[dict[str, str]], asked: int) -> str:
             f"{'Right and complete.' if good else 'It lacks the fact.'}\nScore: {5 if good else 2}", user
         )
     if system.startswith("Somebody puts"):
-        # What was said last, in the fence of the last turn.
+        # The last message, in the fence of the last turn.
         return f"Answer: {[line[2:] for line in user.splitlines() if line.startswith('> ')][-1]}"
     if system.startswith("Somebody has put"):
         return "Answer: it is said to be so"
@@ -90,7 +90,7 @@ class RagProject:
         (self.root / "params.yaml").write_text(yaml.safe_dump(params))
 
     def read_files(self) -> dict[str, bytes]:
-        """Read what the flow wrote."""
+        """Read the files that the flow wrote."""
         folders = [self.root / "data/ragcheck", self.root / "data/reports"]
         return {
             str(path.relative_to(self.root)): path.read_bytes()
@@ -100,7 +100,7 @@ class RagProject:
         }
 
     def forget_artifacts(self) -> None:
-        """Take away all that was made, DVC's caches with it; the ledger stays."""
+        """Remove all artifacts and DVC's caches, but not the ledger."""
         for path in ("data/ragcheck", "data/reports", ".dvc/cache", ".dvc/tmp", "dvc.lock"):
             place = self.root / path
             if place.is_dir():
@@ -117,7 +117,7 @@ class RagProject:
 
 
 def write_set(folder: Path) -> None:
-    """Write a set of kind `lines`, and what two people thought of the answers of `good`."""
+    """Write a set of kind `lines`, and two people's ratings of the answers of `good`."""
     folder.mkdir(parents=True)
     names = ("id", "dataset", "question", "reference")
     lines = [json.dumps(dict(zip(names, values, strict=True))) for values in QUESTIONS]
@@ -135,9 +135,9 @@ def write_set(folder: Path) -> None:
 
 @contextmanager
 def make_project(folder: Path) -> Iterator[RagProject]:
-    """Make the project in an empty folder, and serve its endpoint."""
+    """Create the project in an empty folder, and serve its endpoint."""
     root = make_folder(folder)
-    (root / "tasks").symlink_to(ROOT / "tasks")  # the code that runs: a copy would be another project's
+    (root / "tasks").symlink_to(ROOT / "tasks")  # a link, since a copy would belong to another project
     shutil.copy(ROOT / "pyproject.toml", root)
     graph = yaml.safe_load((ROOT / "dvc.yaml").read_text())
     own = {name: stage for name, stage in graph["stages"].items() if name.startswith("ragcheck-")}

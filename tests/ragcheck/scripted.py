@@ -17,7 +17,7 @@ PROMPTS = Path(tasks.ragcheck.__file__).parent / "prompts"
 
 @dataclass(frozen=True)
 class Asked:
-    """One request as the model would see it."""
+    """One request as the model receives it."""
 
     prompt: str
     role: str
@@ -29,7 +29,7 @@ class Asked:
 
 @dataclass
 class ScriptedAsk:
-    """Answers by a function of the request, or from a list; keeps every request."""
+    """Answers by a function of the request, or from a list; stores every request."""
 
     reply: Callable[[Asked], str] | Sequence[str]
     attempts: int = 1
@@ -54,7 +54,7 @@ class ScriptedAsk:
         return Answer(None, text, call, self.attempts, problem)
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
-        """A text's direction: how often it has an a, a b and a c."""
+        """Return each text's vector: its counts of a, b and c, normalised."""
         return [[float(text.count(letter)) for letter in "abc"] for text in texts]
 
     def list_prompts(self) -> list[str]:
@@ -63,14 +63,14 @@ class ScriptedAsk:
 
 @dataclass
 class ScriptedSystem:
-    """Says what its script says, one after another; None is no answer. Keeps what it was asked."""
+    """Returns scripted answers in sequence (None: no answer), and stores the requests."""
 
     said: Sequence[str | None]
     name: str = "scripted"
     version: str = "1"
     retrieves: bool = True
     shows: tuple[Passage, ...] | None = (Passage("d9", "Operators", "what the answer was written from", 1.0),)
-    """The passages of its replies."""
+    """The passages of the system's replies."""
     asked: list[tuple[str, tuple[Turn, ...]]] = field(default_factory=list)
     queries: list[str] = field(default_factory=list)
 

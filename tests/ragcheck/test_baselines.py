@@ -32,7 +32,7 @@ def test_rouge_l_is_the_longest_common_subsequence():
 
 
 def test_japanese_is_split_without_spaces():
-    # 5月 から 7月 against 7月: some of its words, not all or none
+    # 5月 から 7月 against 7月: some words match
     assert compute_word_recall("5月から7月", "7月です。", "ja") == pytest.approx(2 / 3)  # 5 月 7: 月 and 7
     assert 0 < compute_rouge_l("東アジアの広範囲", "梅雨は東アジアで見られます。", "ja") < 1
     assert compute_rouge_l("小笠原諸島", "小笠原諸島", "ja") == 1
@@ -54,7 +54,7 @@ def test_rouge_l_of_english_is_that_of_the_package_and_of_its_rule(reference, an
 
 
 def measure_common(one, other):
-    """Measure the longest common subsequence by its definition."""
+    """Return the length of the longest common subsequence, by definition."""
     lengths = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
     for row, word in enumerate(one):
         for column, name in enumerate(other):
@@ -67,7 +67,7 @@ def measure_common(one, other):
 
 
 def test_what_the_package_would_lose_is_read_by_our_words():
-    assert compute_rouge_l("don't", "don t", "en") == 1  # as the package has it
+    assert compute_rouge_l("don't", "don t", "en") == 1  # like the package
     assert compute_rouge_l("über die Brücke", "die Brücke", "de") == pytest.approx(0.8)
     assert compute_rouge_l("小笠原諸島", "小笠原諸島", "en") == 1
 

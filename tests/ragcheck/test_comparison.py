@@ -90,7 +90,7 @@ def test_leak_rates_are_shares_of_what_was_written():
 
 
 def test_leak_rates_draw_conversations_and_not_turns():
-    # Ten conversations of five turns each; one leaks in every turn, or ten leak in one turn each.
+    # Ten conversations of five turns each: one leaks in every turn, or ten leak in one turn each.
     def find(leaks):
         guards = [
             make_guard(
@@ -103,10 +103,10 @@ def test_leak_rates_draw_conversations_and_not_turns():
 
     one, all_ten = find({(0, turn) for turn in range(5)}), find({(caller, 0) for caller in range(10)})
     assert (one.estimate.value, one.n) == (pytest.approx(5 / 50), 50)
-    assert one.estimate.interval == (0, pytest.approx(0.3))  # of ten conversations, 0 to 3 draws of the one
+    assert one.estimate.interval == (0, pytest.approx(0.3))  # drawn 0 to 3 times of ten
     assert all_ten.estimate.value == pytest.approx(10 / 50)
-    # Each of ten conversations leaks in one turn of five: all draws are alike.
-    assert (all_ten.estimate.interval, all_ten.estimate.why) == (None, "all the same: no interval")
+    # Each of ten conversations leaks in one of five turns: all samples are equal.
+    assert (all_ten.estimate.interval, all_ten.estimate.why) == (None, "all values are equal: no interval")
 
 
 def test_a_rate_of_nothing_has_wilsons_interval_over_conversations():
@@ -114,7 +114,7 @@ def test_a_rate_of_nothing_has_wilsons_interval_over_conversations():
         guards = [make_guard(n, "qa", "T2", caller=f"c{n % talks}") for n in range(30)]
         return compare([make_question(1)], [make_talk("q1", "qa", 1)], guards)["rate", "", "qa", "leak"]
 
-    # Wilson of 0 of 6: z2 / (6 + z2) with z2 = 3.8415.
+    # Wilson for 0 of 6: z2 / (6 + z2) with z2 = 3.8415.
     assert find(6).estimate.interval == (0, pytest.approx(3.8415 / 9.8415, abs=1e-4))
     few = find(5).estimate
     assert (few.value, few.interval, few.why) == (0, None, "fewer than 6 conversations: no interval")

@@ -72,7 +72,7 @@ def test_an_empty_query_stops_and_the_final_answers_score_replaces_that_turns():
     assert conversation.ended == "no_question"
     assert conversation.scores == (5,)
     turn = conversation.turns[0]
-    assert (turn.grade.score, turn.final, turn.final_grade.score) == (4, "a, shorter", 5)  # both are logged
+    assert (turn.grade.score, turn.final, turn.final_grade.score) == (4, "a, shorter", 5)  # both logged
     assert ask.list_prompts()[-2:] == ["finish", "grade"]
 
 
@@ -193,7 +193,7 @@ def test_the_judge_sees_the_contexts_of_question_and_reference_alike_in_every_tu
 def test_the_calls_of_a_conversation_are_its_origin():
     conversation, _, _ = run(["Answer: a", "x\nScore: 5"])
     kinds = [origin.kind for origin in conversation.origin]
-    assert kinds == ["row", "evidence", "call", "call", "call"]  # question; document of no corpus; T1, T2, T3
+    assert kinds == ["row", "evidence", "call", "call", "call"]  # question; document; T1, T2, T3
     assert conversation.origin[0].reference == "questions#q1"
 
 
@@ -203,7 +203,7 @@ def test_the_calls_of_a_conversation_are_its_origin():
     st.booleans(),
 )
 def test_scores_follow_the_tasks_whatever_the_judge_says(plan, turns, final_at_limit):
-    """plan: a turn's T3 score, whether a further question is asked, and T7's score were it the last."""
+    """plan: a turn's T3 score, whether a further question follows, and the T7 score if the turn is last."""
     turn = -1
 
     def reply(asked):

@@ -84,7 +84,7 @@ def test_a_zero_of_a_baseline_is_a_value():
 def test_raters_agreement_is_printed_with_people():
     people = [rate(i, r, who) for i, r in enumerate([1, 2, 5], 1) for who in ("ann", "bo")]
     assert run(3, ratings=people)["", "E1", ""].alpha.value == 1.0
-    # One rater an item: nothing to agree on.
+    # One rater per item: agreement is undefined.
     assert run(3, ratings=people[::2])["", "E1", ""].alpha.value is None
 
 
@@ -99,7 +99,7 @@ def test_without_ratings_there_is_no_line_of_people():
 
 
 def test_a_judges_agreement_with_people_is_ordinal_alpha_over_the_pairs():
-    # Pairs (person, judge): (5,5) (1,1) (3,2), one left out by a 0.
+    # Pairs (person, judge): (5,5) (1,1) (3,2); a 0 excludes one pair.
     # Mid-ranks of 1 1 2 3 5 5: 1.5 1.5 3 4 5.5 5.5. D_o = 2/6 * (4-3)^2 = 1/3.
     # D_e is the mean squared distance of two of the six ranks: 2 (6 sum g^2 - (sum g)^2) / 30
     # with sum g = 21, sum g^2 = 4.5 + 9 + 16 + 60.5 = 90, so 2 (540 - 441) / 30 = 6.6.

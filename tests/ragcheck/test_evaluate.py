@@ -1,4 +1,4 @@
-"""`benchloom evaluate ragcheck` as a stranger runs it: a real process, a scripted model on loopback."""
+"""Tests of `benchloom evaluate ragcheck` in a real process, with a scripted model on loopback."""
 
 import json
 import os
@@ -43,7 +43,7 @@ def version(name):
     return find(name)
 metadata.version = version
 """
-"""A `sitecustomize` under which a package seems not to be installed."""
+"""A `sitecustomize` module that hides an installed package."""
 
 
 def make_environment(project: RagProject, lead: str = str(ROOT)) -> dict[str, str]:
@@ -74,7 +74,7 @@ def test_part_one_by_the_flows_own_rules_written_once_and_replayed(project, tmp_
     assert figures == json.loads((out / "figures.json").read_text())
     assert {path.name for path in out.iterdir()} == PART_ONE
     assert (figures["kind"], figures["documents"], figures["turns"]) == ("lines", 3, None)
-    # As tests/ragcheck/test_flow.py: one question of four is answered, so the grades are 5 2 2 2.
+    # As in tests/ragcheck/test_flow.py: one of four questions is answered, so the grades are 5 2 2 2.
     assert figures["correctness"]["all"]["E3"]["value"] == 2.75
     assert_figures_lead_to(f"{OWN}/questions.jsonl", out, project.root)
     assert figures["correctness"]["all"]["E2"]["scored"] == 4
@@ -120,7 +120,7 @@ def test_turns_lead_conversations_of_so_many_turns_at_most(project, tmp_path):
     figures = json.loads(evaluate(project, "--turns", "2", "--out", str(out), "--json")[0])
     assert_as_kept(figures, "ragcheck")
     conversations = read_rows(out / "conversations.parquet", Conversation)
-    # With a memory the second answer names what the reference names.
+    # With memory, the second answer contains the fact of the reference.
     assert sorted(conversation.scores for conversation in conversations) == [(2, 5), (2, 5), (2, 5), (5,)]
     # n = 2: [2, 5] gives (2 * 2 + 1 * 5) / 3 = 3, [5] gives (2 * 5 + 1 * 5) / 3 = 5.
     assert figures["continuity"]["all"]["wscore"]["value"] == (3 + 3 + 3 + 5) / 4
@@ -136,7 +136,7 @@ def test_turns_lead_conversations_of_so_many_turns_at_most(project, tmp_path):
 
 def test_what_no_judge_scores_is_named_and_in_no_mean(project):
     def say(messages, asked):
-        # The script's judge says nothing readable of a response that names what is broken.
+        # The scripted judge's reply on a response that names the broken part is unreadable.
         if (
             not messages[0]["content"].startswith("You grade")
             and "Glassworks make?" in messages[-1]["content"]

@@ -1,4 +1,4 @@
-"""The whole flow on a real DVC project: both parts, replayed, stopped and resumed, with another night."""
+"""Tests of the whole flow on a real DVC project: both parts, replay, stop and resume, another night."""
 
 import json
 import threading
@@ -46,7 +46,7 @@ def test_both_parts_run_are_fresh_then_and_replay_to_the_same_bytes(project):
         for row in read_rows(folder / "correlations.parquet", MeasureCorrelation)
         if not row.dataset
     }
-    # Only the question about the project's leader is answered, so the grades are 5 2 2 2.
+    # Only the question about the project's leader has an answer, so the grades are 5 2 2 2.
     assert lines["E3", "judge"].mean.value == 2.75
     assert lines["E3", "second"].scored == 4
     # People: (5+4)/2, 1.5, 2, and one item with a "not sure".
@@ -56,7 +56,7 @@ def test_both_parts_run_are_fresh_then_and_replay_to_the_same_bytes(project):
     dropped = read_rows(folder / "ratings.dropped.parquet", Dropped)
     assert [row.reason for row in dropped] == ["unknown_item"] * 2
     page = (project.root / "data/reports/ragcheck/trial-correctness/index.html").read_text()
-    # People and judge are one step apart on the answer that was right, and less on the others.
+    # People and judge differ by one on the correct answer, and by less on other answers.
     assert f">{lines['E3', 'judge'].alpha.value:.3f}</strong>" in page
     assert "2 lines of the ratings file could not be used" in page
     assert 'href="to_rate.csv"' in page
@@ -67,7 +67,7 @@ def test_both_parts_run_are_fresh_then_and_replay_to_the_same_bytes(project):
         name: sorted(conversation.scores for conversation in conversations if conversation.system == name)
         for name in ("good", "single")
     }
-    # With a memory the second answer names what the reference names; without one, no turn does.
+    # With memory, the second answer contains the fact of the reference; without memory, no turn does.
     assert by_system["good"] == [(2, 5), (2, 5), (2, 5), (5,)]
     assert by_system["single"] == [(2, 2, 2), (2, 2, 2), (2, 2, 2), (5,)]
     figures = {
@@ -184,7 +184,7 @@ def test_the_judge_of_conversations_is_tried_on_canaries_without_part_one(projec
     rows = read_rows(project.root / "data/ragcheck/trial/conversation_canaries.parquet", CanaryRow)
     assert len(rows) == len(read_canaries("score"))
     page = (project.root / "data/reports/ragcheck/trial-continuity/index.html").read_text()
-    warning = "judge: The judge got "  # it grades at random here
+    warning = "judge: The judge got "  # this judge grades at random
     assert page.index(warning) < page.index("<h1>")
     assert page.index('id="judges"') > page.index("<h1>")
 

@@ -85,7 +85,7 @@ def test_the_shared_part_of_the_prompt_stands_before_the_response():
 
 def test_passages_are_shown_best_first_within_the_budget():
     passages = [Passage("d", "", "a" * 40, 2.0), Passage("d", "", "b " * 40, 1.0), Passage("d", "", "c", 0.0)]
-    shown = truncate_contexts(passages, 20)  # 10 tokens, then 10 of 20 are left
+    shown = truncate_contexts(passages, 20)  # 10 tokens, so 10 of 20 remain
     assert shown[0] == "a" * 40
     assert shown[1].startswith("b b")
     assert shown[1].endswith(ELLIPSIS)

@@ -1,4 +1,4 @@
-"""The flow's stages in dvc.yaml, with one entry in each of its mappings."""
+"""Tests of the flow's stages in dvc.yaml, with one entry in each of the flow's mappings."""
 
 import shutil
 from pathlib import Path
@@ -27,7 +27,7 @@ def open_nodes(folder: Path, entries: dict) -> dict:
     params["ragcheck"] |= entries
     (folder / "params.yaml").write_text(yaml.safe_dump(params))
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)  # DVC names stages by where one stands
+        patch.chdir(folder)  # DVC names stages relative to the current folder
         recorder = Recorder(folder)
         recorder.close()
     return recorder.nodes

@@ -1,4 +1,4 @@
-"""Published answers with people's ratings: E2 and E3 retrieve from the file's passages, and are compared."""
+"""Tests on published answers with people's ratings: E2 and E3 retrieve from the file's passages."""
 
 import asyncio
 import re
@@ -42,7 +42,7 @@ def root(tmp_path, monkeypatch):
 
 
 def grade(asked):
-    """Grade as a judge that knows nothing by itself: in between where no context tells."""
+    """Return the grade of a judge without knowledge: medium if no context states the fact."""
     contexts, _, rest = asked.text.partition("Question:")
     response = rest.partition("Response to grade:")[2]
     supplier = re.search(r"Supplier\d+", rest.partition("Response to grade:")[0])[0]
@@ -52,7 +52,7 @@ def grade(asked):
 
 
 def assess(root):
-    """Run Part I over the imported file; return its rows by name."""
+    """Run Part I on the imported file; return the rows by name."""
     params = load_params(root)
     entry = parse_section(params, "ragcheck.correctness.mtrag", Assessment)
     question_set = parse_section(params, "ragcheck.sets.mtrag", QuestionSet)
@@ -97,7 +97,7 @@ def test_both_rules_retrieve_from_all_passages_of_the_file_and_are_compared_in_p
     for system in SYSTEMS:
         mean = differences[system, "mean"]
         own = [answer for answer in found["answers"] if answer.system == system]
-        # By E3 a grade is 5 where the answer is right, and 1 otherwise; by E2 it is 3 where no context tells.
+        # By E3, a grade is 5 for a correct answer, else 1; by E2, it is 3 if no context states the fact.
         told = {row.question for row in finds["E2"]}
         gains = [0 if answer.question in told else 2 - 4 * ("Nobody" in answer.text) for answer in own]
         assert (mean.n, mean.conversations) == (24, 8)
@@ -107,7 +107,7 @@ def test_both_rules_retrieve_from_all_passages_of_the_file_and_are_compared_in_p
         for figure in ("pearson", "spearman"):
             agreement = differences[system, figure]
             assert agreement.estimate.low < agreement.estimate.value < agreement.estimate.high
-            assert agreement.estimate.value > 0.1  # by E3 the judge knows what people knew
+            assert agreement.estimate.value > 0.1  # by E3, the judge has people's knowledge
     lines = {(row.system, row.measure): row for row in found["measured"] if row.judge or row.measure == "E1"}
     assert lines[SYSTEMS[0], "E3"].pearson.value > 0.9
     assert lines[SYSTEMS[0], "E2"].pearson.value < lines[SYSTEMS[0], "E3"].pearson.value
@@ -139,7 +139,7 @@ def test_a_retriever_that_there_is_none_of_is_refused(root):
 
 def test_only_the_lines_that_must_change_do(root):
     before = (root / "params.yaml").read_text().splitlines()
-    for _ in range(2):  # another import of the same file changes nothing more
+    for _ in range(2):  # importing the same file again changes nothing
         bring_in(root, Mtrag(file=write_evaluations(root / "published.json")))
         after = (root / "params.yaml").read_text().splitlines()
         added = [line for line in after if line not in before]

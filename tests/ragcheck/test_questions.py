@@ -23,7 +23,7 @@ def test_as_many_questions_are_taken_of_each_dataset_by_the_seed():
     assert [row.dataset for row in taken] == ["a", "b", "a", "b", "a"]
     assert sample_evenly(rows[::-1], 5, 0) == taken
     assert sample_evenly(rows, 5, 1) != taken
-    # b has three only: the rest is a's
+    # b has only three questions; the rest are from a
     assert sum(row.dataset == "b" for row in sample_evenly(rows, 8, 0)) == 3
     assert len(sample_evenly(rows, None, 0)) == 9
 

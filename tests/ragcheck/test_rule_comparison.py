@@ -11,7 +11,7 @@ ENTRY = Assessment(systems=("s",), judges=("one",), ratings="x.csv")
 
 
 def compare(before, after, people=(), keys=None, draws=1000):
-    """Compare grades by E2 (before) and E3 (after) of the same answers; None is a grade that is missing."""
+    """Compare grades by E2 (before) and E3 (after) of the same answers; None is a missing grade."""
     questions = [make_question(n, key=keys[n - 1] if keys else f"key-{n}") for n in range(1, len(before) + 1)]
     scores = [
         JudgeScore(f"{n}{rule}", f"a{n}", f"q{n}", "s", rule, "one", grades[n - 1], "", "", ())
@@ -33,7 +33,7 @@ def test_only_answers_with_a_grade_by_both_rules_are_compared():
 def test_a_correlation_that_rises_is_shown_in_pairs():
     people = [1, 2, 3, 4, 5] * 6
     rows = compare([3, 1, 5, 2, 4] * 6, people, people)
-    # By E3 the grades are the people's: 1. By E2 the centred products sum to 3, the squares to 10.
+    # E3's grades equal people's: 1. With E2, the centred products sum to 3, the squares to 10.
     for figure in ("pearson", "spearman"):
         assert rows[figure].estimate.value == pytest.approx(1 - 0.3)
         assert rows[figure].estimate.low > 0
@@ -45,7 +45,7 @@ def test_equal_grades_differ_in_nothing():
     same, people = [1, 2, 3, 4, 5, 1], [2, 2, 3, 5, 4, 1]
     for row in compare(same, same, people).values():
         assert (row.estimate.value, row.estimate.interval, row.p_value) == (0, None, 1)
-        assert row.estimate.why == "all the same: no interval"
+        assert row.estimate.why == "all values are equal: no interval"
     for row in compare(same[:5], same[:5], people[:5]).values():
         assert (row.estimate.value, row.estimate.interval, row.p_value) == (0, None, None)
         assert row.estimate.why == "fewer than 6 conversations: no interval"

@@ -1,4 +1,4 @@
-"""The tables of both pages: what they read of rows, and that they point to the record's figures."""
+"""Tests of the tables on both pages: values from rows, and pointers to the record's figures."""
 
 import pytest
 
@@ -50,7 +50,7 @@ RULES = [
 
 
 def read_pointers(tables, shown):
-    """Read what the shown cells point to in the record: (shown value, recorded value)."""
+    """Return (shown value, recorded value) for the shown cells, by their pointers into the record."""
     recorded = list(tables.values())
     for key, table in shown.tables.items():
         for line, pointers in zip(table.lines, shown.pointers[key], strict=True):
@@ -139,7 +139,7 @@ def test_figures_of_conversations_are_read_by_system_pair_and_dataset():
 
 def test_datasets_are_drawn_in_their_order_and_one_alone_is_not():
     plots = draw_datasets(COMPARISON, ("a", "b"), {"wscore": 5, "lscore": 3, "mscore": 5})
-    (series,) = plots[0].series  # b has no mean of a dataset
+    (series,) = plots[0].series  # b has no mean for a dataset
     assert [point.title for point in series.points] == ["a, glass: 1.000", "a, moss: 3.000"]
     assert [label for _, label, _ in plots[0].x_ticks] == ["glass", "moss"]
     assert draw_datasets([row for row in COMPARISON if not row.dataset], ("a",), {}) == []

@@ -1,4 +1,4 @@
-"""What the item viewers show of answers and conversations; tests/browser draws it."""
+"""Tests of the item viewers' content for answers and conversations; tests/browser tests the display."""
 
 from pathlib import Path
 

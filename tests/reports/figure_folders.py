@@ -1,4 +1,4 @@
-"""Where a page's function writes the figures that DVC shows, in tests of the page: beside it."""
+"""Folders for the figures that DVC shows, beside the page, for tests of pages."""
 
 from pathlib import Path
 

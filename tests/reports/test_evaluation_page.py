@@ -1,4 +1,4 @@
-"""The page that any flow gets from its scored answers."""
+"""Tests of the page that every flow has for its scored answers."""
 
 import json
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_means_are_over_what_was_scored_and_what_was_not_stands_beside_them(tmp_
     assert good["basis"]["rows"][0]["artifact"] == "scores"
     assert len(good["basis"]["rows"][0]["where"]["id"]) == 7
     assert record["warnings"] == ["1 of 16 answers could not be scored. The means leave out these answers."]
-    # Over the 7 items that both scored: 6 of 7 right less 2 of 7.
+    # Over the 7 items scored by both: 6 of 7 correct minus 2 of 7.
     difference, adjusted = next(
         line["cells"] for line in pairs["lines"] if line["label"].endswith("accuracy")
     )

@@ -1,4 +1,4 @@
-"""The report for pull requests: what its tables say, and that no name or caution is read as markup."""
+"""Tests of the report for pull requests: tables, and escaping of names and warnings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def list_tables(text: str) -> list[list[list[str]]]:
 
 
 def read_text(token) -> str:
-    """Return what a reader sees of an inline token; anything but plain text fails."""
+    """Return the visible text of an inline token; anything except plain text fails."""
     assert {child.type for child in token.children} <= {"text", "text_special"}, token.content
     return "".join(child.content for child in token.children).replace("\u200b", "")
 

@@ -1,4 +1,4 @@
-"""Figures for DVC: one file each, with the keys that its tables then have as columns."""
+"""Tests of figures for DVC: one file each, whose keys become the columns of DVC's tables."""
 
 import csv
 import json
@@ -47,7 +47,7 @@ def test_a_figure_is_a_file_with_its_interval_and_counts(tmp_path):
     assert read(tmp_path / "m") == {
         "r.json": {"value": 0.6666666667, "low": 0.5, "high": 0.8},
         "items.json": {"value": 4},
-        # Wilson's interval of 4 of 6, as the table has it; two items have none
+        # Wilson's interval for 4 of 6, as in the table; two items have no interval
         "match-rate/big-plan.json": {
             "value": 0.6666666667,
             "low": round(TABLE.lines[0].cells[0].interval[0], 10),

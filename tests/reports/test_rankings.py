@@ -1,4 +1,4 @@
-"""The front page's headline and charts: which result is chosen, and what is said of other systems."""
+"""Tests of the front page's headline and charts: the chosen result, and statements on other systems."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPENED = [f"I am {who} and I want to be sure. What is the {n}. row?" for n in ra
 
 
 def write_assessment(root, name, values, dataset="Films", measure="accuracy", top=1, **head):
-    """Write a page with systems. values: system -> its value; the second measure is better for all."""
+    """Write a page with systems. values: system -> value; the second measure is higher for all systems."""
     folder = root / "trial" / name
     folder.mkdir(parents=True)
     systems = [

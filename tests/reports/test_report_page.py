@@ -1,4 +1,4 @@
-"""A page of every part and every block: its record, its tables, and its viewer in Chromium."""
+"""Tests of a page with every part and block: record, tables, and viewer in Chromium."""
 
 import json
 from collections.abc import Sequence
@@ -140,7 +140,7 @@ def make_parts(artifact: Path) -> Parts:
     ]
     table = TABLE.fill(OUTCOMES)
     cell = table.lines[0].cells[0]
-    # Its figures stand nowhere in the record, so that a value is a link and no button.
+    # The record does not contain these figures, so a value is a link instead of a button.
     linked = TableBlock({"linked": table}, pointers={"linked": [[""] * 4] * 3}, narrows={"linked": NARROWS})
     every = [
         blocks.heading("Question", ("simple", blocks.OFF)),
@@ -314,7 +314,7 @@ def test_the_viewer_draws_every_block_filters_by_choices_and_walks(tmp_path):
         page.wait_for_selector("text=2 of 2 questions")
         page.click("[data-walk='1']")
         page.wait_for_selector("#detail >> text=unheard of")
-        page.fill("#find", "missing")  # a call's key, in which no reader looks for words
+        page.fill("#find", "missing")  # a call's key, which the search ignores
         page.wait_for_selector("text=0 of 2 questions")
         page.click("[data-narrow]")
         assert page.input_value("#by-kind") == "simple"

@@ -17,7 +17,7 @@ STREAMS = Section("stream", "Streams", 3)
 
 
 def make_report(folder, title, section=DATASETS, **head):
-    """Write the folder of a page as its stage would, as far as the front page reads it."""
+    """Write the folder of a page, with the files that the front page reads."""
     folder.mkdir(parents=True)
     page = Page(section, "grammar", folder.name, title, subtitle="", **head)
     write_record(folder / RECORD, page, {})

@@ -1,4 +1,4 @@
-"""Scoring a list of rows the way the command does, through a file."""
+"""Fixtures that score a list of rows through a file, like the command."""
 
 import json
 
@@ -10,7 +10,7 @@ from tasks.scoring.running import score_file
 
 @pytest.fixture
 def score(tmp_path):
-    """Give a function: rows -> report; further options are the metric's."""
+    """Return a function: rows -> report; further arguments are options of the metric."""
 
     def run(name, rows, *, rule=None, intervals=None, items=None, **options):
         path = tmp_path / "items.jsonl"
@@ -23,7 +23,7 @@ def score(tmp_path):
 
 @pytest.fixture
 def score_items(score, tmp_path):
-    """Give a function: rows -> the lines of `--items`."""
+    """Return a function: rows -> lines of `--items`."""
 
     def run(name, rows, **options):
         path = tmp_path / "scored.jsonl"

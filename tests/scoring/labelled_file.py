@@ -1,4 +1,4 @@
-"""An artifact in which a cell is no label that its row may have."""
+"""Write an artifact with a cell that is not a valid label, and check the error."""
 
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ UNKNOWN = "Splendid"
 def assert_unknown_word_is_named(
     folder: Path, stem: str, row: Any, column: str, cell: Any = UNKNOWN, place: str = ""
 ) -> None:
-    """Hold that an unknown label is named by artifact, row and place. cell: what the column has then."""
+    """Assert that the error for an unknown label names artifact, row and column. cell: the column's value."""
     path = folder / f"{stem}.parquet"
     write_rows(path, type(row), [row])
     assert read_rows(path, type(row)) == [row]

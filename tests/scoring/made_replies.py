@@ -1,4 +1,4 @@
-"""Replies as models write them, by a seed: fences of all kinds, cut off, nested, nearly valid JSON."""
+"""Generate realistic model replies by a seed: all kinds of fences, truncated, nested, nearly valid JSON."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LABELS = ("34", "48", "49", "0", "007", "100", "٣", "3")
 
 
 def write_replies(kind: str, count: int, seed: int = 7) -> Iterator[str]:
-    """Write so many replies to items of a kind."""
+    """Yield `count` replies to items of a kind."""
     chance = random.Random(seed)
     write = {
         "sql": lambda: write_block(chance, SQL),
@@ -44,7 +44,7 @@ def write_replies(kind: str, count: int, seed: int = 7) -> Iterator[str]:
 
 
 def write_block(chance: random.Random, bodies: tuple[str, ...]) -> str:
-    """Write words, fences and bodies in any order, most often a fenced body with words around it."""
+    """Return words, fences and bodies in any order, most often words around a fenced body."""
     if chance.random() < 0.2:
         return chance.choice(bodies)
     parts = []
@@ -62,19 +62,19 @@ def write_block(chance: random.Random, bodies: tuple[str, ...]) -> str:
 
 
 def write_call(chance: random.Random) -> object:
-    """Write a call, or something like one."""
+    """Return a call, or something like a call."""
     api, arguments = chance.choice(NAMES[:2]) if chance.random() < 0.9 else NAMES[2]
     return {api: chance.choice((*APIS[:3], *APIS, 5)), arguments: chance.choice(ARGUMENTS)}
 
 
 def write_answer(chance: random.Random) -> object:
-    """Write an answer object, or something like one."""
+    """Return an answer object, or something like an answer."""
     answer = chance.choice(ANSWERS)
     return chance.choice(({"answer": answer}, {"answer": answer, "reasons": "{"}, {"reply": answer}, answer))
 
 
 def write_json(chance: random.Random, value: object) -> str:
-    """Write JSON amid words; some of it is cut, has single quotes, or stands between stray braces."""
+    """Return JSON within words; sometimes truncated, with single quotes, or between stray braces."""
     text = value if isinstance(value, str) else json.dumps(value, indent=chance.choice((None, None, 1)))
     if chance.random() < 0.1:
         text = text.replace('"', "'")

@@ -1,4 +1,4 @@
-"""Agreement by hand, and against a published table and NLTK."""
+"""Tests of agreement against results by hand, a published table, and NLTK."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_two_raters_by_hand(score):
 
 
 # Krippendorff's own example ("Computing Krippendorff's Alpha-Reliability", part C): four observers, twelve
-# units, gaps; he gives 0.743 nominal, 0.815 ordinal, 0.849 interval.
+# units, gaps; published results: 0.743 nominal, 0.815 ordinal, 0.849 interval.
 A = [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None]
 B = [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3]
 C = [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None]

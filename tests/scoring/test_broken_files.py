@@ -1,4 +1,4 @@
-"""Broken files: one clear line each, the rest scored, and the exit codes of the command line."""
+"""Tests of invalid files: one-line errors, scores of the valid rows, and exit codes."""
 
 import gzip
 import json
@@ -95,7 +95,7 @@ BAD_LINES = [
 
 @pytest.fixture
 def call(monkeypatch, capsys):
-    """Give a function: words -> exit code, stdout, stderr of `benchloom score`."""
+    """Return a function: words -> exit code, stdout and stderr of `benchloom score`."""
 
     def run(*words):
         monkeypatch.setattr(sys, "argv", ["benchloom", "score", *map(str, words)])
@@ -131,7 +131,7 @@ def cut(data):
 
 BAD_FILES = [
     ("a gzip that ends early", cut(gzip.compress(GOOD)), 1, "the gzip stream ends here, before its end"),
-    ("a gzip with bad bytes", gzip.compress(GOOD)[:-8] + b"\0" * 8, 1, "cannot be read on from here"),
+    ("a gzip with bad bytes", gzip.compress(GOOD)[:-8] + b"\0" * 8, 1, "cannot be read from this line on"),
     ("a gzip header alone", gzip.compress(GOOD)[:5], 2, "has no readable line"),
     ("a gzip of nonsense", b"\x1f\x8b" + b"nonsense" * 9, 2, "has no readable line"),
     ("an empty file", b"", 2, "has no readable line (it is empty)"),

@@ -1,4 +1,4 @@
-"""Coefficients by hand, and against scipy on many values."""
+"""Tests of correlation coefficients against results by hand and, on many values, scipy."""
 
 import numpy as np
 import pytest

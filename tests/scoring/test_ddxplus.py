@@ -1,4 +1,4 @@
-"""DDXPlus' rule by hand."""
+"""Tests of DDXPlus' rule on hand-written cases."""
 
 import pytest
 
@@ -14,12 +14,12 @@ from tasks.scoring.ddxplus import find_label
         ("48. Whooping cough", 48),
         ("49. Something new", None),  # there is no label 49
         ("12. A\n13. B", 12),  # the first counts
-        ("99. A\n13. B", None),  # ... even if it is no label
+        ("99. A\n13. B", None),  # ... even if it is not a label
         ("Pneumonia", None),  # the label's text without a number
         ("34", None),  # no full stop
-        ("34 . Pneumonia", None),  # the full stop must follow at once
-        ("In 3 days: 34. Pneumonia", 34),  # 3 stands before no full stop
-        ("3.5 mg, 34. Pneumonia", 3),  # 3 stands before a full stop
+        ("34 . Pneumonia", None),  # the full stop must follow immediately
+        ("In 3 days: 34. Pneumonia", 34),  # 3 is not followed by a full stop
+        ("3.5 mg, 34. Pneumonia", 3),  # 3 is followed by a full stop
         ("007. x", 7),
         ("1" * 5000 + ". x", None),
         ("", None),

@@ -14,7 +14,7 @@ from tasks.scoring.ds1000_environment import find_interpreter, locate_environmen
 from tasks.scoring.running import score_file
 from tests.scoring.test_sandbox import needs_bwrap
 
-# In the published layout: the prediction stands at [insert] of a program of the problem's own.
+# In the published layout, the prediction replaces [insert] in the problem's program.
 CONTEXT = '''
 import copy
 
@@ -46,7 +46,7 @@ RIGHT, LOOP = "result = sorted(values)", "result = []\nfor v in (1, 2, 3): resul
 
 @pytest.fixture
 def own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tests' own environment: the programs above need nothing but the standard library."""
+    """Use the tests' environment, since the programs above need only the standard library."""
     monkeypatch.setenv("BENCHLOOM_DS1000", sys.prefix)
 
 

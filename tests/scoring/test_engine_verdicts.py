@@ -1,4 +1,4 @@
-"""Verdicts of `score execution` beside the engines' own, over types that have several texts for one value.
+"""Tests that verdicts of `score execution` equal the engines', for types with several texts per value.
 
 The expected verdict of a pair comes from the server, over a plain connection of its driver: two results are
 equal if `(gold EXCEPT ALL prediction) UNION ALL (prediction EXCEPT ALL gold)` has no row.
@@ -30,7 +30,7 @@ DIFFERENCES = (
     " UNION ALL (SELECT * FROM ({prediction}) c EXCEPT {all} SELECT * FROM ({gold}) d))"
 )
 LENIENT = {"SELECT 0.1::float8", "SELECT 1.33333333333333333333"}
-"""Predictions that the engine calls different: decimals and short floats are compared as the same doubles."""
+"""Predictions that only the engine calls different: we compare decimals and short floats as doubles."""
 FEWEST = 60
 
 
@@ -159,7 +159,7 @@ def test_cells_are_equal_where_postgresql_says_so(server: Server, kind: str, dat
     first, second = data.draw(texts), data.draw(texts)
     casts = [f"'{text}'::{name}" for text, name in zip((first, second), types, strict=True)]
     [(equal, *cells)] = server.ask(f"SELECT {casts[0]} = {casts[1]}, {casts[0]}::text, {casts[1]}::text")
-    if kind == "numrange":  # the driver writes a blank behind the comma
+    if kind == "numrange":  # the driver writes a space after the comma
         cells = [cell.replace(",", ", ") for cell in cells]
     gold, predicted = make_comparable(([(cells[0],)], [types[0]]), ([(cells[1],)], [types[1]]))
     assert (set(gold) == set(predicted)) == equal

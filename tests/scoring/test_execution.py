@@ -19,7 +19,7 @@ from tests.shared_data import SHARED, needs
 
 SPIDER = SHARED / "spider"
 ENDLESS = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT count(*) FROM r"
-# a: 1 x, 2 y, 2 y, NULL z; b: the same in the suite's second database, but for a row more.
+# a: 1 x, 2 y, 2 y, NULL z; b: the same, with one more row in the suite's second database.
 ROWS = [(1, "x"), (2, "y"), (2, "y"), (None, "z")]
 
 
@@ -56,7 +56,7 @@ CLAUSES = {
         "correct",
     ),
     "duplicates": ("SELECT n FROM a", "SELECT n FROM a GROUP BY n", "correct", "correct", "wrong"),
-    # DISTINCT is taken out of both, so that both give 1, 2, 2, NULL.
+    # DISTINCT is removed from both queries, so both return 1, 2, 2, NULL.
     "distinct": ("SELECT DISTINCT n FROM a", "SELECT n FROM a", "correct", "correct", "correct"),
     "column order": ("SELECT n, t FROM a", "SELECT t, n FROM a", "wrong", "wrong", "correct"),
     "null": ("SELECT NULL", "SELECT n FROM a WHERE t = 'z'", "correct", "correct", "correct"),
@@ -79,7 +79,7 @@ CLAUSES = {
     "no SELECT": ("SELECT count(*) FROM a", "count(n) + 1 FROM a", "correct", "correct", "correct"),
     "operator in two parts": ("SELECT 1", "SELECT 1 WHERE 2 > = 1", "error", "error", "correct"),
     "two semicolons": ("SELECT 1", "SELECT 1;;", "error", "error", "correct"),
-    # Four rows in the first database, five in the second: only the suite sees that 4 is no count.
+    # Four rows in the first database, five in the second: only the suite shows that 4 is not a count.
     "suite": ("SELECT count(*) FROM a", "SELECT 4", "correct", "correct", "wrong"),
 }
 
@@ -97,7 +97,7 @@ def test_every_clause_by_every_rule(databases: Path, tmp_path: Path) -> None:
             failed = line[rule]["outcome"] == "gold-error"
             assert line[rule]["accuracy"] == (None if failed else int(correct))
     assert (report["n"], report["n_scored"], report["n_failed"]) == (20, 19, 1)
-    # By hand: of 19 scored items, those with `correct` in their column.
+    # By hand: the scored items (of 19) with `correct` in their column.
     assert report["streambench"]["accuracy"] == pytest.approx(9 / 19)
     assert report["bird"]["accuracy"] == pytest.approx(10 / 19)
     assert report["test-suite"]["accuracy"] == pytest.approx(10 / 19)
@@ -151,7 +151,7 @@ def test_lines_without_their_database_are_named_and_the_rest_is_scored(
     report = score_file(Execution(databases), str(path), report=heard.append)
     assert (report["n"], report["n_unreadable"], report["accuracy"]) == (4, 8, 1)
     assert [line.number for line in heard] == [2, 3, 4, 5, 6, 7, 8, 9]
-    # The gold query that reads the clock as it runs (11) has no verdict.
+    # The gold query that reads the clock at run time (11) has no verdict.
     assert report["n_failed"] == 1
     assert all("\n" not in line.why and 0 < len(line.why) < 400 for line in heard)
     assert "nowhere.sqlite: no such database file" in heard[0].why

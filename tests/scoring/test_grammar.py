@@ -1,4 +1,4 @@
-"""GRAMMAR's rates by hand.
+"""Tests of GRAMMAR's rates on cases computed by hand.
 
 Five groups; d is the true document everywhere. + correct, - incorrect, ? not judged.
 
@@ -44,7 +44,7 @@ def test_rates_over_scored_rows(score):
     report = score("grammar", ROWS)
     assert (report["n"], report["n_scored"], report["n_skipped"], report["n_failed"]) == (10, 9, 1, 0)
     assert report["accuracy"] == pytest.approx(4 / 9)
-    assert report["robustness"] == pytest.approx(4 / 7)  # 9 rows less the 2 of C
+    assert report["robustness"] == pytest.approx(4 / 7)  # 9 rows minus 2 of C
     assert report["retrieval_db_accuracy"] == pytest.approx(3 / 4)  # C of A, B, C, E
     assert report["lambda"] == pytest.approx(2 / 9)
     tags = ("gap_groups", "robust_groups", "non_robust_groups")
@@ -53,17 +53,17 @@ def test_rates_over_scored_rows(score):
 
 def test_context_rules(score):
     context = score("grammar", ROWS)["context"]
-    # gold: {d} was retrieved in A A, B B, C: 5 of 9; outside of C 4 of 7
+    # gold: {d} was retrieved in A A, B B, C: 5 of 9; outside of C, 4 of 7
     assert context["gold"] == pytest.approx({"accuracy": 5 / 9, "robustness": 4 / 7})
     # siblings: the 4 correct ones, B's second row (as its first), E's second (as its first), not C's: 6 of 9
     assert context["siblings"] == pytest.approx({"accuracy": 6 / 9, "robustness": 6 / 7})
 
 
 def test_closed_mode_takes_answers_without_their_true_documents_as_incorrect_before_tagging(score):
-    # E's correct row retrieved x alone: E becomes a gap group, and its rows have no sibling any more
+    # E's correct row retrieved only x: E becomes a gap group, and its rows no longer have siblings
     report = score("grammar", ROWS, closed=True)
     assert report["accuracy"] == pytest.approx(3 / 9)
-    assert report["robustness"] == pytest.approx(3 / 5)  # 9 rows less the 4 of C and E
+    assert report["robustness"] == pytest.approx(3 / 5)  # 9 rows minus 4 of C and E
     assert report["retrieval_db_accuracy"] == pytest.approx(2 / 4)
     assert report["lambda"] == pytest.approx(4 / 9)
     assert [report[name] for name in ("gap_groups", "robust_groups", "non_robust_groups")] == [2, 1, 1]
@@ -74,7 +74,7 @@ def test_closed_mode_takes_answers_without_their_true_documents_as_incorrect_bef
 def test_closed_mode_wants_every_true_document(score):
     rows = [row("A", "+", "dx", "de"), row("A", "+", "exd", "de"), row("A", "+", "x", None)]
     report = score("grammar", number(rows), closed=True)
-    assert report["accuracy"] == pytest.approx(2 / 3)  # e is missing; with null true ids the judgement stands
+    assert report["accuracy"] == pytest.approx(2 / 3)  # e is missing; with null true ids the judgement counts
 
 
 def test_ids_are_compared_as_sets_of_exact_ids(score_items):
@@ -127,8 +127,8 @@ def test_each_item_has_its_own_scores(score_items):
 
 
 def test_intervals_draw_whole_groups(score):
-    # Six groups of 50 rows, three all correct, three not at all: at most one of six groups drawn is robust in
-    # 7 of 64 draws, so the interval reaches to 1 / 6; rows drawn one by one would stay near 0.5.
+    # Six groups of 50 rows, three all correct, three all wrong: in 7 of 64 samples, at most one of six groups
+    # is robust, so the interval extends to 1 / 6; a bootstrap over rows would be near 0.5.
     rows = number([row(group, "+" if group in "ABC" else "-", "d") for group in "ABCDEF" for _ in range(50)])
     found = score("grammar", rows, intervals=Bootstrap(2000))["ci"]["accuracy"]
     assert found == pytest.approx([1 / 6, 5 / 6])

@@ -1,4 +1,4 @@
-"""HotpotQA's rules by hand."""
+"""Tests of HotpotQA's rules on hand-written cases."""
 
 import pytest
 
@@ -10,12 +10,12 @@ from tasks.scoring.hotpotqa import normalise
     [
         ("The Eiffel Tower", "eiffel tower"),
         ("an apple a day", "apple day"),
-        ("a-b", "ab"),  # punctuation goes first, without a space
-        ("u.s.a.", "usa"),  # ... so that no article is left in it
+        ("a-b", "ab"),  # punctuation is removed first, without a space
+        ("u.s.a.", "usa"),  # ... so no article remains
         ("Theatre, anthem", "theatre anthem"),  # articles are whole words
         ("  two \t words\n", "two words"),
         ("The", ""),
-        ("«Été»", "«été»"),  # ASCII punctuation alone
+        ("«Été»", "«été»"),  # only ASCII punctuation is removed
     ],
 )
 def test_normalisation(text, normal):

@@ -1,4 +1,4 @@
-"""Items have the same figures as JSON Lines, CSV, TSV and Parquet; what is wrong with a table is named."""
+"""Tests that items give the same figures as JSON Lines, CSV, TSV and Parquet, and of errors in tables."""
 
 import csv
 import gzip
@@ -20,7 +20,7 @@ quick = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCh
 
 
 def write_csv(rows, delimiter=","):
-    """Write rows as people do: a list as JSON, null as an empty cell."""
+    """Write rows like a user: a list as JSON, null as an empty cell."""
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, list(rows[0]), delimiter=delimiter)
     writer.writeheader()
@@ -45,7 +45,7 @@ def score(path, metric, report=None, **options):
 @given(data=st.data())
 def test_a_table_scores_as_json_lines_do(tmp_path, metric, data):
     drawn = data.draw(st.lists(some[metric], min_size=1, max_size=6))
-    # An empty cell of a CSV is null, and a group is text there.
+    # In a CSV, an empty cell is null, and a group is text.
     rows = [
         {
             "id": f"i{number}",
@@ -83,7 +83,7 @@ def test_a_table_scores_as_json_lines_do(tmp_path, metric, data):
 
 
 def _forget_places(found):
-    """A cell may hold line ends, so that its row's number is another one."""
+    """Remove row numbers, which differ if cells contain line ends."""
     return found if isinstance(found, str) else (found[0], [why for _, why in found[1]])
 
 
@@ -100,7 +100,7 @@ HEAD = b"id,gold,prediction\n"
         (HEAD + b'1,a,a\n2,"two\nlines",b\n3,,c\n', [(5, "gold is null; expected text")], 2),
         (
             HEAD + b'1,a,a\n2,"b"x,b\n3,c,c\n',
-            [(3, "cannot be read on from here (',' expected after '\"')")],
+            [(3, "cannot be read from this row on (',' expected after '\"')")],
             1,
         ),
         (b"\xef\xbb\xbf" + HEAD + b"\n1,a,42\n", [], 1),

@@ -1,4 +1,4 @@
-"""The three scores of a conversation by hand."""
+"""Tests of the three scores of a conversation on cases computed by hand."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Power of a comparison, against figures worked by hand and against simulation."""
+"""Tests of a comparison's power, against results by hand and simulation."""
 
 from math import sqrt
 
@@ -52,7 +52,7 @@ def test_a_true_difference_of_that_size_is_found_four_times_in_five():
 def test_the_needed_pairs_are_those_that_there_are_for_what_these_detect():
     detectable = find_detectable(0.04, 60, 0.05)
     assert find_needed(0.04, 180, 60, 0.05, detectable * 1.000001) == 180
-    # Half as far apart takes four times as many; a little fewer, since Student's t nears the normal one.
+    # Half the difference needs four times the items, or slightly fewer, as Student's t approaches the normal.
     assert 700 < find_needed(0.04, 180, 60, 0.05, detectable / 2) < 720
     assert find_needed(0.04, 180, 60, 0.05, 100 * detectable) == 6, "two clusters at least"
     assert find_needed(0.0, 180, 60, 0.05, 0.1) is None

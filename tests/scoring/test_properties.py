@@ -1,4 +1,4 @@
-"""What holds of any input: perfect predictions, names and order of items, order of rows and columns."""
+"""Property tests for any input: perfect predictions, names and order of items, order of rows and columns."""
 
 import json
 import string
@@ -29,7 +29,7 @@ cells = st.one_of(
 
 @st.composite
 def tables(draw, cell=cells, least=0):
-    """Text tables of up to 4 rows and 4 columns."""
+    """Draw text tables with up to 4 rows and 4 columns."""
     width = draw(st.integers(max(1, least), 4))
     header = draw(st.lists(words, min_size=width, max_size=width, unique=True))
     names = draw(st.lists(words, min_size=least, max_size=4, unique=True))
@@ -38,7 +38,7 @@ def tables(draw, cell=cells, least=0):
 
 
 def compute_as_it_stands(gold, prediction):
-    """Score a table by the released rule, but not transposed."""
+    """Score a table by the released rule, without transposing it."""
     return score_datapoints(find_datapoints(gold), find_datapoints(prediction))
 
 
@@ -91,8 +91,8 @@ def test_rates_lie_between_0_and_1_and_f1_between_the_two(gold, prediction):
 @quick
 @given(tables(words, least=2), st.data())
 def test_permuted_rows_and_columns_score_the_same_where_the_keys_are_gold_ones(rows, data):
-    # With gold's own keys the optimum costs nothing and is the only one that does. Transposed it may be one
-    # of several, among which the order of the rows chooses.
+    # With gold's keys, the optimum costs nothing and is unique. If transposed, there may be several optima;
+    # the order of the rows selects one.
     body = [[name, *(data.draw(words) for _ in rest)] for name, *rest in rows[1:]]
     prediction = [rows[0], *body]
     columns = [0, *data.draw(st.permutations(range(1, len(rows[0]))))]

@@ -1,4 +1,4 @@
-"""The released reading of replies, held to readers that are written here from the rules alone."""
+"""Tests of the released reading of replies, against independent readers written from the rules."""
 
 import json
 import re
@@ -26,7 +26,7 @@ COUNT = 3_000
 
 
 def read_sql(reply: str) -> str:
-    """Read by an expression a case: a whole block; a block with its end on a line; all after a fence."""
+    """Read SQL by one expression per case: a whole block, a block that ends on a line, text after a fence."""
     whole = re.fullmatch(r"```sql\n(.*)```", reply, re.DOTALL)
     inner = re.search(r"```sql\n(.*?)\n```", reply, re.DOTALL)
     text = reply
@@ -47,7 +47,7 @@ def read_code(reply: str) -> str:
 
 
 def cut(reply: str) -> str | None:
-    """Cut the first balanced braces by removing what lies before; None where one closes before any opens."""
+    """Return the text in the first balanced braces; None if a brace closes before any brace opens."""
     before, brace, rest = reply.partition("{")
     if "}" in before:
         return None
@@ -92,7 +92,7 @@ def read_call(reply: str) -> tuple[object, object] | None:
 def test_released_sql_is_read_by_the_rules():
     replies = list(write_replies("sql", COUNT))
     assert [reply for reply in replies if read_released_sql(reply) != read_sql(reply)] == []
-    # What the two readings differ in: lower case, WITH, other fences.
+    # The two readings differ in lower case, WITH and other fences.
     apart = sum(read_released_sql(reply) != prepare_prediction(reply) for reply in replies)
     assert COUNT // 10 < apart < COUNT
     told = {
@@ -145,7 +145,7 @@ def test_released_calls_are_read_by_the_rules():
         assert (None if call is None else (call.api, call.arguments)) == wanted, reply
         outcomes[call is None] += 1
         if call is not None:
-            # What is stored as the answer is read back as the same call.
+            # The stored answer is read again as the same call.
             assert make_call(*json.loads(write_call(call)).values()) == call
     assert min(outcomes.values()) > COUNT // 10
     text = read_released_call('{"api": "add_date", "arguments": "{\\"days\\": 3}"}')

@@ -1,4 +1,4 @@
-"""RMS by hand. Keys are "row header"; most cases keep them equal, so that the value alone decides."""
+"""Tests of RMS on cases by hand. Keys are "row header"; most cases have equal keys, so only values differ."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def make_table(source):
         ("0", "0.0", 0.0),  # ... "0" and "0.0": 2 edits over 3
         ("0.00", "0.0", 0.75),  # ... 1 edit over 4
         ("5", "0", 0.0),  # the target is not zero: |5 - 0| / 5 = 1
-        ("100", "100 m", 0.6),  # "100 m" is no number: 2 edits over 5
+        ("100", "100 m", 0.6),  # "100 m" is not a number: 2 edits over 5
         ("nan", "nan", 1.0),  # not a finite number, so text
         ("1e999", "1e999", 1.0),
     ],
@@ -72,9 +72,9 @@ PLAIN = "entity|born|died\nada|1815|1852\nmary|1797|1851"
         (PLAIN, PLAIN, (1, 1, 1)),
         # rows and columns in another order
         (PLAIN, "entity|died|born\nmary|1851|1797\nada|1852|1815", (1, 1, 1)),
-        # transposed: read as it stands the keys would be "born ada"
+        # transposed: without transposing, the keys would be "born ada"
         (PLAIN, "entity|ada|mary\nborn|1815|1797\ndied|1852|1851", (1, 1, 1)),
-        # case and space do not count
+        # case and spaces do not count
         (PLAIN, "Entity | Born | Died \n ADA|1815|1852\nMary|1797|1851", (1, 1, 1)),
         # one of two rows: 2 of 2 predicted, 2 of 4 gold points
         (PLAIN, "entity|born|died\nada|1815|1852", (1, 1 / 2, 2 / 3)),
@@ -108,7 +108,7 @@ PLAIN = "entity|born|died\nada|1815|1852\nmary|1797|1851"
         (PLAIN, "entity|born|died\n", (1, 0, 0)),
         # ... a second one is an empty row: transposed {"x a": 1, "x ": ""}, 1 of 2 predicted, 1 of 1 gold
         ("entity|a\nx|1", "entity|x\na|1\n\n", (1 / 2, 1, 2 / 3)),
-        # ... which as it stands makes no datapoint
+        # ... which has no datapoint without transposing
         ("entity|a\nx|1", "entity|a\nx|1\n\n", (1, 1, 1)),
         # a title counts in both readings: {"title": poets, "x a": 1}
         ("title|poets\nentity|a\nx|1", "title|poets\nentity|x\na|1", (1, 1, 1)),
@@ -164,7 +164,7 @@ EVITA = [[cell if isinstance(cell, list) else cell.lower() for cell in row] for 
         (EVITA, "entity|duration|genre\nEvita|129 min|musical", (1, 2 / 3, 4 / 5)),
         # a whole cell that equals a gold value is not split
         ([["entity", "town"], ["x", ["paris, texas"]]], "entity|town\nx|Paris, Texas", (1, 1, 1)),
-        # ... anything else is: "paris" and "ohio" are each alike to nothing ("paris, texas": 7 edits over 12)
+        # ... other cells are: "paris" and "ohio" match nothing ("paris, texas": 7 edits over 12)
         ([["entity", "town"], ["x", ["paris, texas"]]], "entity|town\nx|Paris, Ohio", (0, 0, 0)),
         # a text gold is split as well
         ("entity|a\nx|red, blue", "entity|a\nx|blue", (1, 1 / 2, 2 / 3)),
@@ -175,10 +175,10 @@ EVITA = [[cell if isinstance(cell, list) else cell.lower() for cell in row] for 
         # Greedy, not optimal: 100-101 (0.99) is taken first; 109-92 is 0. The optimum would be
         # 100-92 (0.92) and 109-101 (0.93).
         ([["entity", "a"], ["x", ["100", "109"]]], "entity|a\nx|101, 92", (0.99 / 2,) * 3),
-        # transposed: read as it stands the entity would be "aaaa"
+        # transposed: without transposing, the entity would be "aaaa"
         ("entity|aaaa\nbbbb|1", "entity|bbbb\naaaa|1", (1, 1, 1)),
         (EVITA, "entity|Evita\nduration|129 min\ngenre|musical, biographical film", (1, 1, 1)),
-        # ... of equal F1 the better precision counts: as it stands there is no triplet
+        # ... with equal F1, the better precision counts: without transposing, there is no triplet
         ("entity|a\nx|1", "entity|b\n", (1, 0, 0)),
         # `Title` is a header like any other
         ("entity|year|genre\njaws|1975|thriller", "Title|year|genre\nJaws|1975|thriller", (1, 1, 1)),

@@ -23,7 +23,7 @@ def sandbox() -> Sandbox:
 
 
 def run(sandbox: Sandbox, code: str, libraries: Sequence[str] = ()) -> ProgramOutcome:
-    """Run code whose test asks for nothing but that it ends."""
+    """Run code whose test only requires that the code ends."""
     return sandbox.run("def test_execution(code): exec(code, {})", code, libraries)
 
 
@@ -162,7 +162,7 @@ def test_an_unknown_processor_has_no_filter(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def assert_nothing_is_left() -> None:
-    """No process of the sandbox is alive: the kernel may take a moment to reap them."""
+    """Assert that no process of the sandbox is alive; the kernel may need a moment to reap processes."""
     for _ in range(100):
         left = []
         for process in psutil.process_iter(["cmdline"]):

@@ -1,4 +1,4 @@
-"""Soft F1 of SQL results, worked by hand, and by the metric over databases."""
+"""Tests of soft F1 for SQL results, on cases by hand and on databases."""
 
 import sqlite3
 from contextlib import closing
@@ -24,17 +24,17 @@ Results = st.lists(st.tuples(Cells, Cells), max_size=6)
         ([(1,)], [], 0),
         ([(1, "a")], [(1, "a"), (1, "a")], 1),  # a row counts once
         ([(1, "a")], [("a", 1)], 1),  # in any order of the columns
-        ([(1,), (2,)], [(2,), (1,)], 1),  # equal rows find each other
+        ([(1,), (2,)], [(2,), (1,)], 1),  # equal rows are matched
         # One of two cells: matched 1/2, one false positive and one false negative of 1/2 each.
         ([(1, "a")], [(1, "b")], 1 / 2),
         # A column too many: matched 2/2, false positive 1/2; F1 = 2 / (2 + 1/2).
         ([(1, "a")], [(1, "a", 9)], 4 / 5),
         # A column too few: matched 1/2, false negative 1/2; F1 = 1 / (1 + 1/2).
         ([(1, "a")], [(1,)], 2 / 3),
-        # (1,) finds itself; the last gold row has no partner: matched 1, false negative 1.
+        # (1,) matches itself; the last gold row has no partner: matched 1, false negative 1.
         ([(1,), (2,)], [(1,)], 2 / 3),
-        # The example of BIRD's page, where a missing cell is NULL: matched 1 + 1/2 + 1/2, 1/2 + 1/2 more and
-        # 1/2 + 1/2 missed.
+        # The example of BIRD's page, where a missing cell is NULL: matched 1 + 1/2 + 1/2, false positives
+        # 1/2 + 1/2, false negatives 1/2 + 1/2.
         (
             [("Apple", 325), ("Orange", None), ("Banana", 119)],
             [(325, "Apple"), (191, "Orange"), (None, "Banana")],
@@ -75,5 +75,5 @@ def test_the_metric_reads_the_lines_of_execution(tmp_path: Path) -> None:
     path.write_text("\n".join(lines))
     report = score_file(SoftF1(tmp_path / "dbs"), str(path))
     assert (report["metric"], report["n_scored"], report["n_failed"]) == ("soft-f1", 3, 1)
-    # Both columns in another order; one of two columns; an error.
+    # Both columns in reverse order; one of two columns; an error.
     assert report["soft_f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)

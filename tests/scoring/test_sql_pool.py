@@ -14,7 +14,7 @@ from tasks.scoring.sql_pool import QueryPair, SqlPool
 from tests.hostile.statements import read_statements
 
 ENDLESS = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT count(*) FROM r"
-# One call of a C function that never looks at the clock.
+# One call of a C function that never checks the time limit.
 DEAF = "SELECT length(replace(hex(randomblob(5e7)), '0', '1')) + length(hex(randomblob(4e7))) FROM a, a, a, a"
 
 

@@ -1,4 +1,4 @@
-"""Each clause of the three rules, with results small enough to compare by eye."""
+"""Tests of each clause of the three rules, with small results."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ CASES: dict[str, tuple[Rows, Rows, str, str, str, str]] = {
     "other order of rows": ([A, B], [B, A], "correct", "correct", "correct", "wrong"),
     "a row twice": ([A, B], [A, B, B], "correct", "correct", "wrong", "wrong"),
     "twice on both sides": ([A, A, B], [B, A, A], "correct", "correct", "correct", "wrong"),
-    # Three rows each and the same set, but the bags are {A: 2, B: 1} and {A: 1, B: 2}.
+    # Three rows each and equal sets, but the bags are {A: 2, B: 1} and {A: 1, B: 2}.
     "other counts": ([A, A, B], [A, B, B], "correct", "correct", "wrong", "wrong"),
     "columns swapped": ([A, B], [(1, "a"), (2, "b")], "wrong", "wrong", "correct", "correct"),
     "columns swapped in one row": ([A, B], [A, (2, "b")], "wrong", "wrong", "wrong", "wrong"),
-    # Each column holds the same values, but they stand beside others: (1, 4) is in no gold row.
+    # Columns have equal values in other combinations: (1, 4) is in no gold row.
     "values paired otherwise": ([(1, 3), (2, 4)], [(1, 4), (2, 3)], "wrong", "wrong", "wrong", "wrong"),
     "a column more": ([A], [("a", 1, None)], "wrong", "wrong", "wrong", "wrong"),
     "a row missing": ([A, B], [A], "wrong", "wrong", "wrong", "wrong"),
@@ -32,7 +32,7 @@ CASES: dict[str, tuple[Rows, Rows, str, str, str, str]] = {
     "NULL and 0": ([(None,)], [(0,)], "wrong", "wrong", "wrong", "wrong"),
     "NULL and empty text": ([(None,)], [("",)], "wrong", "wrong", "wrong", "wrong"),
     "1 and 1.0": ([(1,)], [(1.0,)], "correct", "correct", "correct", "correct"),
-    # Exact, as the published evaluations compare: 0.1 + 0.2 is 0.30000000000000004.
+    # Exact comparison, as in the published evaluations: 0.1 + 0.2 is 0.30000000000000004.
     "0.3 and 0.1 + 0.2": ([(0.3,)], [(0.1 + 0.2,)], "wrong", "wrong", "wrong", "wrong"),
     "text and number": ([("1",)], [(1,)], "wrong", "wrong", "wrong", "wrong"),
     "text and bytes": ([("a",)], [(b"a",)], "wrong", "wrong", "wrong", "wrong"),

@@ -18,7 +18,7 @@ URLS = {
 }
 TABLE = "scored_execution"
 SLOW = f"SELECT count(*) FROM {', '.join(f'{TABLE} t{n}' for n in range(24))}"
-"""Counts 3 ** 24 rows."""
+"""A query that counts 3 ** 24 rows."""
 
 
 @pytest.fixture(params=list(URLS))
@@ -56,7 +56,7 @@ def test_each_outcome_on_a_server(server: str, tmp_path: Path) -> None:
         ("SELECT 1", f"SELECT 1 WHERE 1 IN ({'(SELECT 1), ' * 1000} 1)", "error"),
         ("SELECT 3", f"SELECT count(*) FROM {TABLE}", "correct"),
     ]
-    # Only a prediction may ask the clock: gold answers must stay the same.
+    # Only a prediction may read the clock, since gold answers must not change.
     expected += [
         ("SELECT 3", f"SELECT count(*) FROM {TABLE} WHERE CURRENT_DATE > '2020-01-01'", "correct"),
         ("SELECT 3", f"SELECT count(*) FROM {TABLE} WHERE CURRENT_TIMESTAMP > '2020-01-01'", "correct"),
@@ -65,7 +65,7 @@ def test_each_outcome_on_a_server(server: str, tmp_path: Path) -> None:
         nested = "WITH a AS (" * 30 + "SELECT 1 AS x" + ") SELECT x FROM a" * 30
         expected += [("SELECT 1", nested, "error"), ("SELECT 3", f"SELECT count(*) FROM {TABLE}", "correct")]
     if server == "postgresql":
-        # What one query sets would outlive it: functions that do more than compute are refused.
+        # Functions with side effects are refused, since the effects would outlive the query.
         expected += [
             ("SELECT 1", "SELECT set_config('statement_timeout', '0', false)", "error"),
             ("SELECT 1", "SELECT pg_sleep(60)", "error"),

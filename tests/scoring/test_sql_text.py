@@ -78,7 +78,7 @@ def test_distinct_stays_where_the_query_needs_it(dialect: str, sql: str, plain: 
 
 
 GONE = ("count(DISTINCT a)", "(SELECT DISTINCT b FROM u)", "sum( DISTINCT a)")
-"""What holds a DISTINCT that is taken out."""
+"""Queries with a DISTINCT that is removed."""
 KEPT = (
     "a IS DISTINCT FROM b", "a IS NOT DISTINCT FROM b", "'DISTINCT'", '"distinct"', "a /* DISTINCT */",
     "(SELECT DISTINCT ON (b) b FROM u)", "$$ DISTINCT $$", "'it''s DISTINCT'", "distinct_ones",

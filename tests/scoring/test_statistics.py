@@ -1,4 +1,4 @@
-"""Intervals, paired differences, McNemar, Holm."""
+"""Tests of intervals, paired differences, McNemar's test and Holm's correction."""
 
 from statistics import NormalDist
 
@@ -51,7 +51,7 @@ def test_the_interval_of_a_mean_is_scipys():
 
 
 def test_the_interval_of_a_share_is_binomial():
-    # 50 of 100: the count of a draw is Binomial(100, 0.5), whose 2.5% and 97.5% points are 40 and 60
+    # 50 of 100: a sample's count is Binomial(100, 0.5), whose 2.5% and 97.5% quantiles are 40 and 60
     assert bootstrap(sample([1] * 50 + [0] * 50))["mean"] == (0.4, 0.6)
 
 
@@ -69,17 +69,17 @@ def test_equal_systems_do_not_differ_and_clear_ones_do():
     a = [1, 0] * 50
     equal = compare_paired(a, a)
     assert (equal.difference, equal.interval, equal.p_value) == (0, None, 1)
-    assert equal.why == "all the same: no interval"
+    assert equal.why == "all values are equal: no interval"
     clear = compare_paired([1] * 50 + [0] * 50, [0] * 90 + [1] * 10)
     assert clear.difference == pytest.approx(0.4)
     assert clear.interval[0] > 0.2
-    assert clear.p_value == pytest.approx(2 / 10_001)  # no draw reached zero
+    assert clear.p_value == pytest.approx(2 / 10_001)  # no sample reached zero
 
 
 def test_groups_are_drawn_whole():
-    # Three groups of 50 in which a is better, three in which b is. Of 6 drawn groups those of a are
-    # binomial(6, 1/2): none in 1.6% of the draws, one in 9.4%, so 2.5% lie at -4/6 and below. Items drawn one
-    # by one would stay near 0.
+    # In three groups of 50, a is better; in three groups, b is better. A sample of 6 has binomial(6, 1/2) of
+    # a's groups: none in 1.6% of samples, one in 9.4%, so 2.5% are at -4/6 and below. A bootstrap over items
+    # would be near 0.
     a, b = [1] * 150 + [0] * 150, [0] * 150 + [1] * 150
     grouped = compare_paired(a, b, groups=[n // 50 for n in range(300)])
     assert grouped.interval == pytest.approx((-4 / 6, 4 / 6))
@@ -93,7 +93,7 @@ def test_of_five_clusters_nothing_is_told_of_chance():
     few = compare_paired(a, b)
     assert (few.difference, few.interval, few.p_value) == (pytest.approx(0.6), None, None)
     assert few.why == "fewer than 6 items: no interval"
-    # As many items as you like, of five groups.
+    # Any number of items in five groups.
     many = compare_paired(a * 20, b * 20, groups=[0, 1, 2, 3, 4] * 20, of="templates")
     assert (many.interval, many.p_value, many.why) == (None, None, "fewer than 6 templates: no interval")
     assert compare_outcomes([True] * 5, [False] * 5).p_value is None
@@ -103,17 +103,17 @@ def test_of_five_clusters_nothing_is_told_of_chance():
 
 
 def test_no_p_is_below_that_of_all_clusters_on_one_side():
-    # All of six rose alike: by chance 2 of 2^6 cases. A bootstrap would say 2 of 10,001.
+    # All six rose by the same amount: by chance in 2 of 2^6 cases. A bootstrap would report 2 of 10,001.
     assert compare_paired([1] * 6, [0] * 6).p_value == 2 / 2**6
 
 
 def test_an_interval_has_a_width_and_a_reason_where_there_is_none():
     assert settle_interval((0.2, 0.4), 6, "items") == ((0.2, 0.4), "")
     assert settle_interval((0.2, 0.4), 5, "items") == (None, "fewer than 6 items: no interval")
-    assert settle_interval((0.2, 0.2), 6, "items") == (None, "all the same: no interval")
-    # What rounding leaves is no width.
+    assert settle_interval((0.2, 0.2), 6, "items") == (None, "all values are equal: no interval")
+    # A width due to rounding does not count.
     assert settle_interval((0.2, 0.2 + 1e-12), 6, "items")[0] is None
-    # A share at an end has Wilson's: 0 of 6 reaches to z^2 / (6 + z^2).
+    # A share of 0 or 1 has Wilson's interval: 0 of 6 extends to z^2 / (6 + z^2).
     assert settle_interval((0, 0), 6, "items", 0)[0] == pytest.approx((0, 3.8415 / 9.8415), abs=1e-4)
     assert settle_interval((3, 3), 6, "items", 3)[0] is None
     assert find_share_interval(5, 5, "answers") == (None, "fewer than 6 answers: no interval")
@@ -122,7 +122,7 @@ def test_an_interval_has_a_width_and_a_reason_where_there_is_none():
 def test_the_interval_of_a_mean_draws_its_groups_whole():
     values = [1, 1, 1, 0, 0, 0] * 4
     alone = find_mean_interval(values, of="items")[0]
-    # Four copies of each of six items are six clusters: as uncertain as six items.
+    # Four copies of each of six items are six clusters, with the uncertainty of six items.
     whole = find_mean_interval(values, [0, 1, 2, 3, 4, 5] * 4, of="items")[0]
     assert whole == pytest.approx((1 / 6, 5 / 6))
     assert whole[0] < alone[0] < alone[1] < whole[1]
@@ -138,7 +138,7 @@ def test_pairs_must_fit():
 
 
 def test_mcnemar_is_the_sign_test_of_the_items_that_differ():
-    # 6 items for a alone, 1 for b alone: 2 * (C(7,0) + C(7,1)) / 2^7 = 16/128
+    # 6 items only for a, 1 only for b: 2 * (C(7,0) + C(7,1)) / 2^7 = 16/128
     a = [True] * 6 + [False] + [True] * 20 + [False] * 3
     b = [False] * 6 + [True] + [True] * 20 + [False] * 3
     found = compare_outcomes(a, b)
@@ -152,7 +152,7 @@ def test_holm_by_hand():
     assert correct_holm([0.04, 0.01, 0.02]) == pytest.approx([0.04, 0.03, 0.04])
     assert correct_holm([0.9, 0.8]) == pytest.approx([1, 1])
     assert correct_holm([]) == []
-    # What was not tested stays so, and counts as no test.
+    # Missing p values remain missing, and do not count as tests.
     assert correct_holm([None, 0.01, None, 0.02]) == [None, pytest.approx(0.02), None, pytest.approx(0.02)]
 
 

@@ -1,4 +1,4 @@
-"""ToolBench's rule by hand."""
+"""Tests of ToolBench's rule on hand-written cases."""
 
 import json
 import os
@@ -28,23 +28,23 @@ def call(predicted=ADD, *, gold=ADD, api="add_date", predicted_api="add_date", w
     ("row", "accuracy"),
     [
         (call(), 1),
-        (call(json.dumps(ADD)), 1),  # JSON text is as good as an object
+        (call(json.dumps(ADD)), 1),  # JSON text is equivalent to an object
         (call(gold=json.dumps(ADD)), 1),
         (call({**ADD, "zone": "UTC"}), 1),  # extra arguments are allowed
-        (call({"days": 2}), 0),  # one is missing
+        (call({"days": 2}), 0),  # one argument is missing
         (call({"date": "2024-02-28", "days": 3}), 0),
         (call({"date": " 2024-02-28 ", "days": "2"}), 1),  # stripped; a number by its text
         (call({"date": "2024-02-28", "days": 2.0}), 0),  # "2.0" is not "2"
         (call(gold={"a": "Rome"}, predicted={"a": "rOME"}), 1),  # case does not count
         (call(gold={"a": True}, predicted={"a": "true"}), 1),
         (call(gold={"a": None}, predicted={"a": None}), 1),
-        (call(gold={"a": None}, predicted={}), 0),  # there, even if null
-        (call(gold={"A": 1}, predicted={"a": 1}), 0),  # names count as they are
+        (call(gold={"a": None}, predicted={}), 0),  # required, even if null
+        (call(gold={"A": 1}, predicted={"a": 1}), 0),  # names are case-sensitive
         (call(gold={}, predicted={}), 1),
         (call(gold={"a": 123456789012345678901}, predicted={"a": "123456789012345678901"}), 1),
         (call(gold={"a": "123456789012345678901"}, predicted='{"a": 123456789012345678901}'), 1),
         (call("{date: 2024"), 0),  # unparsable: wrong, not failed
-        (call("[1]"), 0),  # JSON, but no object
+        (call("[1]"), 0),  # JSON, but not an object
         (call(well_formed=False), 0),
         (call(predicted=None, predicted_api=None, well_formed=False), 0),
         (call(predicted_api="forecast_weather"), 0),
@@ -53,7 +53,7 @@ def call(predicted=ADD, *, gold=ADD, api="add_date", predicted_api="add_date", w
         (call({}, api="disambiguation", predicted_api="disambiguation", judged=True), 1),
         (call(api="disambiguation", predicted_api="disambiguation", judged=False), 0),
         (call(api="disambiguation", predicted_api="add_date", judged=None), 0),  # nothing to judge
-        (call({}, judged=True), 0),  # and has no word where arguments are compared
+        (call({}, judged=True), 0),  # the judge has no influence if arguments are compared
     ],
 )
 def test_one_call(score, row, accuracy):
@@ -78,13 +78,13 @@ def test_figures_have_their_own_denominators(score):
     rows = [
         call(),  # right
         call(predicted_api="get_today_date"),  # well-formed, another API
-        call({"days": 9}),  # the API, not the arguments
+        call({"days": 9}),  # correct API, wrong arguments
         call(well_formed=False),
     ]
     report = score("toolbench", [{**row, "id": n} for n, row in enumerate(rows)])
     assert report["well_formed"] == 3 / 4
-    assert report["api_match"] == pytest.approx(2 / 3)  # over the well-formed
-    assert report["accuracy"] == 1 / 4  # over all
+    assert report["api_match"] == pytest.approx(2 / 3)  # over well-formed calls
+    assert report["accuracy"] == 1 / 4  # over all calls
 
 
 def test_31_apis_are_without_a_judge():

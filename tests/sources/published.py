@@ -1,4 +1,4 @@
-"""Small datasets in the published layouts of StreamBench's seven, for importers and whole runs."""
+"""Small datasets in the published layouts of StreamBench's seven datasets, for importers and whole runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_execution(solution: str):
 
 
 def make_sqlite(place: Path, rows: int = 30) -> None:
-    """Make a database of so many cities."""
+    """Write a database with `rows` cities."""
     place.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(place)) as connection:
         connection.execute("CREATE TABLE city (\n\tid INTEGER PRIMARY KEY,\n\n\tname TEXT, size INTEGER)")
@@ -40,12 +40,12 @@ def make_sqlite(place: Path, rows: int = 30) -> None:
 
 
 def ask_size(number: int) -> tuple[str, str]:
-    """Give a question about a city with its gold SQL."""
+    """Return a question about a city, and the gold SQL."""
     return f"How large is City {number}?", f"SELECT size FROM city WHERE id = {number}"
 
 
 def make_spider(folder: Path, count: int = 25) -> Path:
-    """Make a release with a test split whose database has a suite, and a training split."""
+    """Write a release with a training split, and a test split whose database has a test suite."""
     make_sqlite(folder / "test_database/cities/cities.sqlite")
     make_sqlite(folder / "test_database/cities/other.sqlite", 5)
     make_sqlite(folder / "database/empty/empty.sqlite", 0)
@@ -66,7 +66,7 @@ def make_spider(folder: Path, count: int = 25) -> Path:
 
 
 def make_cosql(folder: Path) -> Path:
-    """Make dialogues of two turns each over one database."""
+    """Write dialogues of two turns each on one database."""
     make_sqlite(folder / "database/cities/cities.sqlite")
     dialogues = []
     for number in range(0, 22, 2):
@@ -86,7 +86,7 @@ def make_cosql(folder: Path) -> Path:
 
 
 def make_bird(folder: Path, count: int = 22) -> Path:
-    """Make a development split with one database there and one missing."""
+    """Write a development split with one existing and one missing database."""
     make_sqlite(folder / "dev_databases/cities/cities.sqlite")
     records = []
     for number in range(count):
@@ -105,7 +105,7 @@ def make_bird(folder: Path, count: int = 22) -> Path:
 
 
 def make_ds1000(folder: Path, count: int = 22) -> Path:
-    """Make problems that double a number, in a gzipped file."""
+    """Write problems that double a number, in a gzip file."""
     folder.mkdir(parents=True, exist_ok=True)
     records = [
         {
@@ -123,7 +123,7 @@ def make_ds1000(folder: Path, count: int = 22) -> Path:
 
 
 def make_toolbench(folder: Path, count: int = 11) -> Path:
-    """Make tests of two APIs, one of which a judge decides, among twenty."""
+    """Write test cases for two of twenty APIs; a judge decides one of them."""
     folder.mkdir(parents=True, exist_ok=True)
     tests = {
         "add_date": [
@@ -165,9 +165,9 @@ def make_toolbench(folder: Path, count: int = 11) -> Path:
 
 
 def make_ddxplus(folder: Path, each: int = 2, vocabulary: Path | None = None) -> Path:
-    """Make so many patients of each of 49 conditions, zipped as published, and a validation split.
+    """Write `each` patients for each of 49 conditions, zipped as published, and a validation split.
 
-    vocabulary: a folder with published conditions and evidences, whose patients have what these say of them.
+    vocabulary: a folder with published conditions and evidences, which determine the patients' data.
     """
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"Illness {number}" for number in range(49)]
@@ -209,7 +209,7 @@ def make_ddxplus(folder: Path, each: int = 2, vocabulary: Path | None = None) ->
 
 
 def list_evidences(condition: dict[str, object], evidences: dict[str, dict[str, object]]) -> list[str]:
-    """List codes of all symptoms and antecedents of a condition; where there are values, the last two."""
+    """List the codes of all symptoms and antecedents of a condition, with the last two values, if any."""
     codes: list[str] = []
     for code in (*condition["symptoms"], *condition["antecedents"]):
         values = evidences[code]["possible-values"]
@@ -218,7 +218,7 @@ def list_evidences(condition: dict[str, object], evidences: dict[str, dict[str, 
 
 
 def make_hotpotqa(folder: Path, count: int = 22) -> Path:
-    """Make questions in the project's own layout, one in that of dataset hubs, and a training split."""
+    """Write questions in the project's layout, one in the layout of dataset hubs, and a training split."""
     folder.mkdir(parents=True, exist_ok=True)
     records: list[object] = [
         {

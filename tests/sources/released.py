@@ -1,4 +1,4 @@
-"""A small StreamBench in the layout of the released set: seven configurations, Parquet and JSON Lines."""
+"""A small StreamBench in the layout of the release: seven configurations, as Parquet and JSON Lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def make_rows(count: int = 7) -> dict[str, dict[str, Rows]]:
-    """Make the rows of all configurations: configuration -> split -> rows."""
+    """Return the rows of all configurations: configuration -> split -> rows."""
     asked = [ask_size(number) for number in range(count)]
     cities = [
         {"question": text, "SQL": sql, "db_id": ("towns", "cities")[number % 2]}
@@ -46,7 +46,7 @@ def make_rows(count: int = 7) -> dict[str, dict[str, Rows]]:
     ]
     return {
         **{
-            # The databases of one configuration alone are two: each is looked at by a process of its own.
+            # Only one configuration has two databases, since a separate process inspects each database.
             name: {
                 "test": cities if name == "bird" else [{**row, "db_id": "cities"} for row in cities],
                 "train": train,
@@ -80,7 +80,7 @@ def make_rows(count: int = 7) -> dict[str, dict[str, Rows]]:
 
 
 def write_split(folder: Path, split: str, rows: Rows, *, parquet: bool) -> None:
-    """Write a split as `datasets` does: two Parquet files, or JSON Lines."""
+    """Write a split like `datasets`: two Parquet files, or JSON Lines."""
     folder.mkdir(parents=True, exist_ok=True)
     if not parquet:
         (folder / f"{split}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -94,7 +94,7 @@ def write_split(folder: Path, split: str, rows: Rows, *, parquet: bool) -> None:
 def make_released(
     folder: Path, *, parquet: Collection[str], rows: Mapping[str, Mapping[str, Rows]] | None = None
 ) -> Path:
-    """Write the released set, these configurations as Parquet, its databases and ToolBench's descriptions."""
+    """Write the release with databases and ToolBench's descriptions. parquet: configurations in Parquet."""
     for configuration, splits in (rows or make_rows()).items():
         for split, listed_split in splits.items():
             write_split(folder / configuration, split, listed_split, parquet=configuration in parquet)

@@ -1,4 +1,4 @@
-"""A graph of four lands in the packages' formats; who borders whom and what is left out is known by hand."""
+"""Tests on a graph of four countries in the packages' formats, with known borders and omissions."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_countries_meet_their_articles_by_what_these_are_of(files: dict[str, Pat
     entities, said = read_graph(files["out"])
     georgia = entities["country/GEO"]
     assert georgia.labels[0].text == "Georgia"
-    assert georgia.sitelinks[0].title == "Georgia (country)"  # and not the state
+    assert georgia.sitelinks[0].title == "Georgia (country)"  # not the state
     assert ("country/GEO", "P31", "class/country") in said
     assert ("country/GRL", "P31", "class/territory") in said
     assert "country/ANT" not in entities
@@ -128,7 +128,7 @@ def test_a_border_needs_two_lists_and_is_one_from_both_ends(files: dict[str, Pat
     assert {statement for statement in said if statement[1] == "P47"} == {
         ("country/GEO", "P47", "country/TUR"),  # by countryinfo of Georgia, and GeoNames of Turkey
         ("country/TUR", "P47", "country/GEO"),
-    }  # and no border with Greenland, which one list alone has
+    }  # no border with Greenland, which is in only one list
 
 
 def test_a_capital_needs_both_packages_or_an_article(files: dict[str, Path]) -> None:
@@ -166,7 +166,7 @@ def test_a_city_is_the_largest_of_its_name_in_the_country_its_article_speaks_of(
 ) -> None:
     countries(**files)
     _, said = read_graph(files["out"])
-    assert ("city/adana", "P17", "country/TUR") in said  # and not the larger one of another country
+    assert ("city/adana", "P17", "country/TUR") in said  # not the larger city of this name in another country
 
 
 def test_the_largest_city_is_not_the_largest_that_has_an_article(files: dict[str, Path]) -> None:
@@ -174,7 +174,7 @@ def test_the_largest_city_is_not_the_largest_that_has_an_article(files: dict[str
     _, said = read_graph(files["out"])
     assert not [
         statement for statement in said if statement[:2] == ("country/TUR", "largest-city")
-    ]  # Istanbul has none here
+    ]  # Istanbul has no entry here
 
 
 def test_films_are_those_that_an_article_speaks_of(files: dict[str, Path]) -> None:

@@ -68,7 +68,7 @@ def test_genres_are_single_words(whole: sqlite3.Connection) -> None:
 
 
 def test_what_no_question_can_ask_about_is_null(whole: sqlite3.Connection) -> None:
-    # The source has Machuca with 1 minute (it has 121), and films that grossed 7.386 dollars.
+    # The source states 1 minute for Machuca (actually 121), and a gross of 7.386 dollars for films.
     assert whole.execute("SELECT runtime_minutes FROM films WHERE film_id = 289043").fetchall() == [(None,)]
     assert whole.execute("SELECT min(runtime_minutes) >= 5 FROM films").fetchone() == (1,)
     assert whole.execute("SELECT box_office_usd FROM films WHERE film_id = 609436").fetchall() == [(None,)]

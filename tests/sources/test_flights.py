@@ -57,7 +57,7 @@ SFO,2013,1,1,5,39.92,24.98,54.81,250,14.96014,NA,0,1011.4,10
 
 @pytest.fixture
 def sources(tmp_path: Path) -> Path:
-    """The package's five files, cut to a few rows; a plane and an airport that flights name are in none."""
+    """The package's five files, truncated to a few rows; one plane and one airport of flights are missing."""
     folder = tmp_path / "sources"
     folder.mkdir()
     for name, text in FILES.items():

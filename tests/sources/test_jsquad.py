@@ -8,7 +8,7 @@ from tasks.errors import BadInput
 from tasks.sources.jsquad import read_squad
 
 SHARED = Path(os.environ.get("BENCHLOOM_JSQUAD", "no such folder"))
-"""Real data, where this machine has it; it is no part of the project."""
+"""Real data on this machine, if present; they are not part of the project."""
 
 
 def ask(name="q0", *texts, impossible=False):

@@ -8,7 +8,7 @@ from tasks.errors import BadInput
 from tasks.sources.mtrag import list_sources, read_tasks
 
 SHARED = Path(os.environ.get("BENCHLOOM_MTRAG", "no such folder"))
-"""Real data, where this machine has it; it is no part of the project."""
+"""Real data on this machine, if present; they are not part of the project."""
 
 
 def make_task(**more):

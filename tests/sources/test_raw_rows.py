@@ -62,7 +62,7 @@ def test_a_plane_that_is_not_described_leads_to_its_first_flight(packages: Path,
 
 
 class LinesOf:
-    """A file's lines from 1, read in the plainest way."""
+    """The lines of a file, numbered from 1, for comparison."""
 
     known: dict[Path, list[str]] = {}  # noqa: RUF012 - a cache of the tests
 

@@ -26,7 +26,7 @@ def make_tar(path, *members, mode="w:gz"):
 
 
 def open_refused(path, marker="tables.json"):
-    """Open what must be refused; return the line that says why."""
+    """Open a release that must be refused; return the error."""
     with pytest.raises(BadInput) as caught, open_release(path, marker):
         pass
     return str(caught.value)

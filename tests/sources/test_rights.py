@@ -1,4 +1,4 @@
-"""A source gets Wikimedia's licence where it says that it is Wikimedia's, and no licence otherwise."""
+"""Tests that only a source that names Wikimedia as origin gets Wikimedia's licence."""
 
 import json
 
@@ -48,7 +48,7 @@ def make_unit(host, item="Q11573"):
 
 
 def read_licence(path, **options):
-    """Read a dump; return its source and licence as they would be stamped."""
+    """Read a dump; return the source and licence to record."""
     report = ReadingReport()
     list(DumpSource([path]).read(EntitySelection(**options), report))
     return Wikidata(places=[str(path)]).state_rights(report.foreign)[:2]

@@ -1,4 +1,4 @@
-"""Files that may be packed, cut off and hostile."""
+"""Tests of reading files that may be compressed, truncated or hostile."""
 
 import bz2
 import gzip
@@ -30,7 +30,7 @@ def test_a_file_is_opened_by_what_it_begins_with(tmp_path, name):
 @pytest.mark.parametrize("name", ["a.gz", "a.bz2"])
 @pytest.mark.parametrize("by_line", [True, False])
 def test_what_came_before_a_cut_is_not_lost(tmp_path, name, by_line):
-    # The first stream is whole, of the second's 2.9 MB the cut leaves 1.9: two whole blocks of bzip2.
+    # The first stream is complete; of the second's 2.9 MB, 1.9 MB remain: two complete blocks of bzip2.
     first = b"".join(LINES[:10])
     content = PACKED[name](first) + PACKED[name](b"".join(LINES[10:]))
     (tmp_path / name).write_bytes(content[: len(content) * 2 // 3])

@@ -1,4 +1,4 @@
-"""The graph of countries with the chemical elements: what is added, and that no country is lost."""
+"""Tests of adding chemical elements to the graph of countries without losing a country."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client of public servers against one on loopback that says what servers say."""
+"""Tests of the client for public servers, against a realistic server on loopback."""
 
 import email.utils
 import json
@@ -26,7 +26,7 @@ LAG = {"error": {"code": "maxlag", "info": "Waiting for db1: 7.2 seconds lagged.
 
 @contextmanager
 def asking(*answers: web.Response, **settings: object):
-    """A client of a server that gives some answers; how long it waited, and what it was asked."""
+    """Return a client of a server with given answers, the client's waiting times, and the requests."""
     waits: list[float] = []
     asked: list[web.Request] = []
     left = list(answers)

@@ -1,4 +1,4 @@
-"""Items, datasets and a scripted judge for the environments of StreamBench."""
+"""Items, datasets and a scripted judge for tests of StreamBench's environments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tasks.streambench.environments.finding import find_environment
 
 @dataclass
 class ScriptedAsk:
-    """A judge that says what it is told to, and an embedder that counts letters."""
+    """A scripted judge, and an embedder that counts letters."""
 
     says: str = "Yes."
     fails: Exception | None = None
@@ -41,7 +41,7 @@ class ScriptedAsk:
 
 
 def make_stream_item(kind, dataset="own", text="What?", gold="", details=None, file="", context=""):
-    """Make an item of a stream."""
+    """Return an item of a stream."""
     key = f"{text} {gold}"
     return StreamItem(
         make_id("stream item", kind, dataset, key), dataset, kind, key, text, text, context, gold,
@@ -50,7 +50,7 @@ def make_stream_item(kind, dataset="own", text="What?", gold="", details=None, f
 
 
 def make_database(folder: Path, name: str = "pets") -> str:
-    """Make a database with two pets; return its path below the datasets' folder."""
+    """Write a database with two pets; return its path below the datasets' folder."""
     place = folder / "own/files" / name / f"{name}.sqlite"
     place.parent.mkdir(parents=True)
     with closing(sqlite3.connect(place)) as connection:
@@ -61,13 +61,13 @@ def make_database(folder: Path, name: str = "pets") -> str:
 
 
 def make_environment(kind, files, items=(), ask=None, rule="", reading="lenient", **options):
-    """Make the environment of a kind."""
+    """Return the environment of a kind."""
     setup = EnvironmentSetup(files, items, rule, options, ask or ScriptedAsk(), "judge", "embedder", reading)
     return find_environment(kind)(setup)
 
 
 def judge(environment, pairs) -> list[Feedback]:
-    """Have an environment judge (item, answer) at once, as the runner does."""
+    """Judge (item, answer) pairs concurrently in an environment, like the runner."""
 
     async def run() -> list[Feedback]:
         async with environment:
@@ -97,7 +97,7 @@ def score_records(folder: Path, environment, triples, rule=None, **options):
 
 
 def assert_bits_equal_scores(folder: Path, environment, pairs, rule=None, **options) -> list[Feedback]:
-    """Hold every bit and every figure of feedback to what `benchloom score` gives for the same line."""
+    """Assert that every bit and figure of feedback equals the output of `benchloom score` on the line."""
     found = judge(environment, pairs)
     triples = [(item, answer, verdict) for (item, answer), verdict in zip(pairs, found, strict=True)]
     lines = score_records(folder, environment, triples, rule, **options)
@@ -106,7 +106,7 @@ def assert_bits_equal_scores(folder: Path, environment, pairs, rule=None, **opti
         assert verdict.bit is (line.get(environment.primary) == 1), (verdict, line)
         assert (verdict.outcome == "unjudged") is failed, (verdict, line)
         if not failed:
-            # SQL has a figure of another metric beside this one's.
+            # SQL also has a figure of another metric.
             names = [name for name in verdict.values if name != "soft_f1"]
             assert [verdict.values[name] for name in names] == [line[name] for name in names]
         if "outcome" in line and not failed:

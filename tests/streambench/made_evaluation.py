@@ -1,6 +1,6 @@
-"""An evaluation made by hand: five methods and four ablations, two models, two seeds, 40 steps.
+"""A synthetic evaluation: five methods and four ablations, two models, two seeds, 40 steps.
 
-Whether a step is right follows from its run and item by a hash, so that every method has its own figures.
+A hash of run and item determines whether a step is correct, so every method has different figures.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ RATES = {
     "mam_stream_icl": 75,
     "grow_prompt": 45,
 }
-"""Percent of right steps, about."""
+"""Approximate percentage of correct steps."""
 METHODS: tuple[Any, ...] = (
     "zero_shot",
     "few_shot",
@@ -81,7 +81,7 @@ def make_item(number: int, kind: str, dataset: str) -> StreamItem:
 
 
 def roll(*parts: object) -> int:
-    """Draw a number from 0 to 99 that follows from the arguments."""
+    """Return a number from 0 to 99 that depends only on the arguments."""
     return int(hashlib.sha256(repr(parts).encode()).hexdigest(), 16) % 100
 
 
@@ -161,7 +161,7 @@ def make_evaluation(
 
 
 def drop_run(made: MadeEvaluation, method: str) -> MadeEvaluation:
-    """Leave a method out of an evaluation, as if it had not been run."""
+    """Return an evaluation without the runs of a method."""
     entry = made.entry.model_copy(
         update={"methods": tuple(choice for choice in made.entry.methods if choice.label != method)}
     )
@@ -176,7 +176,7 @@ def write_figures(made: MadeEvaluation, path: Path) -> Any:
 
 
 def write_artifacts(folder: Path, made: MadeEvaluation, name: str = "trial") -> Path:
-    """Write an evaluation's artifacts as a project has them; return their folder."""
+    """Write an evaluation's artifacts with a project's paths; return the folder."""
     data = folder / "data/streambench" / made.entry.stream
     for path, row, rows in (
         (data / "items.parquet", StreamItem, made.items),
@@ -192,7 +192,7 @@ def write_artifacts(folder: Path, made: MadeEvaluation, name: str = "trial") -> 
 
 
 def write_evaluation(folder: Path, made: MadeEvaluation | None = None) -> tuple[Path, Counts]:
-    """Write an evaluation's artifacts and its page as a project has them; return the page's folder."""
+    """Write an evaluation's artifacts and page with a project's paths; return the page's folder."""
     made = made or make_evaluation()
     figures = write_artifacts(folder, made) / "evaluation_figures.json"
     out = folder / "data/reports/streambench/trial"

@@ -1,4 +1,4 @@
-"""Evaluations of two streams, made by hand, and the page that joins them."""
+"""Synthetic evaluations of two streams, and the page that combines them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DIAGNOSES = StreamEvaluation(
 
 
 def make_evaluations() -> dict[str, MadeEvaluation]:
-    """Make three: the films and flights twice, with one method in both, and diagnoses by three methods."""
+    """Return three evaluations: films and flights twice (one common method), diagnoses by three methods."""
     return {
         "diagnoses": make_evaluation("ddxplus", ("ddxplus",), DIAGNOSES, (42,)),
         "first": make_evaluation(entry=ENTRY),
@@ -37,7 +37,7 @@ def make_evaluations() -> dict[str, MadeEvaluation]:
 
 
 def flatten(evaluations: dict[str, MadeEvaluation]) -> dict[str, object]:
-    """Write their entries as the settings of a stage."""
+    """Return the evaluations' entries as settings of a stage."""
     found: dict[str, object] = {}
     for name, made in evaluations.items():
         for field, value in made.entry.model_dump(mode="json").items():
@@ -62,7 +62,7 @@ def write_overview(
 def show_overview(
     folder: Path, evaluations: dict[str, MadeEvaluation], entry: StreamOverview | None = None
 ) -> tuple[Path, Counts]:
-    """Write the page of artifacts that are there; return its folder."""
+    """Write the page of existing artifacts; return its folder."""
     out = folder / "data/reports/streambench-overviews/all"
     out.parent.mkdir(parents=True, exist_ok=True)
     counts = overview_page(

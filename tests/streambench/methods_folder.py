@@ -1,4 +1,4 @@
-"""A copy of the folder of methods that a test may put files into."""
+"""Copy the folder of methods, so that a test can add files."""
 
 import shutil
 import sys
@@ -14,7 +14,7 @@ from tasks.streambench.methods import finding
 
 @contextmanager
 def copy_methods(folder: Path) -> Iterator[None]:
-    """Let methods be found in a copy, and forget what was imported from it: it is not this project's code."""
+    """Search methods in a copy; afterwards remove the modules imported from the copy."""
     shutil.copytree(finding.FOLDER, folder, ignore=shutil.ignore_patterns("__pycache__"))
     before = set(sys.modules)
     with pytest.MonkeyPatch.context() as patch:

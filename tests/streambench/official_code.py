@@ -1,7 +1,7 @@
 """Load StreamBench's published scorers from a checkout, file by file.
 
-Their package imports model clients, `evaluate` and `datasets` before any scorer. What is not installed is
-replaced by stand-ins: no scorer calls it, but for `func_timeout`, whose stand-in calls the function.
+Their package imports model clients, `evaluate` and `datasets` before any scorer. Stubs replace missing
+packages: scorers call only `func_timeout`, whose stub calls the function.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ NEEDED = ("datasets", "evaluate", "colorama", "tqdm", "openai", "func_timeout")
 
 
 class FunctionTimedOut(Exception):
-    """What func_timeout raises."""
+    """The exception of func_timeout."""
 
 
 def load_module(checkout: Path, name: str) -> Any:
-    """Import `stream_bench.benchmarks.<name>` without running the package's own __init__ modules."""
+    """Import `stream_bench.benchmarks.<name>` without running the package's __init__ modules."""
     for part in ("", ".benchmarks", ".llms"):
         package = ModuleType(PACKAGE + part)
         package.__path__ = [str(checkout / PACKAGE / part.removeprefix("."))]
@@ -42,7 +42,7 @@ def load_module(checkout: Path, name: str) -> Any:
 
 
 def make_bench(kind: Any, **fields: object) -> Any:
-    """Make a scorer without its dataset, which its __init__ would fetch."""
+    """Return a scorer without its dataset, which its __init__ would download."""
     bench = object.__new__(kind)
     usual = {"n_correct": 0, "predictions": [], "references": [], "total": 0, "ems": [], "f1s": []}
     usual |= {"n_api_correct": 0, "n_args_correct": 0}
@@ -51,7 +51,7 @@ def make_bench(kind: Any, **fields: object) -> Any:
 
 
 def try_to(work: Callable[[], object]) -> tuple[object, str]:
-    """Call the published code: (what it gives, or what it raises)."""
+    """Call the published code; return the result and the error."""
     try:
         return work(), ""
     except Exception as error:  # noqa: BLE001 - whatever the published code raises

@@ -1,4 +1,4 @@
-"""A system of a stranger's: knows what it finds in the prompt, fails where it is told to."""
+"""A user's system that knows only facts in the prompt, and fails on command."""
 
 
 def answer(question, history):

@@ -1,4 +1,4 @@
-"""Every table of an evaluation once more, by loops over its steps; imports nothing that is tested."""
+"""Compute every table of an evaluation by loops over its steps, without importing tested code."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Evaluated(Protocol):
 
 
 class PlainRuns:
-    """Steps by method, model (all of them joined, for methods that share a memory) and seed, in order."""
+    """Steps by method, model (joined names for methods with a shared memory) and seed, in order."""
 
     def __init__(self, made: Evaluated) -> None:
         self.items = {item.id: item for item in made.items}
@@ -80,7 +80,7 @@ class PlainRuns:
         return [model for run, model in self.runs if run == method]
 
     def compare_over(self, method: str) -> list[str]:
-        """List the models that its mean is over: those of all methods, or the turns of exactly these."""
+        """List the models for a method's mean: the models of all methods, or joint runs of these models."""
         single = [m for m in self.main if not any(" + " in model for model in self.models_of(m))]
         shared = [model for model in self.models if all(model in self.models_of(m) for m in single)]
         if method in single:
@@ -88,7 +88,7 @@ class PlainRuns:
         return [models for models in self.models_of(method) if sorted(models.split(" + ")) == sorted(shared)]
 
     def systems_of(self, model: str) -> list[tuple[str, str]]:
-        """List the methods that a model takes part in, with all their models."""
+        """List the methods that use a model, with all models of the methods."""
         return [(m, models) for m, models in self.runs if model in models.split(" + ")]
 
     def rate(self, method: str, model: str, keep: Callable[[Any], bool] = lambda step: True) -> float | None:
@@ -96,7 +96,7 @@ class PlainRuns:
         return own and mean(mean(float(s.bit) for s in steps if keep(s)) for steps in own.values())
 
     def rates(self, method: str, models: Sequence[str]) -> list[float | None]:
-        """Rate over all, and over each dataset where there are several."""
+        """Return the rate over all steps and, if there are several datasets, over each dataset."""
         kept: list[Callable[[Any], bool]] = [lambda step: True]
         if len(self.datasets) > 1:
             kept += [lambda step, name=name: self.items[step.item].dataset == name for name in self.datasets]
@@ -144,7 +144,7 @@ def compute_tables(made: Evaluated) -> Tables:
 
 
 def compute_mean(runs: PlainRuns, method: str) -> list[float | None]:
-    """Rate a method over the models that all methods share; None where it has other ones."""
+    """Return a method's mean rate over the models that all methods share; None if it has other models."""
     models = runs.compare_over(method)
     return (
         runs.rates(method, models) if models else [None for _ in runs.rates(method, runs.models_of(method))]
@@ -241,7 +241,7 @@ def compute_values(runs: PlainRuns) -> Any:
 
 
 def compute_readings(runs: PlainRuns) -> Any:
-    """Rate all steps by each reading: the bit where both read alike; and count the others."""
+    """Return the rate of all steps by each reading, and the number of steps with different readings."""
     steps = {
         system: [step for answer in run.values() for step in answer] for system, run in runs.runs.items()
     }
@@ -345,7 +345,7 @@ def draw_p(pairs: Sequence[tuple[str, int, int]], draws: int = 4000) -> float:
 
 
 def correct(values: Sequence[float]) -> list[float]:
-    """Correct by Holm: the k-th smallest of m times m - k, never below a smaller one, at most 1."""
+    """Return Holm's correction: the k-th smallest of m p values times m - k, monotone, at most 1."""
     order = sorted(range(len(values)), key=lambda n: values[n])
     adjusted, least = [0.0] * len(values), 0.0
     for rank, n in enumerate(order):
@@ -355,11 +355,11 @@ def correct(values: Sequence[float]) -> list[float]:
 
 
 NOTHING = -1e6
-"""Stands for None, which approx cannot compare."""
+"""Replacement for None, which approx cannot compare."""
 
 
 def fill(values: Iterable[float | None]) -> list[float]:
-    """Put a number that no cell has in the place of None."""
+    """Replace None by a number that no cell has."""
     return [NOTHING if value is None else value for value in values]
 
 
@@ -368,7 +368,7 @@ def read_values(table: Any) -> dict[tuple[str, ...], list[float | None]]:
 
 
 def assert_cells(found: Any, wanted: Any) -> None:
-    """Hold every cell of a table to the plain computation, and the lines to those that it has."""
+    """Assert that a table's cells and lines equal the plain computation."""
     cells = read_values(found)
     assert sorted(cells) == sorted(wanted)
     for label, values in wanted.items():
@@ -376,7 +376,7 @@ def assert_cells(found: Any, wanted: Any) -> None:
 
 
 def assert_pairs(found: Any, wanted: Any) -> None:
-    """Hold pairs to the plain computation; the drawn p value within chance, Holm's to the p that decides."""
+    """Assert that pairs equal the plain computation; bootstrap p values may differ by chance."""
     cells = read_values(found)
     assert list(cells) == list(wanted)
     for label, (*counted, drawn) in wanted.items():

@@ -1,4 +1,4 @@
-"""A stream by script: items of a few classes, an environment that compares, models that follow a rule."""
+"""A scripted stream: items of a few classes, an environment that compares, models that follow a rule."""
 
 import asyncio
 import hashlib
@@ -26,7 +26,7 @@ CLASSES = ("red", "green", "blue")
 
 
 class Scripted(Environment):
-    """An item asks for its class; an answer is right if it is the gold one."""
+    """An environment whose items ask for their class; an answer is correct if it equals the gold answer."""
 
     name = "scripted"
     metric = "hotpotqa"
@@ -60,7 +60,7 @@ class Scripted(Environment):
 
 @dataclass(frozen=True)
 class Asked:
-    """What a model was asked."""
+    """A request to a model."""
 
     prompt: str
     text: str
@@ -70,12 +70,12 @@ class Asked:
 
     @property
     def question(self) -> str:
-        """What is asked now: the last question of the prompt."""
+        """The current question: the last question of the prompt."""
         return self.text.rpartition("Question: ")[2].partition("\n")[0]
 
     @property
     def examples(self) -> list[str]:
-        """The past steps, as they stand between blank lines."""
+        """The past steps in the prompt, separated by blank lines."""
         return [part for part in self.text.split("\n\n\n") if part.startswith("Question: ")]
 
 
@@ -84,7 +84,7 @@ Reply = Callable[[Asked], str | None]
 
 @dataclass
 class StreamAsk:
-    """A stage's `ask`: replies by a rule; None is an endpoint that does not answer."""
+    """A stage's `ask` that replies by a rule; None simulates an endpoint without an answer."""
 
     reply: Reply
     asked: list[Asked] = field(default_factory=list)
@@ -112,7 +112,7 @@ class StreamAsk:
 
 
 def embed(text: str) -> list[float]:
-    """Place a text near its class, the nearer to another the nearer their numbers."""
+    """Return a text's vector: near its class, and nearer to texts with similar numbers."""
     colour, number = text.split()[:2]
     vector = [0.0] * len(CLASSES) + [float(number) / 1000]
     vector[CLASSES.index(colour)] = 1.0
@@ -120,7 +120,7 @@ def embed(text: str) -> list[float]:
 
 
 def make_items(count: int) -> list[StreamItem]:
-    """Make items whose classes take turns."""
+    """Return items with alternating classes."""
     texts = [f"{CLASSES[number % len(CLASSES)]} {number}" for number in range(count)]
     return [
         StreamItem(
@@ -131,7 +131,7 @@ def make_items(count: int) -> list[StreamItem]:
 
 
 def order(items: Sequence[StreamItem], *seeds: int) -> list[SequencePlace]:
-    """Take items as they come, under every seed."""
+    """Return the items in their given order, for every seed."""
     return [
         SequencePlace(f"p{seed}-{position}", seed, position, item.id, ())
         for seed in seeds
@@ -140,7 +140,7 @@ def order(items: Sequence[StreamItem], *seeds: int) -> list[SequencePlace]:
 
 
 def make_shots(count: int) -> list[StreamShot]:
-    """Make examples of the classes in turns."""
+    """Return examples with alternating classes."""
     keys = [f"{CLASSES[number % len(CLASSES)]} {900 + number}" for number in range(count)]
     return [
         StreamShot(f"s{place}", "tiny", place, key, key, key.split()[0].upper(), ())
@@ -183,22 +183,22 @@ def run_steps(
 
 
 def know_all(asked: Asked) -> str:
-    """Answer as is right."""
+    """Return the correct answer."""
     return asked.question.split()[0].upper()
 
 
 def know_nothing(asked: Asked) -> str:
-    """Answer wrongly."""
+    """Return a wrong answer."""
     return "NONE"
 
 
 def follow_examples(asked: Asked) -> str:
-    """Answer rightly only where an example of the same class has the right answer in the prompt."""
+    """Answer correctly only if the prompt has an example of the same class with the correct answer."""
     right = know_all(asked)
     lines = [example.split("\n") for example in asked.examples]
     return right if any(line[1] == right for line in lines) else "NONE"
 
 
 def dump(rows: Mapping[str, Sequence[StreamStep]]) -> str:
-    """Write rows down, to compare them."""
+    """Return rows as text, for comparison."""
     return json.dumps(rows, default=lambda row: row.__dict__, sort_keys=True)

@@ -1,4 +1,4 @@
-"""From dataset folders to items, sequence and shots; and a dataset of questions over a database."""
+"""Tests of building items, sequences and shots from datasets, and a dataset from GRAMMAR's questions."""
 
 import json
 from collections import Counter
@@ -63,7 +63,7 @@ def test_a_draw_takes_as_many_of_each_dataset_and_stratum(tmp_path):
     assert again == rows
     other = items(tmp_path, Stream(datasets=("one", "two"), take=12, draw_seed=7)).rows
     assert {row.id for row in other} != {row.id for row in rows}
-    # Two strata of `two` are used up at four each, and leave their places to the others.
+    # Two strata of `two` have only four items each; other strata fill the remaining places.
     counts = Counter(row.dataset for row in items(tmp_path, Stream(datasets=("one", "two"), take=24)).rows)
     assert counts == {"one": 16, "two": 8}
     with pytest.raises(BadInput, match="take asks for 29, and 28 items can be asked"):
@@ -117,8 +117,8 @@ def test_what_cannot_be_asked_is_dropped_with_its_reason(tmp_path):
         "a": "SELECT 1",
         "b": "SELECT date('now')",
         "c": " ",
-        # The text decides nothing: this one reads the clock through a function of what it puts together, and
-        # the next one names the clock in a branch that is never reached.
+        # The text is not decisive: this query reads the clock through a composed expression, and the next
+        # query names the clock in a branch that is never reached.
         "d": "SELECT date('no' || 'w') FROM pets",
         "e": "SELECT CASE WHEN age > 99 THEN date('now') ELSE name END FROM pets",
         "f": "SELECT nothing FROM pets",
@@ -204,11 +204,11 @@ def test_a_broken_stream_of_one_s_own_is_one_clear_line(line, said, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-# --- questions of GRAMMAR's
+# --- GRAMMAR's questions
 
 
 def make_questions(folder, templates=6, groups=5):
-    """Make questions in two wordings each, of templates over one table."""
+    """Write questions with two wordings each, from templates on one table."""
     rows = [
         {
             "id": f"{template}-{group}-{word[0]}", "group": f"{template}-{group}",
@@ -247,7 +247,7 @@ def test_a_dataset_of_few_templates_holds_back_the_others_as_shots(tmp_path):
     assert len(held) == 4
     others = {f"by way {name[1:]}?" for name in templates}
     assert not any(shot.text.endswith(tuple(others)) for shot in held)
-    # The dataset is one that the environment judges: each gold answer is right.
+    # The environment can judge the dataset: each gold answer is correct.
     rows = list(items(tmp_path, Stream(datasets=("pets",))).rows)
     verdicts = judge(make_environment("sql", tmp_path, rows), [(row, row.gold) for row in rows])
     assert [verdict.outcome for verdict in verdicts] == ["correct"] * 6

@@ -1,4 +1,4 @@
-"""A stream depends on its own datasets, as one stage lists their files, and on no other dataset."""
+"""Tests that a stream depends only on its own datasets, whose files one stage lists."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def test_all_files_of_the_datasets_are_listed_with_their_checksums(tmp_path):
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    """A project with two streams: one of two datasets, and one of a third."""
+    """A project with two streams: one with two datasets, and one with a third dataset."""
     root = make_folder(tmp_path / "project")
     monkeypatch.chdir(root)
     copy_code(root, monkeypatch)
@@ -54,7 +54,7 @@ def root(tmp_path, monkeypatch):
 
 
 def run(root):
-    """Run both streams; return how each stage ended."""
+    """Run both streams; return each stage's final state."""
     wanted = [name.format(stream) for name in LAST for stream in ("both", "third")]
     return list_states(finish_run(open_run(root), wanted))
 
@@ -67,7 +67,7 @@ def test_another_import_makes_no_stream_stale_and_a_changed_dataset_its_own_alon
     stages = ("datasets", "items", "sequence", "shots")
     assert list_run(run(root)) == {f"{stage}@{stream}" for stage in stages for stream in ("both", "third")}
     write(root / RAW, 9, "four")
-    # The files are listed again: the list is the same, so that nothing below it is done.
+    # The files are listed again with the same result, so no downstream stage runs.
     assert list_run(run(root)) == {"datasets@both", "datasets@third"}
     write(root / RAW, 9, "two")
     assert list_run(run(root)) == {"datasets@both", "datasets@third", *(f"{stage}@both" for stage in stages)}

@@ -1,4 +1,4 @@
-"""A stream of text-to-SQL from its folders to its page: every stage as it is, the model alone by script."""
+"""Tests of a text-to-SQL stream from folders to page, with real stages and a scripted model."""
 
 import json
 import sqlite3
@@ -27,11 +27,11 @@ METHODS = (
 OF_SHOT = f"How old is number {PETS}?"
 EVALUATION = StreamEvaluation(stream="pets", methods=METHODS, models=("agent", "second_agent"), k=2)
 KNOWN = "How old is number 0?"
-"""The one question about an age that the model can answer without an example."""
+"""The only question about an age that the model can answer without an example."""
 
 
 class SqlModel(ScriptedModels):
-    """Writes the right query for a name, and for an age if a right query for an age is in the prompt."""
+    """Writes correct queries for names, and for ages if the prompt contains a correct query for an age."""
 
     def say(self, prompt: str, messages: Sequence[Mapping[str, str]], fields: Mapping[str, Any]) -> str:
         if prompt == "critique":

@@ -1,4 +1,4 @@
-"""What prompts show, what is read out of replies, and bits that equal `benchloom score`."""
+"""Tests of environments: prompts, reading of replies, and bits that equal `benchloom score`."""
 
 import asyncio
 import json
@@ -365,7 +365,7 @@ def test_twelve_descriptions_are_found_by_the_query_and_recall_is_told(tmp_path)
         assert (near_parts.common, near_parts.notes) == ("", {"recall": 1.0})
         assert near_parts.left_out == ("30 of 42 APIs: not retrieved",)
         assert far_parts.notes == {"recall": 0.0}
-        # All descriptions are embedded once, and each query; searching words needs no call.
+        # All descriptions and each query are embedded once; a word search needs no call.
         assert len(ask.embedded) == (len(APIS) + 2 if search == "embedding" else 0)
 
 
@@ -464,7 +464,7 @@ def test_sql_under_the_released_reading_is_what_score_gives_without_reading_agai
         "SELECT name FROM pets": True,
         "select name from pets": False,
         "```sql\nSELECT name FROM pets\n```": True,
-        # The whole reply is a block, whose inside has a fence: an error, though a block in it is right.
+        # The whole reply is a block that contains a fence: an error, although an inner block is correct.
         "```sql\nSELECT 1\n```\nor\n```sql\nSELECT name FROM pets\n```": False,
     }
     answers = [environment.read_answer(item, reply, "chain") for reply in replies]

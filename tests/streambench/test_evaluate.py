@@ -1,4 +1,4 @@
-"""`benchloom evaluate streambench`: a function as the system over a user's own folder, and its figures."""
+"""Tests of `benchloom evaluate streambench` with a function as the system on a user's own folder."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""`benchloom evaluate streambench` as a stranger runs it: real processes, and a system on loopback."""
+"""Tests of `benchloom evaluate streambench` in real processes, with a system on loopback."""
 
 import json
 from collections import Counter
@@ -35,7 +35,7 @@ def asked() -> Counter[str]:
 
 @pytest.fixture
 def project(tmp_path, asked) -> Iterator[Sample]:
-    """A project whose system knows city one, and then others, once it was right."""
+    """A project whose system knows city one, and other cities after a correct answer."""
 
     async def answer(request: web.Request) -> web.Response:
         asked["system"] += 1
@@ -81,7 +81,7 @@ def evaluate(project: Sample, *words: str, dataset: str = "cities"):
 
 
 def expect_bits(texts: list[str], *, remembers: bool) -> list[bool]:
-    """Tell which steps are right: the memory holds what was right before."""
+    """Return which steps are correct; with memory, earlier correct answers help."""
     bits: list[bool] = []
     for text in texts:
         known = "one" in text or (remembers and any(bits))

@@ -1,4 +1,4 @@
-"""The page of an evaluation: charts, tables, each step with its prompt, figures that lead to rows."""
+"""Tests of an evaluation's page: charts, tables, steps with prompts, links from figures to rows."""
 
 import json
 from pathlib import Path
@@ -110,7 +110,7 @@ def test_the_front_page_takes_it(page: Path, tmp_path: Path) -> None:
 
 
 def record_stages() -> Graph:
-    """Record the stages as dvc.lock would."""
+    """Return records of the stages, as in dvc.lock."""
     trial = f"{DATA}/trial"
     outs = {
         "items": [f"{DATA}/items.parquet"],
@@ -162,7 +162,7 @@ def test_figures_of_another_form_are_bad_input(tmp_path: Path, text: str) -> Non
 
 def test_the_same_artifacts_give_the_same_bytes(made: MadeEvaluation, page: Path, tmp_path: Path) -> None:
     figures = page.parents[3] / DATA / "trial/evaluation_figures.json"
-    again = tmp_path / "data/reports/streambench/trial"  # a page says where in its project it stands
+    again = tmp_path / "data/reports/streambench/trial"  # a page contains its path in the project
     again.parent.mkdir(parents=True)
     evaluation_page(
         made.items[::-1], made.steps[::-1], made.calls[::-1], made.scores[::-1], made.curves[::-1], figures,

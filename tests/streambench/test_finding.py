@@ -1,4 +1,4 @@
-"""Methods by their names: files of the project, and what an installed package brings."""
+"""Tests of finding methods by name, in files of the project and installed packages."""
 
 import pytest
 
@@ -26,7 +26,7 @@ POINTS = "[benchloom.methods]\nplain = acme_methods:Plain\n"
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder of methods that files may be put into."""
+    """A folder of methods to which tests can add files."""
     with copy_methods(tmp_path / "methods"):
         yield tmp_path / "methods"
 

@@ -1,8 +1,8 @@
-"""All seven datasets from their published layouts to the page: 20 steps by all eight methods, on a script.
+"""Tests of all seven datasets from the published layouts to the page: 20 scripted steps by all eight methods.
 
-The data that lie beside the project are read from there, the others are made in the same layout. Bits are
-held to `benchloom score` (ToolBench's to its published calls and what the judge said), every cell of every
-table to a plain computation.
+Data beside the project are used if present; other data are generated in the same layout. Bits are compared
+with `benchloom score` (ToolBench: with its published calls and the judge's verdicts), and every cell of every
+table with a plain computation.
 """
 
 import json
@@ -51,20 +51,20 @@ MADE = {
     "hotpotqa": published.make_hotpotqa,
 }
 WITHOUT_SHOTS = ("ds1000", "toolbench")
-"""What is published without examples: a file of one's own brings them."""
+"""Datasets published without examples, which a user's own file provides."""
 BESIDE = {
     "spider": ["spider"],
     "cosql": ["cosql", "--databases", SHARED / "spider/database"],
     "toolbench": ["toolbench_ste"],
     "hotpotqa": ["hotpotqa/hotpot_dev_distractor_100.json"],
 }
-"""What the shared data have whole, by dataset: the path, and options of the import."""
+"""Dataset -> path of complete shared data, and options of the import."""
 TURNED = 5
-"""On one item of so many ToolBench's judge says the opposite of what is so."""
+"""ToolBench's judge is wrong on one item of this number."""
 
 
 def write_right(item: StreamItem) -> str:
-    """Write the gold answer as a model would; where a rule compares arguments, as loosely as it allows."""
+    """Return the gold answer as a model's reply; if a rule compares arguments, in the loosest valid form."""
     if item.kind == "sql":
         return f"```sql\n{item.gold}\n```"
     if item.kind == "ds1000":
@@ -80,7 +80,7 @@ def write_right(item: StreamItem) -> str:
 
 
 def write_wrong(item: StreamItem) -> str:
-    """Write another answer; of ToolBench the right API where it takes arguments, so that these decide."""
+    """Return a wrong answer; for ToolBench with the correct API, if it has arguments, and wrong arguments."""
     if item.kind == "toolbench":
         gold = json.loads(item.gold)
         return json.dumps({"api": gold["api"] if gold["arguments"] else "no such", "arguments": {"no": 0}})
@@ -92,9 +92,9 @@ def read_object(quoted: str) -> object:
 
 
 class HalfKnown(ScriptedModels):
-    """Knows a third of the items, a third more when helped: by an example, or by a critique of its answer.
+    """Knows a third of the items, and another third with an example or a critique of its answer.
 
-    On the last it is silent.
+    For the last third, the reply is empty.
     """
 
     def __init__(self, rows: Sequence[StreamItem]) -> None:
@@ -118,19 +118,19 @@ class HalfKnown(ScriptedModels):
         return f"1. It is so.\nAnswer: {said}" if reasons else said
 
     def knows(self, item: StreamItem, *, helped: bool) -> bool:
-        """Tell whether it answers rightly."""
+        """Return whether the answer to an item is correct."""
         return self.places[item.id] % 3 == 0 or (self.places[item.id] % 3 == 1 and helped)
 
     def is_silent(self, item: StreamItem) -> bool:
-        """Tell whether its reply is empty."""
+        """Return whether the reply to an item is empty."""
         return self.places[item.id] == STEPS - 1
 
     def is_turned(self, item: StreamItem) -> bool:
-        """Tell whether the judge says the opposite."""
+        """Return whether the judge's verdict on an item is inverted."""
         return self.places[item.id] % TURNED == 0
 
     def is_right(self, step: StreamStep, item: StreamItem) -> bool:
-        """Tell whether a step is right, by what was asked in it."""
+        """Return whether a step is correct, from the calls in it."""
         if step.answer is None:
             return False
         known = self.knows(item, helped=bool(step.shown) or step.method == "self_refine")
@@ -152,7 +152,7 @@ def root(tmp_path, monkeypatch):
 
 
 def run_imported(root: Path, name: str, path: Path, *words: object) -> tuple[Whole, HalfKnown]:
-    """Import a dataset by the command and run all stages over it."""
+    """Import a dataset with the command, and run all stages on it."""
     named = ["--streambench", name] if name == "spider" else []
     if name in WITHOUT_SHOTS:
         lines = [json.dumps({"text": f"Old {number}?", "answer": "No"}) for number in range(3)]
@@ -174,7 +174,7 @@ def has_shots(folder: Path) -> bool:
 
 
 def check_whole(root: Path, whole: Whole) -> None:
-    """Hold bits to `benchloom score`, and every cell of the report to a plain computation over the steps."""
+    """Compare bits with `benchloom score`, and every cell of the report with a plain computation."""
     counted = Counter(step.method for step in whole.steps)
     shown = has_shots(root / "data/raw/streambench" / whole.entry.stream)
     assert counted == dict.fromkeys([m for m in METHODS if m != "few_shot" or shown], STEPS)
@@ -198,13 +198,13 @@ def check_whole(root: Path, whole: Whole) -> None:
 
 
 def make_evaluated(whole: Whole) -> MadeEvaluation:
-    """Give the artifacts as the plain computation takes them."""
+    """Return the artifacts in the format of the plain computation."""
     rows, calls = list(whole.items.values()), list(whole.calls.values())
     return MadeEvaluation(whole.entry, rows, whole.steps, calls, whole.scores, whole.curves)
 
 
 def check_bits(root: Path, whole: Whole) -> None:
-    """Hold each bit, its words and figures to what the metric's command gives for the same line."""
+    """Compare each bit, its text and figures with the output of the metric's command for the same line."""
     raw, rows = root / "data/raw/streambench", list(whole.items.values())
     environment = make_environment(rows[0].kind, raw, rows, whole.models)
     folder = {"databases": raw / rows[0].dataset / "files"} if rows[0].kind == "sql" else {}
@@ -227,7 +227,7 @@ def check_bits(root: Path, whole: Whole) -> None:
 
 
 def check_calls(whole: Whole, folder: Path) -> None:
-    """Hold ToolBench's bits to the published calls by a rule of this test's own, and to the judge's words."""
+    """Compare ToolBench's bits with published calls, by an independent rule, and with the judge's replies."""
     published = json.loads((folder / "tool_test.json").read_text(encoding="utf-8"))
     told = Counter[tuple[bool, bool]]()
     for step in (step for step in whole.steps if step.answer is not None):
@@ -277,7 +277,7 @@ def test_so_does_what_is_published_itself(name, root):
     check_whole(root, whole)
     if name == "toolbench":
         check_calls(whole, SHARED / str(path))
-    # A gold query that gives no row is never right by the stream's rule.
+    # A gold query without result rows is never correct by the stream's rule.
     known = [models.is_right(step, whole.items[step.item]) for step in whole.steps]
     assert all(knows or not step.bit for step, knows in zip(whole.steps, known, strict=True))
     assert sum(step.bit for step in whole.steps) > 0.8 * sum(known)

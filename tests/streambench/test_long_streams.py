@@ -1,4 +1,4 @@
-"""All methods over 200 steps under two seeds with k = 16, on models of which theory says what they do."""
+"""Tests of all methods over 200 steps with two seeds and k = 16, on models with predictable results."""
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
@@ -22,26 +22,26 @@ from tests.streambench.scripted import (
 
 STEPS, K, SEEDS = 200, 16, (42, 7)
 WITHOUT = ("zero_shot", "chain", "self_refine")
-"""What shows no example."""
+"""Methods without examples in prompts."""
 BY_MEMORY = ("self_stream_icl", "mam_stream_icl")
 WITH_ALL = ("grow_prompt", "mem_prompt")
-"""What keeps wrong steps, too."""
+"""Methods whose memory also contains wrong steps."""
 METHODS = (*WITHOUT, "few_shot", *WITH_ALL, *BY_MEMORY)
 KNOWN = range(60, 63)
-"""One item of each class that the third model knows by itself."""
+"""One item of each class that the third model knows without examples."""
 ITEMS = make_items(STEPS)
 Runs = Mapping[tuple[str, int], Sequence[StreamStep]]
 
 
 def shuffle(seed: int) -> list[SequencePlace]:
-    """Take the items in another order under each seed."""
+    """Return a different order of the items for each seed."""
     items = list(ITEMS)
     Random(seed).shuffle(items)
     return order(items, seed)
 
 
 def run(reply: Callable[[Asked], str]) -> Runs:
-    """Run all methods with a model, MAM with two that are alike; the steps by method and seed."""
+    """Run all methods with one model (MAM with two equal models); return the steps by method and seed."""
     ask = StreamAsk(lambda asked: "NO NEED TO REFINE" if asked.prompt == "critique" else reply(asked))
     runs = run_steps(
         ask,
@@ -64,7 +64,7 @@ def is_known(number: int) -> bool:
 
 
 def know_a_few(asked: Asked) -> str:
-    """Be right on three items, and elsewhere only where a like example was shown."""
+    """Answer three items correctly, and other items only with a similar example in the prompt."""
     return know_all(asked) if is_known(int(asked.question.split()[1])) else follow_examples(asked)
 
 
@@ -74,7 +74,7 @@ def taught() -> Runs:
 
 
 def list_seen(seed: int) -> list[tuple[str, int]]:
-    """List class and number of the items by position."""
+    """Return class and number of the items by position."""
     by_id: dict[str, StreamItem] = {item.id: item for item in ITEMS}
     words = [by_id[place.item].text.split() for place in shuffle(seed)]
     return [(colour, int(number)) for colour, number in words]
@@ -144,7 +144,7 @@ def test_a_memory_of_all_steps_helps_where_a_right_one_is_among_the_nearest(taug
         colour, number = seen[t]
         like = {s + 1 for s in range(t) if seen[s][0] == colour}
         shown = {entry.position for entry in row.shown}
-        # Those of the same class come first, whether they were right or not.
+        # Examples of the same class come first, whether correct or not.
         assert len(shown) == min(t, K)
         assert shown <= like if len(like) >= K else shown >= like
         right = any(rows[position - 1].bit for position in shown & like)

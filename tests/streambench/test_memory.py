@@ -1,4 +1,4 @@
-"""Memories: order, ties, growth, and the index against a plain computation."""
+"""Tests of memories: order, ties, growth, and the index against a plain computation."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def fill(memory, vectors):
 
 
 def sort_plainly(vectors, query, k):
-    """All distances in double precision, rounded, ties by position."""
+    """Return the nearest entries by rounded distances in double precision; ties are sorted by position."""
     far = [
         (round(sum((float(a) - float(b)) ** 2 for a, b in zip(vector, query, strict=True)), 6), position)
         for position, vector in enumerate(vectors, 1)

@@ -1,4 +1,4 @@
-"""What every method must do by its definition, on models whose behaviour is known."""
+"""Tests of every method's definition, on models with known behaviour."""
 
 import pytest
 
@@ -17,7 +17,7 @@ SHOTS = make_shots(6)
 
 
 def run(reply, count, *methods, **more):
-    """Run methods with one model; the bits of each."""
+    """Run methods with one model; return the bits of each method."""
     ask = StreamAsk(reply)
     runs = run_steps(ask, make_items(count), *methods, shots=SHOTS, **more)
     return ask, {rows[0].method: rows for rows in runs.values()}
@@ -58,7 +58,7 @@ def test_self_refine_alternates_until_the_marker_or_four_refinements():
 
     ask, runs = run(reply, 7, "self_refine")
     rows = runs["self_refine"]
-    # Item 0 stops at once, item 3 after three refinements, items 4 to 6 after four.
+    # Item 0 stops immediately, item 3 after three refinements, items 4 to 6 after four.
     assert [row.answer for row in rows] == [f"VERSION {number}" for number in (0, 1, 2, 3, 4, 4, 4)]
     assert [len(row.calls) for row in rows] == [2, 4, 6, 8, 9, 9, 9]
     of_three = [asked for asked in ask.asked if asked.question == "blue 5"]
@@ -152,7 +152,7 @@ def test_self_stream_icl_keeps_right_answers_and_shows_no_feedback():
     assert [row.memory_size for row in rows] == [1, 1, 2, 3, 3]
     assert [row.stored is None for row in rows] == [False, True, False, False, True]
     assert "Feedback" not in "".join(asked.text for asked in ask.asked)
-    # Green 4 after red 0, blue 2, red 3, which are all as far but for their numbers.
+    # Green 4 after red 0, blue 2, red 3, whose distances differ only by their numbers.
     assert ask.asked[4].examples == ["Question: red 0\nRED", "Question: blue 2\nBLUE", "Question: red 3\nRED"]
 
 
@@ -162,7 +162,7 @@ def test_agents_take_turns_and_the_index_moves_before_use():
     assert [row.agent for row in rows] == ["b", "c", "a", "b", "c", "a", "b"]
     assert {row.agents for row in rows} == {("a", "b", "c")}
     assert rows[0].run == "mam_stream_icl|a+b+c|42", "one run with all models"
-    # Red 6 is answered by b with what b (red 3) and b (red 0) found, and a's and c's.
+    # b answers red 6 with the examples found by b (red 3, red 0), a and c.
     assert {entry.position for entry in rows[6].shown} >= {1, 4}
     assert [row.stored.agent for row in rows] == ["b", "c", "a", "b", "c", "a", "b"]
 
@@ -178,7 +178,7 @@ CHOSEN = {"method": "mam_stream_icl", "memory_of": "a"}
 
 
 def right_but_b(asked):
-    """All agents but b are right."""
+    """Answer correctly for all agents except b."""
     return "NONE" if asked.role == "b" else know_all(asked)
 
 
@@ -203,7 +203,7 @@ def test_one_agents_memory_by_its_shadow():
     assert [len(row.shadow_calls) for row in rows] == [1, 1, 0, 1, 1, 0]
     assert all(len(row.calls) == 1 for row in rows)
     assert [asked.role for asked in ask.asked] == ["b", "a", "c", "a", "a", "b", "a", "c", "a", "a"]
-    # Both are shown the same.
+    # Both agents see the same examples.
     assert ask.asked[5].text == ask.asked[6].text
 
 
@@ -219,7 +219,7 @@ def test_a_shadow_that_is_wrong_or_silent_is_not_kept():
         models=["a", "b", "c"],
     )
     assert runs["mam_stream_icl-shadow-b"][-1].memory_size == 0
-    # Green are steps 2 and 5, where a says nothing.
+    # Steps 2 and 5 are green; a gives no answer there.
     assert [row.memory_size for row in runs["mam_stream_icl-shadow-a"]] == [1, 1, 2, 3, 3, 4]
 
 

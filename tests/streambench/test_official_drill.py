@@ -1,6 +1,6 @@
-"""The reading `released` against StreamBench's published code, on 3,000 replies a kind.
+"""Drill: compare the reading `released` with StreamBench's published code, on 3,000 replies per kind.
 
-A drill: it needs a checkout of that code, which is no part of the project, and skips without one.
+The drill needs a checkout of that code, which is not part of the project; otherwise it is skipped.
 """
 
 import os
@@ -25,7 +25,7 @@ pytestmark = [
 
 
 def read_and_judge(environment, item, replies):
-    """Read replies as the stream does, and judge the answers: reply -> bit. An empty reply fails: wrong."""
+    """Read replies like the stream, and judge the answers: reply -> bit. An empty reply is wrong."""
     answers = {
         reply: environment.read_answer(item, reply, "direct") if reply.strip() else None for reply in replies
     }
@@ -35,13 +35,13 @@ def read_and_judge(environment, item, replies):
 
 
 def compare(ours, published):
-    """Compare bits of replies; return what differs, and the errors of the published code."""
+    """Compare bits of replies; return the differences, and the errors of the published code."""
     differing, raised = [], {}
     for reply, bit in ours.items():
         theirs, error = try_to(lambda reply=reply: published(reply))
         if error:
             raised[reply] = error
-            assert bit is False, (reply, error)  # where the published code stops, the answer is wrong
+            assert bit is False, (reply, error)  # if the published code fails, the answer is wrong
         elif bool(theirs) is not bit:
             differing.append((reply, bit, theirs))
     return differing, raised
@@ -89,9 +89,9 @@ def test_toolbench(tmp_path, api, arguments):
     environment = make_environment(
         "toolbench", tmp_path, ask=ScriptedAsk("No."), rule="released", reading="released"
     )
-    environment._apis.describe = lambda name: name  # the dataset's file is not there
+    environment._apis.describe = lambda name: name  # the dataset's file is missing
     item = make_item("toolbench", details={"api": api, "arguments": arguments})
-    # The published prompts ask for other names of the two parts.
+    # The published prompts use other names for the two parts.
     replies = {reply: None for reply in write_replies("toolbench", COUNT) if '"api"' not in reply}
     ours = read_and_judge(environment, item, replies)
     label = {"api_name": api, "api_input": arguments}

@@ -1,4 +1,4 @@
-"""Outcomes of steps: an unknown word raises where an environment gives it and where an artifact holds it."""
+"""Tests that an unknown outcome of a step is an error, in an environment and in an artifact."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The page that joins evaluations of several streams: each cell by a plain computation, and its rows."""
+"""Tests of the page for several streams: each cell against a plain computation, and the cell's rows."""
 
 import json
 from pathlib import Path
@@ -37,9 +37,7 @@ def evaluations() -> dict[str, MadeEvaluation]:
 @pytest.fixture(scope="module")
 def page(evaluations: dict[str, MadeEvaluation], tmp_path_factory: pytest.TempPathFactory) -> Path:
     out, counts = write_overview(tmp_path_factory.mktemp("project"), evaluations)
-    twice = (
-        80  # zero-shot by the first model over both seeds: `first` has it, so that of `second` is left out
-    )
+    twice = 80  # zero-shot by the first model over both seeds, from `first`; the run in `second` is omitted
     read = sum(len(made.steps) for made in evaluations.values())
     assert counts == Counts(read, read - twice, {"shown by another evaluation": twice})
     return out
@@ -56,7 +54,7 @@ def tables(page: Path) -> dict[str, Any]:
 def list_bits(
     evaluations: dict[str, MadeEvaluation], method: str, dataset: str, model: str | None = None
 ) -> dict[tuple[str, int, str], int]:
-    """List whether each step of a method was right: (models, seed, item) -> bit, the first evaluation's."""
+    """Return (models, seed, item) -> bit for a method's steps, from the first evaluation with the step."""
     bits: dict[tuple[str, int, str], int] = {}
     for made in evaluations.values():
         datasets = {item.id: item.dataset for item in made.items}
@@ -86,7 +84,7 @@ def test_table_2_has_a_line_a_method_and_a_column_a_dataset(
     assert list(tables["means"]) == [f"{group} · {TITLES[m]}" for group, m in zip(groups, MAIN, strict=True)]
     turns = "alternates between agent and second_agent; the table covers other models"
     for method, cells in zip(MAIN, tables["means"].values(), strict=True):
-        # GrowPrompt was run with the first model alone, on the two datasets of the first stream.
+        # GrowPrompt was run only with the first model, on the two datasets of the first stream.
         wanted = [
             list_bits(evaluations, method, dataset, None if dataset == "ddxplus" else MODELS[0])
             for dataset in COLUMNS
@@ -119,7 +117,7 @@ def test_tables_4_and_5_have_one_model_each_and_table_3_its_gain(
 def sum_tokens(
     evaluations: dict[str, MadeEvaluation], method: str, dataset: str, model: str | None = None
 ) -> list[Any]:
-    """Sum a method's tokens over the items of a dataset, in and out, and average over its runs."""
+    """Return a method's input and output tokens, summed over a dataset's items and averaged over runs."""
     sums: dict[tuple[str, int], list[int]] = {}
     counted = set()
     for made in evaluations.values():
@@ -150,7 +148,7 @@ def test_tables_8_to_11_have_the_tokens_of_each_dataset(
 
     own = {label.rpartition(" · ")[2]: show(cells) for label, cells in tables["tokens-means"].items()}
     turns = "alternates between agent and second_agent; the table covers other models"
-    # Both models on the third dataset, the first alone on the others: as Table 2.
+    # Both models on the third dataset, only the first model on other datasets, as in table 2.
     shared = {m: [*want(m, MODELS[0])[:4], *want(m)[4:]] for m in MAIN}
     shared[MAIN[-1]][:4] = [turns] * 4
     assert own == {TITLES[m]: cells for m, cells in shared.items()}
@@ -201,7 +199,7 @@ def test_what_is_joined_is_counted_and_what_is_not_shown_is_said(page: Path, tab
 
 
 def count_right(page: Path) -> list[int]:
-    """List the right steps of each run that the page lists."""
+    """Return the number of correct steps of each run on the page."""
     text = (page / "rows.js").read_text(encoding="utf-8")
     rows = json.loads(text.partition(",")[2].removesuffix(");\n"))["rows"]
     return [int(blocks[1][1][0].partition(" of ")[0]) for _, _, _, _, blocks, *_ in rows]

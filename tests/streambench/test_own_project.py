@@ -1,4 +1,4 @@
-"""A project of `benchloom init`: a method in one file, a stream in one folder, both through to the report."""
+"""Tests of a user's own method and stream in a project of `benchloom init`, up to the report."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -24,7 +24,7 @@ Answering = Callable[[web.Request], Awaitable[web.Response]]
 
 
 async def know_the_first_or_follow(request: web.Request) -> web.Response:
-    """Know land 0, and any other land once a right answer is in the prompt."""
+    """Answer correctly for country 0, and for other countries if the prompt contains a correct answer."""
     user = (await request.json())["messages"][-1]["content"]
     asked = user.rpartition("Question: ")[2]
     known = "land 0?" in asked or "earlier tasks" in user
@@ -41,7 +41,7 @@ def own(tmp_path, monkeypatch):
 
 
 def run_stream(own: Path, model: Answering, *settings: str) -> dict[str, list[StreamStep]]:
-    """Set a stream, run the flow, and once more without a model; return the steps of each run, in order."""
+    """Configure a stream, run the flow, and again without a model; return the steps of each run, in order."""
     with answering(model) as url:
         name = yaml.safe_load((own / "params.yaml").read_text())["roles"]["agent"]["model"]
         set_params(own, [f"run.endpoints.{name}={{kind: openai, url: '{url}', retries: 0}}", *settings])
@@ -62,7 +62,7 @@ def position(step: StreamStep) -> int:
 
 
 def read_means(own: Path, page: str) -> dict[str, float]:
-    """Read Table 2 of a page's record: the line's label -> its first value."""
+    """Read table 2 of a page's record: a line's label -> the line's first value."""
     record = json.loads((own / "data/reports" / page / "report.json").read_text(encoding="utf-8"))
     (table,) = [table for table in record["tables"] if table["key"] == "means"]
     return {line["label"]: line["cells"][0]["value"] for line in table["lines"]}

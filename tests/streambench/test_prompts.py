@@ -1,4 +1,4 @@
-"""Prompts: their order, what is shared, two blank lines, and what a window has room for."""
+"""Tests of prompts: order, shared parts, two blank lines, and the limit of the context window."""
 
 import pytest
 
@@ -67,14 +67,14 @@ def test_a_prompt_with_examples_word_by_word():
 
 
 def test_the_last_texts_that_have_room_are_kept():
-    texts = ["a" * 40, "b" * 40, "c" * 40]  # ten tokens each, and one for what stands between
+    texts = ["a" * 40, "b" * 40, "c" * 40]  # ten tokens each, and one per separator
     assert [count_cut(texts, room) for room in (99, 33, 32, 21, 5, -5)] == [0, 0, 1, 2, 3, 3]
     assert count_cut(["a" * 40, "b" * 400, "c" * 4], 12) == 2, "none is passed over"
 
 
 def test_a_window_leaves_out_the_first_examples_and_lists_them():
     parts = PromptParts("Name the colour.", "", "", "Question: red 6", "Style: direct")
-    # An example takes about eight tokens; the window has room for the item, the reply and two of them.
+    # An example has about eight tokens; the item, the reply and two examples fit into the window.
     window = next(size for size in range(100, 2_000) if measure_room(parts, size, 20) >= 17)
     ask = StreamAsk(know_all)
     rows = run_steps(ask, make_items(7), "grow_prompt", params={"window": window}, k=4)[

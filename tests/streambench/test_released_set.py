@@ -1,4 +1,4 @@
-"""StreamBench's released set: imported, ordered as `datasets` orders it, and streamed."""
+"""Tests of StreamBench's release: import, the order of `datasets`, and streams."""
 
 import json
 import shutil
@@ -22,12 +22,12 @@ from tests.sources.released import make_released, make_rows, write_split
 from tests.streambench.whole_stream import ScriptedModels, run_stages
 
 LENGTHS = (2147, 1007, 1534, 1000, 750, 1764, 1500)
-"""Of Spider, CoSQL, BIRD, DS-1000, ToolBench, DDXPlus and HotpotQA."""
+"""The configurations of Spider, CoSQL, BIRD, DS-1000, ToolBench, DDXPlus and HotpotQA."""
 SEEDS = (2, 3, 7, 21, 42)
 STREAMED = {name: "validation" if "hotpot" in name else "test" for name in CONFIGURATIONS}
 PARQUET = ("spider", "bird", "ds_1000", "ddxplus", "hotpotqa_distract")
 TEXTS = {"ds_1000": "prompt", "toolbench": "query", "ddxplus": "PATIENT_PROFILE"}
-"""Configuration -> the column with the text of an item; `question` of the others."""
+"""Configuration -> the column with the text of an item; the default is `question`."""
 
 
 def test_the_released_order_is_that_of_datasets_at_every_place():
@@ -52,7 +52,7 @@ def root(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory):
-    """A project with all seven configurations, and the folder of the set: some Parquet, some JSON Lines."""
+    """A project with all seven configurations, and the release's folder: some Parquet, some JSON Lines."""
     folder = tmp_path_factory.mktemp("released")
     root = make_project(folder / "project")
     with pytest.MonkeyPatch.context() as patch:
@@ -119,10 +119,10 @@ def test_what_the_configurations_hold(imported):
     assert json.loads((raw / "ddxplus/files/diagnoses.json").read_text()) == list(DIAGNOSES)
     assert rows["toolbench"][3]["details"] == {"api": "add_date", "arguments": {"days": 3}}
     assert "Ann lives in Ulm. She sings." in rows["hotpotqa_distract"][0]["context"]
-    # HotpotQA's examples are the first of its split under every seed, in their order.
+    # HotpotQA's examples are the first of its split for every seed, in their order.
     told = shots(raw, Stream(datasets=("hotpotqa_distract",), order="released", shots=4, seeds=SEEDS)).rows
     assert [shot.memory_key for shot in told] == [f"Where does Ann {number} live?" for number in range(7, 11)]
-    # Those of DS-1000 and ToolBench come with the project.
+    # The examples of DS-1000 and ToolBench are part of the project.
     for name, count in (("ds_1000", 4), ("toolbench", 16)):
         assert len(shots(raw, Stream(datasets=(name,), order="released")).rows) == count
 
@@ -139,7 +139,7 @@ def test_a_row_that_is_left_out_leaves_the_others_in_the_paper_s_order(root, tmp
     for seed in stream.seeds:
         kept = [row for row in permute(7, seed) if row not in {2, 4}]
         assert list_texts(raw, stream, seed) == [own[row]["question"] for row in kept]
-    # The first rows are taken, as the paper takes them of HotpotQA, and then shuffled.
+    # The first rows are selected, as in the paper for HotpotQA, and then shuffled.
     first = stream.model_copy(update={"take": 4})
     assert list_texts(raw, first, 42) == [own[row]["question"] for row in permute(4, 42) if row != 2]
     by_database = Dataset.from_list([{"db_id": row["db_id"], "row": n} for n, row in enumerate(own)])
@@ -193,7 +193,7 @@ def test_what_cannot_be_imported_is_said_in_one_line(root, tmp_path):
     (folder / "ds_1000/test-00000-of-00002.parquet").write_bytes(b"PAR1 not")
     with pytest.raises(BadInput, match="is not a Parquet file"):
         call(folder, "--config", "ds_1000")
-    # Without a choice, what cannot be read is said, and the command ends with 1.
+    # Without a choice, unreadable parts are reported, and the command exits with 1.
     said = call(folder, code=1)
     assert "ddxplus: 7 items of 7 rows, 53 shots" in said
     assert "left out: toolbench" in said
@@ -226,7 +226,7 @@ def test_what_cannot_be_ordered_is_said_in_one_line(imported, tmp_path):
 
 
 class Echo(ScriptedModels):
-    """Answers the first question of the stream in lower case, which the released reading does not take."""
+    """Answers the stream's first question in lower case, which the released reading does not accept."""
 
     def say(self, prompt, messages, fields):
         number = fields["question"].rpartition("City ")[2].rstrip("?")

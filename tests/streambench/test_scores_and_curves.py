@@ -1,4 +1,4 @@
-"""What a step scored and cost, and what follows from it after each step, worked by hand."""
+"""Tests of scores, costs and curves after each step, against results computed by hand."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ def make_score(run: str, position: int, score: float, memory: int = 0) -> StepSc
 
 
 def make_scores(**runs: Sequence[int]) -> list[StepScore]:
-    """Make the scores of runs: method_seed=(bits)."""
+    """Return the scores of runs, given as method_seed=(bits)."""
     return [
         make_score("{}|a|{}".format(*name.split("_")), position, float(bit), sum(bits[:position]))
         for name, bits in runs.items()
@@ -95,7 +95,7 @@ def test_one_seed_has_no_error() -> None:
 def test_regret_is_against_the_run_of_the_seed_that_ends_highest() -> None:
     rows = make_scores(late_1=(0, 1, 1), early_1=(1, 0, 0), late_2=(0, 0, 0), early_2=(1, 0, 1))
     points = read_curves(rows)
-    # Seed 1: late ends highest (2), so early lies at -1, 0, 1. Seed 2: early (2), so late lies at 1, 1, 2.
+    # Seed 1: late ends highest (2), so early is at -1, 0, 1. Seed 2: early (2), so late is at 1, 1, 2.
     assert [points["early", t].regret for t in (1, 2, 3)] == [-0.5, 0.0, 0.5]
     assert [points["late", t].regret for t in (1, 2, 3)] == [0.5, 0.5, 1.0]
 

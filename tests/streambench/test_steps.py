@@ -1,4 +1,4 @@
-"""The stage over a scripted environment: rows, failures, runs, the same whatever order replies come in."""
+"""Tests of the stage on a scripted environment: rows, failures, runs, and independence of replies' order."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_a_thin_whole():
     assert [row.memory_size for row in own] == [1, 2, 3, 4, 5, 6, 7]
     assert own[0].shown == ()
     assert own[0].calls == runs["zero_shot|agent|42"][0].calls, "no shots yet is the zero-shot prompt"
-    # Step 7 asks for red 6: red 3 and red 0 are nearest, then the others by their numbers.
+    # Step 7 is red 6: red 3 and red 0 are nearest, then other items by number.
     assert [entry.item for entry in own[6].shown][-2:] == ["i000", "i003"]
     assert len(own[6].shown) == 4
     assert {origin.reference for origin in own[6].origin} >= {"items#i006", "sequence#p42-7", *own[6].calls}

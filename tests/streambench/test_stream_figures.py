@@ -1,4 +1,4 @@
-"""Every cell of an evaluation's tables against a plain computation; intervals, warnings, confusions."""
+"""Tests of an evaluation's tables against a plain computation, and of intervals, warnings and confusion."""
 
 import json
 from dataclasses import replace

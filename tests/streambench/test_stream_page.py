@@ -1,4 +1,4 @@
-"""A stream's contracts and its page: what is broken is named, and what is there is shown."""
+"""Tests of a stream's contracts and page: violations are named, and content is shown."""
 
 import json
 from collections.abc import Callable
@@ -74,7 +74,7 @@ def check(folder: Path, rows: Rows) -> Counts:
 
 
 def find_problems(folder: Path, rows: Rows) -> list[str]:
-    """Apply the rules of a stream to its rows, without what Great Expectations adds."""
+    """Apply the rules of a stream to its rows, without Great Expectations."""
     paths = write(folder / "sample", rows)
     none = RowRule("origins", "", (), lambda record: "")
     rules = declare_stream(paths, read_stream(paths, "sample", ENTRY), none)

@@ -1,4 +1,4 @@
-"""A system of the user's in the agent's place: what it is sent, and what its failures are."""
+"""Tests of a user's system instead of an agent: requests and failures."""
 
 import asyncio
 from pathlib import Path
@@ -18,7 +18,7 @@ OURS = CallableEntry(kind="callable", version="1", function="ours:answer")
 
 
 class SystemAsk(StreamAsk):
-    """Answers for a system, by its question; None is a system that fails, which the ledger holds."""
+    """Answers as a system, by the question; None simulates a failure that the ledger records."""
 
     questions: list[str]
 
@@ -63,7 +63,7 @@ def test_a_system_is_sent_each_prompt_as_one_question():
     assert ask.questions[0] == "Name the colour.\n\nQuestion: red 0\n\nStyle: direct"
     own = [row for row in rows if row.method == "self_stream_icl"]
     assert {(row.agent, row.agents) for row in rows} == {("ours", ("ours",))}
-    # Blue 2 is the only one that is right; it is shown with red 3.
+    # Only blue 2 is correct; the prompt for red 3 shows it.
     assert [row.bit for row in own] == [False, False, True, False]
     assert [entry.position for entry in own[3].shown] == [3]
     assert any("Question: blue 2\nBLUE\n\n\nThis is the task now." in question for question in ask.questions)

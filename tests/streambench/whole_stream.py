@@ -1,4 +1,4 @@
-"""Every stage of a stream as it is, from dataset folders to the page; the models alone are scripts."""
+"""Run all stages of a stream from dataset folders to the page, with scripted models."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from tests.reports.figure_folders import place_figures
 
 
 class ScriptedModels(ABC):
-    """A stage's `ask` whose models follow a script; it keeps the calls as the ledger does."""
+    """A stage's `ask` with scripted models; it stores the calls like the ledger."""
 
     def __init__(self) -> None:
         self.calls: dict[str, Call] = {}
 
     @abstractmethod
     def say(self, prompt: str, messages: Sequence[Mapping[str, str]], fields: Mapping[str, Any]) -> str:
-        """Reply to a prompt of that name."""
+        """Return the reply to the prompt with the given name."""
 
     async def __call__(
         self, prompt: Path, fields: Mapping[str, Any], *, role: str, row: str, parse: Any, **more: Any
@@ -64,7 +64,7 @@ class ScriptedModels(ABC):
 
 @dataclass
 class Whole:
-    """What the stages have made."""
+    """The results of all stages."""
 
     entry: StreamEvaluation
     items: dict[str, StreamItem]
@@ -81,7 +81,7 @@ class Whole:
 def run_stages(
     folder: Path, raw: Path, stream: Stream, evaluation: StreamEvaluation, models: ScriptedModels
 ) -> Whole:
-    """Run all stages over dataset folders in `raw`; the page goes below `folder`."""
+    """Run all stages on dataset folders in `raw`; write the page below `folder`."""
     settings = {
         f"streambench.streams.{evaluation.stream}.{name}": value
         for name, value in stream.model_dump().items()

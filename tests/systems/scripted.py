@@ -1,4 +1,4 @@
-"""An `ask` for systems: answers from a script, embeds by a function, and keeps what it was asked."""
+"""An `ask` for systems that answers from a script, embeds by a function, and stores the requests."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,6 +51,6 @@ def document(text: str, name: str, title: str = "") -> Document:
 
 
 def build(ask: Any, texts: Sequence[str], **entry: Any):
-    """Build a reference RAG over texts whose documents are called a, b, c, ..."""
+    """Return a reference RAG on texts, whose documents are named a, b, c, ..."""
     corpus = [document(text, chr(ord("a") + number)) for number, text in enumerate(texts)]
     return build_system("sut", ENTRY.validate_python({"kind": "rag", **entry}), corpus, ask)

@@ -1,4 +1,4 @@
-"""A folder of documents is hostile: what is not a text within it is left out, each with one line."""
+"""Tests of hostile document folders: a file that is not a text in the folder is omitted with a message."""
 
 import gzip
 import json

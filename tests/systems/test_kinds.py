@@ -1,4 +1,4 @@
-"""Systems that are not ours, each through the whole layer: HTTP, a function, an OpenAI endpoint."""
+"""Tests of external systems through the whole model layer: HTTP, a function, an OpenAI endpoint."""
 
 import asyncio
 
@@ -52,7 +52,7 @@ REPLY = {
 
 
 class Server:
-    """A small system behind HTTP, which also speaks the OpenAI protocol."""
+    """A small HTTP system that also supports the OpenAI protocol."""
 
     def __init__(self, reply=REPLY):
         self.reply, self.bodies = reply, []
@@ -87,7 +87,7 @@ def open_dispatcher(folder, url):
 
 
 def run(folder, entry, work, url=None, epoch=""):
-    """Carry out `work(system)`; give what it returns, and the calls."""
+    """Run `work(system)`; return its result and the calls."""
     with open_dispatcher(folder, url) as dispatcher:
         roles = {"answerer": Role(model="answering-model", max_tokens=50, attempts=1)}
         ask = RecordedModel(RequestBuilder("paper.answer", folder, roles, epoch=epoch), dispatcher)
@@ -117,7 +117,7 @@ def test_a_system_behind_http_is_asked_and_read_by_paths(tmp_path):
     )
     assert response.calls == (call.id,)
     assert (call.model, call.identity, call.row, call.role) == ("mine", "7", "r1", "system")
-    # The night after, without any server: from the ledger alone, the same to the byte.
+    # The next night, without a server: the ledger alone gives the same bytes.
     replayed, calls = run(tmp_path, HTTP, answer)
     assert (replayed, calls) == (response, [call])
     with pytest.raises(CallMissing, match=r"row r1: .*system mine"):

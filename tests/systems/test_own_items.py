@@ -1,4 +1,4 @@
-"""A user's file, however broken: which rows become items, and one line for each that does not."""
+"""Tests of reading a user's file: valid rows become items, and each invalid row gives one line."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""A user's own system by its name: a file of the project, or an installed package."""
+"""Tests of finding a user's own system by name, in a file of the project or an installed package."""
 
 import shutil
 import sys

@@ -1,4 +1,4 @@
-"""The reference RAG: what it asks, in which prompt, and what it says it has retrieved."""
+"""Tests of the reference RAG: calls, prompts, and reported passages."""
 
 import asyncio
 
@@ -38,7 +38,7 @@ def test_the_reproduction_setting_puts_exactly_one_document_before_the_question(
 def test_top_k_passages_come_best_first_within_the_budget():
     ask = ScriptedAsk()
     found = answer(build(ask, TEXTS, top_k=3)).passages
-    # quarry: leads the quarry; mill of Ada: leads the; corn: none of them (The is not the)
+    # quarry: leads the quarry; mill of Ada: leads the; corn: no match (The is not the)
     assert [passage.document for passage in found] == ["b", "a"]
     small = answer(build(ask, TEXTS, top_k=3, context_tokens=8)).passages
     assert [passage.document for passage in small] == ["b"]

@@ -1,4 +1,4 @@
-"""Each retriever against rankings worked out by hand."""
+"""Tests of each retriever against rankings computed by hand."""
 
 import asyncio
 import math
@@ -26,7 +26,7 @@ def search(retriever, query, count=10):
 
 
 def test_keywords_are_distinct_words_with_case_punctuation_and_stop_words_kept():
-    # query: {Who, is, the, Boss, ?}; "boss" is another word than "Boss"
+    # query: {Who, is, the, Boss, ?}; "boss" is not the word "Boss"
     retriever = KeywordRetriever(
         chunk_texts(
             "the the the boss",  # the                   1
@@ -158,7 +158,7 @@ def test_a_document_that_stands_twice_is_bad_input():
 
 
 def test_passages_that_fit_the_budget_are_kept_whole_and_the_first_alone_is_cut():
-    # ten tokens each: "one two ... ten" is one token a word
+    # ten tokens each: "one two ... ten" has one token per word
     ten = "one two three four five six seven eight nine ten"
     three = [Chunk(place, f"d{place}", "", ten) for place in range(3)]
     assert fit_chunks(three, "gpt-4", 1_000) == three

@@ -1,4 +1,4 @@
-"""Splitting text into words."""
+"""Tests of splitting text into words."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +21,7 @@ def test_threads_may_split_at_once():
 
 
 def test_languages_are_loaded_one_after_the_other(monkeypatch):
-    """Two that load at once change a registry that the other iterates over."""
+    """Two languages loading concurrently would change a registry while the other iterates over it."""
     loading, most = [], []
 
     def load(language):

@@ -1,4 +1,4 @@
-"""All stages from a graph and its articles to finished items, under a preset, asked of a scripted model."""
+"""Run all stages from a graph and its articles to finished items, with a preset and a scripted model."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ Reply = Callable[[Mapping[str, Any], str], str]
 
 @dataclass
 class ScriptedModel:
-    """Replies to each prompt by a function of its fields and of the row that it is asked for."""
+    """Replies to each prompt by a function of the prompt's fields and row."""
 
     replies: Mapping[str, Reply]
     counts: Counter[str] = field(default_factory=Counter)
     said: dict[str, str] = field(default_factory=dict)
-    """Proof -> the last reply about it."""
+    """Proof -> the last reply about the proof."""
 
     async def __call__(
         self, prompt: str, fields: Mapping[str, object], *, row: str, parse: Callable[[str], Any], **_: Any
@@ -58,7 +58,7 @@ class ScriptedModel:
 
 @dataclass
 class Built:
-    """What the stages made, and what each of them dropped by reason."""
+    """The stages' results, and the dropped rows by stage and reason."""
 
     facts: Sequence[Fact]
     things: Sequence[Thing]
@@ -72,7 +72,7 @@ class Built:
 
 
 def read_settings(preset: str, changes: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Read the settings of the flow's stages under a preset, with changes of the test's own."""
+    """Return the settings of the flow's stages with a preset, and with a test's changes."""
     written = yaml.safe_load((ROOT / "params.yaml").read_text(encoding="utf-8"))["tanq"]
     own = {name: {**written.get(name, {}), **changed} for name, changed in changes.items()}
     filled: Mapping[str, Any] = fill_presets({"tanq": {**written, **own, "preset": preset}})["tanq"]
@@ -87,7 +87,7 @@ def build(
     preset: str = "paper",
     **changes: Mapping[str, Any],
 ) -> Built:
-    """Run all stages. make_model: is handed what was made before the first call; changes: by stage."""
+    """Run all stages. make_model: receives the results before the first call. changes: stage -> settings."""
     settings = read_settings(preset, changes)
     built = Built((), (), (), (), (), (), (), {}, {})
 

@@ -1,4 +1,4 @@
-"""A small made-up graph with its articles, for the stages that look for evidence and verify it."""
+"""A small fictitious graph with articles, for the stages that find and verify evidence."""
 
 from pathlib import Path
 from typing import Any
@@ -50,7 +50,7 @@ RELATIONS = [
 
 
 def make_fact(entity: str, relation: str, value: str) -> Fact:
-    """Make a fact whose id is `varn-P36-skarholm`."""
+    """Return a fact with an id such as `varn-P36-skarholm`."""
     row = ValueRow("item", item=value)
     shown = value.title()
     if relation == AREA:
@@ -116,6 +116,6 @@ def write_source(folder: Path, parts: list[PartRow] = PARTS) -> GraphSource:
 
 
 def write_articles(folder: Path) -> Path:
-    """Write the folder of stage `articles`."""
+    """Write the folder of the stage `articles`."""
     articles(THINGS, write_source(folder / "source"), folder / "articles")
     return folder / "articles"

@@ -1,4 +1,4 @@
-"""Wikidata dumps made up in a few lines: statements in Wikibase's JSON, and the list questions of a dump."""
+"""Small fictitious Wikidata dumps: statements in Wikibase's JSON, and the list questions of a dump."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def labelled(language: str | None, class_: str = FILM, director: str = "Q201") -
 
 
 def make_world() -> Lines:
-    """Four films of Farland by one director and three of Nearland by another, all whole."""
+    """Return a dump of complete films: four of Farland by one director, and three of Nearland by another."""
     rows = [make(name) for name in (FILM, HUMAN, CITY, LAND, FARLAND, NEARLAND, "Q41", "Q42", "Q7727")]
     rows += [
         make("Q201", state(CLASS, HUMAN), state(BORN_IN, "Q41")),
@@ -82,7 +82,7 @@ def make_world() -> Lines:
 
 
 def import_lines(folder: Path, *lines: object, relations: Iterable[str] = ()) -> GraphSource:
-    """Write lines as a dump, read it as an import does, and make an entry of it. relations: more of them."""
+    """Write lines as a dump and import it; return its entry. relations: additional relations."""
     folder.mkdir(parents=True, exist_ok=True)
     written = [line if isinstance(line, str) else json.dumps(line) for line in lines]
     dump = folder / "dump.json"

@@ -1,4 +1,4 @@
-"""A graph made up of five lands, whose answers are known by hand, as an imported folder.
+"""A fictitious graph of five countries with known answers, as an imported folder.
 
 Varn borders Ostel, Pell and Mirr; Ostel and Pell speak Ostish, Mirr and Tolo speak Mirrian; Varn, Ostel and
 Pell are in North, Mirr and Tolo in South.
@@ -30,7 +30,7 @@ KM2 = "Q712226"
 
 
 def write_graph(folder: Path, *more: ClaimRow, without: tuple[str, ...] = ()) -> GraphSource:
-    """Write the graph; `without` leaves out entities, whose claims stay."""
+    """Write the graph. without: entities to omit; their claims are written."""
     claims = [*list_claims(), *more]
     names = {claim.value.item for claim in claims if claim.value.item} | {claim.entity for claim in claims}
     entities = [make_entity(name) for name in sorted(names - set(without))]

@@ -1,4 +1,4 @@
-"""A made-up question set, from facts to skilled questions, as the stages before hand it on."""
+"""A fictitious question set, from facts to questions with skills, in the format of the upstream stages."""
 
 from tasks.tanq.build.extend import ExtendedQuestion
 from tasks.tanq.build.proofs import Proof
@@ -54,7 +54,7 @@ SEEDS = [
 
 
 def say(fact):
-    """A sentence that proves a fact."""
+    """Return a sentence that proves a fact."""
     unit = " square kilometres" if fact.relation == "P2046" else ""
     return f"The {COLUMNS[fact.relation].one} of {fact.entity} is {fact.shown}{unit}."
 

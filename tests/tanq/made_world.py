@@ -1,7 +1,7 @@
-"""A made-up world of 2,000 things by a seed: its statements, and articles that tell most of them.
+"""Generate 2,000 fictitious entities by a seed: statements, and articles that contain most statements.
 
-Articles tell a statement in a sentence, in a table of the value's article, or in an infobox; of some they say
-nothing, and some of their sentences name both ends and say something else.
+Articles state a statement in a sentence, in a table of the value's article, or in an infobox. Some statements
+are not stated, and some sentences name both ends of a statement but state something else.
 """
 
 from __future__ import annotations
@@ -48,38 +48,38 @@ MONTHS = (
     "November", "December",
 )  # fmt: skip
 NAMED = {"P106": 14, "P136": 12, "P166": 25, "P37": 30, "P30": 5}
-"""Property -> number of things that are its values alone."""
+"""Property -> number of entities that occur only as its values."""
 COUNTS = {"country": 40, "city": 300, "human": 700, "film": 500, "company": 250, "ship": 124}
 START = date(1850, 1, 1)
 
 Value = str | date | int | Decimal
-"""A thing's id, a day, a year, or an amount."""
+"""An entity's id, a day, a year, or an amount."""
 
 
 @dataclass
 class World:
-    """values: (thing, property) -> values in their order; told: statements that a part says."""
+    """Entities with articles. values: (entity, property) -> values. told: statements in articles."""
 
     labels: dict[str, str] = field(default_factory=dict)
     classes: dict[str, str] = field(default_factory=dict)
     values: dict[tuple[str, str], list[Value]] = field(default_factory=dict)
     parts: defaultdict[str, list[PartRow]] = field(default_factory=lambda: defaultdict(list))
     told: set[tuple[str, str, str, str, int]] = field(default_factory=set)
-    """Thing, property, value in words, article, and the place of the part in it."""
+    """Entity, property, value in words, article, and the position of the part in the article."""
 
     def list_of(self, name: str) -> list[str]:
-        """List the things of a class."""
+        """List the entities of a class."""
         return sorted(thing for thing, class_ in self.classes.items() if class_ == name)
 
     def show(self, value: Value) -> str:
-        """Show a value as a table has it."""
+        """Format a value as in a table."""
         if isinstance(value, date):
             return f"{value.day} {MONTHS[value.month - 1]} {value.year}"
         return self.labels[value] if isinstance(value, str) else str(value)
 
 
 def make_world(seed: int) -> World:
-    """Make a world of 2,000 things, the same for the same seed."""
+    """Return 2,000 entities with statements and articles, determined by the seed."""
     chance = random.Random(seed)
     world = World()
     names = make_names(chance)
@@ -97,7 +97,7 @@ def make_world(seed: int) -> World:
 
 
 def make_names(chance: random.Random) -> Iterator[str]:
-    """Yield names that are all different, none a part of another."""
+    """Yield distinct names; no name is a part of another name."""
     begin = ["Bra", "Cel", "Dor", "Fen", "Gal", "Hol", "Jur", "Kel", "Lom", "Mar", "Nor", "Pel", "Ras", "Sil",
              "Tor", "Var", "Wen", "Zel"]  # fmt: skip
     middle = ["ba", "de", "fi", "go", "ka", "lu", "me", "no", "pi", "ra", "so", "tu", "ve", "xo"]
@@ -111,7 +111,7 @@ def make_names(chance: random.Random) -> Iterator[str]:
 
 
 def state(world: World, chance: random.Random) -> None:
-    """Make the statements."""
+    """Generate the statements."""
     lands, cities, people = world.list_of("country"), world.list_of("city"), world.list_of("human")
 
     def draw(name: str, most: int) -> list[Value]:
@@ -190,13 +190,13 @@ SAID = {
     "P2046": "{0} has an area of {1} square kilometres.", "P2047": "{0} has a duration of {1} minutes.",
     "P2048": "{0} has a height of {1} metres.",
 }  # fmt: skip
-"""Property -> its sentence: of a thing, its value and its class."""
+"""Property -> sentence template with entity, value and class."""
 ELSE = "A street of {0} is named after {1}."
-"""A sentence that names both ends and does not say the statement."""
+"""A sentence that names both ends of a statement but does not state it."""
 
 
 def tell(world: World, chance: random.Random) -> None:
-    """Write the articles: of each statement, where it is told is drawn."""
+    """Generate the articles; the place of each statement is random."""
     listed: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for (thing, name), values in sorted(world.values.items()):
         for value in values:
@@ -241,14 +241,14 @@ UNIT_SIGNS = {"P2046": "km2", "P2044": "m", "P2048": "m", "P2047": "minutes"}
 
 
 def write(world: World, value: Value) -> str:
-    """Write a value as articles have it: amounts with separators."""
+    """Format a value as in articles: amounts have separators."""
     return f"{value:,}" if isinstance(value, Decimal) else world.show(value)
 
 
 def add_part(
     world: World, thing: str, name: str, value: Value, owner: str, text: str, **more: object
 ) -> None:
-    """Add a part that tells a statement to an article."""
+    """Add a part that states a statement to an article."""
     title, place = world.labels[owner], len(world.parts[owner])
     world.parts[owner].append(make_part(title, place, text, **more))
     world.told.add((thing, name, world.show(value), title, place))
@@ -285,7 +285,7 @@ def write_world(world: World, folder: Path) -> GraphSource:
 
 
 def make_value(name: str, value: Value) -> ValueRow:
-    """Make a statement's value."""
+    """Return the row of a statement's value."""
     if isinstance(value, str):
         return ValueRow("item", item=value)
     if isinstance(value, date):

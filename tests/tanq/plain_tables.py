@@ -1,4 +1,4 @@
-"""Gold tables computed plainly from a made-up world, with none of the project's code of skills and tables."""
+"""Compute gold tables from generated entities, without the project's code for skills and tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FACTORS = {
     "hour": Decimal(1) / 60, "millions": Decimal(1) / 10**6,
 }  # fmt: skip
 Row = tuple[str, bool, tuple[tuple[str, ...], ...]]
-"""A thing's label, whether it passes the filters, and its cells."""
+"""An entity's label, whether it passes the filters, and its cells."""
 
 
 def find_answers(world: World, seed: SeedQuestion) -> set[str]:
@@ -54,10 +54,10 @@ def compute_rows(
     *,
     whole: bool,
 ) -> set[Row]:
-    """Compute the rows of an item, those that fail a filter too.
+    """Return the rows of an item, including rows that fail a filter.
 
-    is_supported: whether the model said that a proof bears a statement out; whole: whether a cell that lacks
-    a value is empty.
+    is_supported: whether the model accepted a proof of a statement. whole: whether a cell with a missing
+    value is empty.
     """
     rows = set()
     for thing in find_answers(world, seed):
@@ -85,7 +85,7 @@ def compute_rows(
 
 
 def passes_filter(world: World, values: Collection[Value], use: SkillUse) -> bool:
-    """Tell whether one of the values passes a filter."""
+    """Return whether one of the values passes a filter."""
     if use.name == "filter_entity":
         return use.operand in map(world.show, values)
     bound = Decimal(use.operand)
@@ -101,7 +101,7 @@ def passes_filter(world: World, values: Collection[Value], use: SkillUse) -> boo
 
 
 def rewrite(world: World, value: Value, uses: Collection[SkillUse], name: str) -> str:
-    """Rewrite a value as the skills of its column say."""
+    """Return a value rewritten by the skills of its column."""
     own = {use.name: use.operand for use in uses if use.relation == name}
     if "date_to_year" in own:
         return str(value.year if isinstance(value, date) else value)
@@ -121,7 +121,7 @@ def rewrite(world: World, value: Value, uses: Collection[SkillUse], name: str) -
 
 
 def count(first: Value, second: Value) -> str:
-    """Count full years between two days, else subtract the years."""
+    """Return the full years between two days, or the difference of two years."""
     if isinstance(first, date) and isinstance(second, date):
         return str(second.year - first.year - ((second.month, second.day) < (first.month, first.day)))
     assert isinstance(first, int)

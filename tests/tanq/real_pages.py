@@ -1,7 +1,7 @@
 """A graph and articles of shared data: Wikidata's excerpt, people of OTT-QA's tables, people with an infobox.
 
-Wikidata's excerpt has no people, and eleven of its things have a text; so what people are is read from their
-pages and written as Wikidata has it: their dates, what they work as, and which table's page lists them.
+Wikidata's excerpt has no people, and only eleven of its entities have a text. Facts about people are read
+from their pages and written like Wikidata: dates, occupations, and the page of the table that lists them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ LISTED = {
     "36th_United_States_Congress_0": ("Successor", HOUSE),
     "76th_United_States_Congress_0": ("Successor", HOUSE),
 }  # fmt: skip
-"""Table of OTT-QA -> the column that lists people, and by which property its page is theirs."""
+"""Table of OTT-QA -> the column that lists people, and the property that links people to the page."""
 NATIONS = {
     "American": "United States", "Argentine": "Argentina", "Australian": "Australia", "Austrian": "Austria",
     "Belgian": "Belgium", "Brazilian": "Brazil", "British": "United Kingdom", "Bulgarian": "Bulgaria",
@@ -103,14 +103,14 @@ LABELS = {
 
 @dataclass
 class Pages:
-    """What was read: articles, and statements with the things that they name."""
+    """Articles, and statements with the entities that they name."""
 
     parts: dict[str, list[PartRow]] = field(default_factory=dict)
     claims: dict[str, ClaimRow] = field(default_factory=dict)
     things: dict[str, EntityRow] = field(default_factory=dict)
 
     def name(self, label: str, article: str = "", *aliases: str) -> str:
-        """Name a thing; its id is its article or its label."""
+        """Add an entity's names; return its id, which is its article or its label."""
         links = (Sitelink("enwiki", article),) if article else ()
         known = tuple(Text(alias, "en") for alias in aliases)
         self.things.setdefault(
@@ -162,7 +162,7 @@ def clean(link: str) -> str:
 
 
 def name_page(file: Path, text: str) -> str:
-    """Name a page by its infobox, else by its file."""
+    """Return the name of a page, from its infobox or its file."""
     found = re.search(r"\| *name *= *([^|\n{<\[]+?) *\n", text)
     return found[1] if found else file.stem.replace("-", " ")
 
@@ -179,7 +179,7 @@ def write_wikitext(table: Mapping[str, Any]) -> str:
 
 
 def read_days(found: re.Match[str] | None) -> Iterator[ValueRow]:
-    """Yield the days that a pattern has found."""
+    """Yield the days in a pattern's match."""
     groups = found.groups() if found else ()
     for start in range(0, len(groups), 5):
         one, first, second, other, year = groups[start : start + 5]
@@ -190,7 +190,7 @@ def read_days(found: re.Match[str] | None) -> Iterator[ValueRow]:
 
 
 def describe(pages: Pages, label: str, article: str, born: ValueRow, died: ValueRow | None, said: str) -> str:
-    """State who a person is: dates, citizenship and work, as a text says them."""
+    """Add statements about a person from a text: dates, citizenship and occupation; return the id."""
     person = pages.name(label, article)
     pages.add(person, "P31", ValueRow("item", item=PEOPLE))
     pages.add(person, "P569", born)
@@ -210,7 +210,7 @@ def describe(pages: Pages, label: str, article: str, born: ValueRow, died: Value
 def list_tabled(
     pages: Pages, table: Mapping[str, Any], column: str, name: str, texts: Mapping[str, str]
 ) -> None:
-    """State who the people of a table are, and that they are on its page."""
+    """Add statements about the people in a table, and their links to its page."""
     place = [head for head, _ in table["header"]].index(column)
     page = pages.name(table["title"], table["title"])
     for text, links in (row[place] for row in table["data"]):
@@ -225,7 +225,7 @@ def list_tabled(
 
 
 def list_boxed(pages: Pages) -> None:
-    """State who the people with an infobox are."""
+    """Add statements about the people with an infobox."""
     for article, parts in sorted(pages.parts.items()):
         box = {part.headers[0]: part.text for part in parts if part.kind == INFOBOX and part.headers}
         born = list(read_days(re.search(DAY, box.get("birth_date", ""))))
@@ -270,5 +270,5 @@ def write_sources(pages: Pages, folder: Path) -> GraphSource:
 
 
 def number_parts(parts: Iterable[PartRow]) -> list[PartRow]:
-    """Number the parts of an article that two sources have."""
+    """Number the parts of articles that occur in two sources."""
     return [replace(part, position=place) for place, part in enumerate(parts)]

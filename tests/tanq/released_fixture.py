@@ -1,7 +1,7 @@
-"""Three made-up records in the layout of TANQ's release, and a plain reader of that layout.
+"""Three fictitious records in the layout of TANQ's release, and a plain reader of this layout.
 
-The films, people and texts are invented. The records differ in what a tolerant reader must bear: ids as
-addresses or bare, absent, null and empty fields, fields of other names.
+The records contain variants that a tolerant reader must accept: ids with or without URL, missing, null and
+empty fields, and fields with other names.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ RECORDS = [FILMS, PEOPLE, RIVERS]
 
 
 def read_contents(record: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
-    """Read the layout plainly: each proof of each value as (answer's title, label, kind, its content)."""
+    """Yield each proof of each value as (answer's title, label, kind, content)."""
     for answer in record["answer_list"]:
         if not isinstance(answer, dict):
             continue

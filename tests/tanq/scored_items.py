@@ -1,4 +1,4 @@
-"""Items of three kinds about made-up islands, and predictions of them."""
+"""Items of three kinds about fictitious islands, and predictions for these items."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +21,7 @@ ANSWERS = {
     "Overmere": (("Mere, Upper",), ("910000",), (), ("19th century",)),
 }
 FAILING = {"Tarn": (("Tarnby",), ("90",), ("Skarsk",), ("1901",))}
-"""What does not pass the filter of an item that has one."""
+"""Rows that fail the filter of an item."""
 FILTER = SkillUse("filter_number", "P1082", "", ">=", "1000", "Keep those of at least 1,000 people.")
 
 

@@ -1,4 +1,4 @@
-"""Items over a few countries, articles about them, and an `ask` that replies from a script."""
+"""Items about a few countries, articles about these countries, and a scripted `ask`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -47,7 +47,7 @@ def make_item(
 
 
 def write_articles(folder: Path) -> Path:
-    """Write an imported Wikipedia of the countries and two others."""
+    """Write imported Wikipedia articles about the countries and two others."""
     articles, parts = [], []
     for title, capital in CAPITALS.items():
         lines = [f"{title} is a country.", f"{capital} is the capital of {title}."]
@@ -64,7 +64,7 @@ def write_articles(folder: Path) -> Path:
 
 
 class ScriptedTables:
-    """Replies by a function of the prompt's name and text; keeps what it was asked."""
+    """Replies by a function of the prompt's name and text; stores the requests."""
 
     def __init__(self, reply: Callable[[str, str], str], attempts: int = 1) -> None:
         self.reply, self.attempts = reply, attempts

@@ -1,4 +1,4 @@
-"""Stage candidates: which questions evidence may still make a table of, and which of them are taken."""
+"""Tests of the stage `candidates`: questions for which a table is still possible, and their selection."""
 
 from collections import Counter
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Ages and durations against the answers of dateutil and convertdate, BCE and leap days among them."""
+"""Tests of ages and durations against dateutil and convertdate, including BCE and leap days."""
 
 from datetime import date
 
@@ -26,7 +26,7 @@ from tasks.tanq.build.date_skills import (
 )
 
 EPOCH = to_day_number((1, 1, 1), "gregorian")
-FIRST, LAST = -1_400_000, 800_000  # days about the year 1: 3833 BCE to 2191
+FIRST, LAST = -1_400_000, 800_000  # days relative to the year 1: 3833 BCE to 2191
 DAYS = st.integers(FIRST, LAST)
 
 
@@ -35,7 +35,7 @@ def make(number, calendar="gregorian"):
 
 
 def count_by_dateutil(first, second):
-    """Moved by cycles of 400 years, after which the Gregorian calendar repeats, into the years 1 to 9999."""
+    """Count full years after moving dates to the years 1 to 9999 by the Gregorian cycle of 400 years."""
     days = [date.fromordinal(number + 10 * 146_097 + 1) for number in (first, second)]
     return relativedelta(days[1], days[0]).years
 
@@ -52,7 +52,7 @@ def test_ages_are_those_of_dateutil(one, other):
 
 
 YEARS = range(-3000, 2101)
-"""Astronomical ones, as both libraries and the tests here count them: 0 is 1 BCE."""
+"""Astronomical years, as in both libraries and these tests: 0 is 1 BCE."""
 LEAPS = {
     "gregorian": [year for year in YEARS if gregorian.isleap(year)],
     "julian": [year for year in YEARS if julian.leap(year)],
@@ -64,9 +64,9 @@ def make_day(year, month, day, calendar):
 
 
 def count_by_cycles(born, died, calendar):
-    """Count full years by dateutil, in years of 1 to 9999 whose leap years fall alike.
+    """Count full years by dateutil, in years from 1 to 9999 with the same pattern of leap years.
 
-    The Gregorian calendar repeats every 400 years, the Julian every 4: within 1901 to 2099 both are one.
+    The Gregorian calendar repeats every 400 years, the Julian every 4; from 1901 to 2099, both are equal.
     """
     start, period = (1904, 4) if calendar == "julian" else (2000, 400)
     first = start + born[0] % period
@@ -88,7 +88,7 @@ SPANS = (0, 1, 3, 4, 8, 57, 100, 189)
 
 
 def list_lives(calendar):
-    """List lives that begin or end on a leap day, before our era, in it and over its beginning."""
+    """List lifetimes that begin or end on a leap day: BCE, CE, and across the year 1."""
     for leap in LEAPS[calendar][::7]:
         for span in SPANS:
             for month, day in ENDS:
@@ -115,7 +115,7 @@ def test_ages_from_and_to_leap_days_are_those_of_dateutil(calendar):
 @given(st.integers(-1_400_000, 700_000), st.integers(0, 69_000))
 @example(julian.to_jd(0, 2, 29) - 1_721_425.5, 0)
 def test_ages_by_the_julian_calendar_are_those_of_dateutil(born, days):
-    # Both libraries: days of convertdate, years of dateutil.
+    # Use both libraries: days from convertdate, years from dateutil.
     first, second = (julian.from_jd(1_721_425.5 + number) for number in (born, born + days))
     age = count_full_years(make_day(*first, "julian"), make_day(*second, "julian"))
     assert age == count_by_cycles(first, second, "julian")
@@ -137,7 +137,7 @@ def test_days_between_are_those_of_convertdate(one, other, calendar, second_cale
 
 
 def count_by_convertdate(time):
-    """The Julian day number; the library counts years with a year 0."""
+    """Return the Julian day number; the library's years include a year 0."""
     calendar = gregorian if time.calendar == "gregorian" else julian
     return calendar.to_jd(to_astronomical(time.year), time.month, time.day)
 
@@ -151,7 +151,7 @@ def count_by_convertdate(time):
         (Time(-63, 9, 23, Precision.DAY, "julian"), Time(14, 8, 19, Precision.DAY, "julian"), 75),
         # Newton: 25 December 1642 by the Julian calendar to 20 March 1726 (counted from January: 1727)
         (Time(1642, 12, 25, Precision.DAY, "julian"), Time(1727, 3, 20, Precision.DAY, "julian"), 84),
-        # Born by the old calendar on 29 February 1800, which the new one names 12 March
+        # Born on 29 February 1800 in the Julian calendar, which is 12 March in the Gregorian calendar
         (Time(1800, 2, 29, Precision.DAY, "julian"), Time(1860, 3, 11, Precision.DAY, "gregorian"), 59),
         (Time(1800, 2, 29, Precision.DAY, "julian"), Time(1860, 3, 12, Precision.DAY, "gregorian"), 60),
     ],

@@ -1,4 +1,4 @@
-"""Names, amounts and dates in texts: what is a mention of them, and what only looks like one."""
+"""Tests of finding names, amounts and dates in texts, and of texts that only resemble them."""
 
 from decimal import Decimal
 
@@ -199,7 +199,7 @@ def test_a_date_is_found_down_to_its_precision(
 
 
 def test_a_day_is_found_by_either_calendar() -> None:
-    # Russia kept the Julian calendar: 25 October there was 7 November elsewhere.
+    # Russia used the Julian calendar: 25 October there was 7 November elsewhere.
     for calendar in ("gregorian", "julian"):
         day = (7, 11) if calendar == "gregorian" else (25, 10)
         end = DateEnd(1917, day[1], day[0], DAY, calendar)  # type: ignore[arg-type] # the two names

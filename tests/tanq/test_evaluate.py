@@ -1,4 +1,4 @@
-"""`benchloom evaluate tanq` as a stranger runs it: a function of the user's, over three questions."""
+"""Tests of `benchloom evaluate tanq` with a user's function on three questions."""
 
 import json
 import shutil
@@ -73,7 +73,7 @@ def test_a_system_is_asked_scored_and_written_down_once(
     assert figures["counts"] == {"items": 3, "scored": 2, "failed": 1, "no_table": 1}
     assert "items.jsonl, line 4: is not valid JSON: " in said.err
     assert "item rivers: no table: the system raised ValueError" in said.err
-    # One capital is right, and the other far from what it should be.
+    # One capital is correct, and the other is very different from the gold value.
     released, paper = (figures["kinds"]["composition"][rule] for rule in ("released", "paper"))
     assert [released[name]["value"] for name in ("precision", "recall", "f1")] == [0.5, 0.5, 0.5]
     assert paper["f1"]["value"] == 0.5
@@ -100,7 +100,7 @@ def test_a_system_is_asked_scored_and_written_down_once(
         capsys.readouterr().out.split()
     )
     assert (project / "dvc.lock").read_bytes() == lock
-    # Its folder is published with the tables where TANQ's evaluator reads them.
+    # Publishing the folder writes the tables where TANQ's evaluator reads them.
     options = PublishOptions(to=project / "published", prediction_key="ours", private=True)
     publish_command(str(out), options, as_json=True)
     told = json.loads(capsys.readouterr().out)

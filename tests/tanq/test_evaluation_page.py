@@ -1,4 +1,4 @@
-"""The page of an evaluation: every cell's state and evidence, every system's table, no text as markup."""
+"""Tests of an evaluation's page: every cell's state and evidence, every system's table, escaped texts."""
 
 from pathlib import Path
 from typing import Any
@@ -93,7 +93,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def read_answer(page: Path, item: str) -> Any:
-    """Read what the component of a question's answer is given."""
+    """Return the data of the component that shows a question's answer."""
     rows = {row[0]: row for row in read_data(page / "rows.js")["rows"]}
     return next(block[2] for block in rows[item][4] if block[0] == "component")
 
@@ -163,7 +163,7 @@ def test_systems_can_be_chosen_between_and_people_are_one(page: Path) -> None:
     ]
     assert shown[1]["traced"] == ["human_tables", "p-people"]
     rows = read_data(page / "rows.js")["rows"]
-    assert [row[0] for row in rows] == ["i1", "i2"]  # i3 was asked of nobody
+    assert [row[0] for row in rows] == ["i1", "i2"]  # no system answered i3
     assert rows[0][2][:2] == ["simple", ["filter number"]]
     assert "not a table" in rows[1][2][2]
     assert rows[1][7] == ["p-i2", "p-none"]

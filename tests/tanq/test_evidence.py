@@ -1,4 +1,4 @@
-"""Stages articles and proofs: what is found, in what order, and what is counted as not found."""
+"""Tests of the stages `articles` and `proofs`: found evidence, its order, and counts of missing evidence."""
 
 from collections import Counter
 from pathlib import Path

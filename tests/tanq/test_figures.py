@@ -1,4 +1,4 @@
-"""The figures of an evaluation, each cell against a plain computation over hand-made predictions."""
+"""Tests of an evaluation's figures: each cell against a plain computation on hand-written predictions."""
 
 import json
 import random
@@ -59,7 +59,7 @@ LABELS = tuple(
 
 
 def make_items() -> list[TanqItem]:
-    """Make items of every kind, each skill and its absence, 1 to 10 relations, 1 to 9 rows."""
+    """Return items of every kind: with and without each skill, 1 to 10 relations, 1 to 9 rows."""
     chance, items = random.Random(5), []
     for n in range(12):
         skills = tuple(SkillUse(SKILLS[(n + k) % 7], "P36", "", "", "", "") for k in range(n % 4))
@@ -139,7 +139,7 @@ def get_scores() -> tuple[Mapping[str, TanqItem], Mapping[str, Prediction], Mapp
 def average(
     system: str, rule: str, measure: str, belongs: Callable[[TanqItem], bool]
 ) -> tuple[Any, int, int]:
-    """Compute a mean, its n and its failed, one prediction at a time."""
+    """Return a mean, its n and its number of failures, by a loop over predictions."""
     items, rows, scores = get_scores()
     values, failed = [], 0
     for row in rows.values():

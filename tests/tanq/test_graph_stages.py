@@ -1,4 +1,4 @@
-"""Facts, relations and things of a graph, by ranks, units and labels."""
+"""Tests of a graph's facts, relations and entities: ranks, units and labels."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def show_time(year: int, precision: int, month: int | None = None, day: int | No
         (show_time(1879, 9), "1879"),
         (show_time(1879, 8), "1870s"),
         (show_time(1879, 7), "19th century"),
-        (show_time(1900, 7), "19th century"),  # the century that 1900 ends
+        (show_time(1900, 7), "19th century"),  # the last year of the century
         (show_time(1901, 7), "20th century"),
         (show_time(-44, 9), "44 BCE"),
         (show_time(-44, 11, 3, 15), "15 March 44 BCE"),
         (show_time(-50, 7), "1st century BCE"),
         (show_time(1001, 6), "2nd millennium"),
-        (show_time(2000, 6), "2nd millennium"),  # the millennium that 2000 ends
+        (show_time(2000, 6), "2nd millennium"),  # the last year of the millennium
         (show_time(-2500, 6), "3rd millennium BCE"),
         (show_time(-250_000, 5), ""),  # ten thousand years
     ],
@@ -126,13 +126,13 @@ def test_an_amount_in_two_units_is_one_fact(tmp_path: Path) -> None:
     ("amount", "unit", "other", "expected"),
     [
         ("6", "Q3710", "Q11573", "1.8288"),  # 1 foot is 0.3048 metres
-        ("1.8", "Q11573", "Q3710", None),  # 5.9055…: the division does not end
+        ("1.8", "Q11573", "Q3710", None),  # 5.9055…: not a finite decimal
         ("1.5", "Q828224", "Q11573", "1500"),
         ("90", "Q7727", "Q25235", "1.5"),
         ("100", "Q7727", "Q25235", None),
         ("20", "Q25267", "Q11579", "293.15"),
         ("3", "Q41803", "Q11570", "0.003"),
-        ("2", "Q577", "Q573", None),  # a year is not always equally long
+        ("2", "Q577", "Q573", None),  # years have different lengths
         ("2", "Q4917", "Q4916", None),
         ("2", "Q11573", "Q11570", None),
         ("2", "Q999999", "Q11573", None),
@@ -205,7 +205,7 @@ def test_things_have_their_classes_articles_and_common_units(tmp_path: Path) -> 
     entry = write_graph(tmp_path)
     rows = {row.id: row for row in things(facts(entry).rows, entry).rows}
     assert (rows["Varn"].classes, rows["Varn"].article) == (("Land",), "Varn")
-    assert rows[KM2].label == "square kilometre"  # which the graph does not hold
+    assert rows[KM2].label == "square kilometre"  # which the graph does not contain
     assert "P36" not in rows
 
 

@@ -1,4 +1,4 @@
-"""People's tables and their words on hallucinations: read from files, refused line by line."""
+"""Tests of people's tables and hallucination labels: reading files, and errors per line."""
 
 import csv
 import io

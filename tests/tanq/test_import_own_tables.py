@@ -1,4 +1,4 @@
-"""`benchloom import own-tables`: a person's tables become a graph, its evidence, and questions."""
+"""Tests of `benchloom import own-tables`: a user's tables become a graph, its evidence, and questions."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`benchloom import qampari`: published list questions become seeds, in any layout and however broken."""
+"""Tests of `benchloom import qampari`: published list questions in any layout, and invalid files."""
 
 import gzip
 import json
@@ -123,7 +123,7 @@ def test_answers_are_found_in_a_graph_by_id_link_and_name(root, tmp_path):
     assert done.exit_code == 0, done.output
     assert "3 of 3 list questions (1 composition, 1 intersection, 1 simple), 6 answers" in done.stdout
     seeds = read_seeds(root)
-    # A manga by its link, and by its id; the film `Rain` has the name alone.
+    # A manga by its link, and by its id; the film `Rain` only by its name.
     assert [answer.entity for answer in seeds["simple"].answers] == ["Q1", "Q2"]
     assert [answer.entity for answer in seeds["intersection"].answers] == ["Q13", "Q14"]
     assert [(seed.noun, seed.target) for seed in seeds.values() if seed.kind == "simple"] == [
@@ -312,7 +312,7 @@ def test_a_hundred_imported_questions_are_extended_over_the_graph_of_their_answe
         Extend(),
     )
     assert len(seeds) == len(asked.rows) == 100
-    # Nobody is asked for the director, whom every question names.
+    # No question asks for the director, whom every question names.
     assert {name for row in asked.rows for name in row.relations} == {"P86", "P136"}
     by_id = {fact.id: fact for fact in known}
     assert all({by_id[fact].entity for fact in row.facts} == set(row.entities) for row in asked.rows)

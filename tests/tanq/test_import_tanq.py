@@ -1,4 +1,4 @@
-"""`benchloom import tanq`: records of TANQ's release become items, with all of their values and proofs."""
+"""Tests of `benchloom import tanq`: records of TANQ's release become items with all values and proofs."""
 
 import asyncio
 import gzip
@@ -62,7 +62,7 @@ def read_skipped(root: Path) -> list[tuple[str, str]]:
 
 
 def show_proofs(item: TanqItem) -> list[tuple[Any, ...]]:
-    """Show an item's proofs as the plain reader of the layout does."""
+    """Return an item's proofs in the format of the plain reader."""
     headers = {column.relation: column.header for column in item.columns}
     titles = {thing.id: thing.article for thing in item.things}
     shown = []
@@ -123,7 +123,7 @@ def test_a_record_becomes_an_item_with_filters_and_split_cells(root):
     assert [skill.name for skill in item.skills] == ["filter_time", "date_to_year"]
     assert item.instance_type == ("film",)
     assert read_skipped(root) == []
-    # What `evaluate tanq` reads is the same item.
+    # `evaluate tanq` reads the same item.
     assert read_items(root / "data/raw/tanq/main", READER).items == (item,)
 
 

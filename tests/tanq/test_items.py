@@ -1,4 +1,4 @@
-"""Items: what they are made of, which are chosen, what the audit refuses; their contracts and statistics."""
+"""Tests of items: content, selection, the audit's rejections, contracts and statistics."""
 
 import json
 from collections import Counter
@@ -140,7 +140,7 @@ def test_fewer_items_are_chosen_where_one_shape_would_be_too_many():
         replace(MADE.rows[0], id=f"{number:04}", shape=f"shape{min(number, 10)}") for number in range(100)
     ]
     chosen = choose_items(pool, 60, Items(), 0)
-    # ten shapes of one item, and one shape of ninety: 11 items are the most of which none is above 10%
+    # ten shapes with one item, one shape with ninety: with at most 11 items, no shape exceeds 10%
     assert len(chosen) == 11
 
 
@@ -356,7 +356,7 @@ def test_a_proof_that_denies_its_fact_ends_the_run_though_text_and_verdict_agree
 
 
 def find_broken(folder, rows, item):
-    """Hold a set to its contracts; return the line, which names the item."""
+    """Check a set's contracts; return the error line, which names the item."""
     paths = write_set(folder, rows)
     with pytest.raises(ContractBroken) as broken:
         contracts(**paths, out=folder / "contracts")

@@ -1,4 +1,4 @@
-"""Labels in artifacts of the paper: a word that is not known is an error, never a row that is left out."""
+"""Tests that an unknown label in the paper's artifacts is an error, not an omitted row."""
 
 from dataclasses import replace
 from pathlib import Path

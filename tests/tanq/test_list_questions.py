@@ -1,4 +1,4 @@
-"""List questions of the made-up graph, worked out by hand; which are taken, and how they are extended."""
+"""Tests of list questions on a fictitious graph, against results by hand: selection and extension."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_two_conditions_that_both_tell(tmp_path: Path) -> None:
     asked = ask(write_graph(tmp_path, item("Tolo", "P37", "Ostish")))
     both = [seed for seed in asked.values() if seed.kind == INTERSECTION]
     seed = asked["Which lands have Ostish as an official language and border Varn?"]
-    assert list_answers(seed) == ["Ostel", "Pell"]  # Tolo speaks it and Mirr borders
+    assert list_answers(seed) == ["Ostel", "Pell"]  # Tolo only speaks it, and Mirr only borders
     assert seed.near == ("Mirr", "Tolo")
     assert {condition.relation for condition in seed.conditions} == {"P37", "P47"}
     assert all(len({condition.relation for condition in question.conditions}) == 2 for question in both)
@@ -156,7 +156,7 @@ def test_kinds_and_shapes_are_taken_in_turn(tmp_path: Path) -> None:
     assert {row.kind for row in drafts.rows} == {SIMPLE, INTERSECTION, COMPOSITION} & {
         row.kind for row in listed
     }
-    assert len({tuple(list_answers(row)) for row in drafts.rows}) == 6  # none with the answers of another
+    assert len({tuple(list_answers(row)) for row in drafts.rows}) == 6  # all answers differ
     assert drafts.rows == seeds(listed[::-1], Seeds(a_question=1), TanqSet(source="made", questions=6)).rows
     taken = {row.id for row in drafts.rows}
     assert {drop.id: (drop.reason, drop.origin) for drop in drafts.dropped} == {
@@ -173,7 +173,7 @@ def extend_one(entry: GraphSource, text: str, **params: object) -> Drafts[Extend
 def test_relations_hold_for_all_answers_and_are_not_asked_already(tmp_path: Path) -> None:
     drafts = extend_one(write_graph(tmp_path), "Which lands are in South?", relations=(2, 3))
     row = drafts.rows[0]
-    assert "P30" not in row.relations  # what the question asks by
+    assert "P30" not in row.relations  # used by the question
     assert "P47" not in row.relations  # Tolo borders nobody
     assert set(row.relations) <= {"P36", "P37", "P2046"}
     assert row.entities == ("Mirr", "Tolo")
@@ -205,7 +205,7 @@ def test_all_relations_that_hold_are_taken_where_all_are_asked_for(tmp_path: Pat
     entry = write_graph(tmp_path)
     (row,) = extend_one(entry, "Which lands are in South?", relations="all", a_seed=3).rows
     known = {row.id: row for row in read_all(entry)[2]}
-    # Not P30, which the question asks by, P47, which Tolo lacks, nor P571, of which there is no fact.
+    # Not P30, which the question uses, P47, which Tolo lacks, or P571, which has no fact.
     assert set(row.relations) == {"P36", "P37", "P2046"}
     assert list(row.relations) == sorted(row.relations, key=lambda name: (known[name].rank, name))
     alone = entry.model_copy(update={"relations": {"P30": None}})
@@ -237,7 +237,7 @@ def test_a_relation_that_things_on_the_way_have_too_is_ambiguous(tmp_path: Path)
     )
     lands = next(row for row in asked.values() if row.text.startswith("Which lands border the land whose"))
     continent = next(relation for relation in known if relation.id == "P30")
-    # Lands and their cities have a continent; of lands that border a land, `their` are the lands asked for.
+    # Countries and cities have a continent; `their` refers to the countries that the question asks for.
     assert [can_ask(continent, seed, group(found), Extend()) for seed in (capitals, lands)] == [True, True]
     clear = Extend(clear=True)
     assert [can_ask(continent, seed, group(found), clear) for seed in (capitals, lands)] == [False, True]

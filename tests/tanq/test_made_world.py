@@ -1,4 +1,4 @@
-"""A drill: questions over a made-up world of 2,000 things, by the paper's preset and by stricter settings."""
+"""Drill: questions about 2,000 generated entities, with the paper's preset and with stricter settings."""
 
 import re
 from collections import Counter
@@ -15,18 +15,18 @@ from tests.tanq.made_world import make_world, write_world
 from tests.tanq.plain_tables import compute_rows
 
 STRICT = {"tables": {"whole_cells": True, "rows_kept": 1, "cells_filled": 1}}
-"""A cell has all values of the graph or the question is dropped, as a reader would want it."""
+"""Strict settings: a question is dropped unless each cell has all values of the graph."""
 MALFORMED, WRONG = 0.05, 0.05
-"""Shares of the verifier's replies."""
+"""Fractions of the verifier's replies."""
 
 
 def draw(*parts):
-    """Draw a share between 0 and 1 by what it is for."""
+    """Return a number between 0 and 1 that depends only on the arguments."""
     return int(make_id(*parts), 16) % 10_000 / 10_000
 
 
 def make_model(world):
-    """Make a model that verifies and rewords rightly but for known shares."""
+    """Return a model that verifies and rewords correctly, with known error rates."""
 
     def script(built):
         ids = {(fact.entity, fact.relation, fact.shown): fact.id for fact in built.facts}

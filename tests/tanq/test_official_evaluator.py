@@ -1,8 +1,8 @@
-"""Drill: TANQ's own evaluator on what `publish` writes gives the figures of `benchloom score rms`.
+"""Drill: TANQ's own evaluator gives the figures of `benchloom score rms` on the output of `publish`.
 
-`BENCHLOOM_TANQ_CODE` names a checkout of github.com/google-deepmind/tanq, which is never part of this
-project; `BENCHLOOM_TANQ_PYTHON` a Python that has what its evaluator imports (absl, tensorflow, pix2struct,
-scipy), by default the one that runs the tests.
+`BENCHLOOM_TANQ_CODE`: a checkout of github.com/google-deepmind/tanq, which is not part of this project.
+`BENCHLOOM_TANQ_PYTHON`: a Python with the evaluator's dependencies (absl, tensorflow, pix2struct, scipy), by
+default the Python of the tests.
 """
 
 import json
@@ -39,11 +39,11 @@ pytestmark = [
 
 
 def evaluate(path: Path, folder: Path) -> tuple[dict[str, float], dict[str, Any]]:
-    """Run the official evaluator on a file of records; returns its figures, and those of each record."""
+    """Run the official evaluator on a file of records; return the total figures, and figures per record."""
     package = folder / "package"
     package.mkdir(exist_ok=True)
     if not (package / "tanq").exists():
-        (package / "tanq").symlink_to(Path(CODE).absolute())  # it is imported as the package `tanq`
+        (package / "tanq").symlink_to(Path(CODE).absolute())  # the evaluator imports itself as package `tanq`
     out, samples = folder / "figures.json", folder / "samples.json"
     done = subprocess.run(
         [PYTHON, "-m", "tanq.evaluate_tanq", f"--input_path={path}", f"--prediction_key={KEY}",
@@ -55,7 +55,7 @@ def evaluate(path: Path, folder: Path) -> tuple[dict[str, float], dict[str, Any]
 
 
 def compare(path: Path, folder: Path) -> int:
-    """Hold the official figures of a file against ours, in all and record by record."""
+    """Compare official figures of a file with Benchloom's, in total and per record."""
     figures, samples = evaluate(path, folder)
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert samples.keys() == {record["init_qid"] for record in records}, "none overwrites another's"

@@ -80,7 +80,7 @@ def test_what_is_no_item_is_named_and_the_rest_is_read(tmp_path: Path, bad: obje
 
 
 class Answering:
-    """An `ask` whose system answers by a function."""
+    """An `ask` for a system that answers by a function."""
 
     def __init__(self, reply: Any) -> None:
         self.reply, self.asked = reply, list[str]()

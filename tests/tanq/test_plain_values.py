@@ -1,4 +1,4 @@
-"""Cells of tables beside a plain reading of the dump: ranks, dates of every precision, amounts in every unit.
+"""Tests of tables' cells against a plain reading of the dump: ranks, dates of any precision, all units.
 
 The dumps are generated. The plain reading shares no code with the project.
 """
@@ -26,7 +26,7 @@ from tests.tanq.made_dump import CLASS, FARLAND, FILM, HUMAN, LAND, MADE_IN, ask
 
 RELEASED, HEIGHT = "P577", "P2048"
 CALENDARS = {"gregorian": "Q1985727", "julian": "Q1985786"}
-# Metres of a unit; None for what is not a length, or has no name in the dump.
+# Unit -> metres; None for a unit that is not a length, or has no name in the dump.
 UNITS = {
     "Q11573": Fraction(1),
     "Q3710": Fraction(3048, 10_000),
@@ -66,7 +66,7 @@ def state_height(number: str, unit: str, rank: str = "normal") -> Statement:
 
 
 def generate(seed: int) -> list[object]:
-    """Generate a dump of films with dates and heights, as Wikidata may say them."""
+    """Generate a dump of films with dates and heights in Wikidata's possible forms."""
     draw = random.Random(seed)
     doubt = draw.choice((0.0, 0.05))
     main = draw.choice([unit for unit, size in UNITS.items() if size])
@@ -105,7 +105,7 @@ def generate(seed: int) -> list[object]:
 
 
 def list_best(item: dict[str, Any], prop: str) -> list[dict[str, Any]]:
-    """List the values of an item's best statements; {} for one that nobody knows."""
+    """List the values of an item's best-ranked statements; {} for an unknown value."""
     for rank in ("preferred", "normal"):
         if best := [claim["mainsnak"] for claim in item["claims"].get(prop, []) if claim["rank"] == rank]:
             return [claim["datavalue"]["value"] if "datavalue" in claim else {} for claim in best]
@@ -113,7 +113,7 @@ def list_best(item: dict[str, Any], prop: str) -> list[dict[str, Any]]:
 
 
 def say_date(value: dict[str, Any]) -> str:
-    """Say a date as Wikidata's page of an item does; empty for one by more than a millennium."""
+    """Format a date like Wikidata's item pages; empty if its precision is coarser than a millennium."""
     sign, text = value["time"][0], value["time"][1:].split("T")[0]
     year, month, day = map(int, text.split("-"))
     era = " BCE" if sign == "-" else ""
@@ -140,14 +140,14 @@ def find_unit(value: dict[str, Any]) -> str:
 
 
 def mean(prop: str, value: dict[str, Any], unit: str) -> str | Fraction | None:
-    """Return what a statement says; None where nobody knows, or it cannot be said so."""
+    """Return a statement's expected value; None if it is unknown or cannot be expressed."""
     if not value:
         return None
     return say_date(value) or None if prop == RELEASED else measure(value, unit)
 
 
 def measure(value: dict[str, Any], unit: str) -> Fraction | None:
-    """Return an amount in a unit; None where the other unit has no exact conversion to a decimal number."""
+    """Return an amount in a unit; None if there is no exact conversion to a decimal number."""
     own = find_unit(value)
     amount = Fraction(value["amount"])
     if own == unit:
@@ -164,7 +164,7 @@ def measure(value: dict[str, Any], unit: str) -> Fraction | None:
 
 
 def check(seed: int, folder: Path) -> Counter[str]:
-    """Compare every cell of a generated dump with the plain reading; count what was asked and converted."""
+    """Compare every cell of a generated dump with the plain reading; count questions and conversions."""
     lines = generate(seed)
     items = {line["id"]: line for line in lines if isinstance(line, dict)}
     entry = import_lines(folder, *lines, relations=(RELEASED, HEIGHT))
@@ -204,7 +204,7 @@ def check(seed: int, folder: Path) -> Counter[str]:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 10**9))
-@example(seed=102396)  # a height of 0, and a thing whose name ends in 0
+@example(seed=102396)  # a height of 0, and an entity whose name ends in 0
 @example(seed=43806228)
 def test_every_cell_is_what_a_plain_reading_of_the_dump_gives(
     seed: int, tmp_path_factory: pytest.TempPathFactory

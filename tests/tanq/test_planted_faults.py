@@ -1,4 +1,4 @@
-"""A scripted model with planted failures and faults: each is counted exactly, from replies to figures."""
+"""Tests that planted failures and faults of a scripted model are counted exactly in the figures."""
 
 import asyncio
 import json
@@ -71,7 +71,7 @@ FORMS: tuple[Callable[[Rows], str], ...] = (write_bars, write_markdown, write_dr
 
 
 def plant(kinds: Mapping[str, Rows | None]) -> list[tuple[TanqItem, str]]:
-    """Make items with a reply each: the first kind is planted once, the second twice ...; three are right."""
+    """Return items with replies: the first kind is planted once, the second twice ...; three are correct."""
     planted = [kind for number, kind in enumerate(kinds, 1) for _ in range(number)] + ["none"] * 3
     found = []
     for number, kind in enumerate(planted):
@@ -103,7 +103,7 @@ def count(planted: list[tuple[TanqItem, str]], folder: Path, setting: str, ask: 
 def read_counts(
     table: Any, column: int, kinds: Iterable[FailureKind | AgentFault]
 ) -> dict[str, tuple[int, int]]:
-    """Read how many replies of how many have each kind."""
+    """Return kind -> (number of replies of this kind, number of replies)."""
     told = {kind: line["cells"][column] for kind, line in zip(kinds, table["lines"], strict=True)}
     return {kind: (round(cell["value"] * cell["n"]), cell["n"]) for kind, cell in told.items() if cell["n"]}
 

@@ -1,4 +1,4 @@
-"""QAMPARI as it was published, where this machine has it; it is no part of the project."""
+"""Tests on published QAMPARI data, if this machine has them; they are not part of the project."""
 
 import json
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_the_published_questions_are_found_in_a_graph_of_their_answers(tmp_path:
 
 
 def test_a_hundred_published_questions_are_extended_over_a_made_up_graph(tmp_path: Path) -> None:
-    """Of four relations two hold for all answers: one lacks at a question's first, one has six values."""
+    """Two of four relations apply to all answers: one is missing for a first answer, one has six values."""
     records = json.loads(FILE.read_text())[::10]
     names = sorted({answer[0] for record in records for answer in record["answers"]})
     first = {record["answers"][0][0] for record in records}

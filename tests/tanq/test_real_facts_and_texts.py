@@ -1,7 +1,7 @@
-"""Facts borne out by real texts: Wikidata's excerpt by OTT-QA's passages, dates of people by their pages.
+"""Tests of facts supported by real texts: Wikidata's excerpt by OTT-QA's passages, people's dates by pages.
 
-Eleven of the excerpt's things have a passage and none has a page of `wikitext` or `infobox`; so these pages
-bear out dates of their own people, written as Wikidata has them.
+Eleven of the excerpt's entities have a passage, and none has a page of `wikitext` or `infobox`. These pages
+therefore support dates of their own people, in Wikidata's format.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ EXCERPT = SHARED / "wikidata/sample_wikidata_items.json.bz2"
 
 @dataclass(frozen=True)
 class Built:
-    """What steps 1 to 3 make of a graph and articles, for one question of all facts."""
+    """The results of steps 1 to 3 for a graph and articles, with one question about all facts."""
 
     things: Sequence[Thing]
     relations: Sequence[Relation]
@@ -52,7 +52,7 @@ class Built:
     asked: Sequence[str]
 
     def list_borne_out(self) -> dict[tuple[str, str, str], str]:
-        """List what is supported: (label, relation, value) -> the words that mention it."""
+        """Return supported facts: (label, relation, value) -> the words that mention the value."""
         labels = {thing.id: thing.label for thing in self.things}
         own = [
             (self.facts[verdict.fact], self.proofs[verdict.id])
@@ -69,7 +69,7 @@ class Built:
 
 
 def build(folder: Path, dump: Path, texts: Path, asked: Sequence[str], says_yes: Sequence[str] = ()) -> Built:
-    """Run steps 1 to 3; a reader supports the texts that have one of `says_yes`, and no others."""
+    """Run steps 1 to 3; the reader accepts only texts that contain one of `says_yes`."""
     bring_in(folder, Wikidata(places=[str(dump)], called="graph"))
     bring_in(folder, Wikipedia(path=str(texts), called="texts"))
     graph, pages = folder / "data/raw/wikidata/graph", folder / "data/raw/wikipedia/texts"
@@ -96,7 +96,7 @@ def build(folder: Path, dump: Path, texts: Path, asked: Sequence[str], says_yes:
 
 
 READ = ("place in 1048", "approximately 9,600,000 square", "At 8.5 million square", "At 513,120 km2")
-"""Of texts that were read and say the fact."""
+"""Parts of manually checked texts that state the fact."""
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_places_of_the_excerpt_are_borne_out_by_their_passages(places):
         ("Laos", "P47", "Thailand"): "Thailand: Laos",
         ("Thailand", "P47", "Laos"): "Thailand: Laos",
     }
-    # What names no word of founding is shown to no reader, Chile's `independence from Spain in 1818`.
+    # Texts without a word for founding are not sent to the reader: Chile's `independence from Spain in 1818`.
     assert {(request.split("Statement: ")[1].split("\n")[0]) for request in places.asked} == {
         "Oslo was founded in 1048.",
         "The area of the People's Republic of China is 9,596,961 square kilometres.",
@@ -147,7 +147,7 @@ def test_of_real_statements_the_best_rank_stands_with_its_qualifiers(tmp_path):
 
 
 def narrow(base: BaseTable, *names: str) -> BaseTable:
-    """Leave some columns, and the rows that have a value in one of them."""
+    """Return a table with the named columns, and the rows that have a value in one of these columns."""
     places = [base.find(name) for name in names]
     rows = [BaseRow(row.entity, row.label, tuple(row.cells[place] for place in places)) for row in base.rows]
     return BaseTable(
@@ -185,7 +185,7 @@ PEOPLE = {
     "Chuck Yeager": ("infobox/yeager.txt", "1923-02-13", "2020-12-07", "97"),
     "Harry McPherson": ("wikitext/Harry-McPherson.txt", "1929-08-22", "2012-02-16", "82"),
 }
-"""Name -> page, birth, death, and the age that the page gives."""
+"""Name -> page, birth, death, and the age on the page."""
 
 
 def build_people(folder: Path, births: Mapping[str, str]) -> Built:

@@ -1,4 +1,4 @@
-"""A drill: questions over shared data, Wikidata's excerpt and Wikipedia's pages and tables."""
+"""Drill: questions on shared data, from Wikidata's excerpt and Wikipedia's pages and tables."""
 
 from collections import Counter
 
@@ -14,14 +14,14 @@ from tests.tanq.test_made_world import STRICT, draw
 
 BOXES = {"P569": "birth_date", "P570": "death_date", "P19": "birth_place", "P413": "position"}
 OF_PLACES = {"P47": "border", "P1082": "population", "P2046": "area"}
-"""The word by which a passage says a relation of a country."""
+"""Relation of a country -> the word with which a passage states it."""
 LEAD = 5
-"""Sentences of an article that say who somebody is."""
+"""Maximum position of sentences that describe a person in an article."""
 HALF_FILLED = {"tables": {**STRICT["tables"], "cells_filled": 0.4}}
 
 
 def make_model(built):
-    """Make a model that says Yes to what the source of each relation tells, and now and then is malformed."""
+    """Return a model that accepts proofs from each relation's source; some replies are malformed."""
     facts, proofs = {fact.id: fact for fact in built.facts}, {proof.id: proof for proof in built.proofs}
     rounds = Counter()
 
@@ -76,5 +76,5 @@ def test_shared_pages_give_questions_with_time_skills_tables_and_infoboxes(tmp_p
                 place = [column.relation for column in item.columns].index(use.relation)
                 left = {row.cells[place].values for row in item.rows if row.filter_pass}
                 assert use.name not in FILTERS or left != {(use.operand,)}, item.question
-        # Eight of the excerpt's countries have a passage: no list of two or more of them is borne out.
+        # Eight of the excerpt's countries have a passage; no list of two or more countries is supported.
         assert {item.noun for item in built.items} == {NOUNS[PEOPLE]}

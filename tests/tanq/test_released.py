@@ -1,4 +1,4 @@
-"""Items in the layout of TANQ's release: nothing is lost on the way out and in, and scores are equal."""
+"""Tests that items survive a round trip through the layout of TANQ's release, with equal scores."""
 
 import json
 from dataclasses import replace
@@ -64,7 +64,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def make_own() -> TanqItem:
-    """Make an item as the flow does: cells of all kinds of proof, a skill in a column, and a failing row."""
+    """Return an item like the flow: cells with all kinds of proof, a skill in a column, a failing row."""
     proof = ItemProof(
         "p1", "f1", "country/NO", "P36", "Oslo", "Norway", 7, "", "", 3, "text", (), "",
         "Oslo is the capital of Norway.", Support.SUPPORTED, "Oslo",
@@ -113,7 +113,7 @@ def make_own() -> TanqItem:
 
 
 def show(item: TanqItem) -> dict[str, Any]:
-    """Show what must be the same of an item that was published and imported again."""
+    """Return the fields of an item that must be equal after publication and import."""
     proofs = [replace(proof, id="", fact="") for proof in item.proofs]
     return {
         "texts": (item.question, item.init_question, item.ext_question, item.ext_question_cleaned),
@@ -141,7 +141,7 @@ def test_records_of_the_release_come_back_as_they_are(root: Path) -> None:
     assert by_name == {record["init_qid"]: record for record in RECORDS}
     again = bring_in(out / "tanq/test.jsonl", "two")
     assert [replace(item, origin=()) for item in again] == [replace(item, origin=()) for item in first]
-    # The rows of the publication are read as well, and are the items themselves.
+    # The rows of the publication can also be read, and equal the items.
     assert bring_in(out, "three") == first
     about = json.loads(Path("data/raw/tanq/three/about.json").read_text())
     assert (about["source"], about["licence"][:9]) == ("publication of data/raw/tanq/one", "CC BY 4.0")
@@ -160,7 +160,7 @@ def test_an_item_of_our_own_keeps_its_values_proofs_and_filters(root: Path) -> N
     assert record["init_qid"] == "5f0c__composition"
     assert record["question_properties"] == ["capital", "area", "official language"]
     assert record["extended_types"] == ["filter_number", "conversion"]
-    # By the layout alone, without any reader of ours.
+    # Read by the layout alone, without the project's reader.
     contents = list(read_contents(record))
     assert [content[1:3] for content in contents] == [
         ("capital", "text"), ("area", "infobox"), ("official language", "text"),

@@ -1,4 +1,4 @@
-"""Questions in a model's words: what is kept, what is refused, and by how many rounds."""
+"""Tests of rephrasing questions by a model: accepted and rejected texts, and the number of rounds."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ GOOD = "What are the capitals (capital) and areas (area) of the countries that b
 
 
 class Scripted:
-    """Replies in turn; the last one for ever."""
+    """Returns replies in sequence, and then always the last reply."""
 
     def __init__(self, *replies):
         self.replies, self.asked = list(replies), []

@@ -1,4 +1,4 @@
-"""Scores by both rules, and planted failures and faults: each is counted, and no other."""
+"""Tests of scores by both rules, and of exact counts of planted failures and faults."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -126,7 +126,7 @@ def test_an_ignored_filter_is_a_fault_too() -> None:
 
 @pytest.mark.parametrize("table", [PERFECT, PERFECT[:2], cut(PERFECT, 3), tuple(zip(*PERFECT, strict=True))])
 def test_scores_are_those_of_the_metric(table: Rows) -> None:
-    """The released rule takes the answer's text, the paper's its lists of values."""
+    """The released rule uses the answer's text; the paper's rule uses lists of values."""
     item = make_item()
     score = score_prediction(item, make_prediction(table=table), "predictions")
     said = get_table({"t": [list(row) for row in table]}, "t")

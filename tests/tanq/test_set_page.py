@@ -1,4 +1,4 @@
-"""The page of a question set: Tables 3 and 4, what came through each stage, and every cell's evidence."""
+"""Tests of a question set's page: tables 3 and 4, rows passed by each stage, and every cell's evidence."""
 
 import json
 from dataclasses import dataclass, replace
@@ -51,7 +51,7 @@ STATISTICS: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class PassedRow:
-    """A row of a stage of which the page reads ids and origins alone."""
+    """A stage's row from which the page reads only the id and the origin."""
 
     id: str
     origin: tuple[Origin, ...]
@@ -182,7 +182,7 @@ def test_people_have_a_form_to_answer(page: Path) -> None:
 
 def test_few_questions_bare_cells_and_a_poor_verifier_are_warned_of() -> None:
     item = make_items()[0]
-    assert count_bare(item) == 11  # the cells of the other three islands but one, which is empty
+    assert count_bare(item) == 11  # the cells of the other three islands, except one empty cell
     few, bare, poor = list_set_warnings([item], [make_canary("a", False), make_canary("b", None)])
     assert few.startswith("With only 1 questions")
     assert bare == "11 cells with a value have no proof."

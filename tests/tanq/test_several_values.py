@@ -1,7 +1,7 @@
-"""Table 7: an answer with several values in a cell, as the viewer has it, against a plain computation.
+"""Tests of table 7: the viewer's answer with several values in a cell, against a plain computation.
 
-Its values have no letter order in common, so that a triplet is matched by its like or not at all, and
-precision and recall are plain shares of triplets.
+The values share no sequences of letters, so a triplet matches only an equal triplet, and precision and recall
+are simple fractions of triplets.
 """
 
 from itertools import combinations
@@ -45,11 +45,11 @@ SAID = [
     for some in combinations(GENRES, count)
     for more in ((), (OTHER,))
 ]
-"""What a prediction may say of Evita's genre: any of its values, with another or without."""
+"""Possible predictions of Evita's genre: any of its values, with or without another value."""
 
 
 def show(said: tuple[str, ...], order: int = 1) -> tuple[list[str], Any]:
-    """Show a prediction: precision, recall and F1 x100 by the paper's rule, and the states of the answer."""
+    """Return a prediction's precision, recall and F1 x100 by the paper's rule, and the answer's states."""
     table = (
         ("entity", "duration", "genre"),
         ("Evita", "129", ", ".join(said[::order])),

@@ -1,4 +1,4 @@
-"""Every skill, and two and three together, on table and question alike; what each may be used on."""
+"""Tests of every skill, alone and combined, on tables and questions, and of each skill's requirements."""
 
 from collections import Counter
 from decimal import Decimal
@@ -142,7 +142,7 @@ def test_a_time_between_years_has_no_year_0_and_is_empty_without_an_end():
 
 @pytest.mark.parametrize("count", [2, 3])
 def test_skills_together_are_what_they_are_alone(count):
-    """A rewritten column is the same beside other skills, and a row passes if it passes every filter."""
+    """Other skills do not affect a rewritten column, and a row passes if it passes every filter."""
     one_each = [
         use("filter_number", "P2046", ">=", "200000"), use("filter_entity", "P37", "=", "Swedish"),
         use("conversion", "P1082", operand="millions"),
@@ -196,7 +196,7 @@ def test_approximations_are_the_nearest_multiple(amount, step):
     rounded = approximate(Decimal(amount), step)
     assert rounded % step == 0
     assert 2 * abs(rounded - amount) <= step
-    assert not (2 * abs(rounded - amount) == step and rounded < amount)  # a half goes up
+    assert not (2 * abs(rounded - amount) == step and rounded < amount)  # a half is rounded up
 
 
 @pytest.mark.parametrize(
@@ -248,7 +248,7 @@ def leave_open(entity, relation, given):
 def test_what_the_evidence_leaves_open_is_not_filtered_by():
     found = list_uses(COUNTRIES, MARGIN, 1, leave_open("Norway", "P37", "Swedish"))
     assert "Swedish" not in {used.operand for used in found["filter_entity"]}
-    # Norway's area is told otherwise by a fact without a proof: no bound lies between.
+    # A fact without proof states another area for Norway: no bound lies between.
     found = list_uses(COUNTRIES, MARGIN, 1, leave_open("Norway", "P2046", "100"))
     assert {used.operand for used in found["filter_number"] if used.relation == "P2046"} == {"420000"}
 
@@ -270,7 +270,7 @@ def test_nothing_is_rounded_finer_than_its_evidence_says():
     assert [used.operand for used in known] == ["1000", "100"]
     doubts = Doubts(steps={column[0].id: Decimal(1000)})
     assert [used.operand for used in list_steps(COUNTRIES, "P2046", None, doubts)] == ["1000"]
-    # 338,455 told as 338,500 would be rounded up.
+    # 338,455 stated as 338,500 would be rounded up.
     doubts = Doubts(steps={column[2].id: Decimal(100)})
     assert [used.operand for used in list_steps(COUNTRIES, "P2046", None, doubts)] == ["100"]
 
@@ -355,7 +355,7 @@ def test_a_filter_that_leaves_its_own_value_alone_leaves_no_choice():
     choices = list_uses(table, MARGIN, 2)
     assert [used.operand for used in choices["filter_entity"]] == ["North", "Swedish"]
     left, refused = split_choices(table, choices)
-    # Norway and Sweden are both in the North; of the two that speak Swedish one speaks Finnish, too.
+    # Norway and Sweden are both in the North; one of the two that speak Swedish also speaks Finnish.
     assert [used.operand for used in refused] == ["North"]
     assert [used.operand for used in left["filter_entity"]] == ["Swedish"]
     born = make_table(

@@ -1,4 +1,4 @@
-"""Stage tables: supported cells, what leaves a table, and what drops a question."""
+"""Tests of the stage `tables`: supported cells, removed rows, and dropped questions."""
 
 from collections import Counter
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the sample's own data yield by the settings of docs/evidence/tanq.md (`Three classes`)."""
+"""Tests of the results of the sample's data with the settings of docs/evidence/tanq.md (`Three classes`)."""
 
 import re
 from collections import Counter
@@ -17,13 +17,13 @@ PAGE = ROOT / "docs/evidence/tanq.md"
 
 
 def read_documented():
-    """Read the settings that the page shows."""
+    """Return the settings on the page."""
     (found,) = re.findall(r"```yaml\n(tanq:\n.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     return yaml.safe_load(found)["tanq"]
 
 
 def make_model(built):
-    """Make a model that says Yes to what no guard refuses."""
+    """Return a model that accepts all proofs that pass the guards."""
     facts, proofs = {fact.id: fact for fact in built.facts}, {proof.id: proof for proof in built.proofs}
     known = {relation.id: relation for relation in built.relations}
 

@@ -1,4 +1,4 @@
-"""Time skills and years on a real graph's dates; those that texts bear out: `test_real_facts_and_texts`."""
+"""Tests of time skills on a real graph's dates; dates supported by texts: `test_real_facts_and_texts`."""
 
 from flows.importing import bring_in
 from tasks.artifacts.parquet import read_rows
@@ -13,7 +13,7 @@ from tests.shared_data import SHARED, needs
 from tests.tanq.skill_tables import COLUMNS
 from tests.tanq.test_skills import MARGIN
 
-"""Real data, where this machine has it; it is no part of the project."""
+"""Real data on this machine, if present; they are not part of the project."""
 pytestmark = needs("wikidata")
 
 

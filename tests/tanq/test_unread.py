@@ -1,4 +1,4 @@
-"""Nothing is asked whose answer a statement could change that was not read."""
+"""Tests that no question has an answer that an unread statement could change."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def test_a_column_is_not_asked_for_of_which_a_cell_was_not_read(tmp_path: Path) 
     world = make_world()
     whole = extend_far(import_lines(tmp_path / "whole", *world.values()), relations=(2, 2))
     assert whole.rows[0].relations == (DIRECTOR, LENGTH)
-    # A second length in another unit, and a second director without a label: both are values of their cells.
+    # A second length in another unit, and a second director without a label: both are values of the cells.
     world["Q300"] = film(0, amount("+90"), amount("+2", "Q4917"))
     world["Q301"] = film(1, amount("+90"), state(DIRECTOR, "Q999"))
     entry = import_lines(tmp_path / "part", *world.values())
@@ -156,7 +156,7 @@ def test_a_value_that_was_not_read_makes_a_description_doubtful(tmp_path: Path) 
     drafts = ask(import_lines(tmp_path / "b", *make_world().values(), other))
     assert composed not in list_texts(drafts)
     assert any(row.detail.startswith("P19 of Q203: unknown value") for row in drafts.dropped)
-    # A city with an unknown place of birth, which is not one of the people, leaves it as it is.
+    # A city with an unknown place of birth, which is not a person, has no effect.
     city = make("Q43", state(CLASS, CITY), state(BORN_IN, "somevalue"))
     assert composed in list_texts(ask(import_lines(tmp_path / "c", *make_world().values(), city)))
 
@@ -170,7 +170,7 @@ def test_values_of_old_ids_are_those_of_the_new_ones(tmp_path: Path) -> None:
 
 
 def import_table(folder: Path, *rows: tuple[str | None, ...]) -> GraphSource:
-    """Import a table of films; two more rows name the lands. Each thing has an article of its id."""
+    """Import a table of films and two countries. Each entity has an article named like its id."""
     folder.mkdir(parents=True)
     path = folder / "films.sqlite"
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -203,7 +203,7 @@ TABLE = [(f"Q{300 + n}", f"Film {n}", FILM, FARLAND if n < 4 else NEARLAND, None
         ((None, "Lost", FILM, None, None), {FARLAND, NEARLAND}),
         ((None, "Lost", FILM, "somewhere", None), set()),
         ((None, "Lost", HUMAN, None, "Q41"), {FARLAND, NEARLAND}),
-        # The row may be of the film of its label, which then is made in both lands.
+        # The row may be about the film with its label, which would then be made in both countries.
         ((None, "Film 0", FILM, NEARLAND, None), {FARLAND}),
     ],
 )
@@ -242,11 +242,11 @@ def test_an_older_import_that_counts_by_property_blocks_the_property(tmp_path: P
         unread(entry)
 
 
-# Below, dumps are generated, and read once more by plain rules that share no code with the project.
+# The tests below generate dumps, and read them by independent rules that share no code with the project.
 
 
 def generate(seed: int) -> list[object]:
-    """Generate a dump of films, people, cities and lands with all that Wikidata may say of them."""
+    """Generate a dump of films, people, cities and countries with all forms of Wikidata's statements."""
     draw = random.Random(seed)
     doubt = draw.choice((0.0, 0.03, 0.1))
     people, places = [f"Q{200 + n}" for n in range(4)], [f"Q{40 + n}" for n in range(3)]
@@ -290,7 +290,7 @@ def generate(seed: int) -> list[object]:
 
 
 class PlainReading:
-    """What a dump says, by the rules of Wikidata's help pages: best rank, values known or open."""
+    """A dump read by the rules of Wikidata's help pages: best rank, known values, unknown values."""
 
     def __init__(self, lines: list[object]) -> None:
         self.moved = {
@@ -299,7 +299,7 @@ class PlainReading:
         self.items = {line["id"]: line for line in lines if isinstance(line, dict) and "id" in line}
 
     def read(self, item: str, prop: str) -> tuple[set[str], bool]:
-        """Return the values of an item, and whether there may be others that nobody knows."""
+        """Return the values of an item, and whether there may be further unknown values."""
         statements = self.items[item]["claims"].get(prop, [])
         if any(statement["rank"] == "best" for statement in statements):
             return set(), True
@@ -316,7 +316,7 @@ class PlainReading:
         return name
 
     def list_having(self, class_: str, prop: str, value: str) -> tuple[set[str], set[str]]:
-        """Return the items of a class that have a value, and those that may have it."""
+        """Return the items of a class that have a value, and the items that may have it."""
         sure, maybe = set(), set()
         for item in self.items:
             classes, any_class = self.read(item, CLASS)
@@ -328,7 +328,7 @@ class PlainReading:
         return sure, maybe
 
     def answer(self, seed: SeedQuestion) -> tuple[set[str], set[str]]:
-        """Return the answers of a list question, and what may be one."""
+        """Return the answers of a list question, and the possible answers."""
         first = seed.conditions[0]
         if seed.kind != COMPOSITION:
             found = [
@@ -355,7 +355,7 @@ class PlainReading:
 
 
 def check(seed: int, folder: Path) -> Counter[str]:
-    """Hold every question of a generated dump to the plain reading; count what became of them."""
+    """Check every question of a generated dump against the plain reading; return counts by outcome."""
     lines = generate(seed)
     plain = PlainReading(lines)
     try:

@@ -1,4 +1,4 @@
-"""Stages verify and verify_canaries: what a model is asked, and what is decided without it."""
+"""Tests of the stages verify and verify_canaries: prompts, and decisions without a model."""
 
 import asyncio
 from collections import Counter
@@ -134,7 +134,7 @@ def test_each_kind_of_proof_is_asked_about_by_itself() -> None:
     assert {drop.id: drop.reason for drop in found.dropped} == {PORT.id: "not_asked"}
     found, _ = run([TOLD, PORT, box, cell], "Yes", tries=1)
     assert [verdict.id for verdict in found.rows] == [box.id]
-    # A fact that one kind supports is supported, whatever the others say.
+    # A fact is supported if one kind of evidence supports it, regardless of other kinds.
     found, _ = run([TOLD, box], lambda text: "Yes" if "infobox" in text else "No", each_kind=True)
     assert "not_supported" not in {drop.reason for drop in found.dropped}
 

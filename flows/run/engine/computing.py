@@ -1,7 +1,7 @@
 """Run stages that call no model: in a local process, or in shards on an engine.
 
-Stages that call models run in the run's own process, which has the only ledger. DVC's records and locks are
-also in that process. A stage's artifacts are written on this machine, from the parts that the shards wrote.
+Stages that call models run in the run's main process, which alone accesses the ledger and DVC. A stage's
+artifacts are written on this machine, from the parts that the shards wrote.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Computing:
-    """Runs stages. engine: where shards run; by default in the processes that also run whole stages."""
+    """Runs stages. engine: runs the shards; by default the processes that also run whole stages."""
 
     processes: Processes
     engine: ShardEngine | None = None
@@ -65,7 +65,7 @@ class Computing:
 
 
 def forget_parts(root: Path, node: Node, keep: str = "") -> None:
-    """Remove the parts of a stage. keep: hash of the inputs whose parts remain."""
+    """Remove the parts of a stage, except the parts computed from the inputs with the hash `keep`."""
     folder = root / PARTS / node.name
     for old in folder.iterdir() if folder.is_dir() else ():
         if old.name != keep:

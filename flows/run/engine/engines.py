@@ -33,7 +33,7 @@ PACKAGES = {"dask": "prefect_dask", "ray": "prefect_ray"}
 SHARDS = "flows.run.engine.prefect_shards"
 """The module that workers must import."""
 OWN_DASK = {
-    # Retry a task only once if its worker was killed; the default is three retries.
+    # Retry a task only once if its worker was killed; Dask's default is three retries.
     "distributed.scheduler.allowed-failures": 1,
     "distributed.worker.profile.enabled": False,
     # Each periodic callback interrupts the running shard; the default intervals are 20 and 100 ms.
@@ -41,7 +41,7 @@ OWN_DASK = {
     "distributed.worker.memory.monitor-interval": "1s",
     # Importing Prefect takes seconds, so each worker imports it when it starts.
     "distributed.worker.preload": [SHARDS],
-    # By default, Dask's workers return every 64 kB to the system, which costs a seventh of the CPU time of
+    # By default, Dask's workers return every 64 kB to the system, which uses a seventh of the CPU time for
     # reading a dump.
     "distributed.nanny.pre-spawn-environ": {
         "OMP_NUM_THREADS": 1,
@@ -51,7 +51,7 @@ OWN_DASK = {
 }
 """Settings of a Dask cluster that a run starts."""
 PATIENCE_S = 20.0
-"""Seconds to wait for an answer of a cluster at a configured address."""
+"""Seconds to wait for a response from a cluster at a configured address."""
 
 
 def require_engine(name: str) -> None:
@@ -150,7 +150,7 @@ class ClusterEngine:
 
     @property
     def _workers(self) -> int | None:
-        """The number of processes of a cluster that the run starts; None for a cluster at an address."""
+        """The number of processes of a cluster that the run starts; None for an existing cluster."""
         return None if self._cluster.address else self._cluster.workers or os.cpu_count() or 1
 
     def close(self) -> None:
@@ -179,7 +179,7 @@ class ClusterEngine:
 
 @contextmanager
 def open_dask(cluster: Cluster) -> Iterator[Any]:
-    """Open a Dask cluster; yield a Prefect task runner. A cluster of this run is protected by TLS."""
+    """Open a Dask cluster; yield a Prefect task runner. A cluster that this run starts uses TLS."""
     import dask.config
     import distributed
     from prefect_dask.task_runners import DaskTaskRunner
@@ -255,7 +255,7 @@ OPEN = {"dask": open_dask, "ray": open_ray}
 
 
 def refuse_address(name: str, address: str, error: Exception) -> BadInput:
-    """Make the error for a cluster that does not answer."""
+    """Return the error for a cluster that does not answer."""
     return BadInput(
         f"run.engine.{name}.address",
         f"no cluster answers at {address} ({' '.join(str(error).split())[:120]})",

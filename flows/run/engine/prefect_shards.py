@@ -24,16 +24,16 @@ from tasks.errors import BenchloomError
 POLL_S = 0.5
 """Seconds between two checks whether the run was stopped."""
 LOST = ("KilledWorker", "WorkerCrashedError", "OutOfMemoryError", "NodeDiedError")
-"""Names of the errors that Dask and Ray raise if a task's process was killed too often."""
+"""Names of the errors that Dask and Ray raise if a task's process was killed repeatedly."""
 TASKS = 6
 """Number of tasks per worker for a stage: few, as each task has a cost, but enough to balance the load."""
 WORK: ContextVar[tuple[Sequence[Shard], int, threading.Event]] = ContextVar("work")
-"""The shards, shards per task and stop event of the flow; parameters would be sent to Prefect's server."""
+"""The flow's shards, shards per task and stop event; flow parameters would be sent to Prefect's server."""
 
 
 @task(persist_result=False, cache_policy=NO_CACHE, task_run_name="{name}")
 def do_some(name: str, content: bytes) -> None:
-    """Run shards on any machine. content: pickled, so that Prefect does not search it for futures."""
+    """Run shards on any machine. content: pickled shards, since Prefect would search objects for futures."""
     del name
     for shard in pickle.loads(content):  # noqa: S301 - sent by the run, over the task's channel
         require_project(shard.root)
@@ -44,7 +44,7 @@ def do_some(name: str, content: bytes) -> None:
         try:
             with collecting_seldom():
                 do_shard(shard)
-        finally:  # not reached if the process is killed
+        finally:  # not executed if the process is killed
             mark.unlink(missing_ok=True)
 
 
@@ -55,7 +55,7 @@ def do_all(stage: str) -> list[int]:
     Errors of a shard are raised.
     """
     del stage
-    # The flow is sent to its tasks' processes by value, so it may refer only to objects that can be pickled.
+    # The flow is sent to other processes by value, so it may refer only to objects that can be pickled.
     return submit_shards()
 
 
@@ -63,7 +63,7 @@ def submit_shards() -> list[int]:
     """Submit the flow's shards and wait for them; return the numbers of shards that were lost.
 
     If a Dask worker is killed, Dask reports all tasks assigned to it as failed, including tasks that had not
-    begun. So shards that are neither done nor begun twice are submitted again, one per task.
+    begun. Unfinished shards that were begun fewer than two times are submitted again, one per task.
     """
     shards, at_once, stopping = WORK.get()
     clear_marks(shards)
@@ -74,8 +74,7 @@ def submit_shards() -> list[int]:
         ended = [number for number in blamed if count_begun(shards[number]) >= TRIES]
         lost += ended
         again = [number for number in blamed if number not in ended]
-        # If no shard was begun, or no further shard can be excluded, another round would have the same
-        # result.
+        # If each shard was submitted alone and none finished or reached TRIES, stop.
         if len(again) == len(left) and at_once == 1:
             lost += again
             break
@@ -123,7 +122,7 @@ def find_mark(shard: Shard) -> Path:
 
 
 def count_begun(shard: Shard) -> int:
-    """Return how often a shard was begun and its process was killed."""
+    """Return the number of times that a shard's process was killed."""
     mark = find_mark(shard)
     return mark.stat().st_size if mark.exists() else 0
 
@@ -150,7 +149,7 @@ def run_shards(
         found: list[int] = do_all.with_options(task_runner=runner)(stage)
         return found
 
-    # Use a separate flow run: as a subflow, its tasks would carry context that cannot be pickled.
+    # Use a separate flow run: the context of a subflow's tasks cannot be pickled.
     return [shards[number] for number in Context().run(run)]
 
 

@@ -1,7 +1,7 @@
 """Run computing stages in local processes, since one Python process uses one core.
 
-Stages that call models wait for replies instead; they stay in the threads of the run, which has the only
-ledger.
+Stages that call models mostly wait for replies. They run in threads of the main process, which alone accesses
+the ledger.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ProcessEnded(StageFailed):
 
 
 class Processes:
-    """A pool of at most `count` processes, started on demand, that run one task at a time each.
+    """A pool of at most `count` processes, started on demand; each process runs one task at a time.
 
     The class implements the engine `threads`: one thread of the run waits for each process.
     """
@@ -140,7 +140,7 @@ def start_process() -> tuple[ProcessPoolExecutor, int]:
 
 @contextmanager
 def hidden_main() -> Iterator[None]:
-    """Hide this process's main script while child processes start, since they would import and run it."""
+    """Hide this process's main script while child processes start; they would import and run the script."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -150,7 +150,7 @@ def hidden_main() -> Iterator[None]:
 
 
 def attach_to_parent() -> None:
-    """Ignore Ctrl-C, which the run handles, and end with the run to release its path locks."""
+    """Ignore Ctrl-C, which the run handles, and end when the run ends, to release its path locks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     collect_seldom()
     parent = multiprocessing.parent_process()

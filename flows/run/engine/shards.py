@@ -1,7 +1,7 @@
 """Define shards: units of work that any process with the project's code and files can run.
 
-A shard writes a part: a file or folder that exists only when the shard is complete. Parts stay on disk, so
-that a killed run or shard continues with the missing parts.
+A shard writes a part: a file or folder that exists only when the shard is complete. Parts remain on disk, so
+a killed run continues with the missing parts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TRIES = 2
 
 @dataclass(frozen=True)
 class Shard:
-    """A unit of work. name: shown to people. work: module and function to call with the arguments.
+    """A unit of work. name: a display name. work: module and function to call with the arguments.
 
     `part`: the file or folder that the shard writes. `root`: the project that contains the code.
     """
@@ -66,7 +66,7 @@ def do_shard(shard: Shard) -> None:
 
 
 def require_project(root: Path) -> None:
-    """Raise BadInput if this process cannot access the project, or runs the code of another project."""
+    """Raise BadInput if this process cannot access the project, or has loaded another project's code."""
     if not root.is_dir():
         raise BadInput(
             root,
@@ -77,7 +77,7 @@ def require_project(root: Path) -> None:
 
 
 def make_lost_error(shards: Iterable[Shard]) -> StageFailed:
-    """Make the error for shards whose processes were killed twice."""
+    """Return the error for shards whose processes were killed twice."""
     return StageFailed(
         f"{'; '.join(shard.name for shard in shards)}: the process was killed twice, possibly because "
         "memory ran out; all other shards are complete: run the same command again with fewer workers"

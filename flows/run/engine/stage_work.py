@@ -1,7 +1,7 @@
 """Run a stage without model calls in a process: the whole stage, one shard, or the join of the parts.
 
-A stage that splits (`tasks/artifacts/splitting.py`) is divided only by its rows, on any engine. Its parts are
-Parquet files sorted by id. Merging the parts gives the same bytes as an undivided run.
+A stage that splits (`tasks/artifacts/splitting.py`) is divided by its input rows alone, identically on all
+engines. The parts are Parquet files sorted by id. Merging them gives the same bytes as an undivided run.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ ROWS = "rows.parquet"
 class StageRun:
     """The current run of a stage.
 
-    `code`: path -> SHA-256 of the modules that the stage depends on. `inputs`: hash of everything that the
-    stage depends on; if empty, the stage is not split. `marks`: path of a data file -> its mark from
-    `mark_inputs`, which changes with the data.
+    `code`: path -> SHA-256 of the modules that the stage depends on. `inputs`: hash of all dependencies of
+    the stage; if empty, the stage is not split. `marks`: path of a data file -> hash of its metadata (from
+    `mark_inputs`), which changes with the data.
     """
 
     node: Node
@@ -52,11 +52,11 @@ class StageRun:
 
     @property
     def store(self) -> Path:
-        """The folder for the stage's parts; parts of other inputs are in another folder."""
+        """The folder for the stage's parts; different inputs have different folders."""
         return self.root / PARTS / self.node.name / self.inputs
 
     def name_part(self, number: int) -> Path:
-        """Return the folder of a part."""
+        """Return the folder of the part with a number."""
         return self.store / f"{number:06d}"
 
     def require_code(self) -> None:
@@ -81,17 +81,17 @@ class Cut:
 
 
 def digest_inputs(hashes: Mapping[str, str]) -> str:
-    """Hash the hashes of everything that a stage depends on: data, parameters and code."""
+    """Return a hash of all dependencies of a stage: data, parameters and code. hashes: their hashes."""
     return hashlib.sha256(json.dumps([FORMAT, hashes], sort_keys=True).encode()).hexdigest()[:16]
 
 
 def mark_inputs(root: Path, node: Node) -> dict[str, str]:
-    """Return the marks of a stage's data. Must be called before the data are hashed."""
+    """Return path -> metadata hash of a stage's data. Must be called before the data are hashed."""
     return {dep: digest_mark(root / dep) for dep in node.deps if not dep.startswith("tasks/")}
 
 
 def digest_mark(path: Path) -> str:
-    """Hash the metadata by which a change of a file or folder is detected."""
+    """Return a hash of the metadata that reveal a change of a file or folder."""
     return hashlib.sha256(repr(mark_path(path)).encode()).hexdigest()[:16]
 
 
@@ -130,7 +130,7 @@ def work_on(run: StageRun, number: int) -> None:
 
 
 def join_parts(run: StageRun, cut: Cut) -> Work:
-    """Write a stage's artifacts from its parts, with a few thousand rows of each part in memory."""
+    """Write a stage's artifacts from its parts; at most a few thousand rows of each part are in memory."""
     from flows.run.binding import Work
 
     parts = [run.name_part(number) for number in range(cut.shards)]
@@ -188,7 +188,7 @@ def _bind(run: StageRun) -> tuple[Bound, str, Blocks]:
 
 @dataclass(frozen=True)
 class _Held:
-    """A stage's run as a cache key: two runs are equal if they write the same parts."""
+    """A cache key for the run of a stage: two runs are equal if they write the same parts."""
 
     run: StageRun
 
@@ -201,6 +201,6 @@ class _Held:
 
 @lru_cache(maxsize=1)
 def _bind_once(held: _Held) -> tuple[Bound, str, Blocks]:
-    """Read a stage's arguments once for all shards that this process runs in succession."""
+    """Read a stage's arguments once for all shards that this process runs in sequence."""
     require_project(held.run.root)
     return _bind(held.run)

@@ -13,7 +13,7 @@ from tasks.errors import ChangedWhileRunning
 
 
 class CodeWatch:
-    """Stores the hashes of the modules that stages depend on, from the beginning of a run."""
+    """Stores the hashes of the modules that stages depend on, as of the beginning of a run."""
 
     def __init__(self, root: Path, nodes: Mapping[str, Node]) -> None:
         self.root = root
@@ -23,7 +23,7 @@ class CodeWatch:
     def check(self, node: Node) -> None:
         """Check that a stage's code on disk is the code that this process and its children run.
 
-        An edit that was reverted also counts, since a child may have been started in between. Raises
+        A reverted edit also counts, since a child process may have started before it was reverted. Raises
         ChangedWhileRunning, or BadInput if a module belongs to another project.
         """
         check_code(self.root)

@@ -1,4 +1,4 @@
-"""Convert DVC's errors to errors of Benchloom that name the stage and, for a lock, its holder."""
+"""Convert DVC's errors to errors of Benchloom that name the stage and the holder of a lock."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def hold_repo(repo: Any, patience_s: float = LOCK_PATIENCE_S) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Moved:
-    """The result of a push or pull. problem: a short reason if it is incomplete, else empty."""
+    """The result of a push or pull. problem: the reason if the transfer is incomplete, otherwise empty."""
 
     files: int
     problem: str = ""
@@ -103,7 +103,7 @@ class Moved:
 def move_objects(repo: Any, way: Literal["push", "pull"], objects: set[Any]) -> Moved:
     """Push objects of the cache to DVC's default remote, or pull them, under the repository lock.
 
-    Any error of a remote's library is returned in `problem`, since DVC translates only some of them.
+    Any error of a remote's library is returned in `problem`, since DVC converts only some errors.
     """
     name = repo.config["core"]["remote"]
     lines: list[str] = []
@@ -119,7 +119,7 @@ def move_objects(repo: Any, way: Literal["push", "pull"], objects: set[Any]) -> 
 
 @contextmanager
 def _collect_errors(lines: list[str]) -> Iterator[None]:
-    """Collect DVC's log messages about failed files instead of printing one line per file."""
+    """Collect DVC's log messages about failed files in `lines` instead of printing the messages."""
 
     def collect(record: logging.LogRecord) -> bool:
         if record.levelno < logging.ERROR:
@@ -152,7 +152,7 @@ def shorten(text: str) -> str:
 
 
 def describe_holder(root: Path, error: LockError) -> str:
-    """Describe the locked path, and the process and command that lock it if DVC knows them."""
+    """Return a text with the locked path and, if known to DVC, the locking process and its command."""
     if busy := BUSY.search(str(error)):
         name = name_path(root, Path(busy["path"]))
         return f"another run holds {name} (PID {busy['pid']}: {busy['cmd']})"
@@ -165,7 +165,7 @@ def name_path(root: Path, path: Path) -> Path:
 
 
 def _describe_process(lock: Path) -> str:
-    """Describe the process whose id is in a lock file; empty if there is none."""
+    """Return a text about the process whose id is in a lock file; empty if there is no such process."""
     with suppress(OSError, ValueError, psutil.Error):
         process = psutil.Process(int(lock.read_text(encoding="utf-8")))
         return f" (PID {process.pid}: {' '.join(process.cmdline())})"

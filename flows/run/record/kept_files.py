@@ -1,7 +1,7 @@
-"""Move files that a person wrote at a stage's output paths to safety, before the stage replaces them.
+"""Back up hand-written files at a stage's output paths before the stage replaces them.
 
-A file counts as written by a run if dvc.lock or DVC's cache contains its hash, or if the stage's last run did
-not end.
+A file counts as written by a run if dvc.lock or DVC's cache contains its hash, or if the stage's last run was
+interrupted.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def name_kept(path: Path) -> Path:
 
 
 def note_begun(root: Path, name: str) -> None:
-    """Record that a stage begins to write outputs: until it ends, existing outputs count as its own."""
+    """Record that a stage begins to write outputs; until it ends, existing outputs are not backed up."""
     write_text(root / UNFINISHED / name, "")
 
 
 def note_ended(root: Path, name: str) -> None:
-    """Note that a stage's outputs are now recorded in dvc.lock."""
+    """Record that a stage has ended and its outputs are in dvc.lock."""
     (root / UNFINISHED / name).unlink(missing_ok=True)

@@ -1,8 +1,7 @@
 """Read and write dvc.lock one entry at a time.
 
-DVC parses and writes the whole file for every change, which takes 2 ms for parsing and 40 ms for writing per
-stage. This module does not parse or write unchanged entries again: parsed entries are cached by the hash of
-their text.
+For every change, DVC parses and writes the whole file: 2 ms for parsing and 40 ms for writing per stage. This
+module does not parse or write unchanged entries again: parsed entries are cached by the hash of their text.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ HINT = "restore it from git, or delete it: the run cache restores completed stag
 
 
 class LockFile:
-    """A dvc.lock file. kept: cache file of parsed entries; None: parse all entries on each read."""
+    """A dvc.lock file. kept: cache file for parsed entries; None: parse all entries on each read."""
 
     def __init__(self, path: Path, kept: Path | None = None) -> None:
         self.path, self.kept = path, kept
@@ -78,7 +77,7 @@ class LockFile:
             draft.write_text(text, encoding="utf-8")
 
     def _parse_blocks(self, blocks: Iterable[str], known: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
-        """Parse blocks that are not `known`; return stage and entry by the hash of the block's text."""
+        """Parse blocks that are not `known`; return hash of a block's text -> [stage, entry]."""
         found = {}
         for block in blocks:
             digest = hash_text(block)

@@ -26,7 +26,7 @@ class PathHashes:
         self.repo = repo
         self.known: dict[str, tuple[Mark, tuple[Meta, HashInfo]]] = {}
         self.assumed: dict[str, tuple[Meta, HashInfo]] = {}
-        """Path -> expected hash once its stage is up to date; overrides the current hash."""
+        """Path -> hash that the path will have after a run; overrides the current hash."""
 
     def find(self, path: str) -> tuple[Meta, HashInfo] | None:
         """Return the size and hash of a path relative to the project; None if the path does not exist."""

@@ -1,4 +1,4 @@
-"""Use DVC's read and write locks per path from several threads of a process, and DVC's run cache.
+"""Use DVC's run cache, and its read and write locks on paths from several threads of a process.
 
 Incomplete files that a killed process left behind are ignored.
 """
@@ -50,20 +50,20 @@ edit_in_place = dvc.rwlock._edit_rwlock
 
 
 def edit_whole(lock_dir: str, fs: Any, hardlink: bool) -> Any:
-    """Edit DVC's lock file as DVC does, but through `WholeFiles`."""
+    """Edit DVC's lock file as DVC does, but atomically with `WholeFiles`."""
     return edit_in_place(lock_dir, WholeFiles(fs), hardlink)
 
 
-# Patch DVC itself, since DVC also locks paths briefly in all of its operations on stages.
+# Patch DVC, since all DVC operations on stages also lock paths briefly.
 dvc.rwlock._edit_rwlock = edit_whole
 
 
 class PathLocks:
     """Holds path locks for several stages at once.
 
-    DVC identifies a holder by process and command line. To DVC, two stages of one process that read the same
-    path are one holder. The stage that ends first would release the path for both. So this class counts the
-    holders of each path, and calls DVC only for the first and the last holder.
+    DVC identifies a holder by process and command line. Two stages of one process that read the same path
+    are one holder, and the stage that ends first would release the path for both stages. This class therefore
+    counts the holders of each path, and calls DVC only for the first and the last holder.
     """
 
     def __init__(self, repo: Any) -> None:
@@ -74,10 +74,10 @@ class PathLocks:
         self.mutex = threading.Lock()
 
     def find_writers(self) -> bool:
-        """Return quickly, without DVC's lock on the file, whether another process may be writing paths."""
+        """Return whether another process may be writing paths; fast, since it does not lock DVC's file."""
         try:
             return bool(self.list_written())
-        except (ValueError, AttributeError):  # incomplete, or invalid: DVC reports the error
+        except (ValueError, AttributeError):  # the file is incomplete or invalid: DVC reports the error
             return True
 
     def list_written(self) -> frozenset[str]:
@@ -89,7 +89,7 @@ class PathLocks:
         return frozenset(path for path, holder in held.items() if holder.get("pid") != os.getpid())
 
     def require_free(self, reads: Sequence[str]) -> None:
-        """Check that paths can be read. Raises DVC's LockError if another process writes one of them."""
+        """Check that paths can be read. Raises DVC's LockError if another process is writing a path."""
         with self.hold(reads, []):
             pass
 
@@ -97,7 +97,7 @@ class PathLocks:
     def hold(self, reads: Sequence[str], writes: Sequence[str]) -> Iterator[None]:
         """Hold the locks of paths until the block ends.
 
-        Raises DVC's LockError if another process holds one of them.
+        Raises DVC's LockError if another process holds one of the locks.
         """
         wanted = [("read", path) for path in reads] + [("write", path) for path in writes]
         with self.mutex:
@@ -123,14 +123,14 @@ class PathLocks:
                 for group in list(self.groups):
                     if not any(self.counts[item] for item in group[1]):
                         self.groups.remove(group)
-                        # A path that cannot be released now is free once this process has ended. If the lock
+                        # A path that cannot be released now is released when this process ends. If the lock
                         # were not closed here, DVC would close it at the interpreter's exit, and hang.
                         with suppress(OSError, DvcException, AssertionError):
                             group[0].close()
 
 
 class WholeEntries(StageCache):  # type: ignore[misc] # DVC has no types
-    """Restores only complete entries of the run cache. DVC would use the newest file, complete or not."""
+    """Restores only complete entries of the run cache. DVC would use the newest file, even if incomplete."""
 
     def _load(self, stage: Any) -> dict[str, Any] | None:
         folder = Path(self._get_cache_dir(key)) if (key := _get_stage_hash(stage)) else None

@@ -1,4 +1,4 @@
-"""Detect changes of a file or folder by metadata, without reading it."""
+"""Detect changes of a file or folder by metadata, without reading the content."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Mark = tuple[tuple[str, int, int, int], ...]
 
 
 def mark_path(full: str | Path) -> Mark | None:
-    """Return the mark of a file or folder at an absolute path; None if it does not exist."""
+    """Return the metadata (`Mark`) of a file or folder at an absolute path; None if it does not exist."""
     try:
         status = os.stat(full)  # noqa: PTH116 - called thousands of times
     except (FileNotFoundError, NotADirectoryError):
@@ -23,7 +23,7 @@ def mark_path(full: str | Path) -> Mark | None:
 
 
 def walk_marks(folder: str | Path) -> Iterator[tuple[str, int, int, int]]:
-    """Yield the mark of every file below a folder."""
+    """Yield the metadata of every file below a folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
             if entry.is_dir():
@@ -33,5 +33,5 @@ def walk_marks(folder: str | Path) -> Iterator[tuple[str, int, int, int]]:
 
 
 def mark_file(path: str, status: os.stat_result) -> tuple[str, int, int, int]:
-    """Return the mark of one file."""
+    """Return the metadata of one file."""
     return path, status.st_size, status.st_ino, status.st_mtime_ns

@@ -1,8 +1,8 @@
 """Decide with DVC which stages are stale, and record finished stages in dvc.lock.
 
-A stage runs in this process instead of under `dvc repro`. So this module does what DVC's runner does around a
-command: it locks paths, tries the run cache, removes outputs, and hashes dependencies before and after. The
-result is the same for `dvc status` and `dvc repro`.
+A stage runs in this process instead of under `dvc repro`. This module therefore does the work of DVC's
+runner: it locks paths, tries the run cache, removes outputs, and hashes dependencies before and after.
+`dvc status` and `dvc repro` see the same result.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ Result = TypeVar("Result")
 FLUSH_EVERY_S = 30.0
 """Seconds between two writes of dvc.lock while stages run, since each write rewrites the whole file."""
 PATH_PATIENCE_S = 10.0
-"""Seconds to wait until another run releases its lock on a path."""
+"""Seconds to wait for another run to release its lock on a path."""
 RECORD_PATIENCE_S = 600.0
-"""Seconds to wait for the repository lock to record a finished stage; long, so no result is lost."""
+"""Seconds to wait for the repository lock to record a finished stage; long, so that no result is lost."""
 LOOK_AGAIN_S = 0.2
-"""Seconds between two attempts to take a lock that another process holds."""
+"""Seconds between two attempts to acquire a lock that another process holds."""
 
 
 @dataclass(frozen=True)
 class Begun:
-    """The state of a stage at its start.
+    """The hashes of a stage at its start.
 
     `hashes`: dependency -> hash. `expected`: output -> hash in dvc.lock, if the entry has the same
     dependencies; otherwise empty.
@@ -61,7 +61,7 @@ class Begun:
 class Recorder:
     """Opens a project's graph, and records the stages that run.
 
-    Thread-safe: every access to DVC holds one mutex. The stages run without the mutex.
+    Thread-safe: a mutex protects every access to DVC. Stages run without the mutex.
     """
 
     def __init__(self, root: Path) -> None:
@@ -97,7 +97,7 @@ class Recorder:
         return self._when_free(name, lambda: self._ask_dvc(name), patience_s)
 
     def is_running(self, name: str) -> bool:
-        """Return whether another process runs this stage, rather than only a stage upstream."""
+        """Return whether another process runs this stage, not only an upstream stage."""
         with suppress(ValueError, AttributeError):
             return not self.locks.list_written().isdisjoint(self._full(self.nodes[name].outs))
         return False
@@ -128,15 +128,15 @@ class Recorder:
         node = self.nodes[name]
         reads, writes = self._full(node.deps, node.settings), self._full(node.outs)
         with ExitStack() as stack:
-            # Take the repository lock first. DVC's own commands lock paths only briefly while they hold it,
-            # so any other holder of a path is working on it.
+            # Acquire the repository lock first. DVC's own commands lock paths only while they hold this lock,
+            # so any other holder of a path lock is running a stage.
             self._when_free(name, lambda: stack.enter_context(self.locks.hold(reads, writes)))
             yield
 
     def _when_free(
         self, name: str, work: Callable[[], Result], patience_s: float = PATH_PATIENCE_S
     ) -> Result:
-        """Run `work` once no other process holds a path of the stage. Raises LockHeld after `patience_s`."""
+        """Run `work` when no other process locks a path of the stage. Raises LockHeld after `patience_s`."""
         deadline = time.monotonic() + patience_s
         while True:
             try:
@@ -211,7 +211,7 @@ class Recorder:
             )
 
     def begin(self, name: str) -> Begun:
-        """Hash a stage's dependencies and create its outputs' folders; `restore` has removed the outputs.
+        """Hash a stage's dependencies and create the folders of its outputs. Call `restore` first.
 
         The returned value is passed to `finish`.
         """
@@ -228,7 +228,7 @@ class Recorder:
     def finish(self, name: str, begun: Begun, *, must_match: bool = False) -> None:
         """Record a stage that ran. Raises an error, and records nothing, if a dependency has changed.
 
-        `must_match`: whether the outputs must have the hashes that dvc.lock has for the same dependencies.
+        `must_match`: whether the outputs must have the hashes in dvc.lock for the same dependencies.
         """
         with self._touch(name, RECORD_PATIENCE_S):
             stage = self._find_stage(name)
@@ -286,7 +286,7 @@ class Recorder:
 
         def flush() -> None:
             while not done.wait(every_s):
-                with suppress(BenchloomError):  # the last write, below, reports errors
+                with suppress(BenchloomError):  # the final write below reports errors
                     self.flush()
 
         thread = threading.Thread(target=flush, name="flush", daemon=True)
@@ -310,7 +310,7 @@ class Recorder:
             yield
 
     def _find_stage(self, name: str) -> Any:
-        """Return DVC's object of a stage, and first note the stage's current entry in dvc.lock."""
+        """Return DVC's object of a stage, and store the stage's current entry in dvc.lock."""
         stage = self.graph.find_stage(name)
         if name not in self.locked:
             self.locked[name] = self._read_locked(stage)
@@ -327,7 +327,7 @@ class Recorder:
         for dep in stage.deps:
             found = None if isinstance(dep, ParamsDependency) else self.hashes.find(dep.def_path)
             if found is None:
-                dep.save()  # a parameter, or a missing file, which DVC reports
+                dep.save()  # a parameter or a missing file; DVC reports a missing file
             else:
                 set_hash(dep, found)
 

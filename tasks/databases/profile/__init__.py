@@ -1,1 +1,1 @@
-"""Profile database columns: the kind of their cells, and the SQL expressions that read them."""
+"""Profile database columns: the kind of their cells, and the SQL expressions that convert the cells."""

@@ -28,23 +28,23 @@ SERVER_DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}( 00:00:00([.]0+)?([+]00)?)?$"
 SERVER_MOMENT = "^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]+)?([+]00)?$"
 SERVER_TIME = "^([01][0-9]|2[0-3]):"
 NO_DAY = {"mysql": "({c} + INTERVAL 0 DAY IS NULL)"}
-"""Condition for dates that no calendar contains, such as 31 February, which MariaDB can store."""
+"""Condition for impossible dates such as 31 February, which MariaDB can store."""
 SERVER_NONE = "^(0000|0001|9999)-"
 SERVER_OUTSIDE = "infinity|BC|^24:"
 NO_YEARS = "('0000', '0001', '9999')"
-"""Years of placeholder dates, which mean that there is no date."""
+"""Years of placeholder dates, which represent a missing date."""
 NO_LAST_YEARS = "(' 0000', ' 0001', ' 9999')"
-"""The same years after a space, as in `Dec 31, 9999`; without the space, `.0000` at the end of a time would
-match."""
+"""The years of placeholder dates after a space (`Dec 31, 9999`); without the space, times that end with
+`.0000` would match."""
 
 
 def write_text(cell: str, dialect: str) -> str:
-    """Write the SQL that converts a cell to text on a server; on SQLite, return the cell unchanged."""
+    """Return SQL that converts a cell to text on a server; on SQLite, return the cell unchanged."""
     return SERVER_TEXT[dialect].replace("{c}", cell) if dialect in SERVER_TEXT else cell
 
 
 def list_cell_counts(column: Column, cell: str, dialect: str) -> Aggregates:
-    """List the aggregates that are computed for every column."""
+    """Return the aggregates for every column."""
     own = {"rows": "COUNT(*)", "filled": f"COUNT({cell})"}
     if dialect != "sqlite":
         return own | _list_server(column, cell, dialect)
@@ -56,7 +56,7 @@ def list_cell_counts(column: Column, cell: str, dialect: str) -> Aggregates:
 def list_text_counts(
     column: Column, cell: str, dialect: str, rules: ColumnRules, sample: Sequence[str], override: str
 ) -> Aggregates:
-    """List the aggregates of a column with texts or, on SQLite, with the declared type date.
+    """Return the aggregates for a column with texts or, on SQLite, with the declared type date.
 
     `sample`: some of the texts, from which date formats are proposed. `override`: the kind or date format
     from params.yaml, if any.
@@ -146,7 +146,7 @@ def _list_server(column: Column, cell: str, dialect: str) -> Aggregates:
 
 
 def find_odd(column: Column, cell: str, dialect: str, rules: ColumnRules, reading: str) -> str:
-    """Write the SQL condition for cells that do not fit a column's kind; "" if all cells fit."""
+    """Return the SQL condition for cells that do not fit a column's kind; "" if all cells fit."""
     if dialect == "sqlite":
         wanted = reading or (DAY if column.type == "date" else NUMBER)
         read = write_reading(cell, wanted).sql(dialect="sqlite")

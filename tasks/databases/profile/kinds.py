@@ -1,8 +1,8 @@
 """Classify a column from counts of its cells: numbers, dates in one format, names, or a mixture.
 
-The cells decide, not the declared type. A text such as `N/A` in a column of numbers or dates counts as an
-empty cell. Other cells that do not fit also count as empty, up to a maximum share of all cells. Above that
-share the column is compared as text, and no query ranks, bounds or averages it.
+The cells determine the kind, not the declared type. A text such as `N/A` in a column of numbers or dates
+counts as an empty cell. Other cells that do not fit also count as empty, up to a maximum share of all cells.
+Above that share, the column is compared as text, and no query ranks, bounds or averages it.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tasks.databases.profile.readings import CLOCK, DAY, MOMENT, NUMBER, is_form
 from tasks.settings import Settings
 
 TYPES = ("text", "integer", "real", "date", "boolean", "other")
-"""Types that an override may name instead of a date format: the generic types. No questions are asked about
-`other`."""
+"""The generic types, which an override may name instead of a date format. `other` excludes the column from
+questions."""
 SHOWN = 40
 """Maximum number of characters of a cell that a profile stores."""
 
@@ -50,16 +50,16 @@ class CellCounts:
     rows: int
     nulls: int = 0
     no_value: int = 0
-    """Number of texts that mean an empty value, such as `n/a`."""
+    """Number of texts that represent an empty value, such as `n/a`."""
     integers: int = 0
     reals: int = 0
     texts: int = 0
-    """Number of other texts, and of numbers that are not finite."""
+    """Number of all other texts, and of numbers that are not finite."""
     infinite: int = 0
-    """Number of infinite numbers on SQLite, which has no literal to compare them with."""
+    """Number of infinite numbers on SQLite, which has no literal for infinity."""
     blobs: int = 0
     no_dates: int = 0
-    """Number of ISO dates that stand for a missing date: 0000-00-00, and dates in the years 1 and 9999."""
+    """Number of ISO dates that represent a missing date: 0000-00-00, and dates in the years 1 and 9999."""
     outside: int = 0
     """Number of infinite dates, dates before the year 1, and times of 24:00."""
     distinct: int | None = None
@@ -73,8 +73,8 @@ class CellCounts:
     """Number of texts with a T, which may separate an ISO date from its time."""
     fits: Mapping[str, int] = field(default_factory=dict)
     shape: str = ""
-    """The format that all sampled texts have: uuid, json, geometry, time, boolean or digits; empty if there
-    is none."""
+    """The common format of the sampled texts: uuid, json, geometry, time, boolean or digits; empty if
+    none."""
     least: str = ""
     greatest: str = ""
     look_alikes: int = 0
@@ -91,7 +91,7 @@ class CellCounts:
 
 @dataclass(frozen=True)
 class ColumnKind:
-    """The kind of a column. The fields are described in `ColumnProfile`."""
+    """The kind of a column; `ColumnProfile` describes the fields."""
 
     kind: str
     type: str
@@ -104,7 +104,7 @@ class ColumnKind:
 
 @dataclass(frozen=True)
 class ColumnProfile:
-    """The profile of one column; its id is the column's. No prompt may contain its examples (cells)."""
+    """The profile of one column, with the column's id. Prompts must not contain the example cells."""
 
     id: str
     table: str
@@ -118,15 +118,15 @@ class ColumnProfile:
     reading: str
     """The conversion of cells in queries (readings.py); empty if queries use the cells unchanged."""
     form: str
-    """The form of the values; see `Column.form`."""
+    """The format of the values; see `Column.form`."""
     asked: bool
     """Whether the cells are suitable for questions."""
     why: str
-    """The reason for the kind and reading, or a note on the questions that are not possible; may be empty."""
+    """The reason for the kind and reading, or a note on unsupported questions; may be empty."""
     rows: int
     nulls: int
     no_value: int
-    """Number of texts that mean an empty value and count as NULL."""
+    """Number of texts that represent an empty value and count as NULL."""
     misfits: int
     """Number of cells that do not fit the kind."""
     distinct: int | None
@@ -142,7 +142,7 @@ class ColumnProfile:
 
 
 def apply_profiles(columns: Sequence[Column], profiles: Sequence[ColumnProfile]) -> list[Column]:
-    """Return the columns with the types and readings of their profiles; columns without one are unchanged."""
+    """Return the columns with types and readings from their profiles; unprofiled columns are unchanged."""
     known = {profile.id: profile for profile in profiles}
     return [
         column
@@ -159,9 +159,9 @@ def apply_profiles(columns: Sequence[Column], profiles: Sequence[ColumnProfile])
 
 
 def decide_kind(declared: str, counts: CellCounts, rules: ColumnRules, override: str = "") -> ColumnKind:
-    """Decide the kind of a column.
+    """Return the kind of a column.
 
-    `override`: a type or date format that a person set; the thresholds then do not apply.
+    `override`: a type or date format from params.yaml; the thresholds then do not apply.
     """
     decided = _decide(declared, counts, rules, override)
     if counts.infinite and decided.reading != NUMBER:
@@ -278,7 +278,7 @@ def _find_dates(counts: CellCounts, rules: ColumnRules) -> ColumnKind | None:
 
 
 def _read_iso(counts: CellCounts) -> tuple[str, str]:
-    """Choose the reading and form of ISO dates; the reading is "" if all cells have one plain format."""
+    """Return the reading and form for ISO dates; the reading is "" if all cells have one plain format."""
     days, moments = counts.fits.get(DAY, 0), counts.fits.get(MOMENT, 0)
     if days >= moments:
         return ("" if counts.plain_days == days == counts.filled else DAY), ""

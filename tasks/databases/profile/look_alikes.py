@@ -1,4 +1,4 @@
-"""Find values that a reader cannot distinguish: `Anker`, `anker` and `Anker ` with a trailing space."""
+"""Find values that readers can hardly distinguish: `Anker`, `anker` and `Anker ` with a trailing space."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ BETWEEN_WORDS = re.compile(r"[\s/_]")
 def fold(text: str) -> str:
     """Normalise a text for comparison: NFC, case-folded, single spaces, no punctuation or invisible marks.
 
-    Hyphens, dashes, slashes and underscores become spaces. A text that consists only of punctuation is not
-    changed.
+    Hyphens, dashes, slashes and underscores become spaces. A text of only punctuation is unchanged.
     """
     plain = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
     if plain.isascii() and plain.isalnum():
@@ -30,7 +29,7 @@ def _fold_character(character: str) -> str:
 
 
 def find_look_alikes(values: Iterable[object]) -> frozenset[str]:
-    """Return the texts among distinct values that have a look-alike among these values.
+    """Return the texts in distinct values that have a look-alike in the same values.
 
     Memory use grows with the number of values.
     """

@@ -1,7 +1,7 @@
 """Count the cells of each column by kind, with aggregate queries that the database's engine runs.
 
-One query counts the cells of a table. Before it, some texts of each column are read to propose date formats.
-After it, the distinct texts are read to find look-alikes. No table is loaded into memory.
+First, some texts of each column are read to propose date formats. Then, one query counts the cells of a
+table. Finally, the distinct texts are read to find look-alikes. No table is loaded into memory.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class _TableReader:
         )  # fmt: skip
 
     def _sample(self, column: Column) -> list[str]:
-        """Read some distinct texts of a column."""
+        """Return some distinct texts of a column."""
         cell, rules = self._quote(column.name), self._rules
         holds = f"typeof({cell}) = 'text'" if self._dialect == "sqlite" else f"{cell} IS NOT NULL"
         source = f"SELECT {cell} AS c FROM {self._table} WHERE {holds} LIMIT 5000"  # noqa: S608 (quoted names)
@@ -151,7 +151,7 @@ class _TableReader:
         elif typed and column.type in ("integer", "real"):
             none, texts = texts, 0
         infinite = 0 if typed else number("not_finite")
-        # No texts are read from a date column on a server, so its minimum and maximum show the format.
+        # A date column on a server has no sampled texts, so the minimum and maximum show the format.
         shown = (
             [_show(found.get(end)) for end in ("least", "greatest")]
             if column.type == "date" and typed
@@ -196,7 +196,7 @@ class _TableReader:
         cell = self._quote(column.name)
         text = write_text(cell, self._dialect)
         if self._dialect == "mysql":
-            text = f"CAST({text} AS BINARY)"  # its collation treats look-alikes as equal
+            text = f"CAST({text} AS BINARY)"  # the column's collation treats look-alikes as equal
         rows = self._run(f"SELECT DISTINCT {text} FROM {self._table} WHERE {cell} IS NOT NULL")  # noqa: S608 (quoted names)
         if isinstance(rows, str):
             return 0, 0
@@ -205,10 +205,10 @@ class _TableReader:
         return len(find_look_alikes(cells)), undecodable
 
     def _aggregate(self, parts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Any]]:
-        """Compute the aggregates of columns: column id -> name -> value, or the name `error` on failure.
+        """Return the aggregates of columns: column id -> name -> value; on failure, {"error": message}.
 
-        All columns are computed in one query. If it fails, there is one query per column, so that an
-        unreadable cell affects only its column.
+        One query computes all columns. If it fails, each column gets a separate query, so that an unreadable
+        cell affects only its column.
         """
         every = [sql for queries in parts.values() for sql in queries.values()]
         if not every:

@@ -1,4 +1,4 @@
-"""Profile the columns of a database, apply a person's corrections, and report the cells that are ignored."""
+"""Profile the columns of a database, apply overrides from params.yaml, and report ignored cells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tasks.errors import BadInput
 
 
 def profile_columns(database: DatabaseEntry, rules: ColumnRules, place: str = "") -> list[ColumnProfile]:
-    """Profile every column of a database. `place`: the name of the entry's `columns` in error messages.
+    """Return the profile of every column. `place`: the name of the entry's `columns` in error messages.
 
     Raises BadInput if the database cannot be opened or an override is not valid.
     """
@@ -24,7 +24,7 @@ def profile_columns(database: DatabaseEntry, rules: ColumnRules, place: str = ""
 
 
 def read_columns(database: DatabaseEntry, rules: ColumnRules) -> list[Column]:
-    """Read a database's columns, with types and readings according to their cells.
+    """Return a database's columns, with types and readings that match the cells.
 
     Raises the same errors as `profile_columns`.
     """
@@ -32,7 +32,7 @@ def read_columns(database: DatabaseEntry, rules: ColumnRules) -> list[Column]:
 
 
 def read_overrides(database: DatabaseEntry, schema: Sequence[Column], place: str = "") -> Mapping[str, str]:
-    """Read the entry's `columns`: column id -> a type or date format. Raises BadInput if one is not valid."""
+    """Return column id -> a type or date format, from the entry's `columns`. Raises BadInput if invalid."""
     place = place or f"params.yaml: {database.label}.columns"
     found: dict[str, str] = {}
     names = {column.name for column in schema}
@@ -52,7 +52,7 @@ def read_overrides(database: DatabaseEntry, schema: Sequence[Column], place: str
 
 
 def list_losses(profiles: Sequence[ColumnProfile]) -> list[Dropped]:
-    """List the columns with cells that do not fit or cannot be read, as dropped rows with reasons.
+    """Return the columns whose cells do not fit or cannot be read, as dropped rows with reasons.
 
     The reasons are:
 
@@ -82,7 +82,7 @@ def _name_loss(profile: ColumnProfile) -> Dropped | None:
 
 
 def name_unread(database: DatabaseEntry) -> list[Dropped]:
-    """List the parts of a database that are not read, as dropped rows.
+    """Return the parts of a database that are not read, as dropped rows.
 
     Raises the same errors as `list_unread`.
     """

@@ -1,4 +1,4 @@
-"""SQL expressions for reading a column: the cell itself, or its value as a date or number.
+"""SQL expressions (readings) that convert a column's cells to dates or numbers.
 
 A reading is one of these values of `tasks.databases.columns.Column.reading`:
 
@@ -10,9 +10,9 @@ A reading is one of these values of `tasks.databases.columns.Column.reading`:
 A format without spaces may end in ` %H:%M`, for a time with or without seconds, which is kept. It may also
 end in ` 00:00`, for a time of midnight, which is dropped.
 
-A cell that does not fit its reading becomes NULL, and so does a date in the year 1 or 9999, which stands for
-a missing date. The filled SQL of a dataset contains the expression in SQLite's dialect; other engines get a
-translated expression.
+A cell that does not fit its reading becomes NULL, and so does a date in the year 1 or 9999, which represents
+a missing date. The gold SQL of a dataset contains the expression in SQLite's dialect, and is translated for
+other engines.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FORMAT = re.compile(
 )
 """Matches date formats: day, month and year with separators, or eight digits."""
 CLOCK, MIDNIGHT = " %H:%M", " 00:00"
-"""Suffixes of a date format for a time, which is kept (CLOCK) or dropped (MIDNIGHT)."""
+"""Suffixes of a date format for a time that is kept (CLOCK) or dropped (MIDNIGHT)."""
 ISO = "%Y-%m-%d"
 ON_SERVERS = {DAY: ISO + MIDNIGHT, MOMENT: ISO + CLOCK}
 """Readings of ISO dates in a server's text columns; there, `day` and `moment` are for date columns."""
@@ -51,7 +51,7 @@ SERVERS = {
         MOMENT: "CASE WHEN {c} >= '0002-01-01' AND {c} < '9999-01-01' THEN {c} END",
     },
     "mysql": {
-        # For a date that is in no calendar, such as 31 February, the sum is NULL.
+        # For an impossible date such as 31 February, the sum is NULL.
         NUMBER: "{c}",
         DAY: "CASE WHEN {c} + INTERVAL 0 DAY >= '0002-01-01' AND {c} < '9999-01-01' "
         "THEN CAST({c} AS DATE) END",
@@ -62,12 +62,12 @@ SERVERS = {
 
 
 def list_readings(columns: Iterable[Column]) -> Readings:
-    """Map each column with a reading to that reading."""
+    """Return column id -> reading, for columns with a reading."""
     return {column.id: column.reading for column in columns if column.reading}
 
 
 def is_format(reading: str) -> bool:
-    """Return whether a reading is a date format that queries can convert, with each part of a date once."""
+    """Return whether a reading is a convertible date format, which contains each part of a date once."""
     day, clock = split_clock(reading)
     parts = re.findall(r"%\w", day)
     whole = bool(FORMAT.fullmatch(day)) and not (clock and " " in day)
@@ -99,7 +99,7 @@ def apply_readings(tree: exp.Expr, readings: Readings, dialect: str = CANONICAL)
 
 
 def strip_readings(tree: exp.Expr, readings: Readings) -> exp.Expr:
-    """Replace each reading expression with its plain column, in place; return the tree.
+    """Replace each reading expression with the plain column, in place; return the tree.
 
     This is the inverse of `apply_readings` in SQLite's dialect.
     """
@@ -113,13 +113,13 @@ def strip_readings(tree: exp.Expr, readings: Readings) -> exp.Expr:
 
 
 def write_reading(cell: str, reading: str, dialect: str = CANONICAL) -> exp.Expr:
-    """Build the expression that reads a cell. `cell`: SQL for the column in the dialect."""
+    """Return the expression that converts a cell. `cell`: SQL for the column in the dialect."""
     return _parse(_write(cell, reading, dialect), dialect).copy()
 
 
 @lru_cache(maxsize=1024)
 def _parse(sql: str, dialect: str) -> exp.Expr:
-    # The expression is parsed twice, so that it equals the tree that is parsed from its SQL.
+    # Parsing twice makes the expression equal to the tree that a parser returns for the expression's SQL.
     return sqlglot.parse_one(sqlglot.parse_one(sql, dialect=dialect).sql(dialect=dialect), dialect=dialect)
 
 
@@ -139,12 +139,12 @@ def _write(cell: str, reading: str, dialect: str) -> str:
 
 
 def write_finite(cell: str) -> str:
-    """Write the SQL condition that a number in SQLite is finite."""
+    """Return the SQL condition that a number in SQLite is finite."""
     return f"{cell} > -9e999 AND {cell} < 9e999"
 
 
 def _write_clock(cell: str, form: str, clock: str) -> str:
-    """Write SQL that reads a date in the format `form` that is followed by a time."""
+    """Return SQL that converts a date in the format `form` with a time after it."""
     cell = f"replace({cell}, 'T', ' ')" if form == ISO else cell
     told = f"({cell} || ' ')"
     day, year, shape = _convert(f"substr({told}, 1, instr({told}, ' ') - 1)", form)
@@ -166,7 +166,7 @@ def _check_day(day: str, year: str, shape: str, read: str) -> str:
 
 
 def _convert(cell: str, reading: str) -> tuple[str, str, str]:
-    """Write SQL for the ISO date of a cell, for its year, and for the test of its format.
+    """Return SQL for the ISO date of a cell, for its year, and for the test of its format.
 
     Leading digits need not be extracted, because SQLite converts the text 9/3/1999 to the number 9.
     """

@@ -24,7 +24,7 @@ NO_DATES = "^(0001|9999)-"
 
 
 def write_server_format(cell: str, form: str, clock: str, dialect: str) -> str:
-    """Write SQL that returns the ISO date of a cell as text, or NULL. `clock`: as in readings.py."""
+    """Return SQL that converts a cell to an ISO date as text, or NULL. `clock`: CLOCK, MIDNIGHT or ""."""
     server = _POSTGRES if dialect == "postgres" else _MARIADB
     text = f"CAST({cell} AS {server.text})"
     if clock and form == "%Y-%m-%d":
@@ -50,7 +50,7 @@ def _write_pattern(part: re.Match[str]) -> str:
 
 
 def _find_part(part: str, form: str, day: str, server: _Server) -> str:
-    """Write SQL for the year, month or day of a text."""
+    """Return SQL for the year, month or day in a text."""
     if form == COMPACT:
         start, length = {"%Y": (1, 4), "%m": (5, 2), "%d": (7, 2)}[part]
         return f"SUBSTRING({day}, {start}, {length})"
@@ -65,38 +65,38 @@ def _find_part(part: str, form: str, day: str, server: _Server) -> str:
 
 
 class _Server(ABC):
-    """Writes SQL expressions of one engine that cut and join texts."""
+    """Writes SQL expressions that split and join texts, for one engine."""
 
     text, zeros = "", "':00'"
 
     @abstractmethod
     def match(self, text: str, pattern: str) -> str:
-        """Write the SQL condition that a text matches a pattern."""
+        """Return the SQL condition that a text matches a pattern."""
 
     @abstractmethod
     def cut(self, text: str, separator: str, number: int) -> str:
-        """Write SQL for part `number`, counted from 1, of a text that is split at a separator."""
+        """Return SQL for part `number` (from 1) of a text that is split at a separator."""
 
     def cut_behind(self, text: str, separator: str) -> str:
-        """Write SQL for the text after the first separator."""
+        """Return SQL for the text after the first separator."""
         return f"SUBSTRING({text}, {self.find(text, separator)} + 1)"
 
     @abstractmethod
     def find(self, text: str, separator: str) -> str:
-        """Write SQL for the position of a separator in a text, counted from 1."""
+        """Return SQL for the position (from 1) of a separator in a text."""
 
     def join(self, *texts: str) -> str:
-        """Write SQL for the concatenation of texts."""
+        """Return SQL for the concatenation of texts."""
         return f"CONCAT({', '.join(texts)})"
 
     def pad(self, text: str) -> str:
-        """Write SQL that pads a number's text to two digits."""
+        """Return SQL that pads a number's text to two digits."""
         padded = self.join("'0'", text)
         return f"RIGHT({padded}, 2)"
 
     @abstractmethod
     def number(self, name: str) -> str:
-        """Write SQL that converts a dot and a month name's first three letters to its number, as text."""
+        """Return SQL that converts `.` and the first three letters of a month to its number, as text."""
 
 
 class _Postgres(_Server):

@@ -15,7 +15,7 @@ FORMATS = (
     *(separator.join(order) for order, separator in product(ORDERS, "/.- ")),
     "%b %d, %Y", "%d %b, %Y", "%b %d %Y",
 )  # fmt: skip
-"""Date formats that are tried on the sampled texts."""
+"""Date formats to try on the sampled texts."""
 COMPACT = "%Y%m%d"
 PARTS = {"%Y": r"\d{4}", "%m": r"\d{1,2}", "%d": r"\d{1,2}", "%b": r"[A-Za-z]{3,9}"}
 TIMED = re.compile(r"([^ ]+) \d{1,2}:\d\d(:\d\d(\.\d+)?)?")
@@ -32,7 +32,7 @@ SHAPES: Mapping[str, re.Pattern[str]] = {
 
 
 def propose_formats(texts: Iterable[str]) -> list[str]:
-    """List the date readings that some of the texts match; ISO dates come first."""
+    """Return the date readings that some of the texts match; ISO dates come first."""
     texts = list(texts)
     found = [DAY, MOMENT] if any(ISO.match(text) for text in texts) else []
     timed = [match[1] for text in texts if (match := TIMED.fullmatch(text))]

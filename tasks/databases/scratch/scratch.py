@@ -24,7 +24,7 @@ LABEL = "the scratch database"
 LONGEST_CHARACTER = 4
 """Maximum number of bytes of one character in UTF-8."""
 MOST_STEPS = 10_000_000
-"""Maximum steps of SQLite's virtual machine per statement of a script; an INSERT needs about ten steps per
+"""Maximum number of SQLite virtual machine steps per statement; an INSERT requires about ten steps per
 row."""
 MOST_PAGES = 1 << 16
 """Maximum number of 4 KiB pages in a script's database."""
@@ -32,14 +32,14 @@ SCRIPTED = frozenset(
     {
         sqlite3.SQLITE_CREATE_TABLE,
         sqlite3.SQLITE_INSERT,
-        # For VALUES with several rows.
+        # VALUES with several rows is a SELECT.
         sqlite3.SQLITE_SELECT,
         # UNIQUE creates an index, for which SQLite reads the table.
         sqlite3.SQLITE_CREATE_INDEX,
         sqlite3.SQLITE_READ,
     }
 )
-"""Actions that CREATE TABLE and INSERT need, for SQLite's authorizer."""
+"""SQLite authorizer actions that CREATE TABLE and INSERT require."""
 
 
 class ScratchLimits(Settings):
@@ -74,15 +74,15 @@ class Built:
 
 
 def build_scratch(create: Sequence[str], text: str, limits: ScratchLimits = DEFAULT) -> Built:
-    """Run the INSERT statements of a model's reply on a new database; no other statement is run.
+    """Run the INSERT statements of a model's reply, and no other statements, on a new database.
 
     `create`: trusted CREATE TABLE statements. `text`: INSERT INTO <table> [(columns)] VALUES (literals), ...,
     possibly with Markdown fences and comments.
 
     Raises SqlRefused if the reply contains anything else, SqlTimeout or SqlTooLarge if it exceeds a limit,
-    and SqlFailed if a row does not fit. Each message is one line that names the place, so that a model can
-    correct it. Foreign keys are checked at the end, so the rows may be in any order. Raises BadInput if
-    `create` does not run.
+    and SqlFailed if a row does not fit. Each error is one line with the position, so that a model can correct
+    the reply. Foreign keys are checked at the end, so the rows may be in any order. Raises BadInput if
+    `create` fails.
     """
     if len(text) > limits.characters:
         raise SqlTooLarge(
@@ -113,11 +113,11 @@ def build_scratch(create: Sequence[str], text: str, limits: ScratchLimits = DEFA
 
 
 def write_database(script: str, path: Path) -> None:
-    """Write a script's database as a SQLite file; the bytes depend on the script and SQLite's version.
+    """Run a script and write a SQLite file, whose bytes depend only on the script and SQLite's version.
 
     The script is not trusted: it may be part of a published dataset, for example. Only CREATE TABLE and
-    INSERT are run, without functions and recursion, within a limit of steps and size. Raises BadInput if the
-    script does not run.
+    INSERT are run, without functions and recursion, within a limit on steps and size. Raises BadInput if the
+    script fails.
     """
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
@@ -140,7 +140,7 @@ def write_database(script: str, path: Path) -> None:
 
 
 def _authorize(action: int, first: str | None, *_: str | None) -> int:
-    """Allow the actions that CREATE TABLE and INSERT need; deny all others."""
+    """Allow the actions that CREATE TABLE and INSERT require; deny all other actions."""
     if action in SCRIPTED or (action == sqlite3.SQLITE_UPDATE and first == "sqlite_master"):
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY

@@ -1,8 +1,8 @@
-"""The process that fills a scratch database: it inserts into known tables, and the parent can kill it.
+"""The process that inserts rows into the known tables of a scratch database; the parent can kill it.
 
-tasks.databases.scratch.scratch starts it. The database is in the process's memory. Before the process
-receives a model's text, it gives up access to files and child processes, and limits its memory. Parsing
-refuses unwanted statements first; the engine refuses any that parsing misses.
+tasks.databases.scratch.scratch starts the process. The database is in memory. Before the process receives a
+model's text, it drops access to files and child processes, and limits its memory. The parser refuses
+forbidden statements; SQLite's authorizer refuses those that the parser misses.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from tasks.limits import limit_cpu
 
 SHOWN_ROWS = 2
 SHOWN_KEYS = 5
-"""Maximum numbers of broken rows (SHOWN_ROWS) and of existing keys (SHOWN_KEYS) in an error message."""
+"""Maximum number of existing keys in an error message; SHOWN_ROWS limits the broken rows."""
 Inserted = Mapping[tuple[str, int | None], Row]
 """Key (table, rowid) -> the inserted row."""
 KINDS: Mapping[str, type[SqlError]] = {"refused": SqlRefused, "large": SqlTooLarge, "failed": SqlFailed}
-"""Kind of error, as the parent process knows it -> its exception."""
+"""Kind of error in messages to the parent process -> exception."""
 
 
 def describe_broken_keys(connection: sqlite3.Connection, inserted: Inserted) -> str:
-    """Describe the first rows whose foreign keys are broken, in one line; "" if there are none."""
+    """Describe the first rows with broken foreign keys, in one line; "" if there are none."""
     broken = connection.execute("PRAGMA foreign_key_check").fetchall()
     lines = [_describe(connection, inserted, *found) for found in broken[:SHOWN_ROWS]]
     more = len(broken) - SHOWN_ROWS
@@ -50,7 +50,7 @@ def _describe(
     # A foreign key that names no columns refers to the primary key.
     theirs = [row[4] for row in listed if row[0] == key and row[4]] or list_primary(connection, parent)
     row = inserted.get((table, rowid))
-    # A value that is neither written nor NULL is the number that SQLite assigned to the row.
+    # A value that the statement does not contain, and that is not NULL, is the row id that SQLite assigned.
     values = [row.values.get(name, str(rowid)) if row else "?" for name in names]
     own = " and ".join(f"{table}.{name} = {value[:40]}" for name, value in zip(names, values, strict=True))
     there = _list_keys(connection, parent, theirs)
@@ -72,8 +72,8 @@ def _list_keys(connection: sqlite3.Connection, table: str, names: list[str]) -> 
 class ScratchSetup(Limits):
     """The first message to the process.
 
-    `create`: our CREATE statements. `rows`: maximum number of rows of all tables. `value`: maximum bytes of
-    one value.
+    `create`: trusted CREATE statements. `rows`: maximum number of rows of all tables. `value`: maximum bytes
+    of one value.
     """
 
     create: list[str]
@@ -82,7 +82,7 @@ class ScratchSetup(Limits):
 
 
 class ScratchDatabase:
-    """A database with our empty tables, in an open transaction, for the rows of one reply."""
+    """A database with the trusted, empty tables, in an open transaction, for the rows of one reply."""
 
     def __init__(self, setup: ScratchSetup) -> None:
         self.setup = setup
@@ -90,7 +90,7 @@ class ScratchDatabase:
         set_pragmas(self.connection, setup, ("foreign_keys = ON", "temp_store = MEMORY"))
         for statement in setup["create"]:
             self.connection.execute(statement)
-        # A foreign key that SQLite cannot check is our mistake: it fails here, not at the model's rows.
+        # An invalid foreign key in `create` is Benchloom's error, so it fails here, not at the model's rows.
         self.connection.execute("PRAGMA foreign_key_check").fetchall()
         names = self.connection.execute(
             "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite~_%' ESCAPE '~'"
@@ -113,7 +113,7 @@ class ScratchDatabase:
     def authorize(
         self, action: int, first: str | None, _: str | None, base: str | None, trigger: str | None
     ) -> int:
-        """Allow inserting into our tables, and reading them for foreign keys; deny all other actions."""
+        """Allow inserts into the trusted tables, and reads for foreign keys; deny all other actions."""
         allowed = action in {sqlite3.SQLITE_INSERT, sqlite3.SQLITE_READ}
         if allowed and first in self.tables and base == "main" and trigger is None:
             return sqlite3.SQLITE_OK
@@ -143,7 +143,7 @@ class ScratchDatabase:
         """Do nothing, because no statement stays open after its reply."""
 
     def _insert(self, row: Row) -> int | None:
-        """Insert one row and return its rowid. Raises SqlFailed, SqlTooLarge or SqlRefused with its place."""
+        """Insert one row; return its rowid. Raises SqlFailed, SqlTooLarge or SqlRefused with the position."""
         try:
             self.timed.check()
             cursor = self.connection.execute(row.sql)

@@ -38,23 +38,21 @@ class _Key:
 
 
 def quote_name(name: str) -> str:
-    """Quote a name if SQLite requires quotes for it."""
+    """Return a name, with quotes if SQLite requires them."""
     if PLAIN.fullmatch(name) and name.lower() not in KEYWORDS:
         return name
     return '"' + name.replace('"', '""') + '"'
 
 
 def write_create(columns: Sequence[Column], tables: Collection[str]) -> list[str]:
-    """Write a CREATE TABLE statement for each of `tables`, after the tables that it refers to.
+    """Return a CREATE TABLE statement for each of `tables`; referenced tables come first.
 
-    `columns`: all columns of these tables. A reference to a table or column that is not among them is
-    dropped.
+    `columns`: all columns of these tables. A reference to any other table or column is dropped.
 
     The tables are STRICT, so a text in an integer column is an error (SQLite 3.37). A primary key is NOT NULL
     as on any other engine, except a single INTEGER column, which SQLite numbers automatically. If several
-    columns refer to another table's whole key, they form one foreign key. A reference to only a part of a key
-    is dropped, because SQLite does not support it. A referenced column outside the primary key becomes
-    UNIQUE.
+    columns refer to the whole key of a table, they form one foreign key. A reference to a part of a key is
+    dropped, because SQLite does not support it. A referenced column outside the primary key becomes UNIQUE.
     """
     shapes = {table: [column for column in columns if column.table == table] for table in sorted(tables)}
     shapes = {table: shape for table, shape in shapes.items() if shape}
@@ -95,7 +93,7 @@ def _read_primary(shape: Sequence[Column]) -> tuple[str, ...]:
 
 
 def _order(keys: Mapping[str, Sequence[_Key]]) -> list[str]:
-    """Sort tables so that each follows the tables it refers to, with ties and cycles sorted by name."""
+    """Return tables after the tables that they refer to, with ties and cycles in the order of names."""
     left = sorted(keys)
     placed: list[str] = []
     while left:

@@ -1,7 +1,7 @@
 """Parse the INSERT statements of a model's reply, and rewrite them with one row per statement.
 
 The model's text is never run: its values are extracted and written as new literals. The parser accepts only
-the grammar below, token by token, so it need not know what else SQL can do.
+the grammar of `_Statement.read`, so all other SQL is refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHOWN = 80
 FENCE = re.compile(r" {0,3}(?:```+|~~~+)[^`]*")
 """Matches a line that opens or closes a fenced block."""
 STRAY = re.compile(r"\W*(?:\w+\s+)?insert\s+into\b.*\bvalues\b", re.IGNORECASE)
-"""Matches a line with an INSERT statement, which may follow a fence and a language name."""
+"""Matches a line with an INSERT statement, possibly after a fence and a language name."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 ALLOWED = "allowed: INSERT INTO <table> (<columns>) VALUES (<numbers, 'texts and dates', NULL>), ...;"
 NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
@@ -36,8 +36,8 @@ SIGNS = {TokenType.DASH: "-", TokenType.PLUS: ""}
 def take_fenced(text: str) -> str:
     """Return the content of a reply's fenced blocks, or the whole reply if it has none.
 
-    The last block may be unclosed. Raises SqlRefused if an INSERT is on a line outside the blocks or on the
-    line that opens a block, because its rows would be lost.
+    The last block may be unclosed. Raises SqlRefused if an INSERT is outside the blocks or on a line that
+    opens a block, because its rows would be lost.
     """
     lines = text.split("\n")
     if not any(FENCE.fullmatch(line.rstrip()) for line in lines):
@@ -77,7 +77,7 @@ def split_statements(sql: str) -> list[list[Token]]:
 
 
 def _find_unclosed(sql: str, engine: Dialect) -> str:
-    """Name the first statement with an unclosed quote or comment."""
+    """Return the position of the first statement with an unclosed quote or comment, for messages."""
     pieces = [piece for piece in re.split(r";[ \t\r]*\n", sql) if piece.strip(" \t\r\n;")]
     for number, piece in enumerate(pieces, 1):
         try:
@@ -100,7 +100,7 @@ def shorten(text: str) -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """A row to insert. `place`: its statement and its row number in it, for messages."""
+    """A row to insert. `place`: the statement, and the row's number in the statement, for messages."""
 
     place: str
     table: str
@@ -116,10 +116,10 @@ class Row:
 
 
 def read_inserts(text: str, tables: Mapping[str, Sequence[str]], *, rows: int, value: int) -> list[Row]:
-    """Read the rows of a reply in order.
+    """Parse a reply; return the rows to insert, in order.
 
-    `tables`: table -> its columns. `rows`: maximum number of rows. `value`: maximum bytes of one value. If
-    the reply has fenced blocks, only these are read. Raises SqlRefused for anything other than an INSERT of
+    `tables`: table -> columns. `rows`: maximum number of rows. `value`: maximum bytes of one value. If the
+    reply has fenced blocks, only the blocks are read. Raises SqlRefused for anything other than an INSERT of
     literals, SqlFailed for an unknown name or a row with a wrong number of values, and SqlTooLarge if a limit
     is exceeded.
     """
@@ -134,7 +134,7 @@ def read_inserts(text: str, tables: Mapping[str, Sequence[str]], *, rows: int, v
 
 
 def find_name(name: str, known: Collection[str]) -> str | None:
-    """Find a name in the database's spelling; case does not matter, as in SQLite."""
+    """Return a known name in the database's spelling, ignoring case like SQLite; None if unknown."""
     return (
         name
         if name in known
@@ -180,11 +180,11 @@ class _Statement:
         return self.tokens[self.next - 1]
 
     def expect(self, kind: TokenType, what: str) -> Token:
-        """Consume and return the next token; raise SqlRefused if it is of another kind."""
+        """Consume and return the next token. Raises SqlRefused if the token is of another kind."""
         return self.take(kind) or self.refuse(what)
 
     def refuse(self, wanted: str) -> NoReturn:
-        """Raise SqlRefused with the token that was found and the one that was expected."""
+        """Raise SqlRefused with the found and the expected token."""
         if self.next == len(self.tokens):
             raise SqlRefused(f"{self.place}: it ends where {wanted} must stand; {ALLOWED}")
         found = self.tokens[self.next]
@@ -235,7 +235,7 @@ class _Statement:
         for kind, constant in CONSTANTS.items():
             if self.take(kind):
                 return constant
-        # Double quotes mark a name, but SQLite treats the name as a text if there is no such column.
+        # Double quotes mark a name, but SQLite treats it as a text if no column has this name.
         text = self.take(TokenType.STRING) or self._take_double_quoted()
         if text is not None:
             return "'" + text.text.replace("'", "''") + "'"

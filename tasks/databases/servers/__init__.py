@@ -1,1 +1,1 @@
-"""Databases on PostgreSQL and MariaDB: engines, and the process that reads them."""
+"""Databases on PostgreSQL and MariaDB: the engines, and the reader process."""

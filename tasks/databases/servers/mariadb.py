@@ -1,4 +1,4 @@
-"""The engine for MariaDB and MySQL in the reading process: read-only transactions, unbuffered results."""
+"""The reader process's engine for MariaDB and MySQL: read-only transactions and unbuffered results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tasks.databases.servers.server_engine import AccountMayWrite
 STREAM_TIMEOUT_S = 3_600
 """Seconds after which the server ends a stream.
 
-The limit matters only if the reader was killed, because a running reader's alarm ends the stream earlier.
+The limit applies only after the reader process was killed; otherwise its alarm ends the stream earlier.
 """
 GRANT_STATEMENT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>\S+) TO ", re.DOTALL)
 READ_RIGHTS = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
@@ -33,14 +33,14 @@ TYPES = {
     FIELD_TYPE.TIME: "time",
     FIELD_TYPE.BIT: "bits",
 }
-"""Type number -> name of a type whose values can be written in several ways."""
+"""Type number -> name, for types whose values have several text forms."""
 BINARY = 63
-"""The number of MariaDB's character set for bytes."""
+"""MariaDB's character set number for binary data."""
 TIMEOUTS = frozenset({1969, 1317, 1205, 1222, 3024})
 REFUSALS = frozenset({1044, 1045, 1142, 1143, 1227, 1290, 1370, 1792})
 TOO_LARGE = frozenset({3, 1038, 1114, 1153, 1301, 4166})
 GONE = frozenset({1053, 1927, 2003, 2006, 2013, 2014, 2055})
-"""Error numbers of MariaDB and MySQL, by kind: a time limit, a refusal, a size limit, a lost connection."""
+"""Error numbers of MariaDB and MySQL for a time limit, a refusal, a size limit and a lost connection."""
 
 
 class Mariadb:
@@ -59,7 +59,7 @@ class Mariadb:
     def connect(self) -> None:
         """Open the connection and set its limits.
 
-        Raises AccountMayWrite if the account may do more than read.
+        Raises AccountMayWrite if the account has more than read access.
         """
         options = {"charset": "utf8mb4", "connect_timeout": 10, "autocommit": True, **self.address}
         converters = {**conversions, **dict.fromkeys(AS_TEXT, str)}
@@ -74,7 +74,7 @@ class Mariadb:
             "time_zone": "'+00:00'",
             "group_concat_max_len": self.bytes,  # a longer result is an error, not a truncated answer
             "max_sort_length": 65_536,  # bytes of a text that are compared when rows are sorted
-            "sort_buffer_size": 16 << 20,  # room for at least fifteen rows of several such texts
+            "sort_buffer_size": 16 << 20,  # space for at least fifteen rows with several such texts
             "lock_wait_timeout": 1,
             "net_write_timeout": STREAM_TIMEOUT_S,  # seconds that a stream's reader may pause between batches
         }
@@ -111,14 +111,14 @@ class Mariadb:
         return [column[0] for column in self.cursor.description or ()]
 
     def list_types(self) -> list[str]:
-        """List the columns' types by name; "" for types whose values can be written in only one way."""
+        """Return the names of the columns' types; "" for types whose values have only one text form."""
         result = self.cursor._result
         return [_find_type(field.type_code, field.charsetnr) for field in (result.fields if result else ())]
 
     def extend(self, seconds: float) -> None:
         """Do nothing, because the process's alarm limits the time.
 
-        A time limit of the server would also count the pauses between batches.
+        A server-side time limit would include the pauses between batches.
         """
 
     def fetchmany(self, wanted: int) -> list[tuple[object, ...]]:
@@ -179,7 +179,7 @@ def _find_type(code: int, charset: int) -> str:
 
 
 def find_rights(grants: list[str]) -> list[str]:
-    """List the rights, other than reading, in an account's grants."""
+    """Return the rights in an account's grants that allow more than reading."""
     found = []
     for grant in grants:
         match = GRANT_STATEMENT.match(grant)

@@ -1,18 +1,18 @@
-"""The engine for PostgreSQL in the reading process: read-only transactions and a server-side cursor.
+"""The reader process's engine for PostgreSQL: read-only transactions and a server-side cursor.
 
-In PostgreSQL, `(value).name` and `alias.name` may be a hidden function call. They are a column's value if
-there is such a column. Otherwise they call the function `name` or cast to the type `name`:
-`(4711).pg_advisory_lock`, `(title).md5`, `books.row_to_json` and, in `FROM abs(0.3) AS x`, `x.pg_sleep`.
+In PostgreSQL, `(value).name` and `alias.name` may be hidden function calls. If no column has this name, they
+call the function `name` or cast to the type `name`: `(4711).pg_advisory_lock`, `(title).md5`,
+`books.row_to_json` and, in `FROM abs(0.3) AS x`, `x.pg_sleep`.
 
-Only the server knows whether such a name is a column or a call. Its query plan does not help, because
-immutable functions have already been called when the plan is printed. The plan also omits limits and frames.
-The server prints the resolved statement only to its log.
+Only the server can distinguish a column from a call. Its query plan does not help, because immutable
+functions are called before the plan is printed, and because the plan omits limits and frames. The server
+prints the resolved statement only to its log.
 
-However, the server can be asked whether there is such a column, because `ORDER BY name` over a UNION can only
-refer to a column of the result. If a name after a dot is also the name of a function or type, the statement
-is therefore first prepared, which resolves names but does not run the statement. The prepared statement
-contains the condition `EXISTS (SELECT owner.* UNION ALL SELECT owner.* ORDER BY name)` for each such name. If
-preparing fails, the name is not a column, or cannot be proven to be a column, and the statement is refused.
+However, `ORDER BY name` over a UNION can only refer to a column of the result. If a name after a dot is also
+the name of a function or type, the statement is therefore first prepared, which resolves names but does not
+run the statement. The prepared statement contains the condition `EXISTS (SELECT owner.* UNION ALL SELECT
+owner.* ORDER BY name)` for each such name. If preparation fails, the name is not provably a column, and the
+statement is refused.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ AS_TEXT = (
     "inet",
     "cidr",
 )
-"""Types that are returned in the server's text form."""
+"""Types whose values are returned in the server's text form."""
 SETTINGS = {
     "default_transaction_read_only": "on",
     "standard_conforming_strings": "on",
@@ -87,8 +87,8 @@ SELECT proname::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespac
 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND NOT EXISTS (SELECT FROM pg_depend d
   WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
 """
-"""Query for the functions that come neither with PostgreSQL nor with an extension. A user's function named
-`upper` may do anything."""
+"""Query for functions that are neither built in nor part of an extension. For example, a user's function
+named `upper` may do anything."""
 OWN_TYPES = """
 SELECT t.typname::text FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace
 WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') AND (t.typtype IN ('e', 'c')
@@ -104,8 +104,7 @@ SELECT proname::text FROM pg_proc WHERE proname::text = ANY(%s::text[]) AND pron
   AND (pronargs - pronargdefaults <= 1 OR provariadic <> 0)
 UNION SELECT typname::text FROM pg_type WHERE typname::text = ANY(%s::text[])
 """
-"""Query for the names of functions that can be called with one argument, and of types that a value can be
-cast to."""
+"""Query for the names of functions that accept one argument, and of all types, for casts."""
 PREPARED = ExecStatus.COMMAND_OK
 KINDS = {
     "57014": "timeout",  # statement_timeout
@@ -120,17 +119,17 @@ KINDS = {
 }
 """SQLSTATE -> kind of error."""
 SHUTDOWN = ("57P", "08")
-"""First characters of the SQLSTATEs for a server that shuts down and for a failed connection."""
+"""SQLSTATE prefixes for a server shutdown and for a failed connection."""
 
 
 def list_dotted(sql: str) -> Counter[str]:
-    """Count the names that follow a dot, in the spelling that PostgreSQL uses."""
+    """Return the counts of the names after a dot, in the spelling that PostgreSQL uses."""
     pairs = _list_pairs(sql)
     return Counter(_spell(token) for before, token in pairs if before.token_type == TokenType.DOT)
 
 
 def list_called(sql: str) -> Counter[str]:
-    """Count the names that precede an opening parenthesis, in the spelling that PostgreSQL uses."""
+    """Return the counts of the names before an opening parenthesis, in the spelling that PostgreSQL uses."""
     pairs = _list_pairs(sql)
     return Counter(_spell(token) for token, after in pairs if after.token_type == TokenType.L_PAREN)
 
@@ -144,10 +143,10 @@ def _spell(token: Token) -> str:
 
 
 def write_proof(root: exp.Query, sql: str, is_callable: Callable[[Iterable[str]], set[str]]) -> str | None:
-    """Write a statement that can only be prepared if every suspicious name after a dot is a column.
+    """Return a statement that can only be prepared if every suspicious name after a dot is a column.
 
-    `is_callable`: returns those of the given names that are also functions or types. Returns None if there
-    are no such names. Raises SqlRefused if such a name is not found in the parse tree or cannot be tested.
+    `is_callable`: returns the given names that are also functions or types. Returns None if there are no such
+    names. Raises SqlRefused if such a name is not found in the parse tree or cannot be tested.
     """
     dotted = list_dotted(sql)
     suspects = is_callable(dotted)
@@ -176,7 +175,7 @@ def write_proof(root: exp.Query, sql: str, is_callable: Callable[[Iterable[str]]
 
 
 def _split(node: exp.Expr) -> tuple[str, str]:
-    """Split a node at its last dot: the name after it, or "" without a dot, and the SQL before it."""
+    """Return the name after a node's last dot, and the SQL before the dot; ("", "") without a dot."""
     if isinstance(node, exp.Dot):
         return _read_name(node.expression), f"({node.this.sql(dialect=DIALECT)})"
     if not node.args.get("table" if isinstance(node, exp.Column) else "db"):
@@ -214,7 +213,7 @@ class Postgres:
     def connect(self) -> None:
         """Open the connection and set its limits.
 
-        Raises AccountMayWrite if the account may do more than read.
+        Raises AccountMayWrite if the account has more than read access.
         """
         options = {"connect_timeout": 10, "client_encoding": "utf8", **self.address}
         self.connection = psycopg.connect(**options, autocommit=True)
@@ -249,13 +248,13 @@ class Postgres:
         return [column.name for column in self.cursor.description or ()]
 
     def list_types(self) -> list[str]:
-        """List the types of the current statement's columns, with `[]` after array types; "" if unknown."""
+        """Return the types of the current statement's columns, with `[]` after array types; "" if unknown."""
         types = self.connection.adapters.types
         found = [(column.type_code, types.get(column.type_code)) for column in self.cursor.description or ()]
         return ["" if info is None else info.name + "[]" * (info.oid != oid) for oid, info in found]
 
     def extend(self, seconds: float) -> None:
-        """Limit the time of each further fetch, in seconds; the process's alarm limits their sum."""
+        """Limit the time of each further fetch, in seconds; the process's alarm limits the total time."""
         self._set("statement_timeout", f"{max(1, round(seconds * 1000))}ms")
 
     def fetchmany(self, wanted: int) -> list[tuple[object, ...]]:

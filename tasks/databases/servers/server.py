@@ -1,4 +1,4 @@
-"""A database server as a source for `SafeDatabase`, with the connection of its reading process."""
+"""A database server as a source for `SafeDatabase`, with the settings of its reader process."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from tasks.databases.entry import DatabaseEntry
 from tasks.errors import BadInput
 
 GRACE_S = 0.7
-"""Seconds after the time limit until the reading process is killed.
+"""Seconds after the time limit until the reader process is killed.
 
-Meanwhile, the process can cancel the statement.
+During this time, the process can cancel the statement.
 """
 DRIVERS = {"postgres": "postgresql+psycopg", "mysql": "mysql+pymysql"}
-"""Dialect -> the driver that the reading process uses, regardless of the driver in the URL."""
+"""Dialect -> the driver in the reader process, regardless of the driver in the URL."""
 
 
 class DatabaseServer:
@@ -30,7 +30,7 @@ class DatabaseServer:
 
     @property
     def program(self) -> ReaderProgram:
-        """Return the program that reads the server; the password is sent to it through a pipe."""
+        """Return the program that reads the server; it receives the password through a pipe."""
         url = self.entry.complete_url().set(drivername=DRIVERS[self.entry.dialect])
         self.entry.require_driver(url)
         _, options = url.get_dialect()().create_connect_args(url)

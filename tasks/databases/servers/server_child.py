@@ -1,7 +1,7 @@
 """The process that runs model-written SQL on PostgreSQL or MariaDB, in read-only transactions.
 
-tasks.databases.child starts it. Address and password are in the first message, not on the command line. An
-account that may do more than read is refused before any statement is run.
+tasks.databases.child starts the process. Address and password are in the first message, not on the command
+line. An account with more than read access is refused before any statement is run.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from tasks.limits import limit_cpu
 ALARM_S = 0.1
 """Seconds between the server's time limit and the time at which this process ends the statement."""
 LEAST_S = 0.001
-"""Minimum time limit of a statement in seconds, if parsing has used up most of the time."""
+"""Minimum time limit of a statement in seconds, even if parsing has used most of the time."""
 CHUNK = 1_000
-"""Number of rows that are fetched at a time."""
+"""Number of rows per fetch."""
 
 
 class StatementLate(Exception):
@@ -54,7 +54,7 @@ class ServerReader:
         drop_privileges(setup["memory"])
 
     def answer(self, request: ReaderRequest) -> Iterator[bytes]:
-        """Start or continue a statement; return one JSON message in parts."""
+        """Start or continue a statement; yield the parts of one JSON message."""
         seconds = request["seconds"]
         limit_cpu(seconds)
         signal.setitimer(signal.ITIMER_REAL, seconds + ALARM_S)

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 
 class AccountMayWrite(Exception):
-    """Raised if the account may do more than read."""
+    """Raised if the account has more than read access."""
 
 
 class Engine(Protocol):
@@ -19,23 +19,23 @@ class Engine(Protocol):
         """Open the connection and set its limits. Raises AccountMayWrite, or the driver's error."""
 
     def set_clock(self, clock: int | None) -> None:
-        """Set the time that later statements see, in seconds since 1970 (None: now).
+        """Set the current time for later statements, in seconds since 1970 (None: the real time).
 
-        PostgreSQL ignores it.
+        PostgreSQL does not support this.
         """
 
     def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:
         """Start one SELECT in its own transaction; return its column names.
 
-        `tree`: the parse tree of `sql`. `whole`: the result is not streamed. Raises SqlRefused if the server
-        shows that the statement may do more than read.
+        `tree`: the parse tree of `sql`. `whole`: the result is not streamed. Raises SqlRefused if a check on
+        the server shows that the statement may do more than read.
         """
 
     def list_types(self) -> list[str]:
-        """List the types of the current statement's columns by the engine's names; empty if unknown."""
+        """Return the types of the current statement's columns, with the engine's names; empty if unknown."""
 
     def extend(self, seconds: float) -> None:
-        """Give the current statement more time, in seconds."""
+        """Extend the current statement's time limit, in seconds."""
 
     def fetchmany(self, wanted: int) -> Sequence[Sequence[object]]:
         """Fetch at most `wanted` further rows."""
@@ -44,7 +44,7 @@ class Engine(Protocol):
         """End the transaction; `finished`: whether the result was read to its end."""
 
     def cancel(self) -> None:
-        """Make the server end the running statement, from outside the connection."""
+        """Cancel the running statement on the server, from outside the connection."""
 
     def classify_error(self, error: Exception) -> str:
         """Return an error's kind, which must be known to the parent process."""

@@ -1,4 +1,4 @@
-"""Remove documents from the corpus, and measure how well the resulting gaps are detected (ablation)."""
+"""Ablation: remove documents from the corpus, and measure how many of the resulting gaps are detected."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class DocumentAblation(Settings):
     share: float = Field(gt=0, lt=1)
     """The share of the groups whose documents are removed, between 0 and 1."""
     seed: int = 0
-    """The seed of the random choice of groups."""
+    """The seed for sampling groups."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class AblationPlan:
     """The documents that an ablation removes, and the groups that lose their documents.
 
     `documents` contains the ids of the removed documents. `planted` contains the groups that lose all their
-    true documents, because the group was chosen or shares its documents with a chosen group. `touched`
-    contains the groups that lose only some of their true documents. These groups are excluded when detected
-    gaps are compared with planted ones.
+    true documents: sampled groups, and groups that share their documents with sampled groups. `touched`
+    contains the groups that lose only some of their true documents. These groups are excluded from the
+    comparison of detected and planted gaps.
     """
 
     documents: frozenset[str]
@@ -38,10 +38,10 @@ class AblationPlan:
 
 
 def plan_ablation(true: Mapping[str, Iterable[str] | None], withheld: DocumentAblation) -> AblationPlan:
-    """Choose a random share of the groups and plan to remove their true documents.
+    """Return the plan to remove the true documents of a random share of the groups.
 
-    `true` maps each group to the ids of its true documents, or to None if they are unknown. Only groups with
-    known true documents can be chosen. If there are any, at least one group is chosen.
+    `true` contains the ids of the true documents by group, or None if unknown. Only groups with known true
+    documents can be sampled. If there are any, at least one group is sampled.
     """
     known = {group: frozenset(ids) for group, ids in true.items() if ids}
     ordered = sorted(known, key=lambda group: make_id("withheld", withheld.seed, group))
@@ -55,7 +55,7 @@ def plan_ablation(true: Mapping[str, Iterable[str] | None], withheld: DocumentAb
 def ablate_corpus(
     documents: Iterable[Document], questions: Iterable[AskedQuestion], withheld: DocumentAblation | None
 ) -> list[Document]:
-    """Return a corpus without the documents that the assessment's ablation removes, if it has an ablation."""
+    """Return a corpus without the documents that the ablation, if there is one, removes."""
     if withheld is None:
         return list(documents)
     plan = plan_ablation({question.group: question.true_document_ids for question in questions}, withheld)
@@ -64,7 +64,7 @@ def ablate_corpus(
 
 @dataclass(frozen=True)
 class GapDiagnosis:
-    """How many of the planted gaps were detected, counted in groups.
+    """The numbers of detected and planted gaps, in groups.
 
     `found` is the number of groups that are both planted and detected, `called` the number of detected
     groups, and `planted` the number of planted groups.

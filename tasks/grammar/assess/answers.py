@@ -18,7 +18,7 @@ from tasks.systems.entries import SystemEntry
 
 @dataclass(frozen=True)
 class AssessedAnswer:
-    """A system's answer to a question. `response` is None if the system failed; `problem` then says why."""
+    """A system's answer to a question. If the system failed, `response` is None and `problem` states why."""
 
     id: str
     question: str
@@ -27,7 +27,7 @@ class AssessedAnswer:
     criterion: str
     response: str | None
     retrieved_document_ids: tuple[str, ...] | None
-    """Distinct document ids, best first; None if the system does not report which documents it retrieved."""
+    """Distinct document ids, best first; None if the system does not report the retrieved documents."""
     passages: tuple[Passage, ...] | None
     problem: str
     origin: tuple[Origin, ...]
@@ -41,7 +41,7 @@ async def answers(
     system: SystemEntry,
     ask: Ask,
 ) -> Drafts[AssessedAnswer]:
-    """Ask a system every question. A failed answer is a row without a response, with the reason in `problem`.
+    """Ask a system every question. If the system fails, the row has no response, and `problem` states why.
 
     If the assessment has an ablation, the system's corpus does not contain the removed documents.
     """
@@ -63,8 +63,7 @@ def make_answer(
 ) -> AssessedAnswer:
     """Make the row of a system's response.
 
-    `assessment` is the assessment's name, which is part of the row's id. `corpus` contains the ids of the
-    documents.
+    `assessment` is the assessment's name, which is part of the row's id. `corpus` contains document ids.
     """
     passages = response.passages
     return AssessedAnswer(

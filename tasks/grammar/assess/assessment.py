@@ -1,4 +1,4 @@
-"""Stage: compute GRAMMAR-Eval's figures (section 4.3): rates, tags, module at fault, the paper's tables."""
+"""Stage: compute GRAMMAR-Eval's figures (section 4.3): rates, group tags, module at fault, paper's tables."""
 
 from __future__ import annotations
 
@@ -69,11 +69,10 @@ class AssessmentParams(Settings):
     """The criteria A and B whose accuracies are compared, to test whether the phrasing matters."""
     rule: str = Field(default=SUFFICIENCY, pattern=f"^({'|'.join(ATTRIBUTIONS)})$")
     """The rule that attributes errors on the page: `sufficiency`, or a context rule of the paper.
-    If it is not known which documents suffice, the paper's first rule applies. figures.json has the results
-    of all rules.
+    If sufficiency is unknown, the paper's first rule applies. figures.json contains the results of all rules.
     """
     mode: Mode = "open"
-    """`closed` counts an answer as incorrect unless the system retrieved every true document."""
+    """The mode: `closed` counts an answer as incorrect unless the system retrieved every true document."""
     draws: int = Field(default=10_000, ge=1)
     """The number of bootstrap samples per interval."""
     seed: int = 0
@@ -103,9 +102,9 @@ def assessment(
 ) -> Counts:
     """Write figures.json.
 
-    `closed_domain` is from the assessment that `llm_only` names. `settings` contains the system's settings
-    and the thresholds under `judging.thresholds`. The report starts with a warning if a threshold is
-    exceeded. Every other argument is the artifact of that name.
+    `closed_domain` is an artifact of the assessment `entry.llm_only`. `settings` contains the system's
+    settings, and the thresholds of `judging.thresholds` for warnings. Every other argument is the artifact of
+    that name.
     """
     corpus = ablate_corpus(documents, questions, entry.withheld)
     rows = join_rows(judgements, answers, questions, corpus, answer_facts)
@@ -169,9 +168,8 @@ def join_rows(
 ) -> list[JudgedRow]:
     """Join questions, retrieved documents and judgements into one row per judgement.
 
-    `corpus` contains the documents that the system could retrieve, or is None if the system has its own
-    corpus, which is not known here. `facts` says which facts each answer needs; it covers only documents that
-    were made from a database.
+    `corpus` contains the documents that the system could retrieve; None means that the system has its own,
+    unknown corpus. `facts` contains the facts that answers need, for corpora that were made from a database.
     """
     reader = SufficiencyReader(corpus, {row.id: row for row in facts})
     answered = {answer.id: answer for answer in answers}
@@ -203,9 +201,9 @@ def join_rows(
 
 
 def gives_answer(question: AskedQuestion, response: str) -> bool:
-    """Return whether a response plainly gives the whole true answer, and the question does not contain it.
+    """Return whether a response contains the whole true answer, and the question does not.
 
-    A response that may deny the answer, or leaves a choice between answers, returns False.
+    Returns False if the response may negate the answer, or offers several answers.
     """
     given, asked = normalise(response), normalise(question.question)
     items = [item for item in map(normalise, question.answer.split(";")) if item]
@@ -233,10 +231,10 @@ def _describe_judge(
     people: Sequence[HumanAgreement],
     settings: Mapping[str, object],
 ) -> JudgeFigures:
-    """Describe the judge's reliability for figures.json.
+    """Return the figures on the judge's reliability.
 
-    `people` contains the agreement over all verdicts, and over the verdicts that no rule decided. It is empty
-    if there are no human labels.
+    `people` contains the agreement with people over all verdicts, and over the verdicts that no rule decided;
+    it is empty without human labels.
     """
     health, further = measure_health(canaries), measure_further(canaries)
     unscored = count_labels(judgement.judgement for judgement in judgements).unscored

@@ -1,4 +1,4 @@
-"""Parse `assessments` in params.yaml: which system is asked the questions of which database."""
+"""Parse `assessments` in params.yaml: which system answers the questions about which database."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ class AssessmentEntry(Settings):
     """An entry of `assessments`."""
 
     database: str
-    """A name under `databases`. The questions and documents come from this database."""
+    """The database under `databases` that the questions and documents are about."""
     system: str
-    """A name under `systems`."""
+    """The system under `systems` that answers the questions."""
     llm_only: str
     """The assessment that asks a model without retrieval the same questions (Table 4).
-    If there is no such assessment, write the name of this entry.
+    Without such an assessment, the name of this entry.
     """
     withheld: DocumentAblation | None = None
-    """Remove some documents from the corpus, to measure how well the resulting gaps are detected."""
+    """An ablation that removes documents from the corpus, to measure how many resulting gaps are detected."""
     baselines: bool = True
-    """Also judge a sample of the answers by reference-free methods: up to seven calls per answer."""
+    """Whether reference-free methods also judge a sample of the answers: up to seven calls per answer."""
     labels: LabelFile | None = None
-    """A CSV file in data/labels with human labels: id, label and, if several people labelled, rater."""
+    """A CSV file in data/labels with the columns id, label and, for several people, rater."""

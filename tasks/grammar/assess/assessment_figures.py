@@ -1,4 +1,4 @@
-"""Define the types of an assessment's figures.json, written by `grammar.assessment` and read by its page."""
+"""The types in an assessment's figures.json, which `grammar.assessment` writes and the page reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class RateIntervals:
-    """The 95% intervals of a set's rates, each None if the rate has no interval."""
+    """The 95% intervals of a set's rates; None for a rate without an interval."""
 
     accuracy: Interval | None
     robustness: Interval | None
@@ -32,10 +32,7 @@ class RateIntervals:
 
 @dataclass(frozen=True)
 class RateCounts:
-    """The denominator of a rate: `n` rows or groups from `clusters` SQL templates.
-
-    `of` is the unit of `n`.
-    """
+    """The denominator `n` of a rate, its unit `of` (rows or groups), and its number of SQL templates."""
 
     n: int
     of: str
@@ -44,7 +41,7 @@ class RateCounts:
 
 @dataclass(frozen=True)
 class RateBases:
-    """The number of items behind each rate of a set."""
+    """The denominators of a set's rates."""
 
     accuracy: RateCounts
     robustness: RateCounts
@@ -54,7 +51,7 @@ class RateBases:
 
 @dataclass(frozen=True)
 class Rates:
-    """The rates of a set of rows, each 0 to 1; None if the denominator is 0.
+    """The rates of a set of rows, 0 to 1; None if the denominator is 0.
 
     `n` and `n_scored` are numbers of rows. `gap_share` is the paper's lambda (Eq. 3), the share of rows in
     gap groups.
@@ -83,7 +80,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class HeadlineFault:
-    """The module at fault in the page's headline, for the set, mode and rule that the parameters select."""
+    """The module at fault in the page's headline, for the selected set, mode and rule."""
 
     set: str
     mode: str
@@ -95,10 +92,10 @@ class HeadlineFault:
 
 @dataclass(frozen=True)
 class GapRecovery:
-    """Recall and precision of a rule in detecting planted gaps.
+    """Recall and precision of a rule that detects planted gaps.
 
-    The intervals are 95% Wilson intervals. `found`, `called` and `planted` are numbers of groups, see
-    `GapDiagnosis`.
+    The intervals are 95% Wilson intervals. `found`, `called` and `planted` are numbers of groups (see
+    `GapDiagnosis`).
     """
 
     recall: float | None
@@ -112,11 +109,11 @@ class GapRecovery:
 
 @dataclass(frozen=True)
 class PlantedGaps:
-    """An ablation, and how well its planted gaps were detected.
+    """An ablation, and the recall and precision of rules that detect its planted gaps.
 
-    `share` is the share of the groups that were chosen. `documents` is the number of removed documents.
-    `planted` contains the groups that lost all their true documents, and `touched` the groups that lost some.
-    `rules` maps each rule and mode to recall and precision.
+    `share` is the share of sampled groups. `documents` is the number of removed documents. `planted` contains
+    the groups that lost all their true documents, and `touched` the groups that lost only some. `rules`
+    contains recall and precision, by rule and mode.
     """
 
     share: float
@@ -128,11 +125,11 @@ class PlantedGaps:
 
 @dataclass(frozen=True)
 class JudgeFigures:
-    """The reliability of the judge.
+    """The figures on the judge's reliability.
 
     `further_canaries` is None if the second set of canaries was not judged. `unscored` is the number of
-    answers without a verdict. `ruled` maps each rule to the number of answers that it decided. `people` is
-    the agreement with human labels, or None if there are none. `people_by_judge` covers only answers that no
+    answers without a verdict. `ruled` contains the number of decided answers, by rule. `people` is the
+    agreement with human labels, or None without human labels. `people_by_judge` covers only answers that no
     rule decided.
     """
 
@@ -162,13 +159,13 @@ class RowCounts:
 class AssessmentFigures:
     """The part of figures.json that the page shows.
 
-    - `rates` maps set, mode, and `all` or a criterion to rates.
-    - `hypothesis` maps set and mode to the test of criterion A against B.
-    - `gaps` maps set, mode, criterion or `mutual`, and tag to a number of groups.
-    - `tables` maps the paper's table numbers to tables.
+    - `rates` contains rates by set, mode, and criterion or `all`.
+    - `hypothesis` contains the tests of criterion A against B, by set and mode.
+    - `gaps` contains numbers of groups by set, mode, criterion or `mutual`, and tag.
+    - `tables` contains the paper's tables, by number.
     - `fault` is the module that causes the difference between the criteria.
-    - `losses` counts wrong answers by module, over all criteria together. It uses the rule `sufficiency`, and
-      the same set and mode as `fault`.
+    - `losses` contains numbers of wrong answers by module, over all criteria together, by the rule
+      `sufficiency`, in the same set and mode as `fault`.
     """
 
     criteria: tuple[str, str]

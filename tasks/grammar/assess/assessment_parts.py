@@ -90,8 +90,8 @@ def list_parts(
 ) -> Parts:
     """List the parts of the page.
 
-    `form` is the file of the CSV form for human labels. `unusable` contains the lines of the label file that
-    could not be used, each as a reason and a description.
+    `form` is the file name of the CSV form for human labels. `unusable` contains a reason and a description
+    for each unusable line of the label file.
     """
     a, b = figures.criteria
     planted = figures.planted
@@ -99,8 +99,8 @@ def list_parts(
         PagePart("losses", "Which module is at fault", "Module at fault", list(_show_losses(figures))),
         PagePart(
             "fault",
-            f"{a} against {b}: which module causes the difference",
-            f"{a.capitalize()} against {b}",
+            f"{a} versus {b}: which module causes the difference",
+            f"{a.capitalize()} versus {b}",
             list(_show_contrasts(figures, assessed)),
         ),
         PagePart("rates", "Rates", "Rates", [TextBlock(RATES), *_show_rates(figures)]),
@@ -121,7 +121,7 @@ def list_parts(
 
 
 def _show(value: float | None) -> Cell:
-    """Make the table cell of a count, or of a figure whose denominator is elsewhere on the page."""
+    """Make the table cell of a count, or of a figure whose denominator another cell shows."""
     return Cell(value, 0, 0, None, "", "none" if value is None else "")
 
 
@@ -170,7 +170,7 @@ def _show_share(part: ModuleLoss) -> Cell:
 
 
 def _show_contrasts(figures: AssessmentFigures, assessed: Sequence[AssessedQuestion]) -> Iterator[PartBlock]:
-    """Show the test behind the fault in the page's headline, and all other tests in a folded box."""
+    """Yield the test behind the headline's module at fault, and a folded box with all tests."""
     fault = figures.fault
     yield TextBlock(AGAINST)
     yield from _show_contrast(figures, assessed, fault.set, fault.mode, fault.rule)
@@ -186,7 +186,7 @@ def _show_contrasts(figures: AssessmentFigures, assessed: Sequence[AssessedQuest
 def _show_contrast(
     figures: AssessmentFigures, assessed: Sequence[AssessedQuestion], name: str, mode: str, rule: str = ""
 ) -> Iterator[PartBlock]:
-    """Show criterion A against B in one set and mode. If `rule` is empty, show all rules."""
+    """Yield the comparison of criteria A and B in one set and mode, by `rule` or, if empty, by all rules."""
     test = figures.hypothesis[name][mode]
     rates = {
         rate: contrast
@@ -234,7 +234,7 @@ def tabulate_contrast(
 
 
 def _show_difference(contrast: Contrast) -> Cell:
-    """Show a difference of rates, with the number of SQL templates that have a row in either rate."""
+    """Make the cell of a difference of rates, with the number of SQL templates that have a row in a rate."""
     interval, why = _pair(contrast.low, contrast.high), ""
     if interval is None and contrast.difference is not None:
         why = explain_missing(contrast.clusters, TEMPLATES)
@@ -244,13 +244,13 @@ def _show_difference(contrast: Contrast) -> Cell:
 
 
 def _show_p(p_value: float | None, contrast: Contrast) -> Cell:
-    """Show a p value, or say why there is none: too few templates, or a rate that is not tested."""
+    """Make the cell of a p value. Without a p value, the cell contains the reason."""
     few = f"no p-value: fewer than {LEAST} {TEMPLATES}" if contrast.clusters < LEAST else "not tested"
     return _show(p_value) if p_value is not None else leave_empty(few, TEMPLATES)
 
 
 def _split_rate(rate: str) -> tuple[str, str]:
-    """Split a rate's name, such as `module.siblings.model`, into rule and module; both may be empty."""
+    """Return the rule and the module in a rate's name, such as `module.siblings.model`; both may be empty."""
     _, _, rest = rate.partition(".")
     rule, _, module = rest.partition(".")
     return rule, module
@@ -274,9 +274,9 @@ def _link_answers(
     rate: str,
     contrast: Contrast,
 ) -> tuple[str, str]:
-    """Return viewer filters that list the wrong answers of one module, under criterion A and under B.
+    """Return the viewer filters for the answers that are wrong because of a module, under criteria A and B.
 
-    The viewer tags a group by all its texts, but a test tags a group only by the texts in the test's set. If
+    The viewer tags groups by all their texts, but a test tags groups only by the texts in the test's set. If
     the viewer and the test count different numbers of answers, the filter is empty, so the page has no link.
     """
     rule, module = _split_rate(rate)
@@ -310,7 +310,7 @@ def _show_rates(figures: AssessmentFigures) -> Iterator[PartBlock]:
 
 
 def tabulate_rates(parts: Mapping[str, Rates], title: str) -> FigureTable:
-    """Tabulate the rates of one set in one mode. `parts` maps `all` or a criterion to its rates."""
+    """Tabulate the rates of one set in one mode. `parts` contains the rates by criterion, or for `all`."""
     columns: dict[str, Callable[[Rates], Cell]] = {
         "scored": lambda rates: Cell(rates.n_scored, rates.n, 0, None, "questions"),
         "accuracy": lambda rates: rates.show("accuracy"),
@@ -366,14 +366,14 @@ def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
 
 
 def _show_found(share: float | None, groups: int, interval: Interval | None) -> Cell:
-    """Show a share of groups, with its denominator in groups."""
+    """Make the cell of a share of groups, with the number of groups as the denominator."""
     if share is None:
         return leave_empty("none", "groups")
     return Cell(share, groups, 0, interval, "groups", "" if interval else explain_missing(groups, "groups"))
 
 
 def _show_tables(figures: AssessmentFigures) -> TableBlock:
-    """Show the paper's tables; Table 3 also has a note with the number of mutual gap groups."""
+    """Return the paper's tables; a note under Table 3 states the number of mutual gaps."""
     gaps = figures.gaps["unbalanced"]
     mutual = ", ".join(f"{counts['mutual'][GAP]} ({mode})" for mode, counts in gaps.items())
     said = (
@@ -411,7 +411,7 @@ def _show_people(
 
 
 def tabulate_people(people: Mapping[str, HumanAgreement]) -> FigureTable:
-    """Tabulate the agreement of verdicts with people. `people` maps names of verdicts to agreement."""
+    """Tabulate the agreement of verdicts with people. The keys of `people` are names of verdicts."""
     columns: dict[str, Callable[[HumanAgreement], Cell]] = {
         "same verdict": lambda found: _show_agreement(found.agreement, found.n, _pair(found.low, found.high)),
         "Cohen's kappa": lambda found: _show_agreement(found.kappa, found.n, found.kappa_interval),

@@ -1,4 +1,4 @@
-"""Encode an assessment's figures for report.json, each figure with the rows that it was computed from."""
+"""Encode an assessment's figures for report.json, with the rows that each figure was computed from."""
 
 from __future__ import annotations
 
@@ -23,15 +23,16 @@ SIZES = {
     "text queries": ("unbalanced", "", "in_unbalanced"),
     "balanced": ("balanced", "", "in_balanced"),
 }
-"""The source of each column of Table 2: artifact, column of distinct values, and set flag."""
+"""The source of each column in Table 2: the artifact, the column to count distinct values of, and the set."""
 RATES = {
     "accuracy": ("accuracy", "accuracy"),
     "R": ("consistent across phrasings", "robustness"),
     "Acc_retrieval_db": ("answered in at least one phrasing", "retrieval_db_accuracy"),
 }
-"""Map the paper's symbol of each headline rate to the rate's displayed name and its field in `Rates`.
+"""The displayed name and the field in `Rates` of each headline rate, by the paper's symbol.
 
-The first rate measures the whole system, the second the model, and the third the retriever and the database.
+The first rate measures the whole system, the second rate the model, and the third rate the retriever and the
+database.
 """
 
 
@@ -86,7 +87,7 @@ def list_charts(figures: AssessmentFigures) -> Iterator[MetricGroup]:
 
 
 def describe_fault(figures: AssessmentFigures) -> str:
-    """Describe in one line which module is at fault, with the set, the mode and the rule."""
+    """Return one line on the module at fault, with the set, the mode and the rule."""
     fault, losses = figures.fault, figures.losses
     place = f"{fault.set} set, {fault.mode} mode, {fault.rule}"
     a, b = figures.criteria
@@ -114,7 +115,7 @@ def _describe_rates(part: str, rates: Rates) -> dict[str, object]:
 
 
 def _describe_losses(losses: Losses) -> dict[str, object]:
-    """Encode the number and share of wrong answers by module; each share has a 95% interval."""
+    """Encode the number and share of wrong answers by module, with 95% intervals of the shares."""
 
     def derive(measure: str) -> Derivation:
         return Derivation(measure, (Selection("judgements"), Selection("answers"), Selection("questions")))
@@ -152,7 +153,7 @@ def _describe_people(people: HumanAgreement | None, judgements: Selection) -> di
 
 
 def _derive_table(number: str, table: FigureTable) -> FigureTable:
-    """Add to each cell of a paper table the derivation of the cell from rows."""
+    """Return one of the paper's tables with the derivation of each cell."""
     lines = tuple(
         replace(
             line,
@@ -176,7 +177,7 @@ def _derive_cell(number: str, place: int, column: str, cell: Cell) -> Derivation
 
 
 def _derive_size(column: str, *, asked: bool) -> Derivation:
-    """Return the derivation of a cell of Table 2, for the questions asked or for the whole dataset."""
+    """Return the derivation of a cell in Table 2, for the asked questions or for the whole dataset."""
     name, _, criterion = column.partition(", ")
     artifact, own, flag = SIZES[name]
     if criterion:

@@ -60,9 +60,9 @@ def assessment_report(
     metrics: Path,
     bars: Path,
 ) -> Counts:
-    """Write the page's folder.
+    """Write the folder of the page.
 
-    `figures` is figures.json; every other argument is the artifact of that name.
+    `figures` is the path of figures.json; every other argument is the artifact of that name.
     """
     known = read_figures(figures, AssessmentFigures, "grammar.assessment")
     assessed = join_questions(questions, documents, answers, judgements, baselines, entry, answer_facts)
@@ -108,7 +108,7 @@ def assessment_report(
 
 
 def _fill_form(questions: Iterable[AskedQuestion], answers: Iterable[AssessedAnswer]) -> str:
-    """Return the CSV form for human labels, with all answers that have a response."""
+    """Return the CSV form for human labels, with every answer that has a response."""
     asked = {question.id: question for question in questions}
     return make_form(
         [
@@ -120,16 +120,16 @@ def _fill_form(questions: Iterable[AskedQuestion], answers: Iterable[AssessedAns
 
 
 def _make_title(database: str, entry: AssessmentEntry) -> str:
-    """Make the title from the database, the system and the ablation.
+    """Return the page's title, with the database, the system and the ablation.
 
-    Two assessments of the same system may differ only in their ablation.
+    Two assessments of the same system may differ only in the ablation.
     """
     title = f"{database}: assessment of the system “{entry.system}”"
     return f"{title}, {entry.withheld.share:.0%} of the groups without documents" if entry.withheld else title
 
 
 def _list_rates(figures: AssessmentFigures) -> list[tuple[str, str, float, Cell]]:
-    """List the headline rates that are defined: displayed name, the paper's symbol, value and table cell."""
+    """List the defined headline rates, as displayed name, the paper's symbol, value and table cell."""
     rates = figures.rates[figures.fault.set][figures.fault.mode][ALL]
     cells = [
         (words, symbol, rates.show(field, rates.n - rates.n_scored))
@@ -170,7 +170,7 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
     return [
         Headline("module at fault", figures.losses.module or "unknown", figures.losses.why),
         Headline(
-            f"module at fault, {' against '.join(figures.criteria)}",
+            f"module at fault, {' versus '.join(figures.criteria)}",
             fault.module or "unknown",
             f"{note}, {fault.rule}",
         ),
@@ -191,7 +191,7 @@ def _make_headlines(figures: AssessmentFigures) -> list[Headline]:
 
 
 def _describe_rows(cell: Cell) -> str:
-    """Describe a rate's denominator, and its interval or the reason why it has no interval."""
+    """Describe a rate's denominator, and its interval or the reason for a missing interval."""
     told = cell.why if cell.interval is None else f"{cell.interval[0]:.3f} to {cell.interval[1]:.3f}"
     return f"{told}; {cell.n:,} {cell.of}; "
 

@@ -2,7 +2,7 @@
 
 Claim faithfulness is the share of a response's claims that the retrieved passages support. Self-consistency
 is the share of sampled responses that agree with the response. One request checks all claims. Another request
-compares all samples that no rule finds equal to the response. Neither method sees the true answer.
+compares all samples that no rule finds equal to the response. No method sees the true answer.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from tasks.systems.contract import Document, System
 from tasks.systems.entries import OpenAiEntry, RagEntry, SystemEntry
 
 SAMPLER = "sampler"
-"""The role that samples responses at temperature 1, instead of the system's own role."""
+"""The role that samples responses at temperature 1, instead of the system's role."""
 CLAIM = re.compile(r"- (\S.*)")
 NO_CLAIMS = "None"
 MOST_CLAIMS = 6
-"""The maximum number of claims per response. The decoding grammar enforces this limit."""
+"""The maximum number of claims per response, which the decoding grammar enforces."""
 CLAIMS_GRAMMAR = (
     f'root ::= "{NO_CLAIMS}" | claim ("\\n" claim){{0,{MOST_CLAIMS - 1}}}\n'
     'claim ::= "- " [^\\n\\r-] [^\\n\\r]{2,160}'
@@ -44,7 +44,7 @@ CLAIMS_GRAMMAR = (
 CLAIM_TOKENS = 260
 """The maximum number of tokens of a reply with claims."""
 Shown = Mapping[str, Quoted | list[Quoted]]
-"""The texts that the judge sees, by field of the prompt."""
+"""The texts in the judge's prompt, by field."""
 FAITHFULNESS, CONSISTENCY = "claim_faithfulness", "self_consistency"
 """The reference-free methods."""
 
@@ -55,12 +55,12 @@ class Baselines(Settings):
     sample: int | None = Field(default=100, ge=1)
     """The number of answers to sample; null means all answers.
 
-    Each sampled answer costs `samples` calls, plus up to three more.
+    Each sampled answer costs `samples` calls, and up to three further calls.
     """
     samples: int = Field(default=4, ge=1)
     """The number of responses sampled for self-consistency; the paper samples 4 at temperature 1."""
     seed: int = 0
-    """The seed of the sample of answers."""
+    """The seed for sampling answers."""
 
 
 class BaselineLabel(Label):
@@ -71,9 +71,9 @@ class BaselineLabel(Label):
 
 
 class ClaimSupport(Label):
-    """Whether the sources support a claim, or a sample agrees with the response.
+    """The judge's label: whether the sources support a claim, or whether a sample agrees with the response.
 
-    The judge's reply contains these labels capitalised.
+    In the judge's reply, the labels are capitalised.
     """
 
     YES = "yes", "", 1.0
@@ -87,7 +87,7 @@ class ClaimSupport(Label):
 class BaselinePart:
     """A claim or a sampled response, with its verdict.
 
-    `rule` is the rule that found a sample equal to the response; it is empty if the judge was asked.
+    `rule` is the rule that found a sample equal to the response; it is empty if the judge decided.
     """
 
     text: str
@@ -99,8 +99,8 @@ class BaselinePart:
 class BaselineVerdict:
     """A reference-free method's verdict on an answer.
 
-    `verdict` is None if the answer is unscored; `problem` then says why. `share` is the share of supported
-    claims or of agreeing samples, 0 to 1. `parts` contains the claims or samples with their verdicts.
+    For an unscored answer, `verdict` is None and `problem` states why. `share` is the share of supported
+    claims or agreeing samples, 0 to 1. `parts` contains the claims or samples with their verdicts.
     """
 
     id: str
@@ -125,9 +125,9 @@ async def baselines(
     params: Baselines,
     ask: Ask,
 ) -> Drafts[BaselineVerdict]:
-    """Judge a random sample of the answers by both methods; no rows if the assessment has no baselines.
+    """Judge a random sample of the answers by both methods; no rows if the assessment disables baselines.
 
-    An abstention is unscored, because it makes no claim and states no answer that samples could agree with.
+    Abstentions are unscored, because they contain no claim and no answer that samples could agree with.
     """
     if not entry.baselines:
         return Drafts(())
@@ -154,13 +154,13 @@ async def baselines(
 
 
 def choose_answers(answers: Sequence[AssessedAnswer], params: Baselines) -> list[AssessedAnswer]:
-    """Choose a random sample of the answers that have a response, by the seed of `params`."""
+    """Return a random sample of the answers that have a response, by the seed of `params`."""
     given = (answer for answer in answers if answer.response is not None)
     return sorted(given, key=lambda answer: make_id("baseline", params.seed, answer.id))[: params.sample]
 
 
 def find_role(system: SystemEntry) -> str:
-    """Return the model role that a system answers with; empty if a system has no role to sample from."""
+    """Return the role of the model that writes a system's answers, or an empty string without such a role."""
     if isinstance(system, RagEntry):
         return system.answerer
     return system.role if isinstance(system, OpenAiEntry) else ""
@@ -207,8 +207,8 @@ async def _check_consistency(
     responses = [sample.text or "" for sample in samples]
     given = answer.response or ""
     rules = {text: find_equality(given, text, question.question) for text in responses}
-    # Identical samples are compared once. The order depends on a seed, so that a sample's position in the
-    # prompt says nothing about it.
+    # Identical samples are compared once. The order in the prompt is seeded, so it does not depend on the
+    # order of the samples.
     others = sorted(
         {text for text in responses if not rules[text]}, key=lambda text: make_id("order", seed, given, text)
     )
@@ -236,10 +236,10 @@ async def _ask_support(
     ask: Ask,
     row: str,
 ) -> tuple[list[ClaimSupport], str]:
-    """Ask the judge for one of `labels` on each of `count` claims or samples, in one request.
+    """Return the judge's labels for `count` claims or samples, from one request, and the call's key.
 
-    The prompt receives `fields` and the form `verdicts`. Returns the labels and the call's key. All labels
-    are UNPARSED if the reply does not parse.
+    The prompt contains `fields` and the form `verdicts`. If the reply does not parse, all labels are
+    UNPARSED.
     """
     shown = [text for value in fields.values() for text in (value if isinstance(value, list) else [value])]
     form = make_list([label.capitalize() for label in labels], count, shown)
@@ -256,7 +256,7 @@ async def _ask_support(
 
 
 def parse_claims(text: str) -> tuple[str, ...]:
-    """Parse claims: one per line after a dash, duplicates removed; `None` means no claim. Raises Unparsed."""
+    """Return the distinct claims in a reply: one per line after a dash, or `None` alone. Raises Unparsed."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     if lines == [NO_CLAIMS]:
         return ()
@@ -293,7 +293,7 @@ def _make(
 
 
 def weigh_parts(parts: Sequence[BaselinePart]) -> tuple[float | None, str]:
-    """Return the share of parts with a positive verdict and an empty text, or None and the reason.
+    """Return (the share of parts with a positive verdict, ""), or (None, the reason).
 
     Parts without a score are excluded. If the check of any part did not parse, the share is undefined,
     because the missing verdict could be positive or negative.

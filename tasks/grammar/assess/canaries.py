@@ -1,4 +1,4 @@
-"""Stage: test the judge on cases with known verdicts, with the prompt and settings of the judgements."""
+"""Stage: test the judge on canaries (cases with known verdicts), with the judgements' prompt and settings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tasks.scoring.correctness import Correctness
 
 
 async def canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
-    """Have the judge label every canary once, including the canaries that a rule decides.
+    """Return the judge's label for every canary, including canaries that a rule decides.
 
     `settings` contains the settings of `grammar.judgements`, so that canaries are judged in the same way as
-    answers. It also contains `judging.further_canaries`: whether the second set is judged too. Raises
-    StageFailed if the rules give one of their own canaries another label than its known verdict.
+    answers, and `judging.further_canaries`: whether to judge the second set of canaries. Raises StageFailed
+    if the rules mislabel one of the canaries for rules.
     """
     feedback = bool(settings.get("grammar.judgements.feedback", False))
     rules = bool(settings.get("grammar.judgements.rules", True))

@@ -1,4 +1,4 @@
-"""Stage: find the groups in which a system answered no question; without retrieval, its closed domain."""
+"""Stage: find the groups without a correct answer (the closed domain of a model without retrieval)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from tasks.scoring.label import count_labels
 
 @dataclass(frozen=True)
 class ClosedDomain:
-    """A group in one assessment. `scored` and `correct` count the group's scored and correct questions.
+    """A group in one assessment. `scored` and `correct` are the numbers of scored and correct questions.
 
-    The row's id is the group's id. `closed_domain` is true if no scored question was answered correctly, so a
-    model without retrieval does not know the answer. It is None if no question is scored. `wording` is the
-    prompt wording of a model without retrieval; it is empty for a system that retrieves or may retrieve.
+    The row's id is the group's id. `closed_domain` is true if no scored question was answered correctly: a
+    model without retrieval then does not know the answer. `closed_domain` is None if no question is scored.
+    `wording` is the prompt wording of a model without retrieval; it is empty for a system that may retrieve.
     """
 
     id: str
@@ -33,10 +33,9 @@ class ClosedDomain:
 def closed_domain(
     judgements: list[Judgement], entry: AssessmentEntry, settings: Mapping[str, object]
 ) -> Drafts[ClosedDomain]:
-    """Determine for each group whether the system answered none of its scored questions correctly.
+    """Return one row per group: whether the system answered no scored question of the group correctly.
 
-    `settings` contains the system's settings. These settings say whether the system is a model without
-    retrieval, and which prompt wording that model gets.
+    `settings` contains the system's settings, among them the retriever and the prompt wording.
     """
     groups: defaultdict[str, list[Judgement]] = defaultdict(list)
     for judgement in judgements:
@@ -46,7 +45,7 @@ def closed_domain(
 
 
 def find_wording(system: str, settings: Mapping[str, object]) -> str:
-    """Return the prompt wording of a model without retrieval; empty for a system that may retrieve."""
+    """Return the prompt wording of a model without retrieval, or "" if the system may retrieve."""
     if settings.get(f"systems.{system}.retriever") != "none":
         return ""
     return str(settings.get(f"systems.{system}.wording", "ours"))

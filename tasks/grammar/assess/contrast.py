@@ -1,4 +1,4 @@
-"""Compare two linguistic criteria: differences of rates, and the module they are attributed to."""
+"""Compare two linguistic criteria: the differences of rates, and the modules that cause the differences."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from tasks.scoring.running import Bootstrap
 from tasks.scoring.statistics import LEAST, correct_holm, describe_difference, draw_weights, number_clusters
 
 NONE_SHOWN = "none shown"
-"""The value of `module` if no module is shown to be at fault."""
+"""The value of `module` if no module is significantly at fault."""
 ACCURACY = "accuracy"
 ALPHA, POWER = 0.05, 0.8
 """The significance level of the tests, and the power for which the detectable difference is computed."""
 Place = tuple[str, Mode]
-"""The name of a set of rows, and a mode."""
+"""A set of rows, by name, and a mode."""
 
 
 @dataclass(frozen=True)
 class Contrast:
-    """A rate under criteria A and B, each 0 to 1, or None if the rate is undefined.
+    """A rate under criteria A and B, from 0 to 1, or None if undefined.
 
     - `difference` is a - b. `low` and `high` are its 95% interval by a bootstrap over whole clusters.
     - `error` is the standard deviation of the bootstrapped differences.
-    - `p_value` is two-sided: twice the share of bootstrap differences on the rarer side of zero. It is at
-      least the smallest p value that a sign-flip test over this number of clusters could give.
-    - `p_holm` is `p_value` after Holm's correction over its family of tests (see `contrast_parts`). It is
-      None if the rate is not tested.
+    - `p_value` is two-sided: twice the share of bootstrap differences on the rarer side of zero. Its minimum
+      is the smallest possible p value of a sign-flip test over this number of clusters.
+    - `p_holm` is `p_value` after Holm's correction over a family of tests (see `contrast_parts`); None if the
+      rate is not tested.
     - `n_a` and `n_b` are the denominators of the rates, in rows.
     - `clusters` is the number of clusters with a row in either denominator.
 
-    With fewer than LEAST clusters there is no interval, error or p value. An interval of zero width is not
+    With fewer than LEAST clusters, there is no interval, error or p value. Intervals of zero width are not
     reported.
     """
 
@@ -69,8 +69,8 @@ class Contrast:
 class RuleFault:
     """The module at fault by one rule of attribution.
 
-    `module` is None if it cannot be determined. `shown` contains, sorted, all modules whose share of wrong
-    answers differs significantly. `why` is the reason.
+    `module` is None if unknown. `shown` contains all modules whose share of wrong answers differs
+    significantly, sorted. `why` is the reason for `module`.
     """
 
     module: str | None
@@ -80,10 +80,10 @@ class RuleFault:
 
 @dataclass(frozen=True)
 class CriteriaTest:
-    """The test of criterion A against B over one set of rows, in one mode.
+    """The comparison of criteria A and B over one set of rows, in one mode.
 
-    `rates` maps the names that `compare_criteria` lists to rates. `fault` maps each rule of attribution to
-    the module at fault. `clusters` is the number of clusters in the bootstrap. `detectable` is the smallest
+    `rates` contains the rates under the names in `compare_criteria`. `fault` contains the module at fault, by
+    rule of attribution. `clusters` is the number of clusters in the bootstrap. `detectable` is the smallest
     difference in accuracy, 0 to 1, that the test detects with a power of 0.8; None if unknown.
     """
 
@@ -96,10 +96,10 @@ class CriteriaTest:
 def contrast_parts(
     parts: Mapping[Place, Sequence[TaggedRow]], a: str, b: str, intervals: Bootstrap
 ) -> dict[Place, CriteriaTest]:
-    """Compare criteria A and B in each part, and name the modules at fault.
+    """Compare criteria A and B in each part, and determine the modules at fault.
 
-    `parts` maps (set, mode) to tagged rows. Holm's correction is applied to two families of tests over all
-    parts: the tests by sufficiency, and the tests by all of the paper's rules.
+    `parts` contains the tagged rows by (set, mode). Holm's correction is applied to two families of tests
+    over all parts: the tests by `sufficiency`, and the tests by all of the paper's rules.
     """
     found = {place: compare_criteria(rows, a, b, intervals) for place, rows in parts.items()}
     families = {rule: (SUFFICIENCY,) if rule == SUFFICIENCY else RULES for rule in ATTRIBUTIONS}
@@ -120,19 +120,19 @@ def contrast_parts(
 def compare_criteria(
     tagged: Sequence[TaggedRow], a: str, b: str, intervals: Bootstrap
 ) -> dict[str, Contrast]:
-    """Compare rates under two criteria by a bootstrap over clusters: SQL templates, if they are known.
+    """Compare rates under two criteria by a bootstrap over clusters: SQL templates, if known.
 
-    `tagged` contains the rows of one set, tagged over both criteria together. A gap is therefore a mutual
-    gap: a group without a correct text under either criterion. Returns the rates by name, or an empty dict if
-    there are no rows under either criterion:
+    `tagged` contains the rows of one set, tagged over both criteria together. Therefore a gap is a mutual
+    gap: a group without a correct answer under either criterion. Returns the rates by name, or an empty dict
+    without rows under the two criteria:
 
     - accuracy: the share of correct rows;
     - robustness: correct rows / rows outside of mutual gaps;
     - context.<rule>: share of rows with sufficient context, outside of mutual gaps;
-    - module.<rule>.<module>: share of rows that are wrong and attributed to the module. The differences b - a
-      of these shares, summed over the modules, equal the difference a - b of the accuracy.
+    - module.<rule>.<module>: share of rows that are wrong because of the module. Over all modules, the
+      differences b - a of these shares add up to the difference a - b of the accuracy.
 
-    A context rule is left out if it cannot decide for every row.
+    A rule is left out if it is undecided for some row.
     """
     rows = [row for row in tagged if row.judged.criterion in (a, b)]
     if not rows:
@@ -162,12 +162,12 @@ def compare_criteria(
 def name_fault(
     contrasts: Mapping[str, Contrast], rule: str, detectable: float | None, clusters: int
 ) -> RuleFault:
-    """Name the module that a difference in accuracy is attributed to, by one rule.
+    """Return the module that causes a difference in accuracy, by one rule.
 
-    `contrasts` must have `p_holm`. A module is named only if two differences are significant: the accuracies
-    (p at most ALPHA), and the module's share of wrong answers (after Holm's correction). If several modules
-    qualify, the module that adds most to the difference in accuracy is named. If none does, the module is
-    `NONE_SHOWN`. `detectable` and `clusters` appear in the reason.
+    `contrasts` must have `p_holm`. A module is named only if two differences are significant: in accuracy (p
+    at most ALPHA), and in the module's share of wrong answers (after Holm's correction). Among several such
+    modules, the module that adds most to the difference in accuracy is named. Without such a module, the
+    result is `NONE_SHOWN`. The reason states `detectable` and `clusters`.
     """
     shares = {module: contrasts.get(f"module.{rule}.{module}") for module in _list_modules(rule)}
     if not contrasts or any(share is None for share in shares.values()):
@@ -182,8 +182,8 @@ def name_fault(
             else f"; with {clusters} templates, the test can detect a difference of {detectable:.2f}"
         )
         return RuleFault(NONE_SHOWN, names, f"the accuracies do not differ significantly{limit}")
-    # A module that fails more often under B adds to A's lead. A module that fails more often under A cannot
-    # explain that lead.
+    # A module that fails more often under B adds to A's lead in accuracy. A module that fails more often
+    # under A cannot explain that lead.
     sign = 1 if (accuracy.difference or 0.0) >= 0 else -1
     adding = [(-(share.difference or 0.0) * sign, module) for module, share in shown.items()]
     best = max((pair for pair in adding if pair[0] > 0), default=None)
@@ -207,7 +207,7 @@ def _list_modules(rule: str) -> Sequence[str]:
 
 
 def _read_rule(name: str) -> str:
-    """Return the rule in a rate's name; empty for a rate that does not depend on a rule."""
+    """Return the rule in a rate's name, or an empty string if the rate does not depend on a rule."""
     return name.split(".")[1] if "." in name else ""
 
 
@@ -218,7 +218,7 @@ def _is_tested(name: str, rules: Iterable[str]) -> bool:
 def _correct(
     found: Mapping[Place, Mapping[str, Contrast]], rules: Sequence[str]
 ) -> dict[Place, dict[str, Contrast]]:
-    """Apply Holm's correction to the p values of one family; return only this family's rates, by place."""
+    """Return one family's rates with Holm-corrected p values, by set and mode."""
     tested = [
         (place, name, rate.p_value)
         for place, rates in found.items()
@@ -246,7 +246,7 @@ def _find_detectable(rates: Mapping[str, Contrast]) -> float | None:
 
 
 def _name_rates(rows: Sequence[TaggedRow]) -> dict[str, tuple[FloatArray, FloatArray]]:
-    """Return each rate's numerator and denominator as 0/1 indicators, each of shape (rows,)."""
+    """Return numerators and denominators by rate, as arrays of 0 and 1 with shape (rows,)."""
     every = np.ones(len(rows))
     correct = np.array([row.correct for row in rows], dtype=np.float64)
     kept = np.array([row.tag != GAP for row in rows], dtype=np.float64)

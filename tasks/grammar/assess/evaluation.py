@@ -1,6 +1,7 @@
-"""Implement `benchloom evaluate grammar`: GRAMMAR-Eval's figures (section 4.3) on the user's dataset.
+"""The command `benchloom evaluate grammar`: GRAMMAR-Eval's figures (section 4.3) on the user's dataset.
 
-The stages of an assessment ask the system and judge its answers. Sets, templates and baselines do not apply.
+The stages of an assessment ask the system and judge its answers. For the user's dataset, there are no
+balanced and unbalanced sets, and no baselines.
 """
 
 from __future__ import annotations
@@ -41,22 +42,20 @@ from tasks.systems.evaluation import EvaluationOptions, OwnDataset, ReadSection
 from tasks.systems.own_items import ItemReader, ItemSource, OwnItems, read_items, sample_groups, take_text
 
 QUESTIONS = "balanced.jsonl"
-"""The file in a dataset folder that contains the questions to ask."""
+"""The file with the questions in a dataset folder."""
 RESERVED = frozenset({"all", "mutual"})
-"""Names that figures use for all criteria together. No criterion may have such a name."""
+"""The names that figures use for all criteria together, which a criterion must not have."""
 SCORED = tuple(label for label in Correctness if label.score is not None)
 JUDGEMENTS = Selection("judgements")
 MOST_CRITERIA = 12
-"""The maximum number of distinct criteria.
-
-With more criteria, rates are computed only over all rows together.
-"""
+"""The maximum number of criteria with separate rates. With more criteria, rates cover only all rows
+together."""
 
 
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
-    """Read and check the questions and documents. Raises BadInput with a one-line message.
+    """Return the dataset of an evaluation: the checked questions, documents and facts.
 
-    `read` returns a section of params.yaml.
+    `read` returns a section of params.yaml. Raises BadInput with a one-line message.
     """
     found = read_questions(options.dataset)
     place = options.documents or find_documents(options.dataset, entry)
@@ -111,12 +110,12 @@ def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) 
 
 
 def read_questions(path: Path) -> OwnItems[AskedQuestion]:
-    """Read a folder that contains `balanced.jsonl`, or one .jsonl, .jsonl.gz or .parquet file.
+    """Read questions from a folder with `balanced.jsonl`, or from a .jsonl, .jsonl.gz or .parquet file.
 
     Required fields of a row are `question` (or `query`) and `answer`. Optional fields are `id` (default: a
     hash of the row), `group` (default: the id), `criterion` and `sql_template` (default: empty) and
-    `true_document_ids` (default: unknown, or from `true_documents.parquet` beside the folder). Raises
-    BadInput if no row can be read.
+    `true_document_ids` (default: unknown, or from `true_documents.parquet` in the folder's parent). Raises
+    BadInput if no row is valid.
     """
     found = read_items(path, ItemReader(make_question, names=(QUESTIONS,), page="docs/assessment.md"))
     if not path.is_dir():
@@ -126,7 +125,7 @@ def read_questions(path: Path) -> OwnItems[AskedQuestion]:
 
 
 def read_columns(path: Path) -> tuple[AnswerColumn, ...]:
-    """Read `answer_columns.parquet` beside a folder of questions; empty if the file does not exist."""
+    """Read `answer_columns.parquet` in the parent of a dataset folder; empty if the file does not exist."""
     file = path.parent / "answer_columns.parquet"
     return tuple(read_rows(file, AnswerColumn)) if path.is_dir() and file.is_file() else ()
 
@@ -155,15 +154,15 @@ def make_question(record: Record, source: ItemSource) -> AskedQuestion:
 
 
 def read_text(record: Record, name: str, default: str | None = None) -> str:
-    """Return a text unchanged, with its leading and trailing blanks, because it is part of the call's key.
+    """Return a string field unchanged, including blanks at its ends, because it is part of call keys.
 
-    Raises BadItem if it is not a text, or if it is missing and has no default.
+    Raises BadItem if the field is not a string, or is missing and has no default.
     """
     return take_text(record, name, default=default, verbatim=True)
 
 
 def read_documents(record: Record) -> tuple[str, ...] | None:
-    """Return the ids of the true documents, sorted and distinct; None if unknown. Raises BadItem."""
+    """Return the sorted distinct ids of the true documents, or None if unknown. Raises BadItem."""
     value = record.get("true_document_ids")
     if value is None:
         return None
@@ -175,7 +174,7 @@ def read_documents(record: Record) -> tuple[str, ...] | None:
 
 
 def name_documents(questions: Iterable[AskedQuestion], path: Path) -> list[AskedQuestion]:
-    """Add true document ids, by group, to questions without any. `path` is true_documents.parquet."""
+    """Add true document ids, by group, to questions without such ids. `path` is true_documents.parquet."""
     if not path.is_file():
         return list(questions)
     true = {row.id: row.documents for row in read_rows(path, TrueDocument) if not row.untold}
@@ -188,7 +187,7 @@ def name_documents(questions: Iterable[AskedQuestion], path: Path) -> list[Asked
 
 
 def read_facts(documents: Path | None, questions: Iterable[AskedQuestion]) -> list[AnswerFacts]:
-    """Read which documents state the facts that the answers need; empty for the user's own documents."""
+    """Read the facts for the questions' groups from answer_facts.parquet beside the documents, if present."""
     path = documents and documents.with_name("answer_facts.parquet")
     if path is None or not path.is_file():
         return []
@@ -197,7 +196,7 @@ def read_facts(documents: Path | None, questions: Iterable[AskedQuestion]) -> li
 
 
 def keep_grounded(questions: Iterable[AskedQuestion], documents: Iterable[str]) -> list[AskedQuestion]:
-    """Keep the questions whose true documents are all in a corpus, because other questions would be gaps."""
+    """Return the questions whose true documents are all in the corpus; other questions cannot be answered."""
     there = set(documents)
     return [
         question
@@ -207,7 +206,7 @@ def keep_grounded(questions: Iterable[AskedQuestion], documents: Iterable[str]) 
 
 
 def find_documents(dataset: Path, entry: SystemEntry) -> Path | None:
-    """Return the corpus beside a dataset folder; None if there is no corpus or the system needs none."""
+    """Return documents.parquet in the dataset folder's parent, or None if it is missing or not needed."""
     if not dataset.is_dir() or not needs_documents(entry):
         return None
     beside = dataset.parent / "documents.parquet"
@@ -215,7 +214,7 @@ def find_documents(dataset: Path, entry: SystemEntry) -> Path | None:
 
 
 def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
-    """Compute the figures from the stages' rows; intervals, criteria and thresholds are from params.yaml."""
+    """Compute the figures from the stages' rows, with the parameters of params.yaml."""
     given = read("grammar.assessment", AssessmentParams)
     thresholds = read("judging.thresholds", TrustThresholds)
     figures = make_figures(rows, given.criteria, thresholds, Bootstrap(given.draws, given.seed))
@@ -227,12 +226,12 @@ def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Mea
 def make_figures(
     rows: OwnRows, preferred: Sequence[str], thresholds: TrustThresholds, intervals: Bootstrap
 ) -> dict[str, Any]:
-    """Compute the figures of an evaluation; rates have 95% intervals by a bootstrap over groups.
+    """Compute the figures of an evaluation; rates have 95% intervals by a bootstrap over whole clusters.
 
-    If `rows` has no `documents`, the system has its own corpus. `preferred` gives the order of criteria A and
-    B, if the dataset has exactly these two. In the counts, `unscored` counts answers without a verdict, and
-    `grounded` counts rows whose true and retrieved documents are both known. For all other rows, closed mode
-    equals open mode.
+    Without `documents` in `rows`, the system has its own corpus. `preferred` sets the order of criteria A and
+    B, if these are the dataset's only criteria. `unscored` is the number of answers without a verdict.
+    `grounded` is the number of rows whose true and retrieved documents are both known. For the remaining
+    rows, closed mode equals open mode.
     """
     corpus = rows["documents"] or None
     judged = join_rows(rows["judgements"], rows["answers"], rows["questions"], corpus, rows["answer_facts"])
@@ -269,10 +268,10 @@ def make_figures(
 
 
 def count_rows(rows: OwnRows) -> dict[str, Derivation]:
-    """Derive the numbers of rows and groups.
+    """Return the derivations of the numbers of rows and groups.
 
     `failed` counts rows without a response. `by_rule` counts rows that a rule decided, without the judge.
-    `unanswered` counts rows in which a rule found that the response does not answer the question.
+    `unanswered` counts rows whose response does not answer the question, according to a rule.
     """
     rules = {judgement.rule for judgement in rows["judgements"]} - {""}
     counted = {
@@ -303,13 +302,13 @@ def derive_rates(criteria: Sequence[str]) -> dict[str, Derivation]:
 
 
 def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[str, ...]:
-    """List the dataset's criteria: the preferred two in their order, any other criteria sorted by name."""
+    """Return the dataset's criteria: `preferred` if these are the same criteria, otherwise sorted by name."""
     found = sorted({row.criterion for row in rows} - {""})
     return tuple(preferred) if sorted(preferred) == found else tuple(found)
 
 
 def list_failures(rows: OwnRows) -> list[str]:
-    """List the rows and canaries without an answer or verdict, one line each, with the reason."""
+    """Return one line for each row or canary without an answer or verdict, with the reason."""
     failed = {answer.id for answer in rows["answers"] if answer.response is None}
     return [
         f"question {judgement.question}: {'' if judgement.id in failed else 'unscored: '}{judgement.problem}"
@@ -319,7 +318,7 @@ def list_failures(rows: OwnRows) -> list[str]:
 
 
 def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Describe which rows closed mode covers, and the difference in accuracy between two criteria.
+    """Yield sentences on the coverage of closed mode, and on the difference in accuracy between criteria.
 
     The difference is in percentage points.
     """
@@ -344,7 +343,7 @@ def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def show_rate(name: str, label: str) -> Rows:
-    """Declare the printed lines of one rate, in percent, with open and closed mode side by side."""
+    """Return the declaration of a rate's printed lines: in percent, with columns for open and closed mode."""
     modes = (
         PrintedColumn(
             mode, f"/rates/{mode}/{{0}}/{name}", f"/rates/{mode}/{{0}}/ci/{name}", scale=100, digits=1

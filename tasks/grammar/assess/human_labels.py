@@ -18,7 +18,7 @@ FORM = ("id", "question", "answer", "response", "label", "rater")
 
 @dataclass(frozen=True)
 class AnswerLabel:
-    """A human label of an answer. `rater` is empty if the file names no rater."""
+    """A person's label for an answer. `rater` is empty if the file names no rater."""
 
     id: str
     answer: str
@@ -29,13 +29,13 @@ class AnswerLabel:
 
 
 def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Drafts[AnswerLabel]:
-    """Match labels to answers; no rows if the assessment names no label file.
+    """Return the labels in the assessment's label file, with their answers; no rows without a label file.
 
-    A line's id is the id of an answer or of its question. Drop reasons, with the line in `detail`, are the
-    reasons of `read_human_labels` and three further reasons:
+    The id in a line is the id of an answer or of its question. The detail of a dropped row contains the line
+    number. Drop reasons are the reasons of `read_human_labels` and three further reasons:
 
-    - `unknown_answer`: there is no such answer, or it has no response;
-    - `other_response`: the response in the line differs from the system's, so the line labels another run;
+    - `unknown_answer`: there is no such answer, or the answer has no response;
+    - `other_response`: the line's response differs from the system's, so the line labels another run;
     - `labelled_twice`: the same rater already labelled this answer.
     """
     if entry.labels is None:
@@ -61,10 +61,10 @@ def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Draft
 
 
 def make_form(rows: Sequence[tuple[str, str, str, str]]) -> str:
-    """Return the CSV form for labels. `rows` has (answer id, question, true answer, response) tuples.
+    """Return the CSV form for labels. `rows` contains (answer id, question, true answer, response).
 
-    Rows are sorted by id, which is a hash, so the first hundred rows are a random sample. The form does not
-    show the judge's verdicts.
+    Rows are sorted by id, a hash, so the first hundred rows are a random sample. The form does not contain
+    the judge's verdicts.
     """
     return write_form(FORM, [(*row, "", "") for row in sorted(rows)])
 

@@ -1,9 +1,9 @@
 """Apply GRAMMAR-Eval's rules to judged answers: tag groups and attribute wrong answers (section 4.3).
 
-The rules are the rules of the metric (tasks/scoring/grammar.py), in open and in closed mode. Each wrong
-answer is attributed to a module by each of the paper's rules. The rule `sufficiency`, which is not in the
-paper, attributes the answer by the facts that the retrieved documents state. Rows of one SQL template share
-their texts, so the bootstrap resamples them together, as one cluster.
+The metric (tasks/scoring/grammar.py) computes the rates, in open and in closed mode. Each of the paper's
+rules attributes each wrong answer to a module. The rule `sufficiency`, which is not in the paper, attributes
+wrong answers by the facts that the retrieved documents state. Rows of one SQL template share texts, so the
+bootstrap resamples these rows together, as one cluster.
 """
 
 from __future__ import annotations
@@ -20,24 +20,25 @@ from tasks.scoring.running import Bootstrap, compute_figures, count_units
 from tasks.scoring.statistics import number_clusters
 
 FEW = 20
-"""Pages warn about intervals from fewer clusters than this, because such intervals are too narrow."""
+"""The minimum number of clusters for an interval without a warning. With fewer clusters, intervals are too
+narrow."""
 TEMPLATES = "SQL templates"
 """The name of the clusters on pages."""
 
 Mode = Literal["open", "closed"]
 MODES: tuple[Mode, ...] = ("open", "closed")
-"""In closed mode, an answer counts as incorrect unless the system retrieved every true document."""
+"""The modes. In closed mode, an answer is incorrect unless the system retrieved every true document."""
 RULES = ("siblings", "siblings_overlap", "gold", "gold_contained")
-"""The context rules. Each rule says when the ids that a row retrieved make its context sufficient.
+"""The context rules. The context of a row is sufficient in these cases:
 
-- `siblings`: the ids equal the ids that a correct row of the group retrieved;
-- `siblings_overlap`: the ids include an id that a correct row of the group retrieved;
-- `gold`: the ids equal the true ids;
-- `gold_contained`: the ids include all true ids.
+- `siblings`: the row and a correct row of its group retrieved the same ids;
+- `siblings_overlap`: the row and a correct row of its group retrieved a common id;
+- `gold`: the row retrieved exactly the true ids;
+- `gold_contained`: the row retrieved all true ids.
 """
 SETS = ("balanced", "unbalanced")
 GAP, ROBUST, NON_ROBUST = "gap", "robust", "non-robust"
-"""The tags of a group: no correct answer, only correct answers, or both kinds."""
+"""The tags of a group, by its scored answers: none is correct, all are correct, or only some are correct."""
 DATABASE, RETRIEVAL, MODEL, JUDGE = "database", "retrieval", "model", "judge"
 MODULES = (DATABASE, RETRIEVAL, MODEL, JUDGE)
 """The modules at fault. Only the rule `sufficiency` can name the judge."""
@@ -46,7 +47,7 @@ ATTRIBUTIONS = (SUFFICIENCY, *RULES)
 """The rules that attribute wrong rows to modules."""
 Rate = float | int | None
 ContextRates = dict[str, dict[str, Rate] | None]
-"""Accuracy and robustness by context rule; None if the rule cannot decide for every row."""
+"""Accuracy and robustness by context rule; None if the rule is undecided for some row."""
 RateIntervals = TypedDict(
     "RateIntervals",
     {
@@ -57,11 +58,11 @@ RateIntervals = TypedDict(
         "context": dict[str, dict[str, list[float] | None] | None],
     },
 )
-"""The 95% intervals of a report's rates, each as (low, high)."""
+"""The 95% intervals of a report's rates, as (low, high)."""
 
 
 class RateSize(TypedDict):
-    """The denominator of a rate: `n` rows or groups from `clusters` clusters. `of` is the unit of `n`."""
+    """The denominator `n` of a rate, its unit `of` (rows or groups), and its number of clusters."""
 
     n: int
     of: str
@@ -83,7 +84,7 @@ RateReport = TypedDict(
         "ci": NotRequired[RateIntervals],
     },
 )
-"""The rates that the metric `grammar` computes over some rows, in the form of figures.json."""
+"""The rates of some rows by the metric `grammar`, in the format of figures.json."""
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,12 @@ class JudgedRow:
     - `judgement` is None if the answer is unscored.
     - `retrieved` is None if the system does not report the retrieved documents.
     - `true` is None if the true documents are unknown.
-    - `balanced` and `unbalanced` say which sets contain the question.
-    - `template` is the SQL template; empty if unknown.
-    - `enough` is whether the retrieved documents state all facts that the answer needs; None if unknown. -
-      `obtainable` is whether the whole corpus states all these facts; None if unknown.
-    - `holds` is whether the response contains the true answer, whatever the judgement.
+    - `balanced` and `unbalanced` are whether the sets contain the question.
+    - `template` is the id of the SQL template; empty if unknown.
+    - `enough` is whether the retrieved documents state all facts that the answer needs; None if unknown.
+    - `obtainable` is whether the whole corpus states all these facts; None if unknown.
+    - `holds` is whether a text search finds the true answer in the response; false if a rule judged the
+      answer.
     """
 
     id: str
@@ -124,7 +126,7 @@ class JudgedRow:
         return self.template or self.group
 
     def is_in(self, name: str) -> bool:
-        """Return whether the row belongs to the balanced set, or for any other name to the unbalanced set."""
+        """Return whether the set with this name, `balanced` or `unbalanced`, contains the row."""
         return self.balanced if name == "balanced" else self.unbalanced
 
 
@@ -132,9 +134,9 @@ class JudgedRow:
 class TaggedRow:
     """A scored row with its group's tag.
 
-    `retrieves` is whether the system retrieves documents and reports them. If not, the rule `sufficiency`
-    names no module. `sufficient` maps each context rule to whether the row's context is sufficient, or to
-    None if the rule cannot decide.
+    `retrieves` is whether the system retrieves documents and reports them; otherwise the rule `sufficiency`
+    names no module. `sufficient` states for each context rule whether the row's context is sufficient; None
+    means undecided.
     """
 
     judged: JudgedRow
@@ -144,11 +146,11 @@ class TaggedRow:
     sufficient: Mapping[str, bool | None]
 
     def has_context(self, rule: str) -> bool | None:
-        """Return whether the row's context is sufficient by a rule; None if the rule cannot decide."""
+        """Return whether the row's context is sufficient by a rule, or None if undecided."""
         return self.judged.enough if rule == SUFFICIENCY else self.sufficient[rule]
 
     def find_module(self, rule: str) -> str | None:
-        """Return the module at fault in a wrong row; None if the row is correct or the rule cannot decide."""
+        """Return the module at fault in a wrong row; None for a correct row or an undecided module."""
         if self.correct:
             return None
         if rule == SUFFICIENCY:
@@ -160,17 +162,17 @@ class TaggedRow:
 
 
 def find_cause(row: JudgedRow) -> str | None:
-    """Return the module that a wrong row is attributed to by `sufficiency`; None if it cannot be determined.
+    """Return the module at fault in a wrong row by the rule `sufficiency`, or None if it is unknown.
 
     The first matching case decides:
 
     - the judge, if the response contains the true answer but was judged incorrect;
-    - the model, if the retrieved documents state all that the answer needs;
-    - the database, if the whole corpus does not state everything that the answer needs;
+    - the model, if the retrieved documents state all facts that the answer needs;
+    - the database, if the whole corpus does not state all these facts;
     - otherwise, the retrieval.
 
-    An answer that is incorrect only in closed mode lacks a true document, so only the database or the
-    retrieval can be at fault.
+    For an answer that is incorrect only in closed mode, a true document was not retrieved, so only the
+    database or the retrieval can be at fault.
     """
     if row.judgement is Correctness.INCORRECT:
         if row.holds:
@@ -183,10 +185,10 @@ def find_cause(row: JudgedRow) -> str | None:
 def measure(rows: Sequence[JudgedRow], mode: Mode, intervals: Bootstrap | None = None) -> RateReport:
     """Compute the metric's rates, and the rates by the two wider context rules.
 
-    `intervals` configures the bootstrap for the 95% intervals, which resamples whole clusters (see
-    `settle_interval`). If `intervals` is None, no intervals are computed. `over` in the result maps each rate
-    to its denominator. Context rates are None if the system does not report the retrieved documents. Raises
-    ArithmeticError if accuracy is not R (1 - lambda), which would be a programming error.
+    `intervals` configures the bootstrap for 95% intervals, which resamples whole clusters (see
+    `settle_interval`); None computes no intervals. `over` in the result contains the denominators by rate.
+    Context rates are None if the system does not report the retrieved documents. Raises ArithmeticError if
+    accuracy is not R (1 - lambda), which is a programming error.
     """
     strict = _accumulate(rows, closed=mode == "closed")
     figures = cast("RateReport", _compute(strict, rows, intervals))
@@ -230,7 +232,7 @@ def _compute(
 
 
 def check_identity(figures: RateReport) -> float:
-    """Return the distance of accuracy from R (1 - lambda) (Eq. 3). Raises ArithmeticError above 1e-9.
+    """Return |accuracy - R (1 - lambda)| (Eq. 3). Raises ArithmeticError if the result exceeds 1e-9.
 
     If all rows are in gap groups, R is undefined and accuracy must be 0.
     """
@@ -244,7 +246,7 @@ def check_identity(figures: RateReport) -> float:
 
 
 def tag_rows(rows: Sequence[JudgedRow], mode: Mode) -> list[TaggedRow]:
-    """Tag the scored rows of a set, in their order; unscored rows do not affect a group's tag."""
+    """Return the scored rows of a set with tags, in the same order; unscored rows do not affect tags."""
     strict = _accumulate(rows, closed=mode == "closed")
     correct = _list_correct(rows, strict)
     shown = shows_retrieval(rows)
@@ -269,10 +271,10 @@ def tag_rows(rows: Sequence[JudgedRow], mode: Mode) -> list[TaggedRow]:
 
 
 def tag_groups(rows: Iterable[tuple[str, bool | None]]) -> dict[str, str]:
-    """Tag groups by their scored rows: gap (none correct), robust (all correct), non-robust (some correct).
+    """Return the tag of each group: gap (no row is correct), robust (all are) or non-robust (some are).
 
-    `rows` contains (group, correct) pairs; `correct` is None if the row is unscored. Groups without a scored
-    row are left out.
+    `rows` contains (group, correct) pairs; `correct` is None for an unscored row. Groups without a scored row
+    are left out.
     """
     outcomes: defaultdict[str, set[bool]] = defaultdict(set)
     for group, correct in rows:
@@ -287,7 +289,7 @@ def tag_groups(rows: Iterable[tuple[str, bool | None]]) -> dict[str, str]:
 def shows_retrieval(rows: Iterable[JudgedRow]) -> bool:
     """Return whether the system retrieves documents, and reported them for every scored row.
 
-    If not, as for a model without retrieval, no context rule applies.
+    If False, as for a model without retrieval, no context rule applies.
     """
     shown = [row.retrieved for row in rows if row.scored]
     return None not in shown and any(shown)
@@ -323,13 +325,13 @@ def _list_context(accumulator: GroupAccumulator, rule: str) -> list[bool | None]
 
 
 def _settle(row: JudgedRow, correct: bool | None) -> JudgedRow:
-    """Store the outcome of closed mode as the judgement, so that replacing the ids cannot change it."""
+    """Return the row with the mode's outcome as judgement, so that other ids do not change the outcome."""
     label = Correctness.CORRECT if correct else Correctness.INCORRECT
     return replace(row, judgement=None if correct is None else label)
 
 
 def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
-    """Give each wrong row the retrieved ids of the first correct row in its group that shares an id."""
+    """Replace a wrong row's retrieved ids by those of the first correct row in its group with a common id."""
     right: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
     for row, outcome in zip(rows, correct, strict=True):
         if outcome:
@@ -343,7 +345,7 @@ def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) ->
 
 
 def _join_true(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
-    """If a row retrieved all its true documents, reduce the row's retrieved ids to the true ids."""
+    """Replace the retrieved ids by the true ids in each row that retrieved all its true documents."""
     return [
         _settle(
             replace(row, retrieved=row.true)

@@ -1,7 +1,7 @@
-"""Stage: label every answer correct or incorrect, by a rule or by the judge.
+"""Stage: label every answer as correct or incorrect, by a rule or by the judge.
 
-The judge may be asked about an answer several times; the majority of its verdicts counts. An answer without a
-verdict is unscored.
+The judge may label an answer several times; the majority of the verdicts counts. An answer without a verdict
+is unscored.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ V = TypeVar("V", bound=Hashable)
 
 @dataclass(frozen=True)
 class Majority(Generic[V]):
-    """The majority of several replies to one question."""
+    """The majority verdict of several replies to one request."""
 
     value: V | None
     """The most frequent verdict; None on a tie, or if fewer than half of the replies parsed."""
@@ -43,14 +43,14 @@ class Majority(Generic[V]):
     calls: tuple[str, ...]
     """The ledger keys of the calls, in the order of the samples."""
     problem: str = ""
-    """The reason if `value` is None."""
+    """The reason why `value` is None; otherwise empty."""
 
 
 async def judge_often(ask_once: Callable[[int], Awaitable[Answer[V]]], repeats: int) -> Majority[V]:
-    """Ask the same question `repeats` times and take the majority.
+    """Send the same request `repeats` times, and return the majority.
 
-    `ask_once` asks with the given sample number (0, 1, ...). At temperature 0 all samples are the same, so
-    repeats are useful only above it. Raises ValueError for fewer than one repeat, and passes on the errors of
+    `ask_once` sends the request with the given sample number (0, 1, ...). Repeats are useful only above
+    temperature 0, where samples differ. Raises ValueError for fewer than one repeat, and errors of
     `ask_once`.
     """
     if repeats < 1:
@@ -59,7 +59,7 @@ async def judge_often(ask_once: Callable[[int], Awaitable[Answer[V]]], repeats: 
 
 
 def count_votes(answers: list[Answer[V]]) -> Majority[V]:
-    """Return the majority of the replies to one question."""
+    """Return the majority of the replies to one request."""
     votes = Counter(answer.value for answer in answers if answer.value is not None)
     n, parsed = len(answers), votes.total()
     calls = tuple(answer.call for answer in answers)
@@ -74,29 +74,24 @@ def count_votes(answers: list[Answer[V]]) -> Majority[V]:
 
 
 class Judgements(Settings):
-    """The settings in params.yaml under `grammar.judgements`.
-
-    The canaries are judged with the same settings.
-    """
+    """The settings in params.yaml under `grammar.judgements`, which also apply to the canaries."""
 
     repeats: int = Field(default=1, ge=1)
     """The number of verdicts per answer. The majority counts, and a tie is unscored."""
     feedback: bool = False
-    """Ask the judge to write a line of feedback before its verdict."""
+    """Whether the judge writes a line of feedback before the verdict."""
     rules: bool = True
-    """First apply rules to the true answer and the column's values.
-
-    Ask the judge only about answers that no rule decides.
-    """
+    """Whether rules on the true answer and the column's values come first. The judge then labels only answers
+    that no rule decides."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The verdict on an answer, with the answer's id.
+    """The verdict on an answer. The row's id is the answer's id.
 
-    `judgement` is None if the answer is unscored; `problem` then says why. `rule` is the rule that decided
-    (see `tasks/judging/rules.py`); it is empty if the judge decided. `found` is the value in the response on
-    which the rule relied, if any. `verdicts` contains the judge's parsed verdicts, at most one per repeat.
+    For an unscored answer, `judgement` is None and `problem` states why. `rule` is the rule that decided (see
+    `tasks/judging/rules.py`), or empty if the judge decided. `found` is the value in the response that the
+    rule is based on, if any. `verdicts` contains the judge's parsed verdicts, at most one per repeat.
     """
 
     id: str
@@ -118,7 +113,7 @@ async def judgements(
     params: Judgements,
     ask: Ask,
 ) -> Drafts[Judgement]:
-    """Judge every answer. A failed answer is not shown to the judge and is unscored."""
+    """Judge every answer. Failed answers are unscored, without a request to the judge."""
     asked = {question.id: question for question in questions}
     columns = {row.id: KnownColumn(row.kind, row.words, row.values) for row in answer_columns}
     findings = {answer.id: _find_rule(answer, asked[answer.question], columns, params) for answer in answers}
@@ -169,8 +164,9 @@ def make_judgement(
 ) -> Judgement:
     """Make a judgement's row.
 
-    `finding` is the finding of the rule that decided, if any. `judged` is the majority with its verdicts; it
-    is None if the judge was not asked, because a rule decided or the system gave no answer.
+    `finding` is the finding of the rule that decided, if any. `judged` contains the majority and the
+    verdicts, or is None without a request to the judge, because a rule decided or the system returned no
+    answer.
     """
     origin = [Origin("row", f"answers#{answer.id}"), Origin("row", f"questions#{answer.question}")]
     label: Correctness | None = None
@@ -197,7 +193,7 @@ def make_judgement(
 
 
 def list_scored(judgements: Iterable[Judgement]) -> list[Scored]:
-    """Convert judgements to scores for nightly comparisons; the score of an unscored answer is None."""
+    """Convert judgements to scores for nightly comparisons; unscored answers have the score None."""
     return [
         Scored(judgement.question, judgement.group, score_label(judgement.judgement))
         for judgement in judgements
@@ -207,7 +203,7 @@ def list_scored(judgements: Iterable[Judgement]) -> list[Scored]:
 def list_answered(
     questions: list[AskedQuestion], answers: list[AssessedAnswer], judgements: list[Judgement]
 ) -> list[Answered]:
-    """List the question, reference and answer behind each score, for comparisons."""
+    """List the question, reference and answer of each judgement, for comparisons."""
     asked, given = {row.id: row for row in questions}, {row.id: row for row in answers}
     return [
         Answered(
@@ -227,11 +223,11 @@ def list_answered(
 async def judge_once(
     query: str, answer: str, response: str, *, ask: Ask, row: str, feedback: bool = False, sample: int = 0
 ) -> Answer[Correctness]:
-    """Ask for one verdict on a response, given the true answer.
+    """Request one verdict on a response, given the true answer.
 
-    `row` is the id of the row that the call belongs to. `feedback` asks for a line of feedback before the
-    verdict. A higher `sample` repeats the same request. Any reply other than a verdict is unparsed. The
-    role's `max_tokens` limits the reply, because a reasoning model needs more tokens than the verdict itself.
+    `row` is the id of the answer's row. `feedback` requests a line of feedback before the verdict. A higher
+    `sample` repeats the same request. Any reply other than a verdict is unparsed. The role's `max_tokens`
+    limits the reply, because a reasoning model needs more tokens than a verdict has.
     """
     fields = {"query": query, "answer": answer, "response": quote(response)}
     form = make_form(tuple(Correctness), fields.values(), feedback=feedback)

@@ -1,7 +1,7 @@
-"""Find the module that loses the most answers, over all criteria together.
+"""Find the module that causes most wrong answers, over all criteria together.
 
-The paper asks which module causes a difference between phrasings. A system whose errors do not depend on the
-phrasing shows no such difference; this module finds its fault anyway.
+The paper determines which module causes a difference between phrasings. If errors do not depend on the
+phrasing, there is no such difference. This code finds the module at fault in that case too.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from tasks.scoring.statistics import (
 
 NOT_TOLD = "not told"
 LEAST_SHARE = 0.1
-"""A module is named only if the lower end of its interval is at least this share of all answers."""
+"""The minimum lower end of a module's interval, as a share of all answers, for the module to be named."""
 
 
 @dataclass(frozen=True)
 class ModuleLoss:
-    """The answers that a module lost.
+    """The number and share of answers that are wrong because of one module.
 
-    `share` is the share of `n` rows from `clusters` clusters, 0 to 1. `low` and `high` are its 95% interval;
-    they are None if there are too few clusters.
+    `share` is a share of `n` rows from `clusters` clusters, 0 to 1. `low` and `high` are its 95% interval, or
+    None with too few clusters.
     """
 
     module: str
@@ -48,14 +48,13 @@ class ModuleLoss:
 
 @dataclass(frozen=True)
 class Losses:
-    """The wrong answers of a set by module, the largest loss first.
+    """The wrong answers in a set by module, the largest number first.
 
-    - `module` is None if it is unknown for all wrong rows. It is NONE_SHOWN if no module meets both
+    - `module` is None if the module is unknown for all wrong rows, and NONE_SHOWN if no module meets both
       conditions of `find_losses`.
     - `n` and `wrong` are numbers of scored rows.
     - `parts` includes NOT_TOLD if the module is unknown for some wrong rows.
-    - `of_enough` is the model's loss among the rows whose retrieved documents state all that the answer
-      needs; None if there are no such rows.
+    - `of_enough` is the model's part of the rows with sufficient retrieved documents; None without such rows.
     """
 
     module: str | None
@@ -71,11 +70,11 @@ def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
 
     `rows` contains the scored rows of one set. A module is named if it meets two conditions:
 
-    - Its share exceeds every other module's share in 97.5% of the bootstrap samples. This must be true even
-      if the other module gets all wrong rows of unknown module.
+    - The module's share exceeds every other module's share in 97.5% of the bootstrap samples, even if all
+      wrong rows with an unknown module are attributed to the other module.
     - The lower end of the module's interval is at least LEAST_SHARE.
 
-    If all rows are alike, a bootstrap interval has no width, so the interval is Wilson's over the templates.
+    If a share is 0 or 1, the bootstrap interval has no width, so the interval is Wilson's over the templates.
     """
     wrong = [row for row in rows if not row.correct]
     found = [None if row.correct else row.find_module(SUFFICIENCY) or NOT_TOLD for row in rows]
@@ -98,7 +97,7 @@ def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
 
 
 def _lose_of_enough(rows: Sequence[TaggedRow], intervals: Bootstrap) -> ModuleLoss | None:
-    """Measure the model's loss among the rows whose retrieved documents state all that the answer needs."""
+    """Return the model's part of the rows with sufficient retrieved documents, or None without rows."""
     if not rows:
         return None
     marks = np.array([[row.find_module(SUFFICIENCY) == MODEL] for row in rows], dtype=np.float64)
@@ -109,7 +108,7 @@ def _lose_of_enough(rows: Sequence[TaggedRow], intervals: Bootstrap) -> ModuleLo
 def _draw_shares(
     rows: Sequence[TaggedRow], marks: FloatArray, intervals: Bootstrap
 ) -> tuple[FloatArray, int]:
-    """Bootstrap the modules' shares, of shape (bootstrap samples, modules); also count the clusters."""
+    """Return bootstrapped shares of the modules, of shape (samples, modules), and the number of clusters."""
     cluster = number_clusters(row.judged.cluster for row in rows)
     columns = [np.bincount(cluster, weights=column) for column in (np.ones(len(rows)), *marks.T)]
     kinds, counts = count_kinds(np.column_stack(columns))

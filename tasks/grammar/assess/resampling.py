@@ -1,4 +1,4 @@
-"""Wrap an `ask` so that a system samples another response: only the answering role is replaced."""
+"""Wrap an `ask` to sample further responses from a system: only the answering role is replaced."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Value = TypeVar("Value")
 
 
 class ResampledAsk:
-    """Wrap an `ask`: send calls for role `replaced` to `role`, which has a higher temperature, as sample n.
+    """An `ask` that sends calls for the role `replaced` as sample n to `role`, with a higher temperature.
 
-    A system built with this wrapper retrieves as before but answers differently. The sample's number is
-    derived from the row and n. If only n were used, all rows would be sampled with the same seed. Systems
-    called by `system` have no role, so they cannot be sampled.
+    A system built with this `ask` retrieves the same documents but writes another answer. The sample number
+    is derived from the row and n, so that rows have different seeds. Systems called by `system` have no role,
+    so their answers cannot be resampled.
     """
 
     def __init__(self, ask: Ask, replaced: str, role: str, n: int) -> None:
@@ -39,10 +39,7 @@ class ResampledAsk:
         turns: Sequence[tuple[str, str]] = (),
         tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
-        """Ask a role one question, after replacing the role if it is `replaced`.
-
-        The parameters are those of `Ask`.
-        """
+        """Send a request; if its role is `replaced`, with another role and sample number. See `Ask`."""
         swapped = role == self.replaced
         return await self.ask(
             prompt,
@@ -60,7 +57,7 @@ class ResampledAsk:
         )
 
     async def embed(self, texts: Sequence[str], *, role: str, row: str) -> list[list[float]]:
-        """Embed texts, unchanged."""
+        """Return the embeddings of texts from the wrapped `ask`."""
         return await self.ask.embed(texts, role=role, row=row)
 
     async def system(
@@ -73,10 +70,10 @@ class ResampledAsk:
         row: str,
         parse: Callable[[str], Value],
     ) -> Answer[Value]:
-        """Send a request to a system, unchanged."""
+        """Send a request to a system by the wrapped `ask`."""
         return await self.ask.system(name, version, request, send=send, row=row, parse=parse)
 
 
 def number_sample(row: str, n: int) -> int:
-    """Derive the sample number of a row's n-th sample, from 1 to 2^28; it is added to the role's seed."""
+    """Return the sample number of a row's n-th sample, from 1 to 2^28, which is added to the role's seed."""
     return 1 + int(make_id("sample", row, n)[:7], 16)

@@ -1,4 +1,4 @@
-"""Compute the figures of one set of judged rows: rates, tests, tags, attribution, recovered gaps."""
+"""Compute the figures of sets of judged rows: rates, tests, group tags, attribution, detected gaps."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ Criteria = tuple[str, str]
 def rate_set(
     rows: Sequence[JudgedRow], criteria: Sequence[str], intervals: Bootstrap
 ) -> dict[str, dict[str, dict[str, object]]]:
-    """Compute the rates of all rows together (`all`) and of each criterion separately.
+    """Compute the rates of all rows together (`all`), and of each criterion.
 
-    Returns nested maps: mode -> `all` or criterion -> rates, in the form of figures.json.
+    Returns nested maps: mode -> `all` or criterion -> rates, in the format of figures.json.
     """
     parts = {"all": rows, **{name: [r for r in rows if r.criterion == name] for name in criteria}}
     rates: dict[str, dict[str, dict[str, object]]] = {}
@@ -42,8 +42,7 @@ def rate_set(
         for name, part in parts.items():
             figures = measure(part, mode, intervals)
             scored = sum(row.scored for row in part)
-            # accuracy = R (1 - lambda), Eq. 3: `measure` raises ArithmeticError if the figures violate this
-            # equation.
+            # `measure` raises ArithmeticError unless accuracy = R (1 - lambda) (Eq. 3).
             counts = {"n": len(part), "n_scored": scored}
             rates[mode][name] = {**counts, **figures, "identity": check_identity(figures)}
     return rates
@@ -52,9 +51,9 @@ def rate_set(
 def contrast_sets(
     parts: Mapping[str, Sequence[JudgedRow]], criteria: Criteria, intervals: Bootstrap
 ) -> dict[str, dict[str, CriteriaTest]]:
-    """Test criterion A against B in each set and mode. A gap is mutual: tags cover both criteria together.
+    """Compare criteria A and B in each set and mode. Group tags cover both criteria together.
 
-    `parts` maps each set to its rows. Returns nested maps: set -> mode -> test.
+    `parts` contains the rows by set. Returns nested maps: set -> mode -> test.
     """
     tagged = {(name, mode): tag_rows(rows, mode) for name, rows in parts.items() for mode in MODES}
     tests = contrast_parts(tagged, *criteria, intervals)
@@ -64,7 +63,7 @@ def contrast_sets(
 def attribute_wrong(
     rows: Sequence[JudgedRow], criteria: Sequence[str]
 ) -> dict[str, dict[str, dict[str, dict[str, int]]]]:
-    """Count wrong rows by the module that they are attributed to.
+    """Count wrong rows by module at fault.
 
     Returns nested maps: mode -> rule of attribution -> `all` or criterion -> module -> number of rows.
     """
@@ -90,7 +89,7 @@ def _count_modules(tagged: Sequence[TaggedRow], rule: str) -> dict[str, int]:
 
 
 def count_gaps(rows: Sequence[JudgedRow], criteria: Sequence[str]) -> dict[str, dict[str, dict[str, int]]]:
-    """Count groups by tag, under each criterion separately and over all rows (`mutual`).
+    """Count groups by tag, for each criterion and over all rows (`mutual`).
 
     Returns nested maps: mode -> criterion or `mutual` -> tag -> number of groups.
     """
@@ -105,11 +104,10 @@ def count_gaps(rows: Sequence[JudgedRow], criteria: Sequence[str]) -> dict[str, 
 
 
 def diagnose_gaps(rows: Sequence[JudgedRow], withheld: DocumentAblation | None) -> PlantedGaps | None:
-    """Compare detected gaps with the gaps that an ablation planted; return None if there is no ablation.
+    """Compare detected gaps with the gaps that an ablation planted; return None without an ablation.
 
-    Rule `gap` detects each group without a correct answer, as in the paper. Rule `gap_without_document`
-    detects a group only if, in addition, no question of the group retrieved a true document. In the remaining
-    gap groups, the system retrieved a true document and did not use it.
+    The rule `gap` detects each group without a correct answer, as in the paper. The rule
+    `gap_without_document` detects only those groups for which the system also retrieved no true document.
     """
     if withheld is None:
         return None

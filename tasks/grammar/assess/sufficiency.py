@@ -1,8 +1,8 @@
 """Determine whether documents together state every fact that an answer needs.
 
-For documents that were written from a database's rows, the stated facts are known. In a user's own documents,
-the facts are searched for: a document suffices if it contains the answer and all names in the question. If
-neither way decides, sufficiency is unknown.
+For documents that were written from a database's rows, the stated facts are known. A user's own documents are
+searched: a document is sufficient if it contains the answer and all names in the question. Otherwise,
+sufficiency may be unknown.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ NAMED = re.compile(
     r"|(?<=[a-z,;:] )([A-Z][\w'\u2019.-]*(?: (?:(?:of|the|and|for|in|de|la) )*[A-Z0-9][\w'\u2019.-]*)*)"
     r"|(\d[\d.,:-]*\d|\d)"
 )
-"""The names in a question: quoted texts, capitalised words that do not begin a sentence, and numbers."""
+"""Matches the names in a question: quoted texts, capitalised words within a sentence, and numbers."""
 
 
 @dataclass(frozen=True)
 class Sufficiency:
-    """Whether the facts of an answer are stated by the retrieved documents, and by the whole corpus.
+    """Whether the retrieved documents, and the whole corpus, state all facts that an answer needs.
 
-    Each field is None if that is unknown.
+    A field is None if unknown.
     """
 
     retrieved: bool | None
@@ -43,11 +43,11 @@ UNKNOWN = Sufficiency(None, None)
 
 @dataclass
 class SufficiencyReader:
-    """Determine, for each question of an assessment, whether the retrieved documents were sufficient.
+    """Determines whether the retrieved documents of each question in an assessment are sufficient.
 
-    `corpus` contains the documents that the system could retrieve; it is None if the system has its own,
-    unknown corpus. `facts` maps groups to the facts that their answers need; a group that is missing belongs
-    to a user's own documents.
+    `corpus` contains the documents that the system could retrieve; None means that the system has its own,
+    unknown corpus. `facts` contains the facts that answers need, by group. For groups without an entry, the
+    documents are searched.
     """
 
     corpus: Sequence[Document] | None
@@ -58,7 +58,7 @@ class SufficiencyReader:
         self._there = {document.id: document for document in self.corpus or ()}
 
     def read(self, question: AskedQuestion, answer: AssessedAnswer) -> Sufficiency:
-        """Return whether the documents retrieved for a question state everything that its answer needs."""
+        """Return whether the retrieved documents, and the corpus, state all facts that an answer needs."""
         if answer.retrieved_document_ids is None:
             return UNKNOWN
         shown = dict.fromkeys(answer.retrieved_document_ids, "") | join_passages(answer.passages or ())
@@ -67,8 +67,8 @@ class SufficiencyReader:
         cut = {name: text for name, text in shown.items() if self._is_cut(name, text)}
 
         def says(document: str, value: str) -> bool:
-            # If the whole document does not contain the value either, the document paraphrases it, so the
-            # shown part counts as sufficient.
+            # If the whole document does not contain the value either, the document paraphrases the value, so
+            # the retrieved part counts as sufficient.
             wanted = normalise(value) if document in cut else ""
             return (
                 not wanted
@@ -81,7 +81,7 @@ class SufficiencyReader:
         )
 
     def _is_cut(self, document: str, shown: str) -> bool:
-        """Return whether only a part of a document was retrieved; an id without text is a whole document."""
+        """Return whether only a part of a document was retrieved. An id without text is a whole document."""
         known = self._there.get(document)
         return known is not None and bool(shown.strip()) and known.text.strip() not in shown
 
@@ -92,9 +92,9 @@ class SufficiencyReader:
         return self._texts[document]
 
     def _search(self, question: AskedQuestion, shown: Mapping[str, str]) -> Sufficiency:
-        """Search for the facts in a user's own documents.
+        """Search a user's own documents for the facts that an answer needs.
 
-        The text of only the true documents may be known.
+        Some documents may be known only by id.
         """
         true = question.true_document_ids
         if true and all(name in shown for name in true):
@@ -115,7 +115,7 @@ class SufficiencyReader:
 
 
 def join_passages(passages: Iterable[Passage]) -> dict[str, str]:
-    """Map each document to its retrieved passages, joined to one text with titles."""
+    """Return the retrieved passages of each document, with titles, joined to one text."""
     found: defaultdict[str, list[str]] = defaultdict(list)
     for passage in passages:
         found[passage.document] += [passage.title, passage.text]
@@ -123,11 +123,11 @@ def join_passages(passages: Iterable[Passage]) -> dict[str, str]:
 
 
 def list_wanted(question: AskedQuestion, titles: Sequence[str] = ()) -> list[str]:
-    """List the normalised texts that a sufficient document must contain: the answer's parts and the names.
+    """List the normalised texts that a sufficient document must contain: parts of the answer, and names.
 
-    `titles` contains the document titles that occur in the question. The list is empty if a sufficient
-    document need not contain the answer, because the answer is yes or no, or may be counted or computed. It
-    is also empty if the question has no names.
+    `titles` contains the document titles that occur in the question. The list is empty if the question has no
+    names. It is also empty if the answer is yes, no or a small number, because a sufficient document need not
+    contain such an answer.
     """
     items = [normalise(item) for item in question.answer.split(";")]
     found = (next(filter(None, match.groups())) for match in NAMED.finditer(question.question))
@@ -139,8 +139,7 @@ def list_wanted(question: AskedQuestion, titles: Sequence[str] = ()) -> list[str
 
 
 def _has_all(wanted: Iterable[str], text: str) -> bool:
-    # Most texts do not contain the item. The substring test is fast and rejects those texts before `take_out`
-    # is called.
+    # Most texts do not contain the item. The fast substring test rejects such texts before `take_out` runs.
     return all(
         (item in text or QUANTITY.fullmatch(item) or read_date(item)) and take_out(item, text) is not None
         for item in wanted

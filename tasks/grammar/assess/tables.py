@@ -1,6 +1,6 @@
 """Build the paper's tables 1 to 4.
 
-Every cell has a rule, a mode, and either a value or the reason why it has no value.
+Every cell has a rule, a mode, and either a value or the reason for a missing value.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tasks.scoring.statistics import (
 )
 
 JUDGEMENT = "judgement"
-"""The name of the rule of a rate that counts judgements rather than sufficient contexts."""
+"""The rule name of rates that count judgements rather than sufficient contexts."""
 WORDINGS = {"ours": "with our prompt", "concise": "with the paper's prompt, which asks for a concise answer"}
 Figure = Literal["accuracy", "robustness", "retrieval_db_accuracy"]
 
@@ -51,7 +51,7 @@ def make_cell(
     of: str = "rows",
     why: str = "",
 ) -> Cell:
-    """Make a cell with a figure, and with its rule and mode."""
+    """Make a cell with a figure, its rule and its mode."""
     return Cell(value, n, 0, interval, of, why, kind=", ".join(filter(None, (rule, mode))))
 
 
@@ -65,9 +65,9 @@ class TriedAnswer:
 
 
 def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
-    """Return four counts of answers: scored by both, correct by the method, by the judge, and by both.
+    """Return the numbers of answers that are scored, and correct by the method, by the judge and by both.
 
-    Answers that the method or the judge left unscored are not counted.
+    Only answers that both the method and the judge scored are counted.
     """
     pairs = [
         (answer.verdict is BaselineLabel.CORRECT, answer.judgement is Correctness.CORRECT)
@@ -79,7 +79,7 @@ def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
 
 
 def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Measure the share of right answers among the answers that the method accepts (Wilson's interval)."""
+    """Return the share of correct answers among those that the method accepts, with Wilson's interval."""
     n, said, _, both = count_agreement(tried)
     word = BaselineLabel.CORRECT.shown
     return _share(
@@ -91,7 +91,7 @@ def measure_precision(tried: Sequence[TriedAnswer], where: Where) -> Cell:
 
 
 def measure_recall(tried: Sequence[TriedAnswer], where: Where) -> Cell:
-    """Measure the share of the right answers that the method accepts (Wilson's interval)."""
+    """Return the share of the correct answers that the method accepts, with Wilson's interval."""
     n, _, judged, both = count_agreement(tried)
     word = Correctness.CORRECT.shown
     return _share(both, judged, f"answers judged {word}", f"none of {n} answers is judged {word}")
@@ -114,7 +114,7 @@ def compare_baselines(
 ) -> FigureTable:
     """Make Table 1: precision and recall of each reference-free method, with the judgement as reference.
 
-    `judgements` maps each answer's id to its judgement.
+    `judgements` contains the judgements, by the id of the answer.
     """
     tried = [TriedAnswer(row.method, row.verdict, judgements.get(row.answer)) for row in baselines]
     methods: dict[CellValue, str] = {
@@ -148,9 +148,9 @@ def _share(part: int, whole: int, of: str, why: str) -> Cell:
 
 
 def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[str]) -> FigureTable:
-    """Make Table 2: sizes of the dataset (`whole`) and of the sample (`asked`).
+    """Make Table 2: the sizes of the dataset (`whole`) and of the sample (`asked`).
 
-    `counts` maps `whole` or `asked`, and the name of a column, to a number.
+    `counts` contains the numbers, by `whole` or `asked` and by column.
     """
     columns = (
         "SQL templates",
@@ -170,10 +170,10 @@ def count_dataset(counts: Mapping[str, Mapping[str, int]], criteria: Sequence[st
 
 
 def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], intervals: Bootstrap) -> FigureTable:
-    """Make Table 3: rates per criterion for three actions on gap groups: keep, remove, or balance them.
+    """Make Table 3: rates per criterion for three actions on gap groups: keep, remove, or balance.
 
-    The first two actions use the unbalanced set. The third action uses the balanced set. A group is tagged
-    only by its rows of the column's criterion, as in the paper.
+    The first two actions use the unbalanced set. The third action uses the balanced set. In each column,
+    groups are tagged only by the rows of the column's criterion, as in the paper.
     """
     own = {
         (name, criterion): [row for row in rows if row.criterion == criterion and row.is_in(name)]
@@ -211,7 +211,7 @@ def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], interval
 def _explain_texts(
     own: Mapping[tuple[str, str], Sequence[JudgedRow]], criteria: Sequence[str]
 ) -> tuple[str, ...]:
-    """Name the columns with one text per group, in which robustness is 1 whatever the system answers."""
+    """Return a note on columns with one text per group, where robustness is always 1, or an empty tuple."""
     single = [
         criterion
         for criterion in criteria
@@ -227,7 +227,7 @@ def _explain_texts(
 
 
 def read_cell(figures: RateReport, rows: Sequence[JudgedRow], rule: str, mode: Mode, figure: Figure) -> Cell:
-    """Make the cell of one rate. `rule` is `JUDGEMENT`, or the context rule of the rate."""
+    """Make the cell of one rate. `rule` is `JUDGEMENT` or a context rule."""
     over = figures["over"][figure]
     if rule == JUDGEMENT:
         value, bounds = figures[figure], figures["ci"][figure] if "ci" in figures else None
@@ -264,9 +264,9 @@ def _explain(rows: Sequence[JudgedRow], scored: int, rule: str) -> str:
 
 @dataclass(frozen=True)
 class ModelAlone:
-    """The groups of an assessment, and its name.
+    """The name and the groups of an assessment, usually of a model without retrieval.
 
-    The groups have a wording only if the assessment is of a model without retrieval.
+    Groups of an assessment of another system have no wording.
     """
 
     name: str
@@ -279,7 +279,7 @@ class ModelAlone:
 
     @property
     def known(self) -> dict[str, bool]:
-        """Map each group with a scored row to whether the model answered at least one of its texts."""
+        """Whether the model answered at least one text, by group with a scored row."""
         return {group.id: not group.closed_domain for group in self.groups if group.closed_domain is not None}
 
 
@@ -293,10 +293,10 @@ def compare_domains(
 ) -> FigureTable:
     """Make Table 4: rates over all groups, and over the groups that a model without retrieval cannot answer.
 
-    `closed` contains the groups of the assessment of the model without retrieval; if it is None, `why` is the
-    reason. `own` is this assessment, and `other` is the assessment that `llm_only` names. An assessment of a
-    model without retrieval gets a line with the model's prompt wording. If both assess a model without
-    retrieval, the groups that they answer are compared in pairs.
+    `closed` contains the groups of the assessment of the model without retrieval; if None, `why` is the
+    reason. `own` is this assessment, and `other` is the assessment that `llm_only` names. Each assessment of
+    a model without retrieval gets a line with the model's prompt wording. If both are such assessments, a
+    note compares the groups that they answer.
     """
     kept = {group.id for group in closed or () if group.closed_domain}
     unscored = sum(group.closed_domain is None for group in closed or ())
@@ -331,7 +331,7 @@ def compare_domains(
 
 
 def _describe_alone(run: ModelAlone) -> Line:
-    """Describe a model without retrieval in one line, over all texts in both sets."""
+    """Make the line of a model without retrieval, over all texts in both sets."""
     known = run.known
     correct, scored = (sum(getattr(group, name) for group in run.groups) for name in ("correct", "scored"))
     inside = sum(group.scored for group in run.groups if known.get(group.id))

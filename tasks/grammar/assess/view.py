@@ -42,8 +42,8 @@ TONES: Mapping[Label, str] = {Correctness.CORRECT: GOOD, Correctness.INCORRECT: 
 class AssessedQuestion:
     """A question with its answer, judgement, tagged rows and reference-free verdicts.
 
-    `tagged` maps each mode to the question's row with its group's tag; it contains only scored rows. The tag
-    considers all texts of the group that were asked, whatever their set.
+    `tagged` contains the question's row with its group's tag, by mode, if the row is scored. The tag covers
+    all asked texts of the group, in both sets.
     """
 
     question: AskedQuestion
@@ -60,7 +60,7 @@ class AssessedQuestion:
 
     @property
     def calls(self) -> list[str]:
-        """The ledger keys of all calls behind the answer and its verdicts."""
+        """The ledger keys of all calls for the answer and its verdicts."""
         origins = [*self.answer.origin, *self.judgement.origin]
         origins += [origin for baseline in self.baselines for origin in baseline.origin]
         return [origin.reference for origin in origins if origin.kind == "call"]
@@ -73,7 +73,7 @@ class AssessedQuestion:
         return Correctness.CORRECT if tagged.correct else Correctness.INCORRECT
 
     def find_module(self, mode: str, rule: str) -> str:
-        """Return the module that a wrong answer is attributed to; empty if no module is at fault."""
+        """Return the module at fault for a wrong answer, or an empty string without such a module."""
         tagged = self.tagged.get(mode)
         return (tagged.find_module(rule) if tagged else None) or ""
 
@@ -120,9 +120,9 @@ def view_questions(
     entry: AssessmentEntry,
     artifact: Path,
 ) -> Viewer:
-    """Show every assessed question.
+    """Build the viewer of all assessed questions.
 
-    `fault` sets the mode and rule that are selected at first. `artifact` is the file of answers.
+    `fault` contains the initially selected mode and rule. `artifact` is the file of answers.
     """
     true = {question.group: question.true_document_ids for question in questions}
     withheld = plan_ablation(true, entry.withheld).documents if entry.withheld else ()
@@ -194,7 +194,7 @@ def tag_label(label: Label | None) -> Tag:
 
 
 def _tell_why(judgement: Judgement) -> str:
-    """Return what decided: the rule and the value that it found, the judge's verdicts, or the problem."""
+    """Return the reason for a judgement: a rule and the found value, the judge's verdicts, or the problem."""
     if judgement.rule:
         return f"decided by the rule “{judgement.rule}”{f' ({judgement.found})' if judgement.found else ''}"
     said = ", ".join(verdict.shown for verdict in judgement.verdicts)
@@ -259,7 +259,7 @@ def _show_document(name: str, document: Document | None, withheld: bool) -> Bloc
 
 
 def _show_modes(row: AssessedQuestion) -> Block:
-    """Show the outcome, the tag and the module of a row, in each mode and by each rule."""
+    """Build the table of a row's outcome, tag and module, by mode and rule."""
     if not row.tagged:
         return blocks.dim("The answer is unscored, so it has no group tag and is not attributed to a module.")
     contexts = {None: "unknown", True: "sufficient", False: "not sufficient"}

@@ -1,1 +1,1 @@
-"""Make closed-domain variants: copies of a database under fictitious names (appendix G.2)."""
+"""Make closed-domain variants: copies of a database with fictitious names (appendix G.2)."""

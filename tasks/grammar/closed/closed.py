@@ -1,4 +1,4 @@
-"""Stage: write the closed-domain variant of a database: the same rows under fictitious names."""
+"""Stage: write the closed-domain variant of a database: the same rows with fictitious names."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from tasks.grammar.closed.closed_entry import ClosedVariant, Renaming
 from tasks.grammar.closed.rewriting import rewrite
 
 Cell = str | bytes | int | float | None
-"""A value that SQLite stores in a cell."""
+"""The value of a SQLite cell."""
 
 
 def closed(closed_names: list[Renaming], entry: ClosedVariant, out: Path) -> Counts:
-    """Write the variant's SQLite file; the same input gives the same bytes.
+    """Write the variant's SQLite file; the same input results in the same bytes.
 
-    Foreign keys that refer to a name are changed with the name. Raises BadInput if a constraint of the
-    database forbids a new name, or if a name in the database has no new name.
+    Foreign keys that refer to a name change with the name. Raises BadInput if a constraint of the database
+    forbids a new name, or if a name in the database has no new name.
     """
     with write_beside(out) as draft:
         shutil.copyfile(entry.file, draft)
@@ -39,8 +39,7 @@ def closed(closed_names: list[Renaming], entry: ClosedVariant, out: Path) -> Cou
 def _replace_names(connection: sqlite3.Connection, renamings: list[Renaming], variant: ClosedVariant) -> int:
     """Replace all names; return the number of changed cells."""
     connection.execute("PRAGMA journal_mode = MEMORY")
-    # Keys and the columns that refer to them change one after the other. `_check_integrity` checks the
-    # foreign keys at the end.
+    # Keys and referring columns change one after the other. `_check_integrity` checks the result.
     connection.execute("PRAGMA foreign_keys = OFF")
     connection.execute("PRAGMA trusted_schema = OFF")
     columns: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
@@ -63,7 +62,7 @@ def _replace_names(connection: sqlite3.Connection, renamings: list[Renaming], va
 
 
 def split_names(renamings: list[Renaming]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return two maps from old to new names: one with all renamings, and one with people's names only."""
+    """Return two maps from old to new names: for all renamings, and only for people."""
     names = {renaming.old: renaming.new for renaming in renamings}
     return names, {renaming.old: renaming.new for renaming in renamings if renaming.kind == "person"}
 
@@ -89,7 +88,7 @@ def _replace_in_column(
 def _rewrite_texts(
     connection: sqlite3.Connection, name: str, names: Mapping[str, str], people: Mapping[str, str]
 ) -> int:
-    """Replace the names in the running texts of the column with the id `name`; return the number of cells."""
+    """Replace the names in a column of running text, given its id; return the number of cells."""
 
     def convert(cell: Cell) -> Cell:
         return rewrite(cell, names, people) if isinstance(cell, str) else cell
@@ -100,7 +99,7 @@ def _rewrite_texts(
 def _convert_column(
     connection: sqlite3.Connection, table: str, column: str, convert: Callable[[Cell], Cell]
 ) -> int:
-    """Convert the cells of a column that are not NULL; return their number."""
+    """Convert all cells of a column except NULL; return the number of cells."""
     connection.create_function("converted", 1, convert, deterministic=True)
     cursor = connection.execute(
         f"UPDATE {_quote(table)} SET {_quote(column)} = converted({_quote(column)}) "  # noqa: S608 (quoted names)
@@ -120,7 +119,7 @@ def _drop_triggers(connection: sqlite3.Connection) -> list[str]:
 
 
 def _check_integrity(connection: sqlite3.Connection, variant: ClosedVariant) -> None:
-    """Raise BadInput if a foreign key that was intact in the original is broken, or the file is damaged."""
+    """Raise BadInput if a foreign key is violated that was intact in the original, or the file is damaged."""
     broken = set(connection.execute("PRAGMA foreign_key_check")) - set(_list_broken_keys(variant.file))
     if broken:
         raise BadInput(
@@ -133,7 +132,7 @@ def _check_integrity(connection: sqlite3.Connection, variant: ClosedVariant) -> 
 
 
 def _list_broken_keys(file: Path) -> Iterator[tuple[object, ...]]:
-    """List the rows of a SQLite file that already violate a foreign key."""
+    """Yield the rows of a SQLite file that violate a foreign key."""
     with closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection:
         yield from connection.execute("PRAGMA foreign_key_check").fetchall()
 

@@ -17,9 +17,9 @@ from tasks.systems.contract import Document
 
 
 def closed_contracts(closed_names: Path, documents: Path, out: Path) -> Counts:
-    """Check the new names, and the documents in which they replaced the old names; write the results.
+    """Check the new names and the rewritten documents, and write the results.
 
-    Raises ContractBroken after writing, with one line that names artifact, contract, count and ids.
+    Raises ContractBroken after writing, with one line on the artifact, contract, count and ids.
     """
     with draft_folder(out) as folder:
         findings = check_artifacts(
@@ -32,7 +32,7 @@ def closed_contracts(closed_names: Path, documents: Path, out: Path) -> Counts:
 
 
 def declare(closed_names: Path, documents: Path, origins: RowRule) -> Rules:
-    """Declare the rules: new names are new and unique, and no document contains an old name."""
+    """Return the rules: new names are new and unique, and no document contains an old name."""
     renamings = read_valid_rows(closed_names, Renaming)
     return {
         closed_names: [expect_hash(), expect_new(renamings), expect_one_each(renamings), origins],

@@ -17,8 +17,7 @@ def closed_documents(documents: list[Document], closed_names: list[Renaming]) ->
     names, people = split_names(closed_names)
     rows = []
     for document in documents:
-        # Title and text are rewritten together, because the full name in the text may resolve a surname in
-        # the title.
+        # Rewrite title and text together, because a full name in the text identifies a surname in the title.
         title, _, text = rewrite(f"{document.title}\n\n{document.text}", names, people).partition("\n\n")
         rows.append(Document(document.id, title, text, (Origin("row", f"documents#{document.id}"),)))
     return Drafts(rows)

@@ -1,4 +1,4 @@
-"""Stage: invent a fictitious name for every name in a database's configured columns."""
+"""Stage: invent a fictitious name for every name in the configured columns of a database."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from tasks.models.ask import Ask
 from tasks.settings import read_section
 
 ROOM = 24
-"""A new name may have this many characters more than the old name, if its column allows that."""
+"""The maximum number of characters by which a new name may be longer than the old name."""
 
 
 async def closed_names(entry: ClosedVariant, settings: Mapping[str, object], ask: Ask) -> Drafts[Renaming]:
-    """Invent one name per distinct value of the configured columns, and use it wherever the value occurs.
+    """Invent one new name per distinct value of the configured columns, for all its occurrences.
 
-    `settings` contains `grammar.columns`: the rules that determine from a column's cells whether it is text.
-    If the model produces no valid name for a value, the value gets a generic name. The value is then also
-    listed among the dropped rows. Raises BadInput if a column does not exist or is not text.
+    `settings` contains `grammar.columns`, the rules that determine column types from cells. If the model
+    produces no valid name for a value, the value gets a generic name and a dropped row. Raises BadInput if a
+    column does not exist or is not text.
     """
     source = DatabaseEntry(name=entry.file.stem, file=entry.file)
     rules = read_section(settings, "grammar.columns", ColumnRules)
@@ -108,7 +108,7 @@ async def _invent(
 
 
 def shape_name(old: str, kind: str, seed: int) -> Callable[[int], Shape]:
-    """Make a new name's shape by its kind and the old name's number of words; first letters are random."""
+    """Return a function that returns a new name's shape for each attempt, by kind and number of words."""
 
     def shape(sample: int) -> Shape:
         first, last = (random_letter(seed, place, old, sample) for place in ("first", "last"))
@@ -122,7 +122,7 @@ def shape_name(old: str, kind: str, seed: int) -> Callable[[int], Shape]:
 
 
 def read_names(entry: DatabaseEntry, columns: Iterable[str]) -> tuple[dict[str, list[str]], dict[str, int]]:
-    """Read each column's distinct texts, and the maximum length of each column that declares one."""
+    """Return the distinct texts of each column, and the declared maximum lengths of columns."""
     names = list(columns)
     engine = entry.connect()
     try:
@@ -154,9 +154,9 @@ def _read_lengths(connection: Connection, names: Sequence[str]) -> dict[str, int
 
 
 def group_columns(variant: ClosedVariant, schema: Sequence[Column]) -> dict[str, str]:
-    """Map every column whose names are replaced to the kind of entity that its values name.
+    """Return the kind of entity of every column in which names are replaced, by column id.
 
-    Columns that a foreign key connects get the same new names. Raises BadInput if a column does not exist, is
+    Columns that foreign keys connect get the same new names. Raises BadInput if a column does not exist, is
     not text, or is listed with two kinds.
     """
     columns = {column.id: column for column in schema}
@@ -175,7 +175,7 @@ def group_columns(variant: ClosedVariant, schema: Sequence[Column]) -> dict[str,
 
 
 def _require_text(name: str, columns: Mapping[str, Column], variant: ClosedVariant) -> str:
-    """Return the name of a text column. Raises BadInput if it does not exist or is not text."""
+    """Return the column's name. Raises BadInput if the column does not exist or is not text."""
     column = columns.get(name)
     if column is None:
         texts = ", ".join(sorted(column.id for column in columns.values() if column.type == "text"))
@@ -190,7 +190,7 @@ def _require_text(name: str, columns: Mapping[str, Column], variant: ClosedVaria
 
 
 def _list_connected(start: str, columns: Iterable[Column]) -> set[str]:
-    """List a column and the columns that foreign keys connect with it, in either direction."""
+    """Return a column and all columns that foreign keys connect with it, in either direction."""
     links = [(column.id, column.references) for column in columns if column.references]
     connected, pending = {start}, [start]
     while pending:

@@ -1,4 +1,4 @@
-"""Replace names in running text: whole words, longest names first, preserving upper and lower case."""
+"""Replace names in running text: whole words, longest names first, with the case of the old name."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterable, Mapping
 
 
 def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | None = None) -> str:
-    """Replace all old names by new names in one pass, so that a new name is never replaced again.
+    """Replace all old names by new names in one pass, so that no new name is replaced.
 
-    `names` maps old names to new names. A one-word name is found in its exact spelling or in capitals. A name
-    of several words is found in any letter case. If the found name is all capitals or all lower case, its
-    replacement is too.
+    `names` contains the new names by old name. The search for a one-word name matches its exact spelling and
+    capitals; the search for a longer name ignores case. If the old name in the text is all capitals or all
+    lower case, the new name is too.
 
-    `people` maps full names of people to new names. If a text contains a full name, the surname without the
-    first name is replaced too. A surname is not replaced if two people in the text share it, or if `names`
-    contains it.
+    `people` contains the new names of people by full name. If a text contains a full name, the surname alone
+    is also replaced, except if two people in the text share the surname, or `names` contains it.
     """
     surnames = _find_surnames(text, people or {})
     replacements = {**{old: new for old, new in surnames.items() if old not in names}, **names}
@@ -27,7 +26,7 @@ def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | Non
         found = match.group()
         new = replacements.get(found) or folded.get(found.casefold())
         if new is None:
-            # The match is a name of one word in capitals, such as DELTA for Delta.
+            # The match is a one-word name in capitals, such as DELTA for Delta.
             new = next(new for old, new in replacements.items() if old.upper() == found)
         return keep_case(found, new, found in replacements)
 
@@ -35,9 +34,9 @@ def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | Non
 
 
 def keep_case(found: str, new: str, exact: bool) -> str:
-    """Return a new name in the letter case of the old name that was found.
+    """Return a new name in the letter case of the found old name.
 
-    `exact` is true if the old name was found exactly as it is spelt.
+    `exact` is whether the found text has the exact spelling of the old name.
     """
     if exact:
         return new
@@ -47,7 +46,7 @@ def keep_case(found: str, new: str, exact: bool) -> str:
 
 
 def make_finder(names: Iterable[str]) -> Callable[[str], str]:
-    """Return a function that finds the first of these names in a text, as `rewrite` does, or returns ""."""
+    """Return a function that returns the first of these names in a text, or "". It matches like `rewrite`."""
     pattern = _compile(names)
 
     def find(text: str) -> str:

@@ -28,7 +28,7 @@ class CompanyClient:
 
 
 async def clients(profile: list[CompanyProfile], entry: Company, ask: Ask) -> Drafts[CompanyClient]:
-    """Invent the clients, one detail per request; drop each client without a valid detail.
+    """Invent the clients, with one request per detail. Clients with an invalid detail are dropped.
 
     Raises StageFailed if no client is left.
     """
@@ -61,7 +61,7 @@ async def clients(profile: list[CompanyProfile], entry: Company, ask: Ask) -> Dr
 async def _invent_client(
     number: int, industries: list[str], inventor: Inventor, settings: Company
 ) -> list[Invention]:
-    """Ask for the industry, then the name, then the town; stop at the first detail without a valid answer."""
+    """Return the invented industry, name and town, up to the first invalid detail."""
     seed, row = settings.seed, f"client {number}"
     found = [
         await inventor.invent(

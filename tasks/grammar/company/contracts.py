@@ -48,7 +48,7 @@ from tasks.reports.contract_stage import Rules, check_artifacts, expect_hash, re
 from tasks.systems.contract import Document
 
 PARTS = ("profile", "employees", "clients", "projects")
-"""The artifacts that must be consistent with each other."""
+"""The artifacts that are checked for consistency."""
 ROWS: Mapping[str, type] = {
     "profile": CompanyProfile,
     "organisation": Position,
@@ -62,7 +62,7 @@ ROWS: Mapping[str, type] = {
 
 @dataclass(frozen=True)
 class Inconsistency:
-    """A row that contradicts other rows. `part` is the stem of its artifact, such as `employees`."""
+    """A row that contradicts other rows. `part` is the name of the row's artifact, such as `employees`."""
 
     part: str
     row: str
@@ -79,9 +79,9 @@ def contracts(
     entry: Company,
     out: Path,
 ) -> Counts:
-    """Check the artifacts and their dropped rows; write the results.
+    """Check the artifacts and their dropped rows, and write the results.
 
-    Raises ContractBroken after writing, with one line that names artifact, contract, count and ids.
+    Raises ContractBroken after writing, with one line on the artifact, contract, count and ids.
     """
     paths = {path.stem: path for path in (profile, organisation, employees, clients, projects, documents)}
     with draft_folder(out) as folder:
@@ -95,10 +95,10 @@ def contracts(
 
 
 def declare(paths: Mapping[str, Path], entry: Company, origins: RowRule) -> Rules:
-    """Declare the rules of each artifact, of the company as a whole, and of its documents.
+    """Return the rules for each artifact, the whole company, and the documents.
 
-    Rules that compare artifacts are declared only if no cell is missing. Rules on the documents are declared
-    only if the company is consistent.
+    Rules that compare artifacts apply only if no cell is missing. Rules on documents apply only if the
+    company is consistent.
     """
     company = read_company(paths)
     inconsistencies = find_inconsistencies(company) if company else []
@@ -116,7 +116,7 @@ def declare(paths: Mapping[str, Path], entry: Company, origins: RowRule) -> Rule
 
 
 def read_company(paths: Mapping[str, Path]) -> CompanyData | None:
-    """Read a company's rows; None if any row lacks a cell, or there is no profile."""
+    """Read a company's rows. Returns None if a row lacks a cell, or there is no profile."""
     parts: dict[str, list[Any]] = {stem: read_valid_rows(paths[stem], ROWS[stem]) for stem in PARTS}
     if any(len(rows) != count_rows(paths[stem]) for stem, rows in parts.items()) or not parts["profile"]:
         return None
@@ -124,7 +124,7 @@ def read_company(paths: Mapping[str, Path]) -> CompanyData | None:
 
 
 def expect_consistent(part: str, inconsistencies: Sequence[Inconsistency]) -> RowRule:
-    """Expect that a row contradicts nothing in the rest of the company."""
+    """Expect that a row is consistent with the rest of the company."""
     problems: defaultdict[str, list[str]] = defaultdict(list)
     for inconsistency in inconsistencies:
         if inconsistency.part == part:
@@ -134,7 +134,7 @@ def expect_consistent(part: str, inconsistencies: Sequence[Inconsistency]) -> Ro
 
 
 def expect_filled(employees: Path) -> RowRule:
-    """Expect that every position is filled or is among the dropped rows."""
+    """Expect that every position has an employee or a dropped row."""
     held = {record["number"] for record in read_records(employees, ["number"])}
     dropped = read_ids(name_beside(employees, "dropped"))
 
@@ -154,7 +154,7 @@ def expect_filled(employees: Path) -> RowRule:
 
 
 def expect_written(plans: Sequence[DocumentPlan], documents: Path) -> RowRule:
-    """Expect that every planned document is in the corpus or among the dropped rows."""
+    """Expect that every planned document is in the corpus or has a dropped row."""
     known = read_ids(documents) | read_ids(name_beside(documents, "dropped"))
     missing = [plan.title for plan in plans if plan.id not in known]
     problem = f"{len(missing)} planned documents are missing: {missing[0]}" if missing else ""
@@ -176,7 +176,7 @@ def expect_planned(planned: Collection[str]) -> RowRule:
 def declare_documents(
     plans: Sequence[DocumentPlan], grounds: Grounds, documents: Path, settings: ReportSettings
 ) -> list[Expectation | RowRule]:
-    """Declare the rules that documents are planned, long enough and readable, with only true sentences."""
+    """Return the rules for documents: planned, of valid length, readable, with only supported sentences."""
     facts = {plan.id: plan.facts for plan in plans}
     left_out = read_valid_rows(name_beside(documents, "dropped"), Dropped)
     dropped = {row.id: row.reason for row in left_out}
@@ -203,7 +203,7 @@ def find_inconsistencies(company: CompanyData) -> list[Inconsistency]:
 
 
 def _check_names(company: CompanyData) -> Iterator[Inconsistency]:
-    """Find names that several rows of one kind share, ignoring case."""
+    """Yield the rows of one kind that share a name, ignoring case."""
     profile = company.profile
     firms = [("profile", profile.id, profile.name)]
     firms += [("clients", client.id, client.name) for client in company.clients]
@@ -314,7 +314,7 @@ def _check_project(
 
 
 def find_overload(directors: Iterable[int]) -> set[int]:
-    """Return the numbers of the employees who direct more than half of all projects, rounded up.
+    """Return the numbers of the employees who direct more than half (rounded up) of all projects.
 
     `directors` contains the director of each project.
     """

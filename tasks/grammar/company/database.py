@@ -1,6 +1,6 @@
-"""Stage: write the company as a database: a SQLite file, and scripts for PostgreSQL and MariaDB.
+"""Stage: write the company as a SQLite database, and as SQL scripts for PostgreSQL and MariaDB.
 
-The tables of all three engines are created from one declaration.
+One declaration defines the tables for all three engines.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ SQLITE_CHECKS: dict[type[types.TypeEngine[Any]], str] = {
     String: "typeof({name}) IN ('text', 'null') AND length({name}) <= " + str(NAME),
     Date: "{name} IS date({name}, '+0 days')",
 }
-"""Checks that make SQLite as strict about types as the servers; without them it accepts any value."""
+"""Checks that make SQLite as strict about types as servers; otherwise SQLite accepts any value."""
 SERVERS: Mapping[str, Callable[[], Dialect]] = {
-    # Only the parameter style `named` leaves a percent sign in a text as it is; other styles would double it.
+    # Only the parameter style `named` does not double percent signs in texts.
     "postgresql": lambda: postgresql.dialect(paramstyle="named"),  # type: ignore[no-untyped-call]  # SQLAlchemy: untyped
     "mariadb": lambda: mysql.dialect(paramstyle="named", is_mariadb=True),
 }
@@ -84,7 +84,7 @@ def _reference(name: str, target: str, *, nullable: bool = False, unique: bool =
 
 
 def _key_reference(name: str, target: str) -> Column[int]:
-    """Make a foreign key column that is also the primary key, or a part of it."""
+    """Return a foreign key column that is also the primary key, or a part of it."""
     return Column(name, Integer, ForeignKey(target), primary_key=True, autoincrement=False)
 
 
@@ -173,7 +173,7 @@ def database(
 
 
 def list_statements(dialect: Dialect, tables: TableRows) -> Iterator[str]:
-    """List the statements that create and fill the tables on one engine, referenced tables first."""
+    """Yield the statements that create and fill the tables on one engine, referenced tables first."""
     for table in SCHEMA.sorted_tables:
         yield str(CreateTable(table).compile(dialect=dialect)).strip()
     for table in SCHEMA.sorted_tables:
@@ -189,7 +189,7 @@ def _to_sqlite(cell: CellValue) -> str | int | None:
 def tabulate(company: CompanyData) -> dict[str, list[dict[str, CellValue]]]:
     """Convert a company to the rows of each table, in an order that foreign keys allow.
 
-    An employee comes after their supervisor.
+    Employees come after their supervisors.
     """
     departments = {name: number for number, name in enumerate(company.departments, start=1)}
     services = {name: number for number, name in enumerate(company.profile.services, start=1)}

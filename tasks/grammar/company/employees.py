@@ -15,12 +15,12 @@ from tasks.grammar.invent.seeded_random import middle_year, random_letter, rando
 from tasks.models.ask import Ask
 
 EXTENSIONS = range(100, 1000)
-"""The phone extensions, with three digits each."""
+"""The possible phone extensions, with three digits."""
 
 
 @dataclass(frozen=True)
 class Employee:
-    """An employee. `supervisor` is the number of their supervisor; None only for the chief executive."""
+    """An employee. `supervisor` is the supervisor's number; None only for the chief executive."""
 
     id: str
     number: int
@@ -28,7 +28,7 @@ class Employee:
     title: str
     department: str
     leads: bool
-    """Whether the employee leads their department."""
+    """Whether the employee leads the department."""
     supervisor: int | None
     hired: str
     """The hire date in ISO format."""
@@ -37,10 +37,10 @@ class Employee:
 
 
 async def employees(organisation: list[Position], entry: Company, ask: Ask) -> Drafts[Employee]:
-    """Invent a person for every position; drop positions without a valid name.
+    """Invent a person for every position. Positions without a valid name are dropped.
 
-    The first employee of a department leads it and reports to the chief executive. All other employees report
-    to the head of their department. Raises StageFailed if no position got a name.
+    The first employee of a department leads the department and reports to the chief executive. Other
+    employees report to the head of their department. Raises StageFailed if no position has a valid name.
     """
     inventor = Inventor(ask, entry.tries, entry.sure)
     found: list[tuple[Position, Invention]] = []
@@ -78,7 +78,7 @@ def _make_employee(
     leads = position.number == head
     supervisor = None if position.number == top else top if leads else head
     years = (date(settings.years[0], 1, 1), date(middle_year(settings.years), 12, 31))
-    # Everybody is hired in the first half of the years, so that every project in the second half has staff.
+    # All hire dates are in the first half of the years, so that every project in the second half has staff.
     hired = random_working_day(*years, settings.seed, "hired", position.number)
     extensions = shuffle(EXTENSIONS, settings.seed, "extensions")
     return Employee(

@@ -14,14 +14,14 @@ from tasks.grammar.invent.invented_names import Inventor, shape_phrase
 from tasks.models.ask import Ask
 
 TOP = ("Management", "Chief Executive Officer")
-"""The department and the title of position 1 in every company."""
+"""The department and the job title of position 1 in every company."""
 
 
 @dataclass(frozen=True)
 class Position:
     """A job in the company (step 2).
 
-    The position with the lowest number leads its department, and position 1 leads the company.
+    The position with the lowest number in a department leads the department; position 1 leads the company.
     """
 
     id: str
@@ -32,11 +32,11 @@ class Position:
 
 
 async def organisation(profile: list[CompanyProfile], entry: Company, ask: Ask) -> Drafts[Position]:
-    """Invent the departments, then a job title for each position. All titles differ.
+    """Invent the departments, then a unique job title for each position.
 
-    Departments without a valid name are dropped. A job title that does not suit its position is dropped as
-    `odd_title`. If the model produces no suitable title, code writes a plain title instead. Raises
-    StageFailed if no department is left.
+    Departments without a valid name are dropped. A job title that does not suit the position is dropped as
+    `odd_title`. If the model produces no suitable title, code writes a plain title. Raises StageFailed if no
+    department is left.
     """
     company = profile[0]
     inventor = Inventor(ask, entry.tries, entry.sure, TOP)
@@ -88,7 +88,7 @@ async def organisation(profile: list[CompanyProfile], entry: Company, ask: Ask) 
 
 
 def spread_people(departments: list[str], people: int) -> list[str]:
-    """Return the department of each person, grouped by department and distributed as evenly as possible."""
+    """Return each person's department, in the order of `departments`, distributed as evenly as possible."""
     size, rest = divmod(people, len(departments))
     return [name for place, name in enumerate(departments) for _ in range(size + (1 if place < rest else 0))]
 

@@ -1,4 +1,4 @@
-"""Collect all rows of a company, and plan its documents: the sections, and the facts in each section."""
+"""Collect all rows of a company, and plan the company's documents: sections with their facts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tasks.grammar.corpus.sentence_rules import KnownFacts, KnownValues
 
 @dataclass(frozen=True)
 class CompanyData:
-    """All rows of a company, each kind sorted by number."""
+    """All rows of a company. Employees, clients and projects are sorted by number."""
 
     profile: CompanyProfile
     employees: Sequence[Employee]
@@ -30,11 +30,11 @@ class CompanyData:
         return list(dict.fromkeys(employee.department for employee in self.employees))
 
     def find_employee(self, number: int) -> Employee:
-        """Find an employee by number. Raises StopIteration if there is no such employee."""
+        """Return the employee with a number. Raises StopIteration if there is no such employee."""
         return next(employee for employee in self.employees if employee.number == number)
 
     def find_client(self, number: int) -> CompanyClient:
-        """Find a client by number. Raises StopIteration if there is no such client."""
+        """Return the client with a number. Raises StopIteration if there is no such client."""
         return next(client for client in self.clients if client.number == number)
 
 
@@ -44,7 +44,7 @@ def collect_company(
     clients: list[CompanyClient],
     projects: list[CompanyProject],
 ) -> CompanyData:
-    """Collect a company's rows, sorted by their numbers."""
+    """Collect a company's rows, sorted by number."""
     return CompanyData(
         profile[0],
         sorted(employees, key=lambda employee: employee.number),
@@ -58,7 +58,7 @@ class PlannedSection:
     """A paragraph of a document: a few facts about one project, client, employee or other entity."""
 
     kind: str
-    """The kind of entity that the paragraph is about, such as project, client or employee."""
+    """The kind of entity in the paragraph, such as project, client or employee."""
     name: str
     facts: tuple[ProfileFact, ...]
 
@@ -81,7 +81,7 @@ class DocumentPlan:
 
 
 def ground_sections(plan: DocumentPlan, company: CompanyData, known: KnownValues) -> list[KnownFacts]:
-    """Collect the facts and values that the sentences of each section are checked against.
+    """Return the facts and values that each section's sentences are checked against.
 
     `known` contains all names, places and titles of the company.
     """
@@ -93,7 +93,7 @@ def ground_sections(plan: DocumentPlan, company: CompanyData, known: KnownValues
 
 
 def list_known_values(company: CompanyData) -> KnownValues:
-    """List all names, places and titles of a company, grouped by kind."""
+    """Return all names, places and titles of a company, by kind."""
     profile, clients = company.profile, company.clients
     columns = {
         "employee": [employee.name for employee in company.employees],
@@ -113,7 +113,7 @@ def list_known_values(company: CompanyData) -> KnownValues:
 
 
 def plan_documents(company: CompanyData, settings: ReportSettings) -> list[DocumentPlan]:
-    """Plan a report for each project and, if configured, documents on the company and its departments."""
+    """Plan a report on each project and, if configured, documents on the company and the departments."""
     plans = [plan_report(company, project, settings) for project in company.projects]
     if settings.staff_pages:
         plans.append(plan_company(company))
@@ -161,7 +161,7 @@ def plan_report(company: CompanyData, project: CompanyProject, settings: ReportS
 
 
 def plan_company(company: CompanyData) -> DocumentPlan:
-    """Plan the document on the company itself."""
+    """Plan the document on the company."""
     profile = company.profile
     sections = (
         _plan_section(
@@ -214,7 +214,7 @@ def _plan_employee(company: CompanyData, employee: Employee) -> PlannedSection:
 
 
 def _plan_section(kind: str, name: str, *attributes: tuple[str, ...]) -> PlannedSection:
-    """Plan a section from attributes; each attribute is a name followed by its values."""
+    """Plan a section from attributes; each attribute is a tuple (name, value, ...)."""
     facts = (
         ProfileFact(make_id("fact", kind, name, attribute), name, attribute, tuple(values))
         for attribute, *values in attributes

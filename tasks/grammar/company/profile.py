@@ -13,12 +13,12 @@ from tasks.grammar.invent.seeded_random import random_integer, random_letter
 from tasks.models.ask import Ask
 
 OLDEST = 40
-"""The maximum number of years between the founding and the first year of `Company.years`."""
+"""The maximum number of years from the founding to the first year of `Company.years`."""
 
 
 @dataclass(frozen=True)
 class CompanyProfile:
-    """The company itself, in one row (appendix G.1, step 1)."""
+    """The company, in one row (appendix G.1, step 1)."""
 
     id: str
     name: str
@@ -30,9 +30,9 @@ class CompanyProfile:
 
 
 async def profile(entry: Company, ask: Ask) -> Drafts[CompanyProfile]:
-    """Invent the company, one detail per request; drop services without a valid name.
+    """Invent the company, with one request per detail. Services without a valid name are dropped.
 
-    Raises StageFailed if there is no valid name, industry or town, or no valid service.
+    Raises StageFailed without a valid name, industry or town, or without any valid service.
     """
     seed = entry.seed
     inventor = Inventor(ask, entry.tries, entry.sure)

@@ -153,7 +153,7 @@ def draw_team(
 ) -> list[int]:
     """Sample a director who fits the service, then a manager and members from all other employees.
 
-    `directed` maps each employee to the number of projects that they already direct. The director is sampled
+    `directed` contains the number of projects that each employee already directs. The director is sampled
     from the suitable employees with the fewest projects. Returns employee numbers: director, manager,
     members.
     """
@@ -162,18 +162,18 @@ def draw_team(
     free = [candidate for candidate in fitting if directed.get(candidate, 0) == fewest]
     director = shuffle(free, settings.seed, "director", number)[0]
     others = [employee.number for employee in staff if employee.number != director]
-    # The head of the company works in no project, unless there is nobody else.
+    # The head of the company works in a project only if there is nobody else.
     workers = [number for number in others if number != staff[0].number] or others
     team = shuffle(workers, settings.seed, "team", number)
     return [director, *team[: 1 + random_integer(*settings.members, settings.seed, "members", number)]]
 
 
 def list_directors(service: str, staff: Sequence[Employee]) -> list[Employee]:
-    """List the employees who may direct a project of a service: heads and senior staff of the best ones.
+    """List the employees who may direct a service's projects: senior staff of the departments that fit best.
 
-    The best departments have the highest `rate_department` for the service. Senior staff are the
-    upper half of a department, but at least two people. The head of the company directs only if there is
-    nobody else.
+    These departments have the highest `rate_department` for the service. Senior staff are the upper half of a
+    department, with its head, but at least two people. The head of the company directs a project only if
+    there is nobody else.
     """
     top = min(staff, key=lambda employee: employee.number)
     others = [employee for employee in staff if employee.department != top.department]

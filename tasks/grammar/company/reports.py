@@ -1,10 +1,10 @@
 """Stage: write the company's documents: project reports, and pages on the company and its staff.
 
-A model writes a document section by section. Every sentence is checked, and sentences that break a rule are
-removed. Code then writes plain sentences for the missing facts. With `written_by: plain`, code
-writes all sentences. Then the facts are read back from the text. A rule reads plain sentences, and the reader
-model reads a model's sentences. Sections with facts that were not read are written again. Facts that are
-still missing are dropped; if there are too many, the document is dropped (appendix G.1, step 6).
+A model writes a document section by section. Sentences that break a rule are removed, and code writes plain
+sentences for the missing facts. With `written_by: plain`, code writes all sentences. Afterwards, each fact
+must be found in the text: by a rule in plain sentences, and by the reader model in a model's sentences.
+Sections with missing facts are rewritten. Facts that are still missing are dropped. If too many facts are
+missing, the whole document is dropped (appendix G.1, step 6).
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ from tasks.systems.contract import Document
 MISSING = "facts_missing"
 """The drop reason of a fact that no sentence can state."""
 WORDS_PER_FACT = 20
-"""The prompt asks for at most this many words per fact."""
+"""The maximum number of words per fact that the prompt states."""
 
 
 @dataclass
 class SectionDraft:
-    """The current state of a section: its newest sentences, all calls so far, and the omitted facts.
+    """A section under construction: the latest sentences, all calls so far, and the omitted facts.
 
-    `untold` maps the id of each fact that no sentence can state to the reason.
+    `untold` contains the reason for each fact that no sentence can state, by fact id.
     """
 
     section: PlannedSection
@@ -64,10 +64,10 @@ class SectionDraft:
     untold: dict[str, str] = field(default_factory=dict)
     faults: list[SentenceFault] = field(default_factory=list)
     attempts: Counter[str] = field(default_factory=Counter)
-    """The number of attempts in which a fact was not read, by the fact's id."""
+    """The number of attempts in which a fact was not found, by fact id."""
 
     def list_unread(self, readings: Mapping[str, Reading]) -> list[ProfileFact]:
-        """List the facts that the section should state and that no reading has found."""
+        """List the section's facts that no reading has found, without facts that no sentence can state."""
         told = (fact for fact in self.section.facts if fact.id not in self.untold)
         return [fact for fact in told if fact.id not in readings or not readings[fact.id].found]
 
@@ -82,9 +82,9 @@ async def reports(
 ) -> Drafts[Document]:
     """Write and check every document.
 
-    A document is dropped as `unreadable` if too few of its facts were read, or as `length`. In a kept
-    document, a fact is dropped as `facts_missing` if no sentence can state it, or as `fact_unread` if the
-    reader did not find it. The drop reasons of a model's sentence are those of corpus/sentence_rules.py.
+    The drop reasons of a document are `unreadable` (too few facts were found) and `length`. The drop reasons
+    of a fact in a kept document are `facts_missing` (no sentence can state the fact) and `fact_unread` (the
+    fact was not found). The drop reasons of a model's sentence are listed in corpus/sentence_rules.py.
     """
     company = collect_company(profile, employees, clients, projects)
     known = list_known_values(company)
@@ -113,7 +113,7 @@ async def _write_document(
         for draft in drafts:
             if not draft.sentences or draft.list_unread(readings):
                 await _write_section(draft, plan.id, settings, sample, ask)
-                for fact in draft.section.facts:  # a new text needs new readings of all its facts
+                for fact in draft.section.facts:  # in a new text, all facts must be found again
                     readings.pop(fact.id, None)
         unread = [fact for draft in drafts for fact in draft.list_unread(readings)]
         found = await read_facts(
@@ -194,7 +194,7 @@ def _accept_or_drop(
 
 
 def make_unread_id(plan: DocumentPlan, fact: ProfileFact) -> str:
-    """Make the id of the dropped row for a fact that is not found in a document."""
+    """Return the id of the dropped row for a fact that was not found in a document."""
     return make_id("unread", plan.id, fact.id)
 
 

@@ -1,4 +1,4 @@
-"""Check which job titles suit a department, and rate how well departments suit a service."""
+"""Check whether job titles suit a department, and rate how well departments suit a service."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ KINDS: dict[str, tuple[str, ...]] = {
     "supply": ("procurement", "purchasing", "supply"),
     "administration": ("administration", "management", "office"),
 }
-"""Map each kind of department to the words that identify it."""
+"""The words that identify each kind of department."""
 INTERNAL = frozenset(["administration", "finance", "legal", "people", "quality", "sales", "supply"])
-"""Kinds of department that do no work for clients.
-
-Such a department directs only projects whose service is of the same kind.
+"""The kinds of department that do not work for clients, and direct only projects with a service of the same
+kind.
 """
 ROLES = frozenset([
     "accountant", "administrator", "adviser", "advisor", "agent", "analyst", "architect", "assistant",
@@ -39,15 +38,15 @@ ROLES = frozenset([
     "secretary", "specialist", "strategist", "superintendent", "supervisor", "surveyor", "technician",
     "technologist", "tester", "trainer", "writer",
 ])  # fmt: skip
-"""Words for roles. A job title must end with a role word, or have a role word before `of`."""
+"""Role words. A job title must end with a role word, or have a role word before `of`."""
 HEADS = frozenset(["chief", "head", "president"])
-"""Words that only the title of a department's head may contain."""
+"""Words that only the job title of a department's head may contain."""
 
 
 def check_title(title: str, department: str, leads: bool) -> str:
-    """Return what is wrong with a job title in a department, or "".
+    """Return the problem of a job title in a department, or "".
 
-    `leads` is whether the title is for the head of the department.
+    `leads` is whether the job title is for the head of the department.
     """
     words = title.casefold().split()
     allowed = department.casefold().split()
@@ -65,7 +64,7 @@ def check_title(title: str, department: str, leads: bool) -> str:
 
 
 def write_title(department: str, leads: bool, taken: Collection[str]) -> str:
-    """Write a plain job title for a department that is not among the titles already taken."""
+    """Return a plain job title for a department, which is not in `taken`."""
     names = [f"Head of {department}"] if leads else []
     ranks = ("", "Senior ", "Junior ", "Deputy ")
     names += [f"{rank}{department} {role}" for role in ("Specialist", "Lead", "Clerk") for rank in ranks]
@@ -74,20 +73,20 @@ def write_title(department: str, leads: bool, taken: Collection[str]) -> str:
 
 
 def find_kinds(text: str) -> set[str]:
-    """Find the kinds of department that a word of a text names."""
+    """Return the kinds of department that the words of a text identify."""
     stems = list_stems(text)
     return {kind for kind, words in KINDS.items() if stems.intersection(map(stem, words))}
 
 
 def list_stems(text: str) -> set[str]:
-    """List the stems of a text's words, without stop words such as `of`."""
+    """Return the stems of a text's words, without stop words such as `of`."""
     return {stem(word) for word in text.split() if word.casefold() not in STOP_WORDS}
 
 
 def rate_department(department: str, service: str) -> int:
-    """Rate how well a department fits a service; a higher number is better.
+    """Return a score for how well a department fits a service; higher is better.
 
-    Each shared word counts 4, a shared kind 2, and working for clients 1.
+    Each shared word adds 4, a shared kind adds 2, and work for clients adds 1.
     """
     own, due = find_kinds(department), find_kinds(service)
     shared = len(list_stems(department) & list_stems(service))

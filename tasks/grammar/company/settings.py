@@ -1,4 +1,4 @@
-"""Define the settings of a company: `companies: {<name>: {seed, employees, ...}}` in params.yaml."""
+"""The settings of a company: `companies: {<name>: {seed, employees, ...}}` in params.yaml."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ class ReportSettings(Settings):
     """Settings for a company's documents (appendix G.1, step 6): kinds, contents and checks."""
 
     written_by: Literal["model", "plain"] = "model"
-    """`model`: a model writes each section, and code rewrites a section that breaks a rule. `plain`: code
-    writes all sections from the facts."""
+    """`model`: a model writes each section, and code writes the facts whose sentences break a rule. `plain`:
+    code writes all sections from the facts."""
     client_facts: bool = True
-    """Include the client's facts in a project's report."""
+    """Whether a project's report contains the client's facts."""
     employee_facts: bool = False
-    """Include the job titles of the director and the manager in a project's report."""
+    """Whether a project's report contains the job titles of the director and the manager."""
     staff_pages: bool = True
-    """Write further documents: one on the company, and one on the staff of each department."""
+    """Whether to write further documents: one on the company, and one on the staff of each department."""
     words: tuple[int, int] = (150, 400)
-    """The minimum and maximum number of words of a report; other reports are dropped. The minimum is lower
-    for reports with few facts."""
+    """The minimum and maximum number of words of a report; shorter and longer reports are dropped. The
+    minimum is lower for reports with few facts."""
     drafts: int = Field(default=2, ge=1)
-    """The maximum number of attempts at a section in which the reader does not find a fact."""
+    """The maximum number of attempts to write a section so that all its facts are found."""
     readable: float = Field(default=0.8, ge=0, le=1)
-    """The minimum share of a document's facts that the reader must find; other documents are dropped."""
+    """The minimum share of facts that must be found in a document; otherwise the document is dropped."""
     at_once: int = Field(default=7, ge=1)
     """The number of questions per request to the reader."""
 
@@ -36,9 +36,9 @@ class Company(Settings):
     """The settings of a company. The model invents names; a seed determines numbers, dates and staff."""
 
     seed: int = 0
-    """The seed of numbers, dates and assignments."""
+    """The seed for numbers, dates and assignments."""
     about: str = "engineering and design"
-    """The company's field; the model chooses an industry in it."""
+    """The company's field, in which the model chooses an industry."""
     departments: int = Field(default=4, ge=1, le=12)
     """The number of departments besides the management."""
     employees: int = Field(default=14, ge=3, le=200)
@@ -56,13 +56,13 @@ class Company(Settings):
     budget: tuple[int, int] = (40_000, 2_400_000)
     """The minimum and maximum budget of a project, in euros."""
     offered: int = Field(default=0, ge=0, le=20)
-    """The number of made-up names (Faker) among which the model chooses the name of each person, place and
-    client. With 0 the model invents the names, which a small model does badly."""
+    """The number of generated names (Faker) from which the model chooses a name for each person, place and
+    client. With 0, the model invents the names, which small models do badly."""
     tries: int = Field(default=8, ge=1)
-    """The maximum number of candidates for a name before its row is dropped."""
+    """The maximum number of candidates for a name before the row is dropped."""
     sure: float = Field(default=0.85, ge=0, le=1)
-    """A name is rejected if the reader knows it with a higher probability than this. If the endpoint returns
-    no probabilities, the reader's yes or no decides."""
+    """The maximum probability with which the reader may recognise a name; otherwise the name is rejected. If
+    the endpoint returns no probabilities, the reader's yes or no decides."""
     reports: ReportSettings = ReportSettings()
 
     @model_validator(mode="after")

@@ -1,19 +1,19 @@
-"""Check a model's SELECT of any shape against the kind and the subject that its request asked for.
+"""Check whether a model's SELECT of any shape fits the kind of question and the subject of its request.
 
-`free_reading.py` reads the SQL, as it reads a person's templates. A model's SQL must satisfy more rules,
-because nobody looks at it before it runs, and the model has not seen any cell. The drop reasons are:
+`free_reading.py` parses the SQL like user-written templates. A model's SQL must satisfy more rules, because
+nobody reviews the SQL before it runs, and the model has not seen any cell. The drop reasons are:
 
 - `unreadable`: the SQL is longer than `MAX_SQL` characters.
 - `copied_example`: the SQL is the prompt's example.
 - `star`: the SQL selects `*`.
 - `no_placeholder`: the SQL has no placeholder.
-- `constant`: the SQL compares a column with a constant text, which is a guess, because the model saw no cell.
+- `constant`: the SQL compares a column with a constant string, which the model guessed.
 - `other_operator`: the SQL calls a function that SQLite may not have, or uses WITH RECURSIVE.
 - `unconnected`: the SQL joins a table without a condition.
 - `not_descriptive`: the SQL selects only keys.
-- `answer_given`: the SQL selects a column whose value a placeholder already contains.
+- `answer_given`: the SQL selects a column that must equal a placeholder.
 - `other_subject`: the SQL does not use the request's subject.
-- `other_kind`: the SQL is not of the request's kind.
+- `other_kind`: the SQL does not fit the requested kind of question.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.models.ask import Unparsed
 
 MAX_SQL = 4_000
-"""The maximum length in characters, because the time to parse SQL grows with the square of its length."""
+"""The maximum length of SQL in characters, because parsing takes quadratic time."""
 SAFE_FUNCTIONS = frozenset(["julianday", "instr", "total", "printf", "format", "unixepoch", "iif"])
-"""Functions of SQLite that are allowed although sqlglot parses them as anonymous functions."""
+"""SQLite functions that are allowed although sqlglot parses them as anonymous functions."""
 COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, exp.In, exp.Between, exp.Glob)
-"""The comparisons in which a constant text would be a guess."""
+"""The comparisons in which a constant string is a guess."""
 BOUNDS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Case, exp.NEQ, exp.If)
-"""The expressions of which a query of the kind `comparison` must contain at least one."""
+"""The expressions that mark the kind `comparison`; a query must contain at least one."""
 TELLING: Mapping[Kind, tuple[type[exp.Expr], ...]] = {
     "count": (exp.Count,),
     "group": (exp.Group,),
@@ -46,16 +46,16 @@ TELLING: Mapping[Kind, tuple[type[exp.Expr], ...]] = {
     "ranking": (exp.Limit, exp.Window, exp.Max, exp.Min),
     "comparison": BOUNDS,
 }
-"""Map some kinds of question to syntax nodes, of which the SQL must contain at least one."""
+"""The syntax nodes that mark some kinds of question; the SQL must contain at least one."""
 
 
 def strip_reply(text: str) -> str:
-    """Remove the code fence and the last semicolon around the SQL of a reply."""
+    """Return a reply's SQL without the code fence and the last semicolon."""
     return text.strip().removeprefix("```sql").removeprefix("```").removesuffix("```").strip().rstrip(";")
 
 
 def parse_any(text: str, schema: Sequence[Column], request: PlannedRequest, example: str) -> Query:
-    """Parse a reply as a template of any shape. Raises Unparsed: `<reason>: <detail>`."""
+    """Parse a reply as a template of any shape. Raises Unparsed with `<reason>: <detail>`."""
     try:
         query = read_any(strip_reply(text), schema, example)
         check_request(query, request, schema)
@@ -67,7 +67,7 @@ def parse_any(text: str, schema: Sequence[Column], request: PlannedRequest, exam
 
 
 def read_any(sql: str, schema: Sequence[Column], example: str) -> Query:
-    """Read a model's SQL of any shape. Raises BrokenRule."""
+    """Parse and check a model's SQL of any shape. Raises BrokenRule."""
     if len(sql) > MAX_SQL:
         raise BrokenRule("unreadable", f"more than {MAX_SQL:,} characters")
     if parse_free(sql) == parse_free(example):
@@ -95,7 +95,7 @@ def check_any(query: Query, schema: Sequence[Column]) -> None:
 
 
 def check_operators(statement: exp.Expr) -> None:
-    """Check that SQL calls known functions, is not recursive, and joins tables by conditions.
+    """Check that SQL calls only known functions, is not recursive, and joins tables by conditions.
 
     Raises BrokenRule.
     """
@@ -121,7 +121,7 @@ def check_operators(statement: exp.Expr) -> None:
 
 
 def _gives_one_row(source: exp.Expr) -> bool:
-    """Return whether a joined subquery returns exactly one row: it has aggregates and no GROUP BY."""
+    """Return whether a joined subquery returns exactly one row, because it has aggregates and no GROUP BY."""
     select = source.this if isinstance(source, exp.Subquery) else None
     return (
         isinstance(select, exp.Select)
@@ -131,7 +131,7 @@ def _gives_one_row(source: exp.Expr) -> bool:
 
 
 def _check_constants(statement: exp.Expr) -> None:
-    """Check that every text compared with a column is or contains a placeholder. Raises BrokenRule."""
+    """Check that no column is compared with a constant string alone. Raises BrokenRule."""
     for literal in statement.find_all(exp.Literal):
         if not literal.is_string or not literal.this.strip() or WHOLE.fullmatch(literal.this):
             continue
@@ -150,7 +150,7 @@ def _stands_in_call(literal: exp.Expr, within: exp.Expr) -> bool:
 
 
 def _list_fixed(statement: exp.Expr, schema: Sequence[Column]) -> Iterable[str]:
-    """Yield the columns that the outer SELECT equates with a placeholder; nothing if its WHERE has an OR."""
+    """Yield the columns that the outer SELECT equates with a placeholder, unless WHERE contains OR."""
     where = statement.args.get("where")
     if where is None or where.find(exp.Or, exp.SetOperation):
         return
@@ -163,7 +163,7 @@ def _list_fixed(statement: exp.Expr, schema: Sequence[Column]) -> Iterable[str]:
 
 
 def check_request(query: Query, request: PlannedRequest, schema: Sequence[Column]) -> None:
-    """Check that a template uses its request's subject and is of the request's kind. Raises BrokenRule."""
+    """Check that a template uses the request's subject and fits its kind of question. Raises BrokenRule."""
     subject = request.subject
     if subject.column and subject.column not in query.columns:
         raise BrokenRule("other_subject", f"nothing of {subject.column}")

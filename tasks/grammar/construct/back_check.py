@@ -1,4 +1,4 @@
-"""Stage: check each text by having a model pick its SQL template among similar templates."""
+"""Stage: a model reads each text and picks its SQL template among similar templates."""
 
 from __future__ import annotations
 
@@ -28,17 +28,15 @@ class BackCheck(Settings):
     choices: int = Field(default=4, ge=2, le=4)
     """The number of SQL templates to choose from per text, including the correct one."""
     orders: int = Field(default=1, ge=1, le=2)
-    """The number of orders in which the choices are shown.
-
-    The model must pick the right choice in each order.
-    """
+    """The number of orders in which the choices are shown. In each order, the model must pick the right
+    choice."""
     seed: int = 0
-    """The seed of the order of the choices."""
+    """The seed for the order of the choices."""
 
 
 @dataclass(frozen=True)
 class BackCheckRequest:
-    """A multiple-choice request: a text, and the templates in the order in which they are shown."""
+    """A multiple-choice request: a text, and the SQL templates in the order of the prompt."""
 
     text: TextTemplate
     choices: tuple[SqlTemplate, ...]
@@ -61,10 +59,10 @@ async def back_check(
     params: BackCheck,
     ask: Ask,
 ) -> Drafts[TextTemplate]:
-    """Keep the texts whose SQL template the model picks among the most similar templates.
+    """Keep the texts for which the model picks the right SQL template among the most similar templates.
 
-    If a person's templates replace the model's templates, the person's texts are kept without a check. Drop
-    reasons are `misread` (another template was picked), `no_verdict` (the reply did not parse) and
+    If user-written templates replace the model's templates, user-written texts are kept without a check. Drop
+    reasons are `misread` (the model picked another template), `no_verdict` (the reply did not parse) and
     `unchecked` (there is no other template to choose from).
     """
     if any(template.instead for template in own_templates):
@@ -87,10 +85,10 @@ async def back_check(
 
 
 def find_distractors(name: str, queries: Mapping[str, Query], count: int) -> list[str]:
-    """Find the templates most similar to a template by shared columns and joins; sort ties by id.
+    """Return the ids of the `count` templates that share most columns and joins with a template.
 
-    Templates with the same placeholders come first, because a text's placeholders exclude all other
-    templates.
+    Templates with the same placeholders come first, because a text's placeholders rule out all other
+    templates. Ties are sorted by id.
     """
     own = queries[name]
     features = _features(own)
@@ -105,7 +103,7 @@ def find_distractors(name: str, queries: Mapping[str, Query], count: int) -> lis
 def order_choices(
     text: TextTemplate, templates: Mapping[str, SqlTemplate], distractors: Sequence[str], seed: int, turn: int
 ) -> BackCheckRequest:
-    """Put the right template and its distractors into a seeded order, reversed for the second request."""
+    """Return a request with the right template and distractors in a seeded order, reversed for `turn` 1."""
     order = sorted([text.sql_template, *distractors], key=lambda name: make_id(seed, text.id, name))
     return BackCheckRequest(text, tuple(templates[name] for name in (order if turn == 0 else order[::-1])))
 
@@ -168,5 +166,5 @@ def _features(query: Query) -> frozenset[tuple[str, ...]]:
 
 
 def _overlap(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    """Compute the Jaccard similarity, 0 to 1."""
+    """Return the Jaccard similarity, 0 to 1."""
     return round(len(one & other) / len(one | other), 6)

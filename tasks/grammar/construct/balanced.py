@@ -1,4 +1,4 @@
-"""Stage: pair every semantic group with equally many texts of each criterion (the balanced set)."""
+"""Stage: pair every semantic group with the same number of texts of each criterion (the balanced set)."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ class Balanced(Settings):
     """The settings in params.yaml under `grammar.balanced`."""
 
     criteria: tuple[str, ...] = Field(min_length=1)
-    """The criteria of which every group must have texts."""
+    """The criteria for which every group must have texts."""
     texts: int = Field(default=1, ge=1)
-    """The number of texts per group and criterion.
-
-    Every criterion has the same number, so criteria are comparable.
-    """
+    """The number of texts per group and criterion. The number is equal for all criteria, so that criteria are
+    comparable."""
 
 
 def count_texts(own_templates: Iterable[OwnTemplate], params: Balanced) -> int:
-    """Count the texts that every group gets per criterion: at least `params.texts`.
+    """Return the number of texts that every group gets per criterion: at least `params.texts`.
 
-    If a person's templates replace the model's, the number is the smallest number of texts that any of them
-    has for one criterion. A file with ten texts per template and criterion is therefore used completely.
+    If user-written templates replace the model's, the number is the smallest number of texts that any
+    template has for a criterion. Therefore a file with ten texts per template and criterion is used
+    completely.
     """
     counts = [
         sum(text.criterion == criterion for text in template.texts)
@@ -48,10 +47,9 @@ def balanced(
     own_templates: list[OwnTemplate],
     params: Balanced,
 ) -> Drafts[Question]:
-    """Pair every group with the same number of texts of each criterion; drop groups with too few texts.
+    """Pair every group with `count_texts` texts of each criterion; drop groups with too few texts.
 
-    `count_texts` determines the number. Groups and questions are streamed, because they may not fit into
-    memory.
+    Groups and questions are streamed, because they may not fit into memory.
     """
     texts = group_texts(second_reading)
     wanted = count_texts(own_templates, params)

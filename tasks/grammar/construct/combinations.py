@@ -30,23 +30,23 @@ from tasks.grammar.construct.queries import NOT_LIMITED, Among, Query, column_of
 
 Rows = tuple[tuple[Value, ...], ...]
 IDLE, FEW, OVER = "idle_value", "few_rows", "over_cap"
-"""Drop reasons: a value that does not change the answer, too few rows, more combinations than the cap."""
+"""Drop reasons: a value that does not change the answer, too few rows, and too many combinations."""
 
 
 @dataclass(frozen=True)
 class Combination:
-    """Values for a query's placeholders, in placeholder order, with the sorted distinct answer rows."""
+    """Values for a query's placeholders, in placeholder order, and the sorted distinct answer rows."""
 
     values: tuple[Value, ...]
     rows: Rows
     fitting: int = 1
     """The number of rows that the answer is computed from."""
     problem: str = ""
-    """The drop reason if the combination does not make a good question, otherwise empty."""
+    """The drop reason, or an empty string if the combination is usable."""
 
 
 class DrawnCombinations:
-    """Collect at most `cap` combinations: those whose salted values have the lowest hashes.
+    """A sample of at most `cap` combinations: those whose salted values have the lowest hashes.
 
     The result does not depend on the order in which combinations are added.
     """
@@ -57,7 +57,7 @@ class DrawnCombinations:
         self._seen = 0
 
     def rank(self, values: tuple[Value, ...]) -> str:
-        """Return the hash by which combinations of these values are ordered; the lowest hashes are kept."""
+        """Return the hash that ranks a combination with these values; the lowest hashes are kept."""
         return make_id(*self._salt, values)
 
     def is_full(self) -> bool:
@@ -65,9 +65,9 @@ class DrawnCombinations:
         return len(self._kept) >= self._cap
 
     def add(self, combination: Combination, *, ordered: bool) -> bool:
-        """Add a combination, and return whether no combination was discarded.
+        """Add a combination. Return False if this exceeds the cap, so that one combination is discarded.
 
-        `ordered` says that combinations are added in the order of their rank.
+        `ordered` means that the caller adds combinations in the order of their ranks.
         """
         self._seen += 1
         rank = -self._seen if ordered else -int(self.rank(combination.values), 16)
@@ -85,7 +85,7 @@ class DrawnCombinations:
 
 @dataclass(frozen=True)
 class Sources:
-    """The cells of further columns in the rows that a combination's answer is computed from."""
+    """A combination's values, with cells of further columns in the rows that its answer is computed from."""
 
     values: tuple[Value, ...]
     cells: Rows
@@ -103,14 +103,14 @@ def read_combinations(
     """Stream every combination of values with its answer, in the same order on all engines.
 
     - `limits`: the minimum and maximum number of rows that a measure may be computed from. Combinations
-      outside these limits are not checked for idle values. - `draw`: set if a cap applies. A measure is then
-      computed in the order of `draw` until the cap is reached. The remaining combinations have the problem
-      `over_cap`.
-    - `idle`: whether to find combinations in which one value changes nothing. They have the problem
-      `idle_value`.
+      outside these limits are not checked for idle values.
+    - `draw`: the sample, if a cap applies. Measures are then computed in the order of the sample's ranks
+      until the cap is reached. The remaining combinations have the problem `over_cap`.
+    - `idle`: whether to find values that do not change the answer. Combinations with such a value have the
+      problem `idle_value`.
 
-    For a measure, all rows are held in memory. Otherwise memory grows by some bytes per combination of a
-    template with several placeholders. Raises SqlError.
+    For a measure, all rows are kept in memory. For other templates with several placeholders, memory grows by
+    some bytes per combination. Raises SqlError.
     """
     if query.measure:
         yield from _measure_combinations(query, schema, database, limits, draw, idle=idle)
@@ -135,7 +135,7 @@ def read_sources(
     database: SafeDatabase,
     among: Among = NOT_LIMITED,
 ) -> Iterator[Sources]:
-    """Stream every combination of values with the cells of `columns` in the rows behind its answer.
+    """Stream every combination of values with the cells of `columns` in the rows that the answer comes from.
 
     Raises SqlError.
     """
@@ -161,7 +161,7 @@ def _read_groups(
     distinct: bool = True,
     among: Among = NOT_LIMITED,
 ) -> Iterator[tuple[tuple[Value, ...], Rows]]:
-    """Stream the cells of columns in groups of rows with equal values of `query.equal`."""
+    """Stream the values of `query.equal`, each with the cells of `columns` in all rows with these values."""
     count = len(query.equal)
     rows = write_rows(query, columns, distinct=distinct, among=among, readings=list_readings(schema))
     sql = translate(rows, database.dialect, schema)
@@ -170,7 +170,7 @@ def _read_groups(
     for batch in database.stream(sql):
         for row in batch:
             given = row[:count]
-            # Also compare types: 1, 1.0 and '1' are written as different literals.
+            # Also compare types, because 1 and 1.0 are different SQL literals.
             if given == values and list(map(type, given)) == list(map(type, values)):
                 cells.append(row[count:])
                 continue
@@ -185,7 +185,7 @@ def _read_groups(
 class _Measured:
     """The columns that the query for a measure reads.
 
-    `ends` contains the positions in a row at which the key, varied, ranked and projected cells end.
+    `ends` contains the end positions of the key, varied, ranked and projected cells in a row.
     """
 
     columns: tuple[str, ...]
@@ -233,14 +233,14 @@ def _measure_combinations(
     large = [values for values, cells in groups.items() if len(cells) >= least]
     yield from repeat(Combination((), (), 0, FEW), len(groups) - len(large))
     order = large if draw is None else sorted(large, key=draw.rank)
-    # With a cap, every combination of equal values gets one range before any combination gets a second range.
+    # With a cap, all combinations of equal values get a first range before any of them gets a second range.
     turns = range(SETTINGS if draw is not None and query.varied and query.equal else 1)
     for turn, (number, values) in product(turns, enumerate(order)):
         if draw is not None and draw.is_full():
             yield from repeat(Combination((), (), 0, OVER), len(order) - number)
             return
         rows = measured.read(groups[values])
-        # SQL would count a row twice if two rows of a joined table belong to it.
+        # SQL counts a row twice in a mean if two rows of a joined table match the row.
         multiplied = query.measure == "average" and len({row.key for row in rows}) < len(rows)
         whole = measure_rows(query, rows).rows if query.varied else None
         settings = list(list_settings(query, rows, values))
@@ -266,7 +266,7 @@ def _measure_combinations(
 def _group_without_one(
     groups: Mapping[tuple[Value, ...], object],
 ) -> Mapping[tuple[object, ...], list[tuple[Value, ...]]]:
-    """Group combinations by all their values except one, with keys (position, all other values)."""
+    """Group combinations by all values except one. Keys are (position of that value, all other values)."""
     wider: defaultdict[tuple[object, ...], list[tuple[Value, ...]]] = defaultdict(list)
     for values in groups:
         for place in range(len(values)):
@@ -305,13 +305,13 @@ def _note_each(
 
 
 class _IdleValues:
-    """Find combinations with an idle value: with any other value in its place, the answer is the same."""
+    """The combinations with an idle value: any other value in its place results in the same answer."""
 
     def __init__(self, placeholders: int) -> None:
         self._places = range(placeholders)
         self._answers: dict[int, int | None] = {}
-        """Map the hash of (position, other values) to the hash of the only answer; None if there are several
-        answers."""
+        """The hash of the only answer, or None for several answers, by the hash of (position, other
+        values)."""
 
     def add(self, values: tuple[Value, ...], rows: Rows) -> None:
         """Record the answer of one combination."""
@@ -329,5 +329,5 @@ class _IdleValues:
 
 
 def _digest(cells: tuple[object, ...]) -> int:
-    """Hash the text of the cells, because Python gives -1 and -2 the same hash, and also 1 and 1.0."""
+    """Hash the `repr` of the cells, because in Python hash(-1) == hash(-2) and hash(1) == hash(1.0)."""
     return hash(repr(cells))

@@ -1,8 +1,8 @@
-"""Plan the requests for SQL templates, so that they cover every table and column of a schema.
+"""Plan requests for SQL templates that cover every table and column of a schema.
 
-A subject is a table, a column or a link between two tables. The kinds of question and the further columns
-that a request shows are chosen by hashes of the subject's id. A new table or a renamed column therefore
-changes only the requests that mention it.
+A subject is a table, a column or a link between two tables. Hashes of the subject's id choose the kinds of
+question and the further columns that a request shows. Therefore a new table or a renamed column changes only
+the requests that mention it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Kind = Literal[
     "lookup", "list", "count", "group", "having", "nested", "set_operation", "ranking", "comparison", "date"
 ]
 BOUND: tuple[Kind, ...] = ("comparison", "date")
-"""Kinds of question that depend on the subject's column, if the subject is a column."""
+"""The kinds of question that the subject's column must fit, if the subject is a column."""
 UNCOVERED = "uncovered"
-"""The drop reason of a table or column that no template asks about."""
+"""The drop reason of a table or column that no template reads."""
 
 
 class Coverage(Settings):
@@ -41,25 +41,25 @@ class Coverage(Settings):
     link: int = Field(default=1, ge=0)
     """The number of requests per pair of tables with a foreign key."""
     rounds: int = Field(default=2, ge=1)
-    """The maximum number of rounds; each round asks again about tables and columns without a template."""
+    """The maximum number of rounds; later rounds cover the tables and columns that have no template yet."""
     requests: int | None = Field(default=None, ge=1)
-    """The maximum number of requests in a round; null sends the whole plan. A preview sets this."""
+    """The maximum number of requests in a round; null sends the whole plan. A preview sets a maximum."""
     shown: int = Field(default=3, ge=1)
-    """The number of columns that a request shows besides keys, names and the subject. With fewer columns, a
-    renaming changes fewer templates."""
+    """The number of columns that a request shows besides keys, names and the subject. If requests show fewer
+    columns, a renamed column changes fewer templates."""
     shares: Mapping[Kind, float] = {
         "lookup": 1, "list": 1, "count": 1, "group": 3, "having": 1, "nested": 2, "set_operation": 1,
         "ranking": 1, "comparison": 1, "date": 1,
     }  # fmt: skip
-    """The weight of each kind of question in the sample for a subject; 0 excludes the kind."""
+    """The sampling weight of each kind of question; the weight 0 excludes a kind."""
 
 
 @dataclass(frozen=True)
 class Subject:
     """The subject of a request: a table, a column, or a link between tables.
 
-    `column` is the column's id, or empty if the request is about whole tables. If a table only joins other
-    tables, `tables` also contains those tables.
+    `column` is the column's id, or empty for a table or link. For a table without columns to ask about,
+    `tables` also contains the tables that it refers to.
     """
 
     id: str
@@ -68,13 +68,13 @@ class Subject:
 
     @property
     def what(self) -> Literal["column", "table", "link"]:
-        """Return whether the subject is a column, a table or a link."""
+        """The type of the subject."""
         return "column" if self.column else "table" if self.id == self.tables[0] else "link"
 
 
 @dataclass(frozen=True)
 class PlannedRequest:
-    """A request for one template of a kind about a subject."""
+    """A request for one template about a subject, with a kind of question."""
 
     id: str
     subject: Subject
@@ -84,7 +84,7 @@ class PlannedRequest:
 
 
 def list_subjects(schema: Sequence[Column]) -> list[Subject]:
-    """List the subjects of a schema: tables, columns that may be asked about, and links, sorted by id."""
+    """List the subjects of a schema, sorted by id: tables, links, and columns that people may ask about."""
     tables = [Subject(table, _find_reach(table, schema)) for table in {column.table for column in schema}]
     columns = [Subject(column.id, (column.table,), column.id) for column in schema if may_be_asked(column)]
     links = {Subject(" - ".join(linked), linked) for linked in _list_links(schema)}
@@ -92,7 +92,7 @@ def list_subjects(schema: Sequence[Column]) -> list[Subject]:
 
 
 def may_be_asked(column: Column) -> bool:
-    """Return whether people may ask about a column: it is not a key, and its type can be compared."""
+    """Return whether people may ask about a column: the column is descriptive and has a comparable type."""
     return column.descriptive and column.type != "other"
 
 
@@ -101,8 +101,8 @@ def plan_requests(
 ) -> list[PlannedRequest]:
     """Plan the requests of a round, sorted by id.
 
-    `turn` is the round's number, from 0. `among` contains the ids of the subjects to ask about; None means
-    all subjects.
+    `turn` is the round's number, from 0. `among` contains the ids of the subjects to plan for; None means all
+    subjects.
     """
     counts = {"column": coverage.column, "table": coverage.table, "link": coverage.link}
     planned = []
@@ -124,7 +124,7 @@ def plan_requests(
 
 
 def _draw_kinds(subject: Subject, schema: Sequence[Column], coverage: Coverage, seed: int) -> list[Kind]:
-    """Order the kinds that fit a subject at random by their weights, seeded by kind and subject."""
+    """Return the kinds that fit a subject in a weighted random order, seeded by kind and subject."""
     fitting = _list_fitting(subject, schema)
 
     def rank(kind: Kind) -> float:
@@ -135,7 +135,7 @@ def _draw_kinds(subject: Subject, schema: Sequence[Column], coverage: Coverage, 
 
 
 def _list_fitting(subject: Subject, schema: Sequence[Column]) -> list[Kind]:
-    """List the kinds of question that the column types of a subject allow."""
+    """List the kinds of question that a subject's column types allow."""
     own = [column for column in schema if column.table in subject.tables]
     about = [column for column in own if column.id == subject.column]
     asked = [column for column in own if may_be_asked(column)]
@@ -149,7 +149,7 @@ def _list_fitting(subject: Subject, schema: Sequence[Column]) -> list[Kind]:
 
 
 def _serves(column: Column, kind: Kind) -> bool:
-    """Return whether a kind of question can use a column, because its values are ordered or are dates."""
+    """Return whether a column suits a kind: dates or years for `date`, ordered values for other kinds."""
     if kind == "date":
         return column.type == "date" or tells_year(column)
     return kind in ("ranking", "comparison") and has_order(column)
@@ -158,9 +158,10 @@ def _serves(column: Column, kind: Kind) -> bool:
 def _show_columns(
     subject: Subject, kind: Kind, schema: Sequence[Column], shown: int, seed: int
 ) -> tuple[Column, ...]:
-    """Choose the columns that a request shows: keys, names, the subject, and some other columns.
+    """Return the columns that a request shows: keys, names, the subject, and some other columns.
 
-    If the kind of question needs an ordered column or a date, at least one such column is included.
+    If the kind of question needs an ordered column or a date, the result includes at least one, if any
+    exists.
     """
     chosen: list[Column] = []
     telling: list[Column] = []
@@ -192,7 +193,7 @@ def _list_links(schema: Sequence[Column]) -> Iterator[tuple[str, ...]]:
 
 
 def _find_reach(table: str, schema: Sequence[Column]) -> tuple[str, ...]:
-    """Return the table, and also the tables that it refers to if no question can ask about its columns."""
+    """Return a table. If people cannot ask about its columns, also return the tables that it refers to."""
     own = [column for column in schema if column.table == table]
     targets = {table_of(column.references) for column in own if column.references} - {table}
     return (table,) if any(map(may_be_asked, own)) else (table, *sorted(targets))
@@ -205,11 +206,11 @@ def list_uncovered(
     why: str,
     lost: Sequence[tuple[Subject, str]] = (),
 ) -> list[Dropped]:
-    """List the tables and columns that no template asks about, with the outcomes of their requests.
+    """Return a dropped row for each table and column that no template reads, with its requests' outcomes.
 
     `tables` and `columns` contain the tables and columns that the templates read. `lost` contains the subject
-    of each request without a template, and its drop reason. If a table or column has no entry in `lost`,
-    `why` is its reason.
+    and the drop reason of each request without a template. `why` is the reason for tables and columns without
+    an entry in `lost`.
     """
     due = [
         *((table, "table", table) for table in sorted({column.table for column in schema})),
@@ -233,7 +234,7 @@ def list_uncovered(
 
 
 def list_pending(schema: Sequence[Column], tables: Collection[str], columns: Collection[str]) -> set[str]:
-    """List the ids of the subjects, tables and columns, that no template asks about yet."""
+    """Return the ids of the tables and columns that no template reads yet."""
     return {
         subject.id
         for subject in list_subjects(schema)

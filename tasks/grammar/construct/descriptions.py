@@ -1,4 +1,4 @@
-"""Write noun phrases that describe a row by given values, such as: the film directed by X."""
+"""Write noun phrases that describe a row by given values: the film directed by X."""
 
 from __future__ import annotations
 
@@ -28,15 +28,12 @@ from tasks.grammar.construct.queries import Query, comparison_of, table_of
 from tasks.grammar.construct.verbalisation import TableRelation, find_scope, list_used_relations
 
 BARE = re.compile(r"(?:between|from|of|on|(?:not )?(?:after|before)) \[")
-"""Matches a time without an event, such as `between [x]`.
-
-A film is released between two dates; it is not `between` them.
-"""
+"""Matches a time phrase without a participle, such as `between [x]`. Such a phrase cannot follow `is`."""
 
 
 @dataclass(frozen=True)
 class Described:
-    """A noun and the phrases after it, in the order of the fields."""
+    """A noun for a row, and the phrases that describe the row."""
 
     noun: str
     """The noun with the name and scope of the described row: `films in the catalogue`."""
@@ -49,12 +46,12 @@ class Described:
     whose: tuple[str, ...] = ()
     """Clauses such as `whose origin airport is [x]`."""
     within: str = ""
-    """The scope of the rows of another table, such as `in the catalogue`."""
+    """The scope of another table's rows, such as `in the catalogue`."""
 
     @property
     def rest(self) -> str:
         """The words after the noun."""
-        # A participle follows the noun directly, and phrases that begin with a preposition come after it.
+        # Participles come directly after the noun, and phrases with a preposition after the participles.
         ties = sorted(self.ties, key=lambda tie: not is_participle(tie))
         events = [tie for tie in ties if is_participle(tie)]
         others = [tie for tie in ties if not is_participle(tie)]
@@ -66,13 +63,13 @@ class Described:
 
     @property
     def words(self) -> str:
-        """The noun and all words after it."""
+        """The noun and all phrases."""
         return f"{self.noun} {self.rest}".strip()
 
     def say(self, *, plural: bool = False) -> str:
-        """Make a clause from the last given property: `film directed by [x] has the genre [g]`.
+        """Return a clause with a verb before the last property: `film directed by [x] has the genre [g]`.
 
-        Returns an empty text if the clause would be ambiguous.
+        Returns an empty string if the clause would be ambiguous.
         """
         events = [tie for tie in (*self.ties, *self.belongs) if is_participle(tie)]
         others = [tie for tie in (*self.ties, *self.belongs) if not is_participle(tie)]
@@ -111,12 +108,12 @@ class Describer:
         self.scope = find_scope(self.query, self.columns)
 
     def name(self, table: str) -> str:
-        """Name a table by its role in another table if it has a role, such as director or origin airport."""
+        """Return the noun for a table's row: the role in a relation, such as director, or the table name."""
         roles = [relation.noun for relation in self.relations if relation.ends[1] == table and relation.words]
         return roles[0] if roles else name_table(table, self.columns)
 
     def describe(self, table: str, origin: str = "", *, plural: bool = False) -> Described:
-        """Describe a row by all given values in it and in joined rows, except the rows of `origin`."""
+        """Describe a row of `table` by the given values in it and in joined rows, except rows of `origin`."""
         own = [name for name in self.query.equal if table_of(name) == table]
         called = [(name, name_column(name, self.columns)) for name in own]
         naming = [name for name, words in called if is_name(words) or words.split()[-1] == "number"][:1]
@@ -134,7 +131,7 @@ class Describer:
         for relation in self.relations:
             owner, owned = relation.ends
             if owned == table and owner not in (origin, table):
-                # An airport has many flights, so its noun is plural for every measure.
+                # For a measure, the owners are plural: many flights have the same airport.
                 many = plural or bool(self.query.measure)
                 further = self._describe_if_given(owner, table, plural=many)
                 belongs += [self._tie_to_owner(relation, further, plural=many)] if further else []
@@ -147,7 +144,7 @@ class Describer:
         return Described(head, tuple(ties), tuple(traits), tuple(belongs), tuple(whose), within)
 
     def is_given(self, table: str, origin: str) -> bool:
-        """Return whether the query gives any value of a table's row, or of rows that joins reach from it."""
+        """Return whether a value is given in `table`, or in a table that it joins without using `origin`."""
         reached, waiting = {table, origin}, [table]
         while waiting:
             current = waiting.pop()
@@ -163,7 +160,7 @@ class Describer:
         role = self.name(table)
         if further.startswith(make_plural(self.name(owner))):
             return f"{OF_MANY.get(role, 'of')} {further}"
-        # If an owner may have several rows like this one, the database may list only some of them.
+        # If an owner may have several such rows, the database may list only some of the rows.
         listed = plural or (relation.linked and role not in VERBS)
         return f"{'listed for' if listed else BELONGINGS.get(role, 'of')} the {further}"
 
@@ -190,7 +187,7 @@ class Describer:
             traits.append(f"{words} [{name}]")
 
     def _add_owned(self, table: str, origin: str, ties: list[str], whose: list[str]) -> None:
-        """Describe the row that a foreign key refers to, in `ties` or by a `whose` clause."""
+        """Append a description of the row that a foreign key refers to, to `ties` or `whose`."""
         whole = self._describe_if_given(table, origin)
         if not whole:
             return

@@ -42,24 +42,24 @@ class FillIn(Settings):
     """The settings in params.yaml under `grammar.fill_in`."""
 
     cap: int | None = Field(default=None, ge=1)
-    """The maximum number of groups per SQL template; null keeps all."""
+    """The maximum number of groups per SQL template; null sets no maximum."""
     single_answer: bool = True
-    """Keep only combinations with one distinct answer row. Lists are exempt."""
+    """Keep only combinations with one distinct answer row. Queries with the measure `list` are exempt."""
     look_alikes: Literal["leave_out", "keep"] = "leave_out"
-    """`keep` also uses values that differ from another value only in case, spaces, punctuation or Unicode
-    form. `leave_out` does not use them."""
+    """Whether to use values that differ from another value only in case, spaces, punctuation or Unicode
+    form: `keep` uses these values, `leave_out` does not."""
     every_value_matters: bool = True
-    """Drop combinations in which one value does not change the answer."""
+    """Whether to drop combinations whose answer would be the same without one of the values."""
     rows: Mapping[Measure, tuple[int, int | None]] = Field(default_factory=dict)
-    """The minimum and maximum number of rows to compute each measure from; null sets no limit."""
+    """The minimum and maximum number of rows that each measure is computed from; null sets no maximum."""
     tries: int = Field(default=1_000, ge=1)
-    """The maximum number of combinations to run for a template that a single query cannot answer."""
+    """The maximum number of combinations to run per template, if no single query can fill the template."""
     free_rows: int = Field(default=20, ge=1)
-    """The maximum number of answer rows for a model's free SQL, so that people can read them."""
+    """The maximum number of answer rows for SQL of any shape, so that answers are short enough to read."""
     seed: int = 0
-    """The seed of the choice of values."""
+    """The seed for sampling combinations of values."""
     limits: QueryLimits = QueryLimits()
-    """The limits of the one query that fills each template."""
+    """The limits of each template's fill-in query."""
 
 
 @dataclass(frozen=True)
@@ -69,21 +69,21 @@ class Filling:
     placeholder: str
     value: str
     kind: str = ""
-    """The format of the value in a sentence (tasks/databases/rendering.py)."""
+    """The kind of the value, which sets its format in a sentence (tasks/databases/rendering.py)."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """A semantic group: one filled SQL query and its answer. Its id is the hash of that query."""
+    """A semantic group: one filled SQL query and its answer. The id is the hash of the filled SQL."""
 
     id: str
     sql_template: str
     sql: str
     fillings: tuple[Filling, ...]
     answer: str
-    """The answer as text for people: cells joined by commas, rows by semicolons."""
+    """The answer as readable text: cells joined by commas, rows by semicolons."""
     answer_rows: str
-    """The result rows as a JSON list of lists. The rows are distinct, unless a person's SQL repeats rows."""
+    """The result rows as a JSON list of lists. Rows are distinct, except if user-written SQL repeats rows."""
     origin: tuple[Origin, ...]
 
 
@@ -93,14 +93,14 @@ def fill_in(
 ) -> Drafts[Group]:
     """Fill every SQL template with every combination of values that has an answer (GRAMMAR, section 4.2).
 
-    One query per template yields the same as the Cartesian product of each placeholder's distinct values,
-    filtered for non-empty answers. Combinations that are left out are counted per template and reason. The
-    rules for plain SQL do not apply to a person's templates and to SQL of any shape (`relax`). For SQL of any
-    shape, at most `params.tries` combinations are enumerated.
+    One query per template returns the same combinations as the Cartesian product of the placeholders'
+    distinct values, filtered for non-empty answers. One dropped row per template and reason counts the
+    combinations that are left out. User-written templates and SQL of any shape are exempt from the rules for
+    plain SQL (`relax`). For SQL of any shape, at most `params.tries` combinations are enumerated.
 
-    If the database is a part of a larger database (its world), groups whose answer differs there are left
-    out, unless their question names the scope. Raises StageFailed if a query exceeds its time limit, because
-    that depends on the machine and its load.
+    If the database is a part of a larger database (the setting `world`), groups with another answer in the
+    larger database are left out, unless their question names the scope. Raises StageFailed if a query exceeds
+    its time limit, because the query's duration depends on the machine and its load.
     """
     groups: Spool[Group] = Spool()
     dropped: list[Dropped] = []
@@ -121,12 +121,12 @@ def fill_in(
 
 
 def relax(params: FillIn) -> FillIn:
-    """Return the parameters without the rules that only a small model's SQL must satisfy."""
+    """Return a copy of the parameters without the rules that apply only to a small model's SQL."""
     return params.model_copy(update={"single_answer": False, "every_value_matters": False, "rows": {}})
 
 
 def relax_free(params: FillIn) -> FillIn:
-    """Return the parameters for a model's SQL of any shape: an answer has at most `free_rows` rows."""
+    """Return the parameters for a model's SQL of any shape: answers have at most `free_rows` rows."""
     return relax(params).model_copy(update={"rows": {"": (1, params.free_rows)}})
 
 
@@ -137,9 +137,9 @@ def drop_other_answers(
     limits: QueryLimits,
     dropped: list[Dropped],
 ) -> Drafts[Group]:
-    """Leave out the groups of some templates whose answer differs in the world (the larger database).
+    """Drop the groups of `sql_templates` that have another answer in `world`, the larger database.
 
-    `sql_templates` contains the templates whose groups are compared; all other groups are kept.
+    Groups of other SQL templates are kept. `dropped` contains earlier dropped rows.
     """
     held = {template.id for template in sql_templates}
     asked_there = (group for group in groups if group.sql_template in held)
@@ -172,8 +172,8 @@ def fill_template(
 ) -> list[Dropped]:
     """Append one SQL template's groups to `groups`; return one dropped row per reason.
 
-    `look_alikes` finds the values that no question may contain; None allows all values. The cap, the spool
-    and `read_combinations` determine how much memory the function needs.
+    `look_alikes` finds the values that no question may contain; None allows all values. Memory is limited by
+    the cap, the spool and `read_combinations`.
     """
     left_out: Counter[str] = Counter()
     before = len(groups)
@@ -208,8 +208,8 @@ def fill_template(
                 for combination in drawn.list_all():
                     groups.add(writer.write(combination))
     except SqlTimeout as error:
-        # Whether a query ends in time depends on the machine. Dropping its template would make the output
-        # depend on the machine too.
+        # The duration of a query depends on the machine. If the stage dropped slow templates, its output
+        # would depend on the machine too.
         raise StageFailed(
             f"the query of SQL template {template.id} did not end within "
             f"{database.limits.timeout_s:g} s of work ({template.sql}); raise "
@@ -221,8 +221,7 @@ def fill_template(
     if not kept and not left_out:
         return [_drop(template, "no_rows", "the joined tables have no row with values in all these columns")]
     seen = kept + left_out.total()
-    # With a measure, idle values are looked for only in the sampled combinations; otherwise in all
-    # combinations.
+    # For a measure, only the sampled combinations are checked for idle values; otherwise all combinations.
     sought = kept + left_out[IDLE] + (0 if query.measure else left_out[OVER])
     return [
         _drop(template, reason, f"{n} of {sought if reason == IDLE else seen} combinations")
@@ -232,7 +231,7 @@ def fill_template(
 
 
 class GroupWriter:
-    """Convert the combinations of one template to semantic groups."""
+    """Converts the combinations of one template to semantic groups."""
 
     def __init__(self, template: SqlTemplate, query: Query, schema: Sequence[Column]) -> None:
         self._template = template
@@ -243,7 +242,7 @@ class GroupWriter:
         self._origin = (Origin("row", f"sql_templates#{template.id}"),)
 
     def write(self, combination: Combination) -> Group:
-        """Make the group of a combination without NULL values: filled SQL, answer and id."""
+        """Return the group of a combination that contains no NULL: the filled SQL, the answer and the id."""
         sql = self._sql.write([value for value in combination.values if value is not None])
         fillings = zip(self._placeholders, combination.values, self._kinds, strict=True)
         return Group(
@@ -264,9 +263,9 @@ def _filter_combinations(
     alike: Sequence[frozenset[str]],
     left_out: Counter[str],
 ) -> Iterator[Combination]:
-    """Yield the combinations that make a good question; count other combinations by reason in `left_out`.
+    """Yield the combinations that satisfy the rules; count the rejected combinations by reason in `left_out`.
 
-    `alike` contains the look-alikes for each placeholder.
+    `alike` contains the look-alikes of each placeholder's column.
     """
     single = params.single_answer and query.measure != "list"
     least, most = params.rows.get(query.measure, (1, None))
@@ -292,16 +291,16 @@ def _filter_combinations(
 
 
 def fits_text(value: Value) -> bool:
-    """Return whether a value can be inserted into a sentence: not empty, printable, without brackets."""
+    """Return whether a sentence can contain a value: a non-empty, printable value without brackets."""
     text = "" if value is None else str(value)
     return bool(text.strip()) and text.isprintable() and not set(text) & {"[", "]", UNDECODABLE}
 
 
 class LookAlikes:
-    """Find the values of text columns that a reader cannot distinguish from another value.
+    """Finds the values of text columns that a reader cannot distinguish from another value.
 
-    If `database` is None, no look-alikes are found. Each column is read once. Memory grows with its number of
-    distinct values.
+    If `database` is None, no look-alikes are found. Each column is read once. Memory grows with the number of
+    distinct values in the column.
     """
 
     def __init__(self, schema: Sequence[Column], database: SafeDatabase | None) -> None:
@@ -310,7 +309,7 @@ class LookAlikes:
         self._found: dict[str, frozenset[str]] = {}
 
     def find(self, column: str) -> frozenset[str]:
-        """Find the look-alikes of a column. Raises SqlError."""
+        """Return the look-alikes in a column, given its id. Raises SqlError."""
         if self._database is None or column not in self._texts:
             return frozenset()
         if column not in self._found:
@@ -328,14 +327,14 @@ def _drop(template: SqlTemplate, reason: str, detail: str) -> Dropped:
 def find_other_answers(
     groups: Iterable[Group], world: DatabaseEntry, limits: QueryLimits
 ) -> Iterator[tuple[str, Rows]]:
-    """Yield each group's id and rows in the world, if they differ from the group's `answer_rows`.
+    """Yield (group id, rows in `world`) for each group whose SQL returns other rows in `world`.
 
-    `world` is a SQLite database with the tables and columns of the groups' own database. `limits` apply to
-    each group's query. At most one row more than the answer has is read. Rows are compared in any order.
-    Numbers are compared to ten digits, because the world database may sum a mean in another order.
+    `world` is a larger SQLite database with the same tables and columns. `limits` apply to each group's
+    query. At most one row more than the answer has is read. Rows are compared in any order, and numbers to
+    ten digits, because `world` may sum the numbers of a mean in another order.
 
-    Raises BadInput if the SQL does not run in the world, and StageFailed if it exceeds its time limit,
-    because that depends on the machine.
+    Raises BadInput if the SQL does not run in `world`, and StageFailed if the SQL exceeds its time limit,
+    because the duration depends on the machine.
     """
     with SafeDatabase(world, limits, children=1) as safe:
         for group in groups:
@@ -359,16 +358,17 @@ def find_other_answers(
 
 
 def read_some(safe: SafeDatabase, statement: str, values: tuple[Value, ...], count: int) -> Rows:
-    """Read at most the first `count` rows of a query's result. Raises SqlError."""
+    """Return the first rows of a query's result, at most `count`. Raises SqlError."""
     for batch in safe.stream(statement, count, values):
         return batch
     return []
 
 
 def make_comparable(rows: Iterable[Sequence[Value]]) -> list[str]:
-    """Encode an answer's rows for comparison, in any order and with numbers to ten digits.
+    """Encode an answer's rows as a sorted list, with numbers rounded to ten digits, for comparison.
 
-    Another database may sum a mean in another order, and engines differ in the type of a whole number.
+    Databases may sum the numbers of a mean in different orders, and engines return whole numbers as different
+    types.
     """
     return sorted(json.dumps([_round(cell) for cell in row]) for row in rows)
 

@@ -1,8 +1,8 @@
-"""Fill SQL of any shape: sample values for its placeholders, and run the SQL once per combination.
+"""Fill SQL of any shape: sample values for the placeholders, and run the SQL once per combination of values.
 
 No single query returns all answers of such a template, so combinations are enumerated. Values for several
-placeholders come from the same row of the tables that a SELECT joins, if there is such a row. The number of
-combinations is bounded; if there are more, a seed chooses among them.
+placeholders come from the same row of the joined tables, if there are such rows. If there are more
+combinations than the maximum, combinations are sampled by seed.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from tasks.grammar.construct.free_reading import WHOLE, find_column, list_source
 from tasks.grammar.construct.queries import DIALECT, FilledSql, FreeQuery, table_of
 
 NO_ROWS, EMPTY, TIED, UNTRIED = "no_rows", "empty_answer", "tied", "not_tried"
-"""Problems: no row, an empty cell, a tie for the last row, or a combination that was not run."""
+"""Problems: the SQL returns no row or an empty cell; the last row within LIMIT is tied; the SQL was not
+run."""
 
 
 @dataclass(frozen=True)
 class _Unit:
-    """Placeholders whose values are sampled together, and the SQL that selects their distinct values."""
+    """Placeholders with values that are sampled together, and the SQL for their distinct combinations."""
 
     placeholders: tuple[str, ...]
     sql: str
@@ -47,15 +48,16 @@ def enumerate_combinations(
 ) -> Iterator[Combination]:
     """Yield combinations of values with the rows that the filled SQL returns.
 
-    At most `tries` combinations are run. The function stops after `most` combinations with an answer; None
-    means no limit. Combinations that are not run have the problem `over_cap` or `not_tried`. Values of two
-    placeholders for the same column differ. Rows are sorted if the SQL has no ORDER BY. Raises SqlError.
+    The SQL runs for at most `tries` combinations, and until `most` combinations have an answer (None: no
+    limit). Combinations for which the SQL does not run have the problem `over_cap` or `not_tried`. Two
+    placeholders for the same column get different values. Rows are sorted if the SQL has no ORDER BY. Raises
+    SqlError.
     """
     units: list[_Unit] = []
     values: list[Rows] = []
     for unit in list_units(query, schema):
         rows = _read_values(unit, schema, database)
-        # If the joined tables have no row, sample each value separately: a count is then 0 for any values.
+        # If the joined tables have no row, sample each value separately: a count is then 0 for all values.
         parts = [unit] if rows else [_Unit((name,), _write_single(name)) for name in unit.placeholders]
         units += parts
         values += [rows] if rows else [_read_values(part, schema, database) for part in parts]
@@ -84,7 +86,7 @@ def enumerate_combinations(
 
 
 def _draw(total: int, count: int, seed: tuple[object, ...]) -> Iterator[int]:
-    """Sample `count` distinct numbers below `total`; the numbers are the same on every machine."""
+    """Yield `count` distinct numbers below `total`, sampled by seed, the same on every machine."""
     if count == total:
         yield from sorted(range(total), key=lambda number: make_id(*seed, number))
         return
@@ -99,13 +101,13 @@ def _draw(total: int, count: int, seed: tuple[object, ...]) -> Iterator[int]:
 
 
 def _repeats(query: FreeQuery, values: Sequence[Value]) -> bool:
-    """Return whether two placeholders for one column have the same value, so that one has no effect."""
+    """Return whether two placeholders for one column have the same value."""
     given = [(name_source(name), value) for name, value in zip(query.placeholders, values, strict=True)]
     return len(set(given)) < len(given)
 
 
 class _Runner:
-    """Runs the SQL of one template with values."""
+    """Runs the SQL of one template with given values."""
 
     def __init__(self, query: FreeQuery, schema: Sequence[Column], database: SafeDatabase) -> None:
         self._filled = FilledSql(query)
@@ -127,7 +129,7 @@ class _Runner:
         return Combination(values, rows if self._ordered else _sort(rows), len(rows), problem)
 
     def _is_tied(self, sql: str, count: int) -> bool:
-        """Return whether the row after the LIMIT ties with the last row in the LIMIT but is another row."""
+        """Return whether the first row beyond the LIMIT differs from the last row, but has the same rank."""
         rows = self._query(sql)
         if len(rows) <= count:
             return False
@@ -140,9 +142,9 @@ class _Runner:
 
 
 def _write_ranking(query: FreeQuery, statement: exp.Query) -> FreeQuery | None:
-    """Raise the SQL's LIMIT by one row, and select the ORDER BY values as further columns.
+    """Return the query with a LIMIT that is one row larger, and with the ORDER BY values as further columns.
 
-    Returns None unless the SQL is a plain SELECT with ORDER BY and a LIMIT.
+    Returns None unless the SQL is a SELECT with ORDER BY and LIMIT, without DISTINCT and `*`.
     """
     order, limit = statement.args.get("order"), statement.args.get("limit")
     plain = isinstance(statement, exp.Select) and not statement.args.get("distinct") and not statement.is_star
@@ -164,10 +166,7 @@ def _write_ranking(query: FreeQuery, statement: exp.Query) -> FreeQuery | None:
 
 
 def list_units(query: FreeQuery, schema: Sequence[Column]) -> list[_Unit]:
-    """List the groups of placeholders whose values are sampled together, with the SQL for these values.
-
-    Each placeholder occurs in one group.
-    """
+    """List the units of placeholders whose values are sampled together. Each placeholder is in one unit."""
     statement = parse_free(query.sql)
     together: dict[int, tuple[exp.Select, dict[str, exp.Column]]] = {}
     alone: list[str] = []
@@ -194,7 +193,7 @@ def list_units(query: FreeQuery, schema: Sequence[Column]) -> list[_Unit]:
 def _find_cell(
     literal: exp.Expr, name: str, select: exp.Select, schema: Sequence[Column]
 ) -> exp.Column | None:
-    """Find the column, with its table's alias, that a placeholder is compared with or named after."""
+    """Return the column (with its table's alias) that a placeholder is compared with, or is named after."""
     source = name_source(name)
     for node in literal.parent.find_all(exp.Column) if literal.parent else ():
         if (found := find_column(node, schema)) and found == (source, select):
@@ -212,7 +211,7 @@ def _find_cell(
 
 
 def _stands_alone(select: exp.Select, schema: Sequence[Column]) -> bool:
-    """Return whether a SELECT reads only tables, and no column of an enclosing SELECT."""
+    """Return whether a SELECT reads only tables (no subquery), and no column of an enclosing SELECT."""
     joins = select.args.get("joins") or []
     plain = len(list_sources(select, schema)) == 1 + len(joins)
     found = [find_column(node, schema) for node in select.find_all(exp.Column)]
@@ -223,7 +222,7 @@ def _stands_alone(select: exp.Select, schema: Sequence[Column]) -> bool:
 
 
 def _write_joint(select: exp.Select, columns: Mapping[str, exp.Column]) -> str:
-    """Write SQL for the values that occur together in a row of a SELECT's joined tables."""
+    """Write SQL for the distinct values of `columns`, in combination, in the rows of a SELECT's tables."""
     joint = select.copy()
     for part in ("group", "having", "order", "limit", "offset", "distinct", "windows", "with", "with_"):
         joint.set(part, None)

@@ -1,7 +1,7 @@
-"""Describe a person's SQL by the columns that it names and the foreign keys that it joins along.
+"""Describe user-written SQL by the columns that it names and the foreign keys that it joins along.
 
-If the SQL is one SELECT that joins tables along foreign keys, code can determine which rows an answer needs.
-Code can then also determine whether documents state these rows. For SQL of any other shape, both are unknown.
+For one SELECT that joins tables along foreign keys, code can determine which rows an answer needs and whether
+documents state these rows. For SQL of any other shape, this is not possible.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from tasks.grammar.construct.queries import FreeQuery, Query
 
 
 def describe_joins(query: Query, schema: Sequence[Column]) -> Query:
-    """Describe a free query as a projection of the columns that its SQL names outside of its joins.
+    """Return a free query as a plain query that projects the columns named outside the joins.
 
-    Returns the query unchanged if it is not free. Also returns it unchanged if its SQL has more than one
-    SELECT, reads a table twice, or has a join that is not an inner join along one foreign key.
+    Other queries are returned unchanged, and so is SQL that has several SELECTs, reads a table twice, or has
+    a join other than an inner join along one foreign key.
     """
     if not isinstance(query, FreeQuery):
         return query
@@ -38,7 +38,7 @@ def describe_joins(query: Query, schema: Sequence[Column]) -> Query:
 
 
 def _read_pair(join: exp.Join, schema: Sequence[Column]) -> tuple[str, str] | None:
-    """Read the two columns of an inner join along a foreign key, sorted; None for any other join."""
+    """Return the two columns of an inner join along a foreign key, sorted; None for any other join."""
     test = join.args.get("on")
     if join.side or (join.kind and join.kind != "INNER") or not isinstance(test, exp.EQ):
         return None

@@ -1,8 +1,8 @@
-"""Read a person's SQL of any shape as a template: one SELECT that SQLite can run.
+"""Parse SQL of any shape as a template: one SELECT that SQLite can run.
 
-The rules of `sql_rules.py` are for a small model's SQL. A person's template is kept even if it breaks one of
-these rules. SQL that cannot run is an error, with the reasons of `sql_reading.py`: `unreadable`,
-`not_select`, `clock`, `unknown_name`, `wrong_placeholder`, and `cannot_run` if SQLite itself rejects it.
+The rules of `sql_rules.py` apply to a small model's SQL. A user-written template is kept even if it breaks
+one of these rules. SQL that cannot run is an error, with the reasons of `sql_reading.py`: `unreadable`,
+`not_select`, `clock`, `unknown_name`, `wrong_placeholder`; and `cannot_run` if SQLite rejects the SQL.
 """
 
 from __future__ import annotations
@@ -30,31 +30,30 @@ from tasks.grammar.construct.sql_reading import BrokenRule, parse_select, parse_
 from tasks.grammar.construct.sql_rules import read_template
 
 NUMBERED = re.compile(r"#([2-9]|[1-9][0-9]+)$")
-"""The suffix of a placeholder for a further value of the same column: `[stadium.Capacity#2]`."""
+"""Matches the suffix of a placeholder for a further value of the same column: `stadium.Capacity#2`."""
 QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`[^`]*`")
-"""Matches a quoted text or name in SQL."""
+"""Matches a quoted string or name in SQL."""
 WHOLE = re.compile(r"\[[^\[\]]*\]")
-"""Matches a text that consists of one placeholder."""
+"""Matches a string that consists of one placeholder (with `fullmatch`)."""
 
 
 def read_stored(sql: str, columns: Sequence[Column]) -> Query:
-    """Read the SQL of a kept template: a query in a model's form, or a person's SQL of any shape.
+    """Parse the SQL of a stored template: a plain query, or SQL of any shape.
 
-    Raises BrokenRule if the SQL has neither form.
+    Raises BrokenRule if the SQL is neither.
     """
     try:
         query = read_template(sql, columns)
     except BrokenRule:
         return read_free(sql, columns)
-    # A query is stored in its canonical form. If the SQL differs from it, a person wrote the SQL, and it may
-    # mean something else.
+    # Plain queries are stored in canonical form. SQL that differs from this form may have another meaning.
     return query if write_template(query) == sql else read_free(sql, columns)
 
 
 def read_own(sql: str, columns: Sequence[Column]) -> tuple[Query, BrokenRule | None]:
-    """Read a person's SQL: in the form of a model's query if the meaning is the same, otherwise of any shape.
+    """Parse user-written SQL as a plain query if the meaning stays the same, otherwise as SQL of any shape.
 
-    Also returns the rule for a model's SQL that this SQL breaks, if any. Raises BrokenRule if the SQL cannot
+    Also returns the rule for a model's SQL that this SQL breaks, or None. Raises BrokenRule if the SQL cannot
     run.
     """
     try:
@@ -66,10 +65,10 @@ def read_own(sql: str, columns: Sequence[Column]) -> tuple[Query, BrokenRule | N
 
 
 def _is_same(query: Query, free: FreeQuery) -> bool:
-    """Return whether a query has the same answers and placeholders as the SQL that it was read from.
+    """Return whether a plain query has the same answers and placeholders as the SQL that it was parsed from.
 
-    For SQL with AVG, MAX or MIN, the answers differ: a query rounds means, and for an extreme it returns a
-    row, which may be tied.
+    For SQL with AVG, MAX or MIN, the answers differ: plain queries round means, and return a row for an
+    extreme, which may be tied.
     """
     select = parse_select(free.sql)
     computed = {type(expression.unalias()) for expression in select.expressions}
@@ -77,7 +76,7 @@ def _is_same(query: Query, free: FreeQuery) -> bool:
 
 
 def read_free(sql: str, columns: Sequence[Column]) -> FreeQuery:
-    """Read one SELECT of any shape, and check that SQLite can run it on this schema. Raises BrokenRule."""
+    """Parse one SELECT of any shape, and check that SQLite can run it on this schema. Raises BrokenRule."""
     statement = parse_free(quote_placeholders(sql, columns))
     known = {column.id.lower(): column.id for column in columns}
     _check_names(statement, columns)
@@ -99,14 +98,14 @@ def read_free(sql: str, columns: Sequence[Column]) -> FreeQuery:
 
 
 def name_source(placeholder: str) -> str:
-    """Return the id of the column that a free query's placeholder takes its values from."""
+    """Return the id of the column whose values replace a free query's placeholder."""
     return column_of(NUMBERED.sub("", placeholder))
 
 
 def quote_placeholders(sql: str, columns: Sequence[Column]) -> str:
-    """Convert all placeholders in a person's SQL to texts in single quotes.
+    """Convert all placeholders in user-written SQL to strings in single quotes.
 
-    `[table.column]` may occur without quotes, in double quotes, or within a text: `'%[table.column]%'`.
+    `[table.column]` may be unquoted, in double quotes, or within a string: `'%[table.column]%'`.
     """
     names = {column.id.lower() for column in columns}
     parts, end = [], 0
@@ -125,7 +124,7 @@ def quote_placeholders(sql: str, columns: Sequence[Column]) -> str:
 
 
 def _quote_within(text: str, names: set[str]) -> str:
-    """Convert a quoted text that contains a placeholder to SQL that concatenates it with the other text."""
+    """Convert a quoted string that contains placeholders to SQL that concatenates its parts."""
     inner = text[1:-1]
     found = [part[0] for part in PLACEHOLDER.finditer(inner) if name_source(part[0][1:-1].lower()) in names]
     if text[0] == "`" or not found:
@@ -137,7 +136,7 @@ def _quote_within(text: str, names: set[str]) -> str:
 
 
 def parse_free(sql: str) -> exp.Query:
-    """Parse one SELECT of any shape whose answer does not depend on the time. Raises BrokenRule."""
+    """Parse one SELECT of any shape. Raises BrokenRule, also if the answer depends on the clock."""
     statements = parse_statements(sql.strip().rstrip(";"))
     if len(statements) != 1 or statements[0] is None:
         raise BrokenRule("unreadable", f"{len(statements)} statements")
@@ -157,7 +156,7 @@ def _find_placeholders(statement: exp.Expr) -> list[exp.Literal]:
 
 
 def _spell_placeholders(statement: exp.Expr, known: Mapping[str, str]) -> list[str]:
-    """Spell placeholders as the schema does, in place; return each name once. Raises BrokenRule."""
+    """Change placeholders in place to the schema's spelling; return the distinct names. Raises BrokenRule."""
     names: dict[str, None] = {}
     for literal in _find_placeholders(statement):
         name = literal.this[1:-1].strip()
@@ -203,7 +202,7 @@ def _quote(name: str) -> str:
 
 
 def list_sources(select: exp.Select, columns: Sequence[Column]) -> dict[str, str]:
-    """Map the lower-case aliases of the tables in a SELECT's FROM clause to the tables."""
+    """Return the tables in a SELECT's FROM and JOIN clauses, by lower-case alias."""
     spelling = {column.table.lower(): column.table for column in columns}
     start = select.args.get("from_") or select.args.get("from")
     sources = [start.this] if start else []
@@ -216,7 +215,7 @@ def list_sources(select: exp.Select, columns: Sequence[Column]) -> dict[str, str
 
 
 def find_column(node: exp.Column, columns: Sequence[Column]) -> tuple[str, exp.Select] | None:
-    """Find the id of a column in SQL and the SELECT that reads its table; None if a subquery computes it."""
+    """Return a column's id and the SELECT that reads the column's table; None if a subquery computes it."""
     known = {column.id.lower(): column.id for column in columns}
     select = node.find_ancestor(exp.Select)
     while select is not None:
@@ -236,7 +235,7 @@ def _list_columns(statement: exp.Expr, columns: Sequence[Column]) -> Iterator[st
 
 
 def _list_projection(statement: exp.Query, columns: Sequence[Column]) -> tuple[str, ...]:
-    """List the selected columns; empty if a column is selected twice, or anything but columns is selected."""
+    """Return the selected columns; empty if the SQL selects a column twice, or an expression."""
     names: list[str] = []
     for expression in statement.selects:
         node = expression.unalias()

@@ -1,14 +1,13 @@
-"""Ask a model for texts of SQL of any shape, and check the texts; list the drop reasons.
+"""Request texts for SQL of any shape from a model, and check the texts.
 
-No rule checks the meaning of a text; the back-check and the second reading check it.
+The rules do not check the meaning of a text. The back-check and the second reading do. The drop reasons are:
 
-- `wrong_placeholders`: the text does not have exactly the SQL template's placeholders, or has another
-  bracket.
+- `wrong_placeholders`: the text lacks a placeholder of the SQL template, or contains any other bracket.
 - `too_short`, `too_long`: the number of words is outside the criterion's limits.
-- `code_words`: the text contains SQL, or a name that is spelt as in the schema.
-- `invented_value`: the text contains a number or a quoted value that its SQL does not have.
-- `leaks_answer`: the text contains the answer of one of its groups.
-- `copied_example`: a sentence of six words or more is from the prompt's example.
+- `code_words`: the text contains SQL, or a name such as `films.title`.
+- `invented_value`: the text contains a number or a quoted value that is not in its SQL.
+- `leaks_answer`: the text contains an answer of its groups.
+- `copied_example`: the prompt's example contains the same sentence of six words or more.
 """
 
 from __future__ import annotations
@@ -39,18 +38,16 @@ CODE = re.compile(
 NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 QUOTED = re.compile('["\u201c]([^"\u201c\u201d]{2,60})["\u201d]')
 LEAST_LEAK = 4
-"""The minimum length, in characters, of the answers that are searched for in texts.
-
-Shorter answers match by chance.
-"""
+"""The minimum number of characters of an answer that `leaks_answer` searches for; shorter answers match by
+chance."""
 MOST_ANSWERS = 2_000
-"""The maximum number of distinct answer cells per template that are searched for in its texts."""
+"""The maximum number of distinct answer cells per template that `leaks_answer` searches for."""
 
 
 def list_free_requests(
     name: str, criterion: Criterion, templates: Sequence[SqlTemplate]
 ) -> list[TextRequest]:
-    """List a criterion's requests; form, circumstance and opening depend only on template and sample."""
+    """List a criterion's requests. The form, circumstance and opening depend only on template and sample."""
     return [
         _frame(make_id("text", template.id, name, sample), template, name, sample, criterion)
         for template in templates
@@ -72,9 +69,9 @@ def _frame(request: str, template: SqlTemplate, name: str, sample: int, criterio
 async def ask_free_text(
     request: TextRequest, schema: Sequence[Column], criterion: Criterion, answers: Collection[str], ask: Ask
 ) -> Answer[str]:
-    """Ask for a text of a template.
+    """Request a text for a template.
 
-    `answers` contains the cells of the answers of the template's groups, in lower case.
+    `answers` contains the lower-case cells of the answers of the template's groups.
     """
     query = read_stored(request.template.sql, schema)
     columns = [column for column in schema if column.id in query.columns]
@@ -111,7 +108,7 @@ def parse_free_text(
     criterion: Criterion,
     answers: Collection[str] = (),
 ) -> str:
-    """Parse a reply as a text of SQL of any shape. Raises Unparsed: `<reason>: <detail>`."""
+    """Parse a reply as a text for SQL of any shape. Raises Unparsed with `<reason>: <detail>`."""
     text = " ".join(reply.strip().strip('"`').split())
     found = PLACEHOLDER.findall(text)
     bare = PLACEHOLDER.sub(" ", text)
@@ -132,7 +129,7 @@ def parse_free_text(
 
 
 def _find_invented(bare: str, sql: str, criterion: Criterion) -> str:
-    """Find a number or a quoted value in a text that neither its SQL nor its circumstance contains."""
+    """Return a number or quoted value in a text that is not in its SQL, circumstances or openings, or ""."""
     literals = [literal.this for literal in parse_free(sql).find_all(exp.Literal)]
     told = " ".join((*criterion.circumstances, *criterion.openings))
     numbers = {number for text in (*literals, told) for number in NUMBER.findall(text)}
@@ -143,7 +140,7 @@ def _find_invented(bare: str, sql: str, criterion: Criterion) -> str:
 
 
 def list_answers(groups: Iterable[Group]) -> dict[str, set[str]]:
-    """List the texts in the answers of each SQL template that has groups, in lower case."""
+    """Return the lower-case string cells in the answers of each SQL template that has groups."""
     answers: dict[str, set[str]] = {}
     for group in groups:
         own = answers.setdefault(group.sql_template, set())
@@ -155,7 +152,7 @@ def list_answers(groups: Iterable[Group]) -> dict[str, set[str]]:
 
 
 def find_leak(bare: str, answers: Collection[str], known: Collection[str]) -> str:
-    """Find an answer that a text contains as whole words and that is not a word of the schema."""
+    """Return an answer that a text contains as whole words, unless it is a word of the schema."""
     said = re.findall(r"\w+", bare.lower())
     phrases = {
         " ".join(said[start : start + size]) for size in range(1, 7) for start in range(len(said) - size + 1)

@@ -1,8 +1,8 @@
-"""Stage: map tables and columns with unclear names to words, such as `dob` to date of birth.
+"""Stage: find readable names for tables and columns with unclear names, such as date of birth for `dob`.
 
-A person's words (`databases.<name>.glossary`) come before the comments in the database's catalogue. Comments
-come before a model's proposals. The model is asked for proposals only if `propose` is set, and the dataset's
-page shows them.
+The setting `databases.<name>.glossary` takes precedence over comments in the database's catalogue. Comments
+take precedence over a model's proposals. The model proposes names only if `propose` is set. The dataset's
+page shows the proposals.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.settings import Settings
 
 GRAMMAR = 'root ::= word (" " word){0,4}\nword ::= [a-z] [a-z]{0,13}'
-"""The decoding grammar of a proposal: one to five plain words."""
+"""The decoding grammar of a proposal: one to five lower-case words."""
 COMMON = frozenset(["id", "pk", "fk", "usd", "eur", "km", "kg", "mph", "gps", "utc", "url", "zip", "isbn"])
-"""Abbreviations that people use without expanding them."""
+"""Abbreviations that need no explanation."""
 
 
 class Glossary(Settings):
     """The settings in params.yaml under `grammar.glossary`."""
 
     propose: bool = False
-    """Let a model propose words for columns whose names are not English."""
+    """Whether a model proposes readable names for columns whose names are not English."""
 
 
 @dataclass(frozen=True)
 class Term:
-    """The words for a column, or for a row of a table. The id is the column's or the table's id."""
+    """The readable name of a column, or of a table's row. The id is the id of the column or table."""
 
     id: str
     table: str
@@ -45,20 +45,20 @@ class Term:
     """The column's name; empty for a table."""
     words: str
     source: str
-    """The source of the words: `params`, `comment` or `proposed`."""
+    """The source of the readable name: `params`, `comment` or `proposed`."""
     origin: tuple[Origin, ...]
 
 
 async def glossary(
     columns: list[ColumnProfile], database: DatabaseEntry, params: Glossary, ask: Ask
 ) -> Drafts[Term]:
-    """List the words of tables and columns, from a person, from comments, or from a model's proposals.
+    """Return the readable names of tables and columns, from params.yaml, comments or a model's proposals.
 
-    `columns` contains the profiles, from which a prompt gets the type of a column. No row is read.
+    `columns` contains the profiles, which determine the types in prompts. The stage reads no rows.
 
-    Drop reasons for proposals are `no_words` and `unknown_words`. A column has the drop reason `unclear_name`
-    if its name does not consist of English words and no source has words for it. Raises BadInput if an entry
-    of the glossary does not name a table or column, or has no words.
+    Drop reasons for proposals are `no_words` and `unknown_words`. The drop reason `unclear_name` marks
+    columns whose name is not English and has no readable name in any source. Raises BadInput if an entry of
+    the setting `glossary` does not name a table or column, or has no words.
     """
     schema = apply_profiles(reflect(database), columns)
     place = f"params.yaml: {database.label}.glossary"
@@ -87,11 +87,11 @@ async def glossary(
 
 
 def read_glossary(entries: Mapping[str, str], columns: Sequence[Column], place: str) -> list[Term]:
-    """Read a person's glossary. `place` is its location, for errors. Raises BadInput."""
+    """Convert the setting `glossary` to terms. `place` is its location for errors. Raises BadInput."""
     terms: dict[str, Term] = {}
     names = {column.name for column in columns}
-    # A column's name without a table applies to all columns of that name; `table.column` is read later and
-    # overrides it.
+    # A column's name without a table applies to all columns of that name. It is read first, so that
+    # `table.column` overrides it.
     for key, text in sorted(entries.items(), key=lambda entry: entry[0] not in names):
         words = " ".join(text.split())
         if not SPOKEN.fullmatch(words):
@@ -103,7 +103,7 @@ def read_glossary(entries: Mapping[str, str], columns: Sequence[Column], place: 
 
 
 def leave_out(columns: Sequence[Column], database: DatabaseEntry) -> list[Column]:
-    """Exclude the columns in `databases.<name>.leave_out` from questions. Raises BadInput."""
+    """Return the columns; columns in `databases.<name>.leave_out` are not descriptive. Raises BadInput."""
     place = f"params.yaml: {database.label}.leave_out"
     hidden: set[str] = set()
     for name in database.leave_out:
@@ -155,7 +155,7 @@ async def _ask_words(column: Column, columns: Sequence[Column], ask: Ask) -> Ans
 
 
 def parse_words(text: str) -> str:
-    """Parse a proposal: a few English words. Raises Unparsed."""
+    """Parse a model's proposal, which must be a few English words. Raises Unparsed."""
     words = " ".join(text.strip().strip('."').lower().split())
     if not SPOKEN.fullmatch(words):
         raise Unparsed(f"no_words: {text[:80]}")

@@ -1,4 +1,4 @@
-"""Choose the words for measures and comparisons, such as: the longest, more than, from ... to."""
+"""Choose the words for measures and comparisons, such as `the longest`, `more than`, `from ... to`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tasks.grammar.construct.queries import Query, column_of, comparison_of
 MEASURES_OF_LENGTH = frozenset(
     ["minutes", "hours", "seconds", "feet", "miles", "meters", "metres", "km", "inches"]
 )
-"""Units in which lengths and durations are measured."""
+"""The units of lengths and durations."""
 LENGTHS = frozenset(["runtime", "duration", "length", "time", "delay"])
-"""Words for columns of lengths and durations."""
+"""Words in the names of columns with lengths and durations."""
 SPANS = frozenset(["runtime", "duration", "length"])
-"""The lengths whose owner is also called long: a film with a long runtime is a long film."""
+"""The lengths for which the entity is called long: a film with a long runtime is a long film."""
 TIMES = frozenset(["date", "year", "since", "founded"])
-"""The last words of the names of date and year columns."""
+"""The last words in the names of date and year columns."""
 EXTREMES = {
     # For each kind of column: superlative and comparative for `most`, then for `least`.
     "length": (("longest", "longer"), ("shortest", "shorter")),
@@ -52,7 +52,7 @@ FURTHER = {
 
 @dataclass(frozen=True)
 class MeasuredWords:
-    """A measure expressed as phrases; the fields are those of `Verbalisation`."""
+    """The phrases for a measure; `Verbalisation` explains the fields."""
 
     wanted: tuple[str, ...]
     required: tuple[frozenset[str], ...]
@@ -60,9 +60,9 @@ class MeasuredWords:
 
 
 def verbalise_measure(query: Query, noun: str, columns: Sequence[Column]) -> MeasuredWords:
-    """Write the phrases for the answer that a measure asks for.
+    """Return the phrases for a query's measure.
 
-    `noun` names a row of the table that is asked about. `columns` is the schema.
+    `noun` is the word for a row of the table that the query asks about. `columns` is the schema.
     """
     plural, column = make_plural(noun), query.projection[0]
     bounds = tuple(_list_bound_words(query, columns))
@@ -102,15 +102,16 @@ def _verbalise_extreme(
 
 
 def name_extreme(query: Query, columns: Sequence[Column]) -> str:
-    """Name the extreme that is asked for: a superlative such as longest, or longer for a pair."""
+    """Return the word for a query's extreme: a superlative such as `longest`, or `longer` for a pair."""
     superlative, comparative = EXTREMES[find_kind(query.ranked_by, columns)][query.measure == "least"]
     return comparative if is_pair(query) else superlative
 
 
 def list_bounds(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
-    """List the phrases that introduce the placeholders for the bounds of a column, or for two names.
+    """Return the phrases for a column's bounds, or for two names, with their placeholders.
 
-    `noun` names a row of the table that has the column. The first phrases can directly follow the noun.
+    `noun` is the word for a row of the column's table. The first phrase for bounds can directly follow the
+    noun.
     """
     first, last = f"[{placeholders[0]}]", f"[{placeholders[-1]}]"
     suffix = comparison_of(placeholders[-1])
@@ -135,7 +136,7 @@ def list_bounds(noun: str, placeholders: Sequence[str], columns: Sequence[Column
 
 
 def _list_amounts(placeholders: Sequence[str], suffix: str, columns: Sequence[Column]) -> tuple[str, ...]:
-    """List the bounds of an amount: `longer than [x] minutes`, `with a price of more than [x] US dollars`."""
+    """Return the phrases for an amount's bounds: `longer than [x] minutes`, `with a price of at most [x]`."""
     first, last = f"[{placeholders[0]}]", f"[{placeholders[-1]}]"
     column = column_of(placeholders[0])
     amount, unit = name_amount(column, columns), name_unit(column, columns)
@@ -153,14 +154,14 @@ def _list_amounts(placeholders: Sequence[str], suffix: str, columns: Sequence[Co
 
 
 def describe_event(column: str, columns: Sequence[Column]) -> str:
-    """Name the event of a date or year column, such as released; empty if its name implies no event."""
+    """Return the event of a date or year column, such as released, or an empty string without an event."""
     words = name_column(column_of(column), columns)
     words = re.sub(r"^(?:year|date) (?:of )?(?=.)", "", words)
     return words if is_participle(words) and " " not in words else EVENTS.get(words.split()[0], "")
 
 
 def find_kind(column: str, columns: Sequence[Column]) -> str:
-    """Return the kind of words that compare a column's values: `length`, `time`, `number` or `amount`."""
+    """Return the kind of a column's values, which selects words: `length`, `time`, `number` or `amount`."""
     words = name_column(column, columns).split()
     content = [word for word in words if word not in UNITS]
     if (
@@ -177,17 +178,17 @@ def find_kind(column: str, columns: Sequence[Column]) -> str:
 
 
 def name_amount(column: str, columns: Sequence[Column]) -> str:
-    """Name a column without its unit, such as runtime; a column for the number of engines is `engines`."""
+    """Return a column's name without its unit, such as runtime; for the number of engines, return engines."""
     words = name_column(column, columns).removeprefix("number of ").split()
     if len(words) == 1 or words[-1] not in UNITS:
         return " ".join(words)
-    # The words of a glossary include the unit as a sentence does: box office in US dollars.
+    # A glossary writes units as in a sentence: box office in US dollars.
     end = words.index("in") if "in" in words else len(words) - 1
     return " ".join(words[:end] or words)
 
 
 def name_unit(column: str, columns: Sequence[Column]) -> str:
-    """Name a column's unit, such as minutes or US dollars; empty if the column has no unit."""
+    """Return a column's unit, such as minutes or US dollars, or an empty string without a unit."""
     amount = name_amount(column, columns)
     rest = name_column_with_unit(column, columns).removeprefix(amount).strip()
     return rest.removeprefix("in ").strip()

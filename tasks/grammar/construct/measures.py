@@ -1,7 +1,7 @@
-"""Compute measures over several rows: the values to compare with, and the answers.
+"""Choose bounds and pairs of names for measures over several rows, and compute the answers.
 
-The fill-in uses this module to compute the answers of all groups of a template by one query. The contracts
-compare every answer with the result of its own SQL, which the database runs.
+With this module, the fill-in computes the answers of all groups of a template from one query. The contracts
+compare every answer with the result of its SQL on the database.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tasks.databases.values import Value
 from tasks.grammar.construct.queries import Query, comparison_of
 
 SETTINGS, ALONE = 3, 60
-"""The maximum number of ranges or pairs: per combination of the other values, and if there are no other
+"""The maximum number of ranges or pairs: per combination of other values, or in total without other
 values."""
 
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -30,14 +30,17 @@ COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "from": operator.ge,
     "to": operator.le,
 }
-"""Map a placeholder's suffix to the comparison of a cell with a bound.
+"""The comparison of a cell with a bound, by the placeholder's suffix.
 
-Both have the same type, and neither is NULL.
+The cell and the bound have the same type, and are not NULL.
 """
 
 
 class MeasuredRow(NamedTuple):
-    """A row that matches the other values. `varied` and `ranked` are the cells of the query's columns."""
+    """A row that matches the values of `Query.equal`.
+
+    `varied` is the cell in the column with a range or pair, and `ranked` is the cell in the ranking column.
+    """
 
     key: tuple[Value, ...]
     varied: Value
@@ -49,7 +52,7 @@ class MeasuredRow(NamedTuple):
 
 @dataclass(frozen=True)
 class MeasuredAnswer:
-    """The sorted rows of an answer, or the drop reason if the answer is not usable."""
+    """An answer's sorted rows, or the drop reason if the answer is not usable."""
 
     rows: tuple[tuple[Value, ...], ...]
     problem: str = ""
@@ -58,8 +61,8 @@ class MeasuredAnswer:
 def measure_rows(query: Query, rows: Sequence[MeasuredRow]) -> MeasuredAnswer:
     """Compute a query's measure.
 
-    Drop reasons are `empty_answer`, `tied`, `rounding` (a mean halfway between decimals) and `no_spread` (a
-    mean of equal numbers).
+    Drop reasons are `empty_answer`, `tied` (several rows have the extreme value), `rounding` (a mean is
+    halfway between two decimals) and `no_spread` (the numbers of a mean are equal).
     """
     found = {row.key: row for row in rows}.values()
     if query.measure == "count":
@@ -79,7 +82,7 @@ def measure_rows(query: Query, rows: Sequence[MeasuredRow]) -> MeasuredAnswer:
 
 
 def count_rows(query: Query, rows: Sequence[MeasuredRow]) -> int:
-    """Count the rows that a measure is computed from; means and extremes skip rows without a value."""
+    """Return the number of rows that a measure is computed from; means and extremes skip empty cells."""
     if query.measure == "average":
         rows = [row for row in rows if row.projected[0] is not None]
     elif query.ranked_by:
@@ -99,7 +102,7 @@ def _average(cells: Sequence[Value]) -> MeasuredAnswer:
     if len(numbers) > 1 and len(set(numbers)) == 1:
         return MeasuredAnswer((), "no_spread")
     tenths = 10 * math.fsum(numbers) / len(numbers)
-    # Engines round halves differently, and a binary fraction may not represent a decimal half exactly.
+    # Engines round halves differently, and floating-point numbers may not represent decimal halves exactly.
     if abs(tenths - math.floor(tenths) - 0.5) < 1e-6:
         return MeasuredAnswer((), "rounding")
     return MeasuredAnswer(((round(tenths) / 10,),))
@@ -108,7 +111,7 @@ def _average(cells: Sequence[Value]) -> MeasuredAnswer:
 def find_alterations(
     query: Query, rows: Sequence[MeasuredRow], answer: tuple[tuple[Value, ...], ...]
 ) -> Callable[[MeasuredRow], bool]:
-    """Return a function that tests whether one more row would change the answer of these rows."""
+    """Return a function that tests whether one more row would change `answer`, the answer for `rows`."""
     keys = {row.key for row in rows}
     if query.measure == "count":
         return lambda row: row.key not in keys
@@ -132,9 +135,9 @@ def is_pair(query: Query) -> bool:
 def list_settings(
     query: Query, rows: Sequence[MeasuredRow], salt: object
 ) -> Iterator[tuple[Mapping[str, Value], list[MeasuredRow]]]:
-    """List values for a query's varied placeholders with the matching rows; each value excludes some rows.
+    """Yield values for a query's varied placeholders with the matching rows. The values exclude some rows.
 
-    Without such placeholders, there is one setting with all rows. The choice depends on `salt`.
+    Without varied placeholders, yield one empty setting with all rows. The choice depends on `salt`.
     """
     most = SETTINGS if query.equal else ALONE
     suffixes = tuple(map(comparison_of, query.varied))
@@ -150,9 +153,9 @@ def list_settings(
 
 
 def make_test(given: Mapping[str, Value]) -> Callable[[MeasuredRow], bool]:
-    """Return a test of whether a row's varied cell is within the given bounds, or is one of the names.
+    """Return a function that tests whether a row's varied cell is within the bounds, or is one of the names.
 
-    `given` maps placeholders to values.
+    `given` contains the bounds or names, by placeholder.
     """
     if not given:
         return lambda row: True
@@ -170,7 +173,7 @@ def make_test(given: Mapping[str, Value]) -> Callable[[MeasuredRow], bool]:
 def _list_pairs(
     query: Query, rows: Sequence[MeasuredRow], salt: object, most: int
 ) -> Iterator[tuple[Mapping[str, Value], list[MeasuredRow]]]:
-    """Pair rows that have unique names and different ranks; the order of the pairs is by hash."""
+    """Yield pairs of rows that have unique names and different ranks, in the order of a hash."""
     by_key = {row.key: row for row in rows if row.ranked is not None and row.varied not in (None, "")}
     counts = Counter(fold(str(row.varied)) for row in by_key.values())
     single = [row for row in by_key.values() if counts[fold(str(row.varied))] == 1]
@@ -187,7 +190,7 @@ def _list_pairs(
 
 
 def _choose_bound(suffix: str, low: Value, high: Value) -> Value:
-    """Choose the roundest bound between two values; only whole numbers are rounded."""
+    """Return the roundest bound between two whole numbers; for other values, return one of the two values."""
     low_fits = suffix in ("over", "to")
     if not (isinstance(low, int) and isinstance(high, int)):
         return round_bound(low if low_fits else high)
@@ -202,19 +205,18 @@ def _choose_bound(suffix: str, low: Value, high: Value) -> Value:
 
 
 def _is_span(low: Value, high: Value) -> bool:
-    """Return whether a value can lie between two bounds; none can lie between the years 1951 and 1952."""
+    """Return whether a value can lie between two bounds; the bounds 1951 and 1952 leave no year between."""
     return not (isinstance(low, int) and isinstance(high, int)) or high - low > 1
 
 
 def _list_ranges(
     suffixes: tuple[str, ...], values: Sequence[Value], salt: object, most: int
 ) -> list[tuple[Value, ...]]:
-    """Choose nonzero bounds between a column's values, so that each includes and excludes some values."""
+    """Return nonzero bounds, or ranges, that each include some of a column's values and exclude others."""
     if len(values) < 2:
         return []
     if len(suffixes) == 1:
-        # Bounds are chosen between two values, because a bound beyond the ends would exclude all or no
-        # values.
+        # A bound is between two values, because beyond the ends it would exclude all values or none.
         gaps = list(pairwise(values))
         chosen = sorted(gaps, key=lambda gap: make_id("bound", salt, gap[0]))[:most]
         return [(bound,) for bound in (_choose_bound(suffixes[0], *gap) for gap in chosen) if bound != 0]

@@ -1,12 +1,12 @@
-"""Write the likely misreadings of a query: the SQL of a person who misunderstood the question.
+"""Write likely misreadings of a query: the SQL of a person who misunderstood the question.
 
-Each misreading is the query's syntax tree with one change:
+Each misreading is the query with one change in the syntax tree:
 
 - a condition is removed, or a comparison, an aggregate or a set operation is replaced;
 - a column is replaced by another column of the same type;
 - a join is removed or made an outer join;
 - DISTINCT is removed or added;
-- a ranking starts at the other end, or has another number of rows.
+- a ranking is reversed, or has another number of rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tasks.grammar.construct.queries import DIALECT, FreeQuery
 from tasks.grammar.construct.sql_reading import BrokenRule
 
 MOST = 40
-"""The maximum number of misreadings per query, sampled over all kinds of change."""
+"""The maximum number of misreadings per query, sampled from all kinds of change."""
 Change = Callable[[exp.Expr], None]
 OTHER_COMPARISONS: dict[type[exp.Expr], tuple[type[exp.Binary], ...]] = {
     exp.EQ: (exp.NEQ,),
@@ -33,14 +33,14 @@ OTHER_COMPARISONS: dict[type[exp.Expr], tuple[type[exp.Binary], ...]] = {
     exp.LT: (exp.LTE, exp.GT),
     exp.LTE: (exp.LT, exp.GTE),
 }
-"""For each comparison, the comparisons that a reader may confuse it with."""
+"""The comparisons that a reader may confuse with each comparison."""
 OTHER_AGGREGATES: dict[type[exp.Expr], tuple[type[exp.AggFunc], ...]] = {
     exp.Sum: (exp.Avg, exp.Max),
     exp.Avg: (exp.Sum, exp.Max),
     exp.Max: (exp.Min, exp.Avg),
     exp.Min: (exp.Max, exp.Avg),
 }
-"""For each aggregate, the aggregates that a reader may confuse it with."""
+"""The aggregates that a reader may confuse with each aggregate."""
 SET_OPERATIONS: tuple[type[exp.SetOperation], ...] = (exp.Union, exp.Intersect, exp.Except)
 
 
@@ -67,7 +67,7 @@ def list_misreadings(sql: str, schema: Sequence[Column]) -> list[FreeQuery]:
 
 
 def _list_changes(node: exp.Expr, schema: Sequence[Column]) -> Iterator[Change]:
-    """Yield changes of a node; the caller applies each change to the same node in a copy of the tree."""
+    """Yield the possible changes of a node; the caller applies each change to a copy of the tree."""
     joins = isinstance(node.find_ancestor(exp.Join, exp.Select), exp.Join)
     if isinstance(node, (exp.And, exp.Or)) and not joins:
         yield lambda here: _replace(here, here.this)
@@ -110,7 +110,7 @@ def _list_changes(node: exp.Expr, schema: Sequence[Column]) -> Iterator[Change]:
 
 
 def _list_renamed(statement: exp.Expr, schema: Sequence[Column]) -> Iterator[FreeQuery]:
-    """Yield the query with a column replaced everywhere except in joins."""
+    """Yield copies of the query in which one column is replaced everywhere except in joins."""
     nodes = {node.sql(dialect=DIALECT): node for node in statement.find_all(exp.Column)}
     for text, node in nodes.items():
         for name in _list_alike(node, schema):
@@ -125,7 +125,7 @@ def _list_renamed(statement: exp.Expr, schema: Sequence[Column]) -> Iterator[Fre
 
 
 def _list_alike(node: exp.Column, schema: Sequence[Column]) -> list[str]:
-    """List up to two other columns of the same table and type that a column may be confused with."""
+    """List up to two columns of the same table and type that a reader may confuse with a column."""
     found = find_column(node, schema)
     own = next((column for column in schema if found and column.id == found[0]), None)
     if own is None:
@@ -181,7 +181,7 @@ def _switch_distinct(here: exp.Expr) -> None:
 
 
 def _turn(here: exp.Expr) -> None:
-    """Reverse the ranking; SQLite treats NULL as the smallest value."""
+    """Reverse a ranking, with NULL as the smallest value, as in SQLite."""
     smallest_first = bool(here.args.get("desc"))
     here.set("desc", None if smallest_first else True)
     here.set("nulls_first", smallest_first)

@@ -1,6 +1,6 @@
 """Convert table and column identifiers to English words, and name the roles of related rows.
 
-For example, `directed by` introduces a film's director, and `of the genre` its genre.
+For example, `directed by` introduces a film's director, and `of the genre` introduces a film's genre.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "playe
                     "owner", "worker"])  # fmt: skip
 """The last words of tables whose rows are people."""
 LOOSE = frozenset(["number", "date", "year", "time", "count"])
-"""Words such as number or date, which have a meaning only together with another word."""
+"""Words that are unspecific without another word: number, date."""
 DOERS = ("or", "er", "ar", "ist", "ive", "ant", "ent", "head")
-"""Endings of nouns for people who do something, such as director."""
+"""Endings of nouns for people with a role, such as director."""
 WEAK = LOOSE | {"type", "code", "day", "month", "model"}
-"""Words that mean little without the noun that they belong to."""
+"""Words that need another noun: the `number` of a flight is the `flight number`."""
 
 IDENTIFYING = frozenset(["name", "title", "number", "label", "surname", "email"])
 """The last words of columns that identify a row."""
 
 PREFIXES = frozenset(["tbl", "tb", "lkp", "lu"])
-"""Prefixes of table names that only mark the name as a table's."""
+"""Meaningless prefixes of table names."""
 SHORT: Mapping[str, str] = {
     "acct": "account", "addr": "address", "amt": "amount", "avg": "average", "cust": "customer",
     "descr": "description", "dt": "date", "loc": "location",
     "mgr": "manager", "nm": "name", "nr": "number", "num": "number", "pct": "percent", "qty": "quantity",
     "yr": "year",
 }  # fmt: skip
-"""Abbreviations in names that database users read as one word."""
+"""The words for common abbreviations in identifiers."""
 TIES: Mapping[str, str] = {
     "actor": "with the actor", "airline": "of the airline", "architect": "designed by",
     "author": "written by", "boat": "on the boat",
@@ -61,33 +61,33 @@ TIES: Mapping[str, str] = {
     "translator": "translated by",
     "vessel": "on the vessel", "warehouse": "in the warehouse", "writer": "written by",
 }  # fmt: skip
-"""Map each role to the words before the name of the person or object with that role."""
+"""The words before the name of a person or object, by the role of that person or object."""
 
 PLACES = frozenset(["city", "country", "district", "harbour", "port", "region", "state", "time zone", "town"])
-"""Words for columns that contain a place; in a sentence, the place follows the preposition `in`."""
+"""Words in names of columns that contain a place; sentences put the preposition `in` before the place."""
 
 FEATURED = ("the actor ", "the performer ", "the singer ")
-"""Beginnings of phrases that follow `features` rather than `has`: the film features the actor X."""
+"""Beginnings of phrases that need the verb `features` rather than `has`: the film features the actor X."""
 
 MANY = frozenset(["actor", "player", "student"])
-"""Roles that several rows may have, so that text must not imply that there is only one."""
+"""Roles that several rows may have, so that a phrase such as `the actor` is ambiguous."""
 
 BELONGINGS: Mapping[str, str] = {"actor": "in", "player": "in", "student": "at"}
-"""Map some roles to the preposition after the role, such as `in`: the actor in the film."""
+"""The prepositions that follow some roles: the actor in the film."""
 
 OF_MANY: Mapping[str, str] = {
     **BELONGINGS, "airline": "with", "boat": "that had", "destination airport": "served by",
     "patient": "that had", "plane": "used for", "room": "that had", "shed": "that had", "ship": "that had",
     "vehicle": "that had", "vessel": "that had", "warehouse": "that had",
 }  # fmt: skip
-"""Map some roles to the words between the role and a plural noun: plane used for flights."""
+"""The words between some roles and a plural noun: plane used for flights."""
 
 VERBS: Mapping[str, str] = {
     "author": "wrote", "composer": "composed", "director": "directed", "editor": "edited",
     "founder": "founded", "producer": "produced", "publisher": "published", "translator": "translated",
     "writer": "wrote",
 }  # fmt: skip
-"""Map each role to the verb for what the person did."""
+"""The past-tense verb for a person's action, by role."""
 
 EVENTS: Mapping[str, str] = {
     "birth": "born", "construction": "built", "death": "deceased", "end": "ended", "foundation": "founded",
@@ -95,20 +95,20 @@ EVENTS: Mapping[str, str] = {
     "observation": "observed", "opening": "opened", "publication": "published", "release": "released",
     "start": "started",
 }  # fmt: skip
-"""Map the first word of a date or year column to the event at that time."""
+"""The participle for an event, by the first word of a date or year column."""
 
 FURTHER: Mapping[str, tuple[str, ...]] = {
     "actor": ("starring", "stars"), "author": ("written", "wrote"), "client": ("for",),
     "composer": ("music",), "destination": ("bound",), "origin": ("leaving",),
     "teacher": ("taught",), "writer": ("wrote",),
 }  # fmt: skip
-"""For each role, further words that express it, besides the forms of the role itself."""
+"""Further words that express a role, besides the forms of the role's name."""
 
 
 def split_words(name: str) -> list[str]:
     """Split an identifier into lower-case words: `BirthDate` and `birth_dt` both become birth, date.
 
-    `tbl_Boat` becomes boat. A name without a letter or digit is one word.
+    `tbl_Boat` becomes boat. A name without letters and digits is one word.
     """
     words = split_raw(name)
     return [SHORT.get(word, word) for word in (words[1:] if words[0] in PREFIXES and words[1:] else words)]
@@ -122,9 +122,9 @@ def split_raw(name: str) -> list[str]:
 
 
 def name_column(column: str, columns: Iterable[Column] = ()) -> str:
-    """Return the words of a column's name without its table's name: `name` for airlines.airline_name.
+    """Return the words of a column's name, without the name of its table: `name` for airlines.airline_name.
 
-    `columns` is the schema, which may have other words for the column.
+    `columns` is the schema, which may contain a readable name for the column.
     """
     if words_of := _find_words(column, columns):
         return words_of
@@ -135,7 +135,7 @@ def name_column(column: str, columns: Iterable[Column] = ()) -> str:
 
 
 def name_column_with_unit(column: str, columns: Iterable[Column] = ()) -> str:
-    """Name a column for use in a sentence: `altitude in feet` for altitude_feet."""
+    """Return a column's name for use in a sentence: `altitude in feet` for altitude_feet."""
     if words_of := _find_words(column, columns):
         return words_of
     words = name_column(column).split()
@@ -143,7 +143,7 @@ def name_column_with_unit(column: str, columns: Iterable[Column] = ()) -> str:
 
 
 def name_table(table: str, columns: Iterable[Column] = ()) -> str:
-    """Return the name of one row of a table: film genre for `film_genres`."""
+    """Return the noun for one row of a table: film genre for `film_genres`."""
     found = next((column.table_words for column in columns if column.table == table), "")
     if found:
         return found
@@ -152,7 +152,7 @@ def name_table(table: str, columns: Iterable[Column] = ()) -> str:
 
 
 def list_column_words(column: str, columns: Iterable[Column] = ()) -> list[str]:
-    """List the words of a column's table and name, from the glossary if it has words for them."""
+    """List the words of a column's table and name, from the glossary if it contains the names."""
     columns = list(columns)
     table, name = split_column_id(column)
     return [*split_words(name_table(table, columns)), *split_words(_find_words(column, columns) or name)]
@@ -164,7 +164,7 @@ def _find_words(column: str, columns: Iterable[Column]) -> str:
 
 
 def is_identifying(column: Column) -> bool:
-    """Return whether a column's last word means a name: flight_number does, number_of_engines does not."""
+    """Return whether a column identifies rows, by the last word of its name, such as flight_number."""
     return find_last_word(column) in IDENTIFYING
 
 
@@ -174,13 +174,13 @@ def find_last_word(column: Column) -> str:
 
 
 def tells_year(column: Column) -> bool:
-    """Return whether a column's words say that its values are years: release_year, year of building."""
+    """Return whether a column contains years, by its first and last word: release_year, year of building."""
     words = split_words(column.words or column.name)
     return "year" in (words[0], words[-1])
 
 
 def is_name(words: str) -> bool:
-    """Return whether a column's words mean the name of an entity; a job title is not a name."""
+    """Return whether a column's words denote the name of an entity. A job title is not a name."""
     return words.split()[-1] in NAMES and not words.endswith("job title")
 
 
@@ -190,11 +190,11 @@ def names_person(table: str, columns: Iterable[Column] = ()) -> bool:
 
 
 def name_relation(keys: Sequence[Column]) -> list[str]:
-    """Return the words that distinguish a relation from others between the same tables.
+    """Return the words that distinguish a relation from other relations between the same tables.
 
     `keys` contains the foreign key that joins two tables, or the two keys of a link table. For example, the
-    words are origin for `flights.origin_airport` -> airports, and director for films - film_directors -
-    people.
+    relation `flights.origin_airport` -> airports has the word origin, and the relation films - film_directors
+    - people has the word director.
     """
     if len(keys) == 1:
         words = split_words(keys[0].name)
@@ -208,7 +208,7 @@ def name_relation(keys: Sequence[Column]) -> list[str]:
 
 
 def name_role(keys: Sequence[Column], table: str, columns: Iterable[Column] = ()) -> str:
-    """Name the role of a table's row in a relation: origin airport, leading doctor, or only director."""
+    """Return the role of a table's row in a relation: origin airport, leading doctor, or only director."""
     columns = list(columns)
     words = name_relation(keys)
     doer = bool(words) and words[-1].endswith(DOERS) and names_person(table, columns)
@@ -217,7 +217,7 @@ def name_role(keys: Sequence[Column], table: str, columns: Iterable[Column] = ()
 
 
 def mentions(words: Iterable[str], word: str) -> bool:
-    """Return whether one of the words is a form of a word: director, directed, directs."""
+    """Return whether any of `words` begins with the stem of `word`: director, directed, directs."""
     stem = word[: max(4, len(word) - 3)]
     return any(word.startswith(stem) for word in words)
 
@@ -228,7 +228,7 @@ def says_role(words: Sequence[str], role: str) -> bool:
 
 
 def is_participle(words: str) -> bool:
-    """Return whether words begin with a participle, so that they can follow `is`."""
+    """Return whether a phrase begins with a participle, so that it can follow `is`."""
     first = words.split()[0] if words else ""
     return first.endswith("ed") or first in (
         "born",

@@ -1,4 +1,4 @@
-"""Stage: read a person's templates (SQL with texts), which extend or replace the model's templates."""
+"""Stage: read user-written templates (SQL with texts), which extend or replace the model's templates."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ TEXTS, BALANCED = "grammar.text_templates", "grammar.balanced"
 def own_templates(
     templates: Path, schema: list[Column], database: DatabaseEntry, settings: Mapping[str, object]
 ) -> Drafts[OwnTemplate]:
-    """Read `<database>.jsonl` if the database's entry sets `templates`; otherwise there are no rows.
+    """Read `<database>.jsonl` if the database's entry sets `templates`; otherwise return no rows.
 
-    `templates` is the folder. `settings` maps the dotted names of other stages' parameters to values. An
+    `templates` is the folder of that file. `settings` contains other stages' parameters, by dotted name. An
     unusable template or text is dropped, with its line number. The drop reasons are the keys of `ADVICE`.
-    Raises BadInput if the file is missing, or has no template that can be used.
+    Raises BadInput if the file is missing, or contains no usable template.
     """
     if database.templates is None:
         return Drafts([])
@@ -67,9 +67,9 @@ def make_rules(
     *,
     instead: bool,
 ) -> TemplateRules:
-    """Make the rules for a database's templates.
+    """Return the rules for a database's templates.
 
-    If no model adds texts, each template must have the texts that the balanced set needs.
+    With `instead`, no model adds texts, so each template must have all texts that the balanced set needs.
     """
     wanted = dict.fromkeys(balanced.criteria, balanced.texts) if instead else {}
     return TemplateRules(

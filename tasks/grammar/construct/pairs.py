@@ -19,7 +19,7 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True)
 class Question:
-    """A question/answer pair. All questions of a group have the same answer."""
+    """A question with its answer. All questions of a group have the same answer."""
 
     id: str
     group: str
@@ -34,7 +34,7 @@ class Question:
 
 
 def group_texts(texts: Iterable[TextTemplate]) -> dict[str, dict[str, list[TextTemplate]]]:
-    """Group texts by SQL template and then by criterion; sort the texts of a criterion by id."""
+    """Group texts by SQL template and then by criterion. The texts of a criterion are sorted by id."""
     grouped: defaultdict[str, defaultdict[str, list[TextTemplate]]] = defaultdict(lambda: defaultdict(list))
     for text in sorted(texts, key=lambda template: template.id):
         grouped[text.sql_template][text.criterion].append(text)
@@ -42,7 +42,7 @@ def group_texts(texts: Iterable[TextTemplate]) -> dict[str, dict[str, list[TextT
 
 
 def make_question(text: TextTemplate, group: Group) -> Question:
-    """Make a question by filling a text with a group's values."""
+    """Make a question from a text and a group's values and answer."""
     return Question(
         id=make_id("question", text.id, group.id),
         group=group.id,
@@ -58,9 +58,9 @@ def make_question(text: TextTemplate, group: Group) -> Question:
 
 
 def fill_text(text: str, group: Group) -> str:
-    """Replace a text's placeholders by a group's values; dates and large bounds are formatted for people.
+    """Replace a text's placeholders by a group's values, with dates and large bounds formatted for reading.
 
-    No value contains brackets, so one pass is enough.
+    One pass is enough, because no value contains brackets.
     """
     for filling in group.fillings:
         text = text.replace(
@@ -70,7 +70,7 @@ def fill_text(text: str, group: Group) -> str:
 
 
 def write_filling(placeholder: str, value: str, kind: str = "") -> str:
-    """Format a placeholder's value for a sentence, such as 23 March 1978, or 5,000,000 for a bound."""
+    """Format a placeholder's value for a sentence, such as the date 23 March 1978, or the bound 5,000,000."""
     return write_said(value, kind, grouped=comparison_of(placeholder) in COMPARE)
 
 

@@ -1,7 +1,7 @@
-"""Compose the possible wordings of a query, from which a model picks one.
+"""Compose the possible wordings of a query; a model picks one of these wordings.
 
-A small model does not write better wordings by itself. Every wording contains all given values, and no other
-values.
+Without these wordings, a small model writes worse questions. Every wording contains all given values, and no
+other values.
 """
 
 from __future__ import annotations
@@ -32,30 +32,28 @@ from tasks.grammar.construct.names import (
 from tasks.grammar.construct.queries import Query, table_of
 
 TAKES_NOUN = ("me", "know", "up", "out")
-"""The last words of openings after which a noun may follow: could you tell me the runtime."""
+"""The last words of openings before a noun phrase, as in `could you tell me the runtime`."""
 ROUNDED = "to one decimal"
 
 
 @dataclass(frozen=True)
 class Wording:
-    """A question, the same question in indirect speech, and a noun phrase for what it asks for.
+    """A question, the same question in indirect speech, and a noun phrase for the requested thing.
 
-    `indirect` is empty if the verb comes last.
+    `indirect` or `noun` is empty if a wording has no such form.
     """
 
     direct: str
     indirect: str = ""
     noun: str = ""
     thing: bool = False
-    """Whether the noun is the asked entity itself, such as `the film`.
-
-    In that case, `do you know the film ...` does not ask for its name.
-    """
+    """Whether the noun names the entity, such as `the film`: `do you know the film ...` does not ask for a
+    name."""
 
 
 @dataclass
 class Phrasing:
-    """A query, with the methods that compose its wordings."""
+    """Composes the wordings of a query."""
 
     query: Query
     columns: Sequence[Column]
@@ -85,7 +83,7 @@ class Phrasing:
         return list(dict.fromkeys(found))
 
     def list_fragments(self, form: str) -> list[str]:
-        """List search phrases. `form` says how they begin: `wanted`, `given` or `asking`."""
+        """List fragments, as in a search box. `form` sets their beginning: `wanted`, `given` or `asking`."""
         found = []
         for describer in self.describers:
             if form == "asking":
@@ -224,7 +222,7 @@ class Phrasing:
                 yield f"{lead}{one.words} {has} the {extreme} {amount}"
 
     def _list_wanted(self) -> list[str]:
-        """Name the columns that a lookup asks for; a column that contains a count is `the number of ...`."""
+        """List the names of the columns that a lookup asks for; counts are named `number of ...`."""
         return [
             f"number of {name_amount(column, self.columns)}"
             if find_kind(column, self.columns) == "number"
@@ -245,7 +243,7 @@ class Phrasing:
     def _wanted(self) -> str:
         column, noun = self.query.projection[0], self.describer.name(self.asked)
         words = name_column_with_unit(column, self.columns)
-        # Without the noun, `the numbers of all flights` would have another meaning.
+        # Without the noun, the text would be `the numbers of all flights`, which has another meaning.
         listed = self.query.measure == "list"
         prefixed = words in WEAK and listed and noun == name_table(self.asked, self.columns)
         return f"{noun} {words}" if prefixed else words
@@ -265,7 +263,7 @@ class Phrasing:
 
 
 def _find_owner(described: Described) -> str:
-    """Return the owner of a row if nothing else describes the row, such as the film for its genres."""
+    """Return the owner of a row, such as the film for its genres, if the owner alone describes the row."""
     if len(described.belongs) != 1:
         return ""
     lead, _, owner = described.belongs[0].partition(" the ")
@@ -278,7 +276,7 @@ def _find_owner(described: Described) -> str:
 def list_wordings(
     query: Query, columns: Sequence[Column], form: str, circumstance: str, opening: str
 ) -> list[str]:
-    """List the wordings of a query: fragments of a form, or a circumstance followed by a question."""
+    """List the wordings of a query: fragments of a form, or questions that follow a circumstance."""
     phrasing = Phrasing(query, columns)
     if not circumstance:
         return phrasing.list_fragments(form)

@@ -1,8 +1,8 @@
-"""Define GRAMMAR's queries (select, project, join, with placeholders for values) and write their SQL.
+"""GRAMMAR's queries (select, project, join, placeholders for values), and functions that write their SQL.
 
 Beyond the paper, a query may compute a measure over several rows, and compare a column by an operator other
-than `=`. A placeholder is named after the column that it is compared with. For another operator the name has
-a suffix: `films.runtime_minutes:over`.
+than `=`. A placeholder has the name of the column that it is compared with. For operators other than `=`, the
+name has a suffix: `films.runtime_minutes:over`.
 """
 
 from __future__ import annotations
@@ -24,64 +24,58 @@ from tasks.databases.profile.readings import Readings, apply_readings
 from tasks.databases.quoted_names import quote_column, quote_name
 
 DIALECT = "sqlite"
-"""The dialect of all stored SQL. Before a query runs on another engine, it is translated."""
+"""The dialect of all stored SQL. Queries for other engines are translated."""
 PLACEHOLDER = re.compile(r"\[[^\[\]]*\]")
 """Matches a placeholder with its brackets."""
 QUOTED_PLACEHOLDER = re.compile(r"'\[[^\[\]']*\]'")
-"""Matches a placeholder as a SQL text."""
+"""Matches a placeholder as a SQL string literal."""
 LITERAL = r"('(?:[^']|'')*'|-?[0-9][0-9.eE+-]*)"
-"""Matches a text or number literal in SQL."""
+"""Matches a string or number literal in SQL."""
 
 
 Measure = Literal["", "list", "count", "average", "most", "least"]
-"""The measure that a query computes from the matching rows, or an empty text.
+"""The measure that a query computes from the matching rows, or an empty string.
 
-`list` lists the rows, and `count` counts them. `average` computes the mean of a column to one decimal. `most`
-and `least` find the row with the largest or smallest value of a column.
+`list` lists the rows, and `count` counts the rows. `average` computes the mean of a column to one decimal.
+`most` and `least` find the row with the largest or smallest value of a column.
 """
 
 COMPARISONS: Mapping[str, type[exp.Binary]] = {
     "over": exp.GT, "under": exp.LT, "from": exp.GTE, "to": exp.LTE, "other": exp.EQ,
 }  # fmt: skip
-"""The comparison for each suffix of a placeholder. `other` is a second value that the column may equal."""
+"""The operator for each suffix of a placeholder. `other` marks a second value that the column may equal."""
 
 
 Among = Mapping[str, Sequence[str | int]]
-"""Map columns of `Query.equal` to the only values to read; other columns are not limited.
+"""The values to read, by column of `Query.equal`; columns without an entry are not filtered.
 
-An engine may also read further rows, because it may treat Oslo and oslo as equal.
+An engine that treats Oslo and oslo as equal may also read rows with other spellings.
 """
 NOT_LIMITED: Among = MappingProxyType({})
 AS_THEY_ARE: Readings = MappingProxyType({})
-"""Readings that leave every column unchanged."""
+"""Readings that convert no column."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """The meaning of a SQL template, independent of how its SQL is written.
+    """The meaning of a SQL template, independent of the spelling of its SQL.
 
-    Columns are named `table.column`.
+    Columns have the form `table.column`.
     """
 
     projection: tuple[str, ...]
-    """The selected columns.
-
-    For a count, this is the key of the counted rows. For an average, it is the averaged column.
-    """
+    """The selected columns; for a count, the key of the counted rows; for an average, the averaged column."""
     joins: tuple[tuple[str, str], ...]
     """Pairs of columns that must be equal. The columns of a pair and the pairs are sorted."""
     placeholders: tuple[str, ...]
-    """The sorted names of the given values.
-
-    A name is the column that the value is compared with, plus a suffix.
-    """
+    """The sorted names of the placeholders: a column, with a suffix if the operator is not `=`."""
     measure: Measure = ""
     ranked_by: str = ""
-    """The column whose extreme is asked for, with the measures `most` and `least`."""
+    """The column that ranks the rows, for the measures `most` and `least`."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of projection, placeholders and rank, without duplicates."""
+        """The distinct columns of the projection, the placeholders and the ranking."""
         given = map(column_of, self.placeholders)
         return tuple(dict.fromkeys([*self.projection, *given, *filter(None, [self.ranked_by])]))
 
@@ -93,18 +87,18 @@ class Query:
 
     @cached_property
     def equal(self) -> tuple[str, ...]:
-        """The placeholders that fix a column's value."""
+        """The placeholders whose column must equal one value."""
         return tuple(name for name in self.placeholders if name not in self.varied)
 
     @cached_property
     def varied(self) -> tuple[str, ...]:
-        """The placeholders for the only column that may have more than one value."""
+        """The placeholders of the one column that may have several values; empty without such a column."""
         column = next((column_of(name) for name in self.placeholders if comparison_of(name)), None)
         return tuple(name for name in self.placeholders if column_of(name) == column)
 
     @property
     def id(self) -> str:
-        """Hash of the canonical form: projection, joins, placeholders and measure."""
+        """The hash of the canonical form: projection, joins, placeholders and measure."""
         measure = [self.measure, self.ranked_by] if self.measure else []
         return make_id("sql_template", sorted(self.projection), self.joins, self.placeholders, *measure)
 
@@ -113,31 +107,31 @@ class Query:
 class FreeQuery(Query):
     """A SELECT of any shape: aggregates, groups, subqueries, set operations.
 
-    `projection` contains the selected columns; it is empty if anything else is selected too. `joins` and
-    `measure` are empty, because only the SQL defines the question.
+    `projection` contains the selected columns, or is empty if the SQL selects anything other than columns.
+    `joins` and `measure` are empty, because only the SQL defines the question.
     """
 
     sql: str = ""
-    """Canonical SQL with `'[table.column]'` for each value. A second value of a column is
-    `'[table.column#2]'`. A placeholder that occurs more than once has the same value everywhere."""
+    """Canonical SQL, with `'[table.column]'` instead of each value, and `'[table.column#2]'` instead of a
+    column's second value. A placeholder that occurs more than once has the same value everywhere."""
     used: tuple[str, ...] = ()
-    """The columns that the SQL names and the columns that placeholders are named after, sorted."""
+    """The columns that occur in the SQL or in names of placeholders, sorted."""
     read: tuple[str, ...] = ()
     """The tables that the SQL reads, sorted."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that the SQL names, sorted."""
+        """The columns in `used`."""
         return self.used
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """All tables, sorted."""
+        """The tables in `read`."""
         return self.read
 
     @property
     def id(self) -> str:
-        """Hash of the SQL, ignoring the case of names."""
+        """The hash of the SQL, ignoring the case of names."""
         parsed = sqlglot.parse_one(self.sql, dialect=DIALECT)
         for name in parsed.find_all(exp.Identifier):
             name.set("this", name.name.lower())
@@ -145,7 +139,7 @@ class FreeQuery(Query):
 
 
 def table_of(column: str) -> str:
-    """Return the table of a column's id."""
+    """Return the name of a column's table, given the column's id."""
     return split_column_id(column)[0]
 
 
@@ -156,13 +150,13 @@ def column_of(placeholder: str) -> str:
 
 
 def comparison_of(placeholder: str) -> str:
-    """Return the suffix of a placeholder: a name in `COMPARISONS`, or empty for equality."""
+    """Return the suffix of a placeholder: a key of `COMPARISONS`, or an empty string for `=`."""
     _, _, suffix = placeholder.rpartition(":")
     return suffix if suffix in COMPARISONS and suffix != placeholder else ""
 
 
 def write_template(query: Query) -> str:
-    """Write a query's SQL with `'[table.column]'` for each value."""
+    """Write a query's SQL, with `'[table.column]'` instead of each value."""
     if isinstance(query, FreeQuery):
         return query.sql
     return build_select(query, {name: f"[{name}]" for name in query.placeholders}).sql(dialect=DIALECT)
@@ -171,10 +165,10 @@ def write_template(query: Query) -> str:
 def write_filled(
     query: Query, values: Mapping[str, str | int | float], readings: Readings = AS_THEY_ARE
 ) -> str:
-    """Write a query's SQL with values filled in: text quoted and escaped, numbers as numbers.
+    """Write a query's SQL with values instead of placeholders: text quoted and escaped, numbers as numbers.
 
-    `readings` says how to read the cells of columns, and the SQL then contains these conversions. A free
-    query does not use it.
+    `readings` contains the conversions of cells by column, which the SQL then contains. Free queries ignore
+    `readings`.
     """
     if isinstance(query, FreeQuery):
         marks = {f"'[{name}]'": write_literal(value) for name, value in values.items()}
@@ -183,7 +177,7 @@ def write_filled(
 
 
 class FilledSql:
-    """Write the same SQL as `write_filled` for one query and millions of values, without syntax trees."""
+    """Writes the same SQL as `write_filled` for one query and millions of values, without syntax trees."""
 
     def __init__(self, query: Query, readings: Readings = AS_THEY_ARE) -> None:
         marks = {name: f"\0{number}\0" for number, name in enumerate(query.placeholders)}
@@ -191,16 +185,16 @@ class FilledSql:
         self._pieces = re.split("'\0(\\d+)\0'", write_filled(query, marks, readings))
 
     def write(self, values: Sequence[str | int | float]) -> str:
-        """Write the query's SQL with these values, in the order of its placeholders."""
+        """Write the query's SQL with these values, given in the order of the placeholders."""
         pieces = self._pieces
         return "".join(
             write_literal(values[int(piece)]) if number % 2 else piece for number, piece in enumerate(pieces)
         )
 
     def read(self, sql: str) -> dict[str, str] | None:
-        """Return the literal of each placeholder in SQL that was written for this query.
+        """Return the literal of each placeholder, by name, in SQL that was written for this query.
 
-        Returns None if it is not this query's SQL, or if a placeholder has two values.
+        Returns None if the SQL is not this query's, or if a placeholder has two values.
         """
         parts = [LITERAL if number % 2 else re.escape(piece) for number, piece in enumerate(self._pieces)]
         found = re.fullmatch("".join(parts), sql)
@@ -227,10 +221,10 @@ def write_rows(
     among: Among = NOT_LIMITED,
     readings: Readings = AS_THEY_ARE,
 ) -> str:
-    """Write one SQL query that returns `columns` of all rows, with the values of `query.equal` first.
+    """Write one SQL query that returns `query.equal` and `columns` of all rows.
 
-    The given values come first and define the order, so the rows of one combination of values are adjacent. A
-    combination without an answer has no row. `distinct` removes repeated rows.
+    Rows are sorted by the cells of `query.equal`, so rows of one combination of values are adjacent.
+    Combinations without an answer have no row. `distinct` removes repeated rows.
     """
     selected = [quote_column(column) for column in (*query.equal, *columns)]
     select = exp.select(*selected)
@@ -246,7 +240,7 @@ def write_rows(
 
 
 def build_select(query: Query, values: Mapping[str, str | int | float]) -> exp.Select:
-    """Build the syntax tree of a query with these values in the WHERE clause."""
+    """Build the syntax tree of a query, with these values in the WHERE clause."""
     columns = [quote_column(column) for column in query.projection]
     select: exp.Select
     if query.measure == "count":
@@ -273,7 +267,7 @@ def build_select(query: Query, values: Mapping[str, str | int | float]) -> exp.S
 
 
 def _list_conditions(query: Query, values: Mapping[str, str | int | float]) -> list[exp.Expr]:
-    """List the conditions on given values; combine all conditions on the varied column into one condition."""
+    """List the conditions on given values, with all conditions on the varied column merged into one."""
     conditions: list[exp.Expr] = []
     for name in query.placeholders:
         if name not in query.varied:
@@ -302,7 +296,7 @@ def _is_set(column: str) -> exp.Expr:
 
 
 def _join_tables(select: exp.Select, query: Query) -> exp.Select:
-    """Add FROM and the joins, starting from the first projected column's table."""
+    """Add FROM with the first projected column's table, and the joins."""
     first = table_of(query.projection[0])
     select = select.from_(exp.Table(this=quote_name(first)))
     for table, conditions in order_joins(query, first):
@@ -314,7 +308,7 @@ def _join_tables(select: exp.Select, query: Query) -> exp.Select:
 
 
 def order_joins(query: Query, first: str) -> Sequence[tuple[str, list[tuple[str, str]]]]:
-    """Order the joins so that each table joins an earlier one: (table, its join conditions)."""
+    """Return further tables with their join conditions, in an order in which each joins an earlier table."""
     seen, steps, queue = {first}, [], deque([first])
     while queue:
         current = queue.popleft()

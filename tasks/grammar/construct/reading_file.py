@@ -1,7 +1,7 @@
-"""Read a person's readings of texts from a file. A reading says what a text asks for, as slots or SQL.
+"""Read user-written readings of texts from a file. A reading states a text's question, as slots or SQL.
 
-A line has the `id` of a text template or its `text`, and `reading` or `sql`. A line with neither `reading`
-nor `sql` is ignored.
+A line contains the `id` or the `text` of a text template, and `reading` or `sql`. A line with neither
+`reading` nor `sql` is ignored.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FOLDER = Path("data/labels")
 SUFFIXES = (".readings.jsonl", ".readings.csv")
 FIELDS = ("id", "text", "reading", "sql", "note")
 WIDTH = 200
-"""The maximum number of characters of a quoted text in an error."""
+"""The maximum number of characters that an error quotes from a text."""
 MAX_FIELD = 4_000
 """The maximum number of characters of a field."""
 HINT = "a line has the id of a text, and reading or sql; both empty leave it open; see docs/grammar.md"
@@ -40,7 +40,7 @@ HINT = "a line has the id of a text, and reading or sql; both empty leave it ope
 
 @dataclass(frozen=True)
 class FileReading:
-    """The reading of a text, and the number of its line in the file."""
+    """A user-written reading of a text, and its line number in the file."""
 
     line: int
     read: ReadQuery
@@ -48,9 +48,9 @@ class FileReading:
 
 @dataclass(frozen=True)
 class FileReadings:
-    """A file's readings by the text's id.
+    """The readings in a file, by the id of the text.
 
-    `unknown` contains the lines for texts that do not exist, as (line number, id or text).
+    `unknown` contains (line number, id or text) for texts that do not exist.
     """
 
     place: str
@@ -66,7 +66,7 @@ def read_readings(
     slots: Slots,
     queries: ReadingQueries,
 ) -> FileReadings:
-    """Read `<database>.readings.jsonl` or `.csv`. Raises BadInput with the first invalid line."""
+    """Read `<database>.readings.jsonl` or `.csv`. Raises BadInput for the first invalid line."""
     files = [folder / f"{database}{suffix}" for suffix in SUFFIXES]
     present = [file for file in files if file.is_file()]
     place = (FOLDER / (present or files)[0].name).as_posix()
@@ -140,7 +140,7 @@ def _read(
     slots: Slots,
     queries: ReadingQueries,
 ) -> ReadQuery:
-    """Read a line's slots or SQL. Raises BrokenRule or Unparsed."""
+    """Convert a line's slots or SQL to a query. Raises BrokenRule or Unparsed."""
     _, names = number_placeholders(text)
     if fields["sql"]:
         query = read_template(fields["sql"], schema)
@@ -153,7 +153,7 @@ def _read(
 
 
 def match_names(placeholders: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Match a query's placeholders with a text's by name, or otherwise by column. Raises BrokenRule."""
+    """Map a query's placeholders to a text's placeholders, by name or else by column. Raises BrokenRule."""
     matched = {name: name for name in placeholders if name in names}
     for name in placeholders:
         if name not in matched:

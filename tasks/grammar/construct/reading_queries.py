@@ -1,9 +1,9 @@
 """Convert a reader's reading of a text (slots filled with parts of the schema) to queries.
 
-A reading is one line: what is asked for, then the comparison and the column of each value, by its number in
-the text: `list films.title; 1 equals people.name; 2 from films.year`. A count names the table. An extreme
-also names the column that ranks the rows: `most films.title by films.runtime_minutes; 1 equals genres.name`.
-A reading has one query for each way in which foreign keys join its tables.
+A reading is one line: the measure and columns, and then for each numbered value of the text the comparison
+and the column: `list films.title; 1 equals people.name; 2 from films.year`. For a count, the line names the
+table. For an extreme, the line also names the column that ranks the rows: `most films.title by
+films.runtime_minutes; 1 equals genres.name`. A reading has one query per join path between its tables.
 """
 
 from __future__ import annotations
@@ -23,29 +23,27 @@ from tasks.models.ask import Unparsed
 
 ReadMeasure = Literal["list", "count", "average", "most", "least"]
 FIXED, ORDERED = ("equals", "other"), ("over", "under", "from", "to")
-"""Comparisons for columns by which rows are looked up, and for columns whose values have an order. `other`
-is a second value that the column may equal."""
+"""The comparisons for lookup columns, and for columns whose values have an order. `other` marks a second
+value that the column may equal."""
 MOST_ASKED = 3
 """The maximum number of columns that a reading may list."""
 BETWEEN = 2
-"""The maximum number of tables on a join path that the reading does not name. Link tables are
-not counted."""
+"""The maximum number of tables on a join path that the reading does not name, without link tables."""
 MOST_WAYS = 26
-"""The maximum number of join paths, because the reader picks one by a letter."""
+"""The maximum number of join paths, because the reader picks a path by a letter."""
 
 
 @dataclass(frozen=True)
 class SlotReading:
-    """A reading of a text: what the text asks for, as filled slots."""
+    """A reading of a text as filled slots: the measure, the columns and the comparisons."""
 
     measure: ReadMeasure
     asked: tuple[str, ...]
-    """The columns asked for; for a count, the table whose rows are counted."""
+    """The projected columns; for a count, the table whose rows are counted."""
     ranked_by: str
-    """The column whose extreme is asked for, with `most` and `least`."""
+    """The column that ranks the rows, for `most` and `least`."""
     given: tuple[tuple[str, str], ...]
-    """For each value, in the order of the text: the column that the value is compared with, and the
-    comparison."""
+    """The column and the comparison of each value, in the order of the text."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +52,16 @@ class Slots:
 
     listed: tuple[str, ...]
     counted: Mapping[str, str]
-    """Map each table that can be counted to its single key column."""
+    """The key column of each table that can be counted, by table."""
     averaged: tuple[str, ...]
     ranked: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
-    """For each table, its columns, and the columns whose extreme may be asked for."""
+    """For each table with columns that can rank rows: the columns to ask for, and the columns that rank."""
     fixed: tuple[str, ...]
     ordered: tuple[str, ...]
 
 
 def list_slots(schema: Sequence[Column]) -> Slots:
-    """List the schema parts that can fill each slot: columns that people ask about, and tables to count."""
+    """Return the schema parts that can fill each slot: columns that people ask about, and tables to count."""
     tables = sorted({column.table for column in schema})
     own = {table: [column for column in schema if column.table == table] for table in tables}
     keys = {table: [column.id for column in columns if column.primary_key] for table, columns in own.items()}
@@ -84,7 +82,7 @@ def list_slots(schema: Sequence[Column]) -> Slots:
 
 
 def number_placeholders(text: str) -> tuple[str, tuple[str, ...]]:
-    """Add numbers to the placeholders of a text and remove their comparisons; also return their names."""
+    """Return a text with numbered placeholders without comparisons, and the original placeholder names."""
     names = tuple(found[1:-1] for found in PLACEHOLDER.findall(text))
     for number, name in enumerate(names, 1):
         text = text.replace(f"[{name}]", f"[{number}: {column_of(name)}]", 1)
@@ -92,7 +90,7 @@ def number_placeholders(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def write_reading_grammar(slots: Slots, values: int) -> str:
-    """Write a GBNF grammar that accepts the readings of a text with this number of values."""
+    """Write a GBNF grammar for the readings of a text that contains `values` values."""
     kinds = {
         "list": f'"list " listed (", " listed){{0,{MOST_ASKED - 1}}}' if slots.listed else "",
         "count": '"count " counted' if slots.counted else "",
@@ -120,7 +118,7 @@ def write_reading_grammar(slots: Slots, values: int) -> str:
 
 
 def parse_reading(text: str, slots: Slots, values: int) -> SlotReading:
-    """Parse a reading of a text with this number of values. Raises Unparsed."""
+    """Parse a reading of a text that contains `values` values. Raises Unparsed."""
     names = sorted({*slots.listed, *slots.fixed, *slots.ordered}, key=len, reverse=True)
     name = "|".join(map(re.escape, names)) or "(?!)"
     table = "|".join(map(re.escape, sorted(slots.counted, key=len, reverse=True))) or "(?!)"
@@ -158,7 +156,7 @@ def _quote(name: str) -> str:
 
 @dataclass(frozen=True)
 class ReadQuery:
-    """The query of a reading. `names` maps the query's placeholders to the text's placeholders."""
+    """A query for a reading. `names` maps the query's placeholders to the text's placeholders."""
 
     query: Query
     names: Mapping[str, str]
@@ -172,10 +170,10 @@ class ReadingQueries:
         self._routes: dict[int, list[Route]] = {}
 
     def list_queries(self, reading: SlotReading, names: Sequence[str]) -> list[ReadQuery]:
-        """List the queries that a reading may mean, by the shortest join paths and paths with one more table.
+        """List a reading's possible queries, with the shortest join paths and paths with one more table.
 
-        `names` contains the names of the text's placeholders, in the text's order. Raises BrokenRule if the
-        reading makes no valid query.
+        `names` contains the text's placeholders, in the order of the text. Raises BrokenRule if the reading
+        has no valid query.
         """
         count = reading.measure == "count"
         asked = (self._slots.counted[reading.asked[0]],) if count else reading.asked
@@ -204,7 +202,7 @@ class ReadingQueries:
         ]
 
     def _list_ways(self, asked: str, tables: frozenset[str]) -> list[tuple[tuple[str, str], ...]]:
-        """List the sets of joins that connect `tables`; no join path ends at any other table."""
+        """List the sets of joins that connect `tables`. All leaf tables of the joins are in `tables`."""
         found: dict[tuple[tuple[str, str], ...], None] = {}
         for size in range(len(tables), len(tables) + BETWEEN + 1):
             shortest = not found

@@ -1,6 +1,6 @@
-"""Choose join trees for questions: which table is asked about, and which tables supply the given values.
+"""List the routes of questions: a join tree, the table to ask about, and the tables with the given values.
 
-No row is read. Whether a lookup is likely to have one answer is estimated from names, types and keys.
+This module reads no rows. Names, types and keys indicate whether a lookup is likely to have one answer.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from tasks.grammar.construct.names import is_identifying
 
 @dataclass(frozen=True)
 class Route:
-    """A join tree with the table that is asked about and the tables whose values are given."""
+    """A join tree, the table that a question asks about, and the tables with the given values."""
 
     tree: JoinTree
     asked: str
     given: tuple[str, ...]
     spread: int
-    """The estimated number of one-to-many steps from the given values to the table that is asked about."""
+    """The estimated number of one-to-many joins from the given values to the asked table."""
 
 
 def find_routes(columns: Sequence[Column], tables: tuple[int, int], placeholders: int) -> list[Route]:
-    """List the routes within the limits; every leaf table of a tree is asked about or supplies a value.
+    """List the routes within the limits. Every leaf table of a tree is the asked table or has a given value.
 
-    `tables` is the minimum and maximum number of tables, without link tables.
+    `tables` contains the minimum and maximum number of tables, without link tables. `placeholders` is the
+    maximum number of given values.
     """
     least, most = tables
     routes = []
@@ -47,10 +48,10 @@ def find_routes(columns: Sequence[Column], tables: tuple[int, int], placeholders
 
 
 def rank_routes(routes: Sequence[Route], seed: int) -> list[Route]:
-    """Order routes by spread, so that likely single answers come first; alternate the asked tables."""
+    """Sort routes by spread, so that questions with likely one answer come first; asked tables alternate."""
     by_spread: defaultdict[int, defaultdict[str, list[Route]]] = defaultdict(lambda: defaultdict(list))
     for route in sorted(
-        # The hash includes the repr of a join tree, so renaming a class or a field would change the order.
+        # The hash includes the tree's repr, so a renamed class or field would change the order.
         routes,
         key=lambda route: (len(route.tree.tables), make_id(seed, route.asked, repr(route.tree))),
     ):
@@ -69,7 +70,7 @@ def _count_joins(tree: JoinTree, table: str) -> int:
 
 
 def _estimate_spread(tree: JoinTree, columns: Sequence[Column], given: str, asked: str) -> int:
-    # Rows without an identifying column may share the values that a question looks them up by.
+    # Without an identifying column, several rows may have the values in the question.
     own = [column for column in columns if column.table == given and column.descriptive]
     shared = not any(column.primary_key or is_identifying(column) for column in own)
     return _count_one_to_many(tree, columns, given, asked) + shared
@@ -90,5 +91,5 @@ def _count_one_to_many(tree: JoinTree, columns: Sequence[Column], given: str, as
             if table not in cost:
                 cost[table], last[table] = cost[current] + step, step
                 waiting.append(table)
-    # A final one-to-many step counts twice, because a question about many rows seldom has one answer.
+    # A final one-to-many join counts twice, because a question about many rows seldom has one answer.
     return cost[asked] + last[asked]

@@ -1,4 +1,4 @@
-"""Stage: reflect the database's schema, from which templates are written. The schema contains no cells."""
+"""Stage: reflect the database's schema, the input for templates. The schema contains no cells."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tasks.errors import BadInput
 from tasks.grammar.construct.glossary import Term, leave_out
 
 SCOPE = re.compile(r"(?:among|at|by|for|from|in|of|on|within)(?: [^\W_]+){1,7}")
-"""The format of a scope: a preposition and one to seven words."""
+"""Matches a scope, such as `in the catalogue`: a preposition and one to seven words."""
 
 
 def schema(glossary: list[Term], columns: list[ColumnProfile], database: DatabaseEntry) -> Drafts[Column]:
-    """List every table's columns, with types and keys, the words of the glossary, and the tables' scopes.
+    """Return every table's columns with types, keys, readable names from the glossary, and table scopes.
 
-    `columns` contains the profiles, which determine a column's type by its cells.
+    `columns` contains the profiles, which determine column types by cells.
 
     Raises BadInput if the database cannot be opened, or has no table or no row, or if a server's columns
     differ from its recorded content. Also raises BadInput if a scope is for an unknown table or does not
@@ -45,7 +45,7 @@ def schema(glossary: list[Term], columns: list[ColumnProfile], database: Databas
 
 
 def apply_terms(columns: Sequence[Column], terms: Sequence[Term]) -> list[Column]:
-    """Return the columns with the glossary's words for the columns and their tables."""
+    """Return the columns with the readable names of columns and tables from the glossary."""
     words = {(term.table, term.column): term.words for term in terms}
     return [
         replace(
@@ -58,7 +58,7 @@ def apply_terms(columns: Sequence[Column], terms: Sequence[Term]) -> list[Column
 
 
 def apply_scope(columns: Sequence[Column], database: DatabaseEntry) -> list[Column]:
-    """Return the columns with the scope of their table.
+    """Return the columns with the scopes of their tables.
 
     Raises BadInput if a scope is for an unknown table or does not match `SCOPE`.
     """

@@ -1,4 +1,4 @@
-"""Stage: have each text read again from only the text and the schema, and compare the answers."""
+"""Stage: a reader interprets each text from only the text and the schema, and the answers are compared."""
 
 from __future__ import annotations
 
@@ -54,31 +54,31 @@ from tasks.models.ask import Ask
 from tasks.settings import Settings
 
 UNKNOWN = "unknown_text"
-"""The drop reason of a line in a file of readings for a text that does not exist."""
+"""The drop reason of a line in the readings file whose text does not exist."""
 
 
 class SecondReading(Settings):
     """The settings in params.yaml under `grammar.second_reading`."""
 
     by: Literal["none", "model", "file"] = "none"
-    """The reader: nobody, the role `reader`, or a person who writes data/labels/<database>.readings.jsonl or
+    """The reader: nobody, the role `reader`, or people who write data/labels/<database>.readings.jsonl or
     .csv."""
     groups: int = Field(default=3, ge=1)
     """The number of groups per SQL template whose answers are compared."""
     candidates: int = Field(default=12, ge=1)
-    """The number of candidate groups, from which groups that separate free SQL from likely misreadings are
-    chosen."""
+    """For SQL of any shape, the number of sampled groups. From these, the stage selects groups whose answers
+    differ between the SQL and likely misreadings."""
     told_by: int = Field(default=6, ge=1)
-    """The maximum number of groups to choose from the `candidates`."""
+    """The maximum number of groups to select from the `candidates`."""
     seed: int = 0
-    """The seed of the choice of groups."""
+    """The seed for sampling groups."""
     limits: QueryLimits = QueryLimits()
-    """The limits of each query that follows from a reading."""
+    """The limits of each query that a reading results in."""
 
 
 @dataclass(frozen=True)
 class TextReading:
-    """The reading of a text. `read` is None if there is no usable reading; `problem` then says why."""
+    """The reading of a text. Without a usable reading, `read` is None and `problem` states why."""
 
     text: TextTemplate
     read: ReadQuery | None
@@ -87,7 +87,7 @@ class TextReading:
 
 
 class ReadingRequests:
-    """Asks the reader for a text's question, and for the join path that it means if there are several."""
+    """Asks the reader what a text asks for, and if there are several join paths, which one it means."""
 
     def __init__(self, schema: Sequence[Column], slots: Slots, queries: ReadingQueries, ask: Ask) -> None:
         self._slots, self._queries, self._ask = slots, queries, ask
@@ -96,7 +96,7 @@ class ReadingRequests:
         self._keys = [f"{column.id} = {column.references}" for column in schema if column.references]
 
     async def read(self, text: TextTemplate) -> TextReading:
-        """Have one text read."""
+        """Return the reader's reading of one text."""
         shown, names = number_placeholders(text.text)
         answer = await self._ask(
             "second_reading",
@@ -144,15 +144,16 @@ async def second_reading(
     params: SecondReading,
     ask: Ask,
 ) -> Drafts[TextTemplate]:
-    """Keep the texts whose reading gives the answers of their groups; if nobody reads, keep all texts.
+    """Keep the texts whose reading has the same answers as their groups; without a reader, keep all texts.
 
-    `labels` is the folder of people's files. The reader states what a text asks for and which columns its
-    values are compared with. Code then writes the SQL. For SQL of any shape, the model writes the SQL itself.
-    A text that a person wrote is always kept, and its `reading` contains the outcome. The drop reasons are:
+    `labels` is the folder of the readings files. The reader states what a text asks for, and which columns
+    the text's values are compared with. Code then writes the SQL. For SQL of any shape, the model writes the
+    SQL. Texts that a person wrote are always kept; their field `reading` contains the outcome. The drop
+    reasons are:
 
     - `read_otherwise`: the answer of a group differs;
-    - `unread`: there is no reading, or the reading makes no valid query;
-    - `unknown_text`: a line in the file is for a text that does not exist.
+    - `unread`: there is no reading, or no valid query for it;
+    - `unknown_text`: the file contains a line for a text that does not exist.
     """
     if params.by == "none":
         return Drafts([replace(text, origin=list_rows(text)) for text in back_check])
@@ -245,7 +246,7 @@ def _compare(
 
 
 def keep_own(outcome: TextTemplate | Dropped, text: TextTemplate) -> TextTemplate:
-    """Keep a person's text whatever the outcome of its reading, with the outcome in `reading`."""
+    """Return a user-written text, with the outcome of its reading in the field `reading`."""
     if isinstance(outcome, TextTemplate):
         return outcome
     detail = outcome.detail.removeprefix(f"{text.text} -- ")
@@ -253,19 +254,19 @@ def keep_own(outcome: TextTemplate | Dropped, text: TextTemplate) -> TextTemplat
 
 
 def list_rows(text: TextTemplate) -> tuple[Origin, ...]:
-    """Return the origin of a text that was read: its row in back_check."""
+    """Return a text's origin: its row in back_check."""
     return (Origin("row", f"back_check#{text.id}"),)
 
 
 def _list_names(table: str, schema: Sequence[Column]) -> list[str]:
-    """List a table's columns for a reader, with what people call them."""
+    """List a table's columns for the reader, with their readable names."""
     own = [column for column in schema if column.table == table]
     return [f"{column.name} = {column.words}" if column.words else column.name for column in own]
 
 
 @dataclass(frozen=True)
 class OtherAnswer:
-    """A group whose answer differs from a reading's. `sql` is the reading's SQL, and `found` its answer."""
+    """A group whose answer differs from a reading's answer, with the reading's SQL and answer (`found`)."""
 
     group: Group
     sql: str
@@ -273,7 +274,7 @@ class OtherAnswer:
 
 
 def choose_groups(groups: Iterable[Group], count: int, seed: int) -> dict[str, list[Group]]:
-    """Choose `count` groups of each SQL template at random by seed, without keeping all groups in memory."""
+    """Sample `count` groups of each SQL template by seed, without keeping all groups in memory."""
     chosen: defaultdict[str, list[tuple[int, str, Group]]] = defaultdict(list)
     for group in groups:
         own = chosen[group.sql_template]
@@ -295,10 +296,10 @@ def find_other_answer(
     schema: Sequence[Column],
     safe: SafeDatabase,
 ) -> OtherAnswer | None:
-    """Find a group for which a reading gives another answer on the database, or None.
+    """Return the first group for which a reading's query has another answer on the database, or None.
 
-    The order of the selected columns makes no difference. Raises StageFailed if a query exceeds its time
-    limit, because that depends on the machine.
+    The order of the selected columns is ignored. Raises StageFailed if a query exceeds its time limit,
+    because the query's duration depends on the machine.
     """
     query = _order_columns(read.query, template)
     readings = list_readings(schema)
@@ -318,7 +319,7 @@ def find_other_answer(
                 "grammar.second_reading.limits.timeout_s, or add an index to the database"
             ) from error
         except SqlError as error:
-            # If a text is compared with a number, SQLite finds nothing, but a server reports an error.
+            # If a query compares a text with a number, SQLite returns no rows, but a server returns an error.
             return OtherAnswer(group, sql, f"nothing ({type(error).__name__})")
         if make_comparable(found) != make_comparable(due):
             text = "; ".join(", ".join(map(write_plain, row)) for row in found)

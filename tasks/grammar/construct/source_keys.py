@@ -1,4 +1,4 @@
-"""Find the keys of the rows behind the answers of a SQL template's groups, for many groups at once."""
+"""Find the keys of the rows that answers come from, for many groups of a SQL template at once."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from tasks.grammar.construct.queries import DIALECT, Among, FilledSql, FreeQuery
 from tasks.grammar.construct.source_rows import find_sources
 
 MOST = 500
-"""The maximum number of wanted values of a column.
+"""The maximum number of values by which the rows of a column are filtered.
 
-If a column has more wanted values, all its values are read.
+If groups contain more values of a column, all its values are read.
 """
 
 
@@ -30,12 +30,11 @@ def read_keys(
     schema: Sequence[Column],
     safe: SafeDatabase,
 ) -> Iterator[tuple[str, list[tuple[Value, ...]]]]:
-    """Yield groups of a SQL template with the primary keys of their source rows in one table.
+    """Yield the groups of a SQL template with the primary keys of their source rows in one table.
 
-    `groups` maps filled SQL to the group's id; other groups are not read. One statement yields all groups, as
-    in the fill-in. A free query has no such statement, so each of its groups is read by a separate query. A
-    free query with a second SELECT yields nothing, because rows that the second SELECT does not find may
-    matter too. Raises SqlError.
+    `groups` contains the ids of the groups to read, by filled SQL. One statement reads all groups, as in the
+    fill-in. For a free query, a separate statement reads each group. A free query with several SELECTs yields
+    nothing, because its answer may also depend on rows that a SELECT does not return. Raises SqlError.
     """
     if isinstance(query, FreeQuery):
         yield from _read_free_keys(query, table, groups, schema, safe)
@@ -60,7 +59,7 @@ def _read_free_keys(
 
 
 def list_wanted(query: Query, filled: FilledSql, groups: Iterable[str], schema: Sequence[Column]) -> Among:
-    """List the values of text, date and whole-number columns that the filled SQL of groups contains."""
+    """Return the values in the filled SQL of groups, by text, date or whole-number column."""
     types = {column.id: column.type for column in schema}
     given: defaultdict[str, set[str]] = defaultdict(set)
     for sql in groups:
@@ -74,8 +73,8 @@ def list_wanted(query: Query, filled: FilledSql, groups: Iterable[str], schema: 
             values = [literal[1:-1].replace("''", "'") for literal in literals if literal.startswith("'")]
         else:
             values = [int(literal) for literal in literals if literal.lstrip("-").isdigit()]
-        # Do not limit a column if a literal cannot be read as the column's type: the database may store it in
-        # another form.
+        # Do not filter a column if a literal does not have the column's type, because the database may store
+        # the value in another form.
         if types[column] in ("text", "date", "integer") and 0 < len(values) == len(literals) <= MOST:
             wanted[column] = sorted(values, key=str)
     return wanted

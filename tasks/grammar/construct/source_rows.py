@@ -1,8 +1,7 @@
-"""Trace a semantic group to the database rows behind it, and to the raw rows behind those rows.
+"""Trace a semantic group to the database rows that its answer comes from, and to the raw data of these rows.
 
-The source query of a filled query has the same joins and values but selects the source rows. For a measure,
-these are all rows that it is computed from. The source query finds the rows behind an answer, but is never
-used to compute the answer.
+The source query of a filled query has the same joins and values, but selects the source rows. For a measure,
+the source rows are all rows that the measure is computed from. A source query never computes an answer.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ from tasks.lineage.records import StageRecord
 LIMITS = QueryLimits(timeout_s=60, memory_mb=512, bytes=50_000_000)
 """The limits of each source query: seconds, megabytes of memory, and bytes of the result."""
 FindRaw = Callable[[str, str, Mapping[str, Any]], Sequence[TracedSource]]
-"""A function of a database's path, a table and a row's cells; returns the raw rows behind the row, if
-known."""
+"""A function of a database's path, a table and a row's cells. Returns the raw rows that the row was made
+from."""
 
 
 @dataclass
 class SourceRowTracer:
-    """Trace the rows of `grammar.fill_in` to the database; databases remain open until `close`.
+    """Traces the rows of `grammar.fill_in` to the database; databases remain open until `close`.
 
-    `root` is the folder that paths are relative to. `entries` returns the entry of a database in params.yaml
-    by name.
+    `root` is the folder that paths are relative to. `entries` returns a database's entry in params.yaml, by
+    the name of the database.
     """
 
     root: Path
@@ -54,10 +53,10 @@ class SourceRowTracer:
     _exits: ExitStack = field(default_factory=ExitStack, repr=False)
 
     def __call__(self, stage: StageRecord, record: Mapping[str, Any]) -> list[TracedSource]:
-        """Find the source rows of a group.
+        """Return the source rows of a group.
 
-        Raises BadInput if there are no source rows, or if they no longer give the group's answer. Raises
-        DatabaseGone and SqlError if the database cannot be queried.
+        Raises BadInput if there are no source rows, or if their answer differs from the group's answer.
+        Raises DatabaseGone and SqlError if the database cannot be queried.
         """
         if "answer_rows" not in record:  # dropped rows have no query
             return []
@@ -109,7 +108,7 @@ class SourceRowTracer:
 
 @dataclass(frozen=True)
 class SourceRow:
-    """A row of the database. `key` is its primary key, or all cells if the table has no primary key."""
+    """A row of the database. `key` contains the primary key, or all cells if the table has no primary key."""
 
     table: str
     key: tuple[tuple[str, Value], ...]
@@ -118,22 +117,22 @@ class SourceRow:
 
 @dataclass(frozen=True)
 class AnswerSources:
-    """The rows behind an answer, including rows of link tables, sorted; and the recomputed answer."""
+    """The sorted rows that an answer comes from, including rows of link tables, and the recomputed answer."""
 
     rows: tuple[SourceRow, ...]
     answer: tuple[tuple[Value, ...], ...]
-    """The distinct combinations of projected cells, sorted, or the measure that the database computes. This
-    answer is only compared with the recorded answer."""
+    """The sorted distinct combinations of projected cells, or the measure that the database computes. Used
+    only for a comparison with the recorded answer."""
 
 
 def write_source_queries(
     sql: str, columns: Sequence[Column]
 ) -> tuple[list[tuple[str, list[tuple[str, str]]]], list[int]]:
-    """Write a filled query's source queries: one per SELECT of a set operation, otherwise one.
+    """Write a filled query's source queries: one per SELECT of a set operation, otherwise one query.
 
-    Returns each query with its selected columns, and the positions of the projected columns as
-    `write_source_query` does. For a person's SQL with groups, an order or subqueries, the source rows are the
-    rows that its outer SELECT reads. Raises BrokenRule if that SELECT reads anything but tables.
+    Returns each query with its selected columns, and the positions of the projected columns (see
+    `write_source_query`). For user-written SQL with groups, an order or subqueries, the source rows are the
+    rows that the outer SELECT reads. Raises BrokenRule if the outer SELECT reads anything other than tables.
     """
     try:
         source, selected, projected = write_source_query(sql, columns)
@@ -145,7 +144,7 @@ def write_source_queries(
 
 
 def _is_nested(select: exp.Expr) -> bool:
-    """Return whether a SELECT is inside another SELECT, rather than only part of a set operation."""
+    """Return whether a SELECT is a subquery, not only a part of a set operation."""
     return select.find_ancestor(exp.Select) is not None
 
 
@@ -171,9 +170,9 @@ def write_source_query(sql: str, columns: Sequence[Column]) -> tuple[str, list[t
     """Write a filled query's source query in canonical SQL.
 
     Returns the SQL, the selected columns as (table, column), and the positions of the columns that the filled
-    query projects, which are empty if it computes a measure. Every column of every table is selected: the key
-    identifies a row, and the other columns are for display. Raises BrokenRule if `sql` is not a query in
-    GRAMMAR's form.
+    query projects. The positions are empty if the filled query computes a measure. The source query selects
+    every column of every table: the key identifies a row, and the other columns are for display. Raises
+    BrokenRule if `sql` does not have the form of GRAMMAR's queries.
     """
     select = parse_select(sql, columns)
     spelling = {column.table.lower(): column.table for column in columns}
@@ -206,17 +205,17 @@ def write_source_query(sql: str, columns: Sequence[Column]) -> tuple[str, list[t
 
 
 def is_measured(select: exp.Select) -> bool:
-    """Return whether a query's answer is a number computed from rows, or the first row in an order."""
+    """Return whether a query's answer is a number computed from rows, or the first row of a sorted result."""
     return bool(select.args.get("limit")) or not all(
         isinstance(expression.unalias(), exp.Column) for expression in select.expressions
     )
 
 
 def find_sources(sql: str, columns: Sequence[Column], database: SafeDatabase) -> AnswerSources:
-    """Find the rows that a filled query's answer comes from.
+    """Return the rows that a filled query's answer comes from.
 
-    Memory grows with the number of rows found. Raises SqlError, and BrokenRule if `sql` is not a query in
-    GRAMMAR's form.
+    Memory grows with the number of rows. Raises SqlError, and BrokenRule if `sql` does not have the form of
+    GRAMMAR's queries.
     """
     sources, projected = write_source_queries(sql, columns)
     found: dict[tuple[str, tuple[tuple[str, Value], ...]], SourceRow] = {}
@@ -244,9 +243,9 @@ def find_sources(sql: str, columns: Sequence[Column], database: SafeDatabase) ->
 def _list_spans(
     selected: Sequence[tuple[str, str]], columns: Sequence[Column]
 ) -> Iterator[tuple[str, list[str], set[str], int]]:
-    """List the position of each table's columns among the selected columns: table, columns, keys, position.
+    """Yield for each table: its name, its columns, its keys, and the position of its first selected column.
 
-    A table that is joined with itself occurs once per alias, with all of its columns.
+    A table that is joined with itself occurs once per alias.
     """
     start = 0
     while start < len(selected):
@@ -258,7 +257,7 @@ def _list_spans(
 
 
 def _read_column(node: exp.Expr, tables: dict[str, str], columns: Sequence[Column]) -> tuple[str, str]:
-    """Return a projected column as (alias of its table, name), in lower case. Raises BrokenRule."""
+    """Return a projected column as (table alias, column name), in lower case. Raises BrokenRule."""
     column = node.unalias()
     if not isinstance(column, exp.Column):
         raise BrokenRule("constant", column.sql(dialect=DIALECT))

@@ -1,17 +1,17 @@
-"""Read the SQL of a template as a query; list the drop reasons of SQL that cannot be read (section 4.1).
+"""Parse the SQL of a template into a query (section 4.1), or reject the SQL with one of these drop reasons.
 
 - `unreadable`: the text is not one SQL statement.
 - `not_select`: the statement is not a plain SELECT.
-- `other_operator`: the SQL uses more than select, project and join (section 4.1) and our measures and
-  comparisons, such as OR, GROUP BY and functions.
-- `clock`: the answer depends on the clock, the session or chance.
+- `other_operator`: the SQL uses operators other than select, project, join, our measures and comparisons,
+  such as GROUP BY, a function, or OR over two columns.
+- `clock`: the answer depends on the clock, the session or random numbers.
 - `star`: the SQL selects `*`.
 - `unknown_name`: the SQL names a table or column that is not in the schema, or is ambiguous.
 - `no_placeholder`: the SQL has no placeholder.
 - `constant`: the SQL has a value instead of a placeholder.
-- `wrong_placeholder`: a placeholder differs from the column that it is compared with.
-- `unfit_measure`: the SQL counts rows that may occur twice.
-- `unconnected`: the SQL joins a table of which no column is used.
+- `wrong_placeholder`: a placeholder's name differs from the column that it is compared with.
+- `unfit_measure`: the SQL may count the same row twice.
+- `unconnected`: the SQL reads a table but uses none of its columns.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from tasks.databases.profile.readings import list_readings, strip_readings
 from tasks.grammar.construct.queries import COMPARISONS, DIALECT, Measure, Query
 
 UNQUOTED = re.compile(r"([=<>]\s*|\bBETWEEN\s+|\bAND\s+)\[([^\]']+\.[^\]']+)\]", re.IGNORECASE)
-"""Matches a placeholder without quotes."""
+"""Matches an unquoted placeholder after an operator."""
 ALLOWED_NODES = (
     exp.Select, exp.From, exp.Join, exp.Where, exp.And, exp.EQ, exp.Column, exp.Identifier, exp.Table,
     exp.TableAlias, exp.Alias, exp.Literal, exp.Distinct, exp.Paren, exp.Neg, exp.Count, exp.Star, exp.Avg,
     exp.Round, exp.Max, exp.Min, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Between, exp.Or, exp.In, exp.Not,
     exp.Is, exp.Null, exp.Order, exp.Ordered, exp.Limit,
 )  # fmt: skip
-"""The syntax nodes that a query may contain; any other node is dropped as `other_operator`."""
+"""The syntax nodes that a query may contain; SQL with any other node is dropped as `other_operator`."""
 EXTREMES: Mapping[type[exp.Expr], Measure] = {exp.Max: "most", exp.Min: "least"}
 SUFFIXES: Mapping[type[exp.Expr], str] = {
     comparison: suffix for suffix, comparison in COMPARISONS.items() if suffix != "other"
@@ -44,11 +44,11 @@ SUFFIXES: Mapping[type[exp.Expr], str] = {
 FLIPPED: Mapping[type[exp.Expr], type[exp.Binary]] = {
     exp.GT: exp.LT, exp.LT: exp.GT, exp.GTE: exp.LTE, exp.LTE: exp.GTE, exp.EQ: exp.EQ,
 }  # fmt: skip
-"""For each comparison, the comparison with its two sides swapped."""
+"""The comparison that is equivalent to each comparison after its two sides are swapped."""
 
 
 class BrokenRule(ValueError):
-    """A SQL template breaks a rule. `reason` is the drop reason, and the message says where."""
+    """A template breaks a rule. `reason` is the drop reason, and the message contains the details."""
 
     def __init__(self, reason: str, detail: str) -> None:
         super().__init__(detail)
@@ -58,9 +58,9 @@ class BrokenRule(ValueError):
 def parse_select(sql: str, columns: Sequence[Column] = ()) -> exp.Select:
     """Parse one SELECT that uses only select, project, join and our measures. Raises BrokenRule.
 
-    The readings of `columns` are removed from the SQL, so that a filled query parses like its template.
+    Conversions of cells (the readings of `columns`) are removed, so a filled query parses like its template.
     """
-    # Quote placeholders first, because SQLite's dialect reads brackets without quotes as a quoted name.
+    # Quote placeholders first, because SQLite's dialect parses unquoted brackets as a quoted name.
     statements = parse_statements(UNQUOTED.sub(r"\1'[\2]'", sql.strip()))
     if len(statements) != 1 or statements[0] is None:
         raise BrokenRule("unreadable", f"{len(statements)} statements")
@@ -81,7 +81,7 @@ def parse_select(sql: str, columns: Sequence[Column] = ()) -> exp.Select:
 
 
 def parse_statements(sql: str) -> list[exp.Expr | None]:
-    """Parse SQL that a model or a person wrote. Raises BrokenRule if it cannot be parsed."""
+    """Parse SQL that a model or a person wrote. Raises BrokenRule if the SQL cannot be parsed."""
     try:
         return sqlglot.parse(sql, dialect=DIALECT)
     except RecursionError:
@@ -91,7 +91,7 @@ def parse_statements(sql: str) -> list[exp.Expr | None]:
 
 
 def read_query(select: exp.Select, columns: Sequence[Column]) -> Query:
-    """Read a parsed SELECT as a query. Raises BrokenRule."""
+    """Convert a parsed SELECT to a query. Raises BrokenRule."""
     known = {column.id: column for column in columns}
     names = _read_tables(select, known)
     measure, projection, ranked_by = _read_measure(select, names, known)
@@ -127,7 +127,7 @@ def read_query(select: exp.Select, columns: Sequence[Column]) -> Query:
 def _read_measure(
     select: exp.Select, names: Mapping[str, str], known: Mapping[str, Column]
 ) -> tuple[Measure, tuple[str, ...], str]:
-    """Read the measure, the columns that are asked for, and the column that ranks the rows."""
+    """Return the measure, the projected columns, and the column that ranks the rows."""
     asked: list[exp.Expr] = [expression.unalias() for expression in select.expressions]
     order, limit = select.args.get("order"), select.args.get("limit")
     ordered = list(order.expressions) if order else []
@@ -178,7 +178,7 @@ def _read_number(
 
 
 def _read_given(condition: exp.Expr, names: Mapping[str, str], known: Mapping[str, Column]) -> Iterator[str]:
-    """Read the placeholders of a condition on one column."""
+    """Yield the placeholders of a condition on one column."""
     if isinstance(condition, exp.Between):
         column = _read_column(condition.this, names, known)
         yield _read_placeholder(column, condition.args["low"], "from", condition)
@@ -201,7 +201,7 @@ def _read_given(condition: exp.Expr, names: Mapping[str, str], known: Mapping[st
 def _read_choice(
     condition: exp.Expr, names: Mapping[str, str], known: Mapping[str, Column]
 ) -> tuple[str, list[exp.Expr]]:
-    """Read `c = a OR c = b`, or `c IN (a, b)`: the column, and the values."""
+    """Return the column and the values of `c = a OR c = b`, or of `c IN (a, b)`."""
     if isinstance(condition, exp.In):
         values = condition.expressions
         return _read_column(condition.this, names, known), values
@@ -213,7 +213,7 @@ def _read_choice(
 
 
 def _read_placeholder(column: str, value: exp.Expr, suffix: str | None, condition: exp.Expr) -> str:
-    """Read the placeholder that a column is compared with.
+    """Return the name of the placeholder that a column is compared with.
 
     `suffix` is the suffix that the comparison requires; None accepts any name.
     """
@@ -231,7 +231,7 @@ def _read_placeholder(column: str, value: exp.Expr, suffix: str | None, conditio
 def _check_null_test(
     condition: exp.Not, allowed: Sequence[str], names: Mapping[str, str], known: Mapping[str, Column]
 ) -> None:
-    """Check that IS NOT NULL is used only for the columns of a measure. Raises BrokenRule."""
+    """Check that a condition is IS NOT NULL on one of the allowed columns. Raises BrokenRule."""
     inner = condition.this.unnest()
     if not isinstance(inner, exp.Is) or not isinstance(inner.expression, exp.Null):
         raise BrokenRule("other_operator", condition.sql(dialect=DIALECT))
@@ -240,7 +240,7 @@ def _check_null_test(
 
 
 def _read_tables(select: exp.Select, known: Mapping[str, Column]) -> dict[str, str]:
-    """Map each table's alias or name in the query, in lower case, to the table."""
+    """Return the query's tables by their lower-case alias or name."""
     spelling = {column.table.lower(): column.table for column in known.values()}
     names: dict[str, str] = {}
     for table in select.find_all(exp.Table):

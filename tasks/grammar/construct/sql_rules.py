@@ -1,16 +1,16 @@
-"""Check the rules for the query of a SQL template (section 4.1, appendix D); list the drop reasons.
+"""Check the query of a SQL template against the rules (section 4.1, appendix D).
 
-`sql_reading.py` has the drop reasons of SQL that cannot be read as a query.
+`sql_reading.py` lists the drop reasons for SQL that cannot be parsed as a query. This module adds:
 
-- `not_descriptive`: the query asks about a key, or a column that people would not ask about.
-- `unfit_placeholder`: rows cannot be looked up by the placeholder's column, because it is a measurement; or
-  the SQL has a range for a column whose values have no order.
-- `unfit_measure`: the query counts something other than rows, or averages or ranks by a column that is not a
-  number or date.
-- `other_operator`: the query compares without a measure or a list, or has more than one range or pair.
+- `not_descriptive`: the query uses a key, or another column that people would not ask about.
+- `unfit_placeholder`: people do not look up rows by the placeholder's column, such as a measurement; or the
+  SQL has a range for a column whose values have no order.
+- `unfit_measure`: the query counts something other than rows, or averages or ranks by a column without
+  suitable numbers or dates.
+- `other_operator`: the query has a range without a measure or list, or more than one range or pair.
 - `answer_given`: the query asks for a column whose value is given.
 - `unconnected`: foreign keys do not connect the tables.
-- `idle_table`: a table at the edge of the joins contributes nothing to the question.
+- `idle_table`: the query joins a leaf table but uses none of its columns.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tasks.grammar.construct.queries import Query, column_of, comparison_of, tab
 from tasks.grammar.construct.sql_reading import BrokenRule, parse_select, read_query
 
 RANGES = (("over",), ("under",), ("from",), ("to",), ("from", "to"))
-"""The comparisons that may be applied together to one column, as one range."""
+"""The combinations of comparisons that are allowed as a column's range."""
 PAIR = ("", "other")
-"""The comparisons for a pair of names: equal to the first name, or to the other name."""
+"""The comparisons for a pair of names: equal to the first name, or to the second name."""
 COUNTED_BY = frozenset(["year", "month", "day", "number", "code", "zip", "phone", "extension",
                         "latitude", "longitude", "degrees"])  # fmt: skip
-"""The last words of number columns whose mean has no meaning."""
+"""The last words in names of number columns whose mean is meaningless."""
 
 
 def read_template(sql: str, columns: Sequence[Column]) -> Query:
@@ -39,7 +39,7 @@ def read_template(sql: str, columns: Sequence[Column]) -> Query:
 
 
 def check_question(query: Query, columns: Sequence[Column]) -> None:
-    """Check that a query makes a sensible question. Raises BrokenRule."""
+    """Check that a query is a sensible question. Raises BrokenRule."""
     known = {column.id: column for column in columns}
     asked = [*query.projection, *filter(None, [query.ranked_by])] if query.measure != "count" else []
     for column in (*asked, *map(column_of, query.placeholders)):
@@ -61,7 +61,7 @@ def check_question(query: Query, columns: Sequence[Column]) -> None:
 
 
 def find_problem(query: Query, schema: Sequence[Column]) -> BrokenRule | None:
-    """Return the rule that a query breaks; None if it makes a sensible question."""
+    """Return the first rule that a query breaks, or None."""
     try:
         check_question(query, schema)
     except BrokenRule as broken:
@@ -70,7 +70,7 @@ def find_problem(query: Query, schema: Sequence[Column]) -> BrokenRule | None:
 
 
 def _check_varied(query: Query, known: Mapping[str, Column]) -> None:
-    """Check that the placeholders with a comparison other than `=` are one range, or a pair of names."""
+    """Check that placeholders with a comparison other than `=` form one range, or one pair of names."""
     if not query.varied:
         return
     column, suffixes = column_of(query.varied[0]), tuple(map(comparison_of, query.varied))
@@ -115,13 +115,13 @@ def has_order(column: Column) -> bool:
 
 
 def has_mean(column: Column) -> bool:
-    """Return whether the mean of a column has a meaning: numbers that are neither codes nor years."""
+    """Return whether a column's mean is meaningful: its values are numbers, but neither codes nor years."""
     named = tells_year(column) or find_last_word(column) in COUNTED_BY
     return column.descriptive and column.type in ("integer", "real") and not named
 
 
 def fits_placeholder(column: Column) -> bool:
-    """Return whether people can look up rows by a column: descriptive, and neither real nor boolean."""
+    """Return whether people look up rows by a column: it is descriptive, and neither real nor boolean."""
     return column.descriptive and column.type not in ("real", "boolean")
 
 
@@ -143,7 +143,7 @@ def _check_connected(query: Query, known: Mapping[str, Column]) -> None:
 
 
 def _equal_columns(query: Query) -> dict[str, str]:
-    """Map each joined column to the alphabetically first column that it must equal."""
+    """Return the alphabetically first column that each joined column must equal."""
     least = {side: side for pair in query.joins for side in pair}
     for _ in query.joins:
         for a, b in query.joins:

@@ -1,7 +1,7 @@
-"""Read texts of free SQL a second time: the reader writes SQL from only the text and the schema.
+"""The second reading for SQL of any shape: the reader writes SQL from only the text and the schema.
 
-No cell is sent to the model. Code fills the SQL with values and runs it. The resulting rows are compared with
-the answers of groups that separate the template from its likely misreadings.
+No cell is sent to the model. Code fills in values, runs the SQL, and compares the rows with the answers of
+groups for which likely misreadings have other answers.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from tasks.models.ask import Ask, Unparsed
 
 READ_OTHERWISE, UNREAD = "read_otherwise", "unread"
 SAME = "same"
-"""The value of `reading` for a text whose reading gave the same answers."""
+"""The value of the field `reading` if a text's reading has the same answers."""
 WIDTH = 80
-"""The maximum number of characters of a found answer in a drop's detail."""
+"""The maximum number of characters of a reading's answer in the detail of a dropped row."""
 NUMBERED = re.compile(r"\[(\d+)(?::[^\]]*)?\]")
 
 
@@ -34,7 +34,7 @@ NUMBERED = re.compile(r"\[(\d+)(?::[^\]]*)?\]")
 class SqlReading:
     """The SQL that the reader wrote for a text.
 
-    `query` is None without usable SQL; `problem` then says why.
+    Without usable SQL, `query` is None and `problem` states why.
     """
 
     text: TextTemplate
@@ -46,7 +46,7 @@ class SqlReading:
 async def read_as_sql(
     text: TextTemplate, schema: Sequence[Column], origin: tuple[Origin, ...], ask: Ask
 ) -> SqlReading:
-    """Have a text read as SQL."""
+    """Return the SQL that the reader writes for a text."""
     shown, names = number_placeholders(text.text)
     tables = sorted({column.table for column in schema})
     answer = await ask(
@@ -69,7 +69,7 @@ async def read_as_sql(
 
 
 def parse_sql_reading(reply: str, names: Sequence[str], schema: Sequence[Column]) -> FreeQuery:
-    """Parse a reply as SQL in which `[1]` is the first value of a text. Raises Unparsed."""
+    """Parse a reply as SQL, with `[1]` for the text's first value. Raises Unparsed."""
     sql = strip_reply(reply)
     if len(sql) > MAX_SQL:
         raise Unparsed(f"unreadable: more than {MAX_SQL:,} characters")
@@ -94,7 +94,7 @@ def parse_sql_reading(reply: str, names: Sequence[str], schema: Sequence[Column]
 
 
 def compare_sql(reading: SqlReading, telling: TellingGroups) -> TextTemplate | Dropped:
-    """Compare the rows of a reading's SQL with the answers of the groups chosen for its template."""
+    """Keep or drop a text: compare the rows of the reading's SQL with the answers of the selected groups."""
     text, query = reading.text, reading.query
     if query is None:
         return Dropped(text.id, UNREAD, f"{text.text} -- {reading.problem}", reading.origin)

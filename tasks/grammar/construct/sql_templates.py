@@ -1,9 +1,9 @@
-"""Stage: have a model write SQL templates from table and column names, without any row (section 4.1).
+"""Stage: a model writes SQL templates from table and column names, without seeing any row (section 4.1).
 
-If a model's decoding can be constrained, it picks one of the queries that a request offers, because a small
-model does not write better queries. If its role has `constrain: none`, it sees the whole schema and writes
-SQL freely. The rules are the same in both cases. With `dialect: any`, the model may write any SELECT that
-runs, and requests follow a plan that covers every table and column.
+With constrained decoding, the model picks one of the queries that a request offers, because a small model
+does not write better queries. If the model's role has `constrain: none`, the model sees the whole schema and
+writes SQL freely. The same rules apply in both cases. With `dialect: any`, the model may write any SELECT
+that runs, and requests follow a plan that covers every table and column.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from tasks.models.ask import Answer, Ask, Unparsed
 from tasks.settings import Settings
 
 CONSTRAIN = "roles.generator.constrain"
-"""The setting for the decoding of the generator."""
+"""The setting that constrains the generator's decoding."""
 SHAPE = "grammar.sql_templates.dialect"
 FREE = ("none", "tools")
 """The values of `constrain` that do not constrain the decoding of SQL."""
@@ -54,14 +54,14 @@ SUFFIX_NAMES = {
 
 
 class TemplateKind(TemplateShape):
-    """A kind of template: its numbers of tables and placeholders, and the criteria that it must meet."""
+    """A kind of template: the numbers of tables and placeholders, and the criteria for templates."""
 
     templates: int = Field(ge=0)
     """The maximum number of templates."""
     requests: int = Field(ge=0)
     """The maximum number of requests."""
     criteria: tuple[str, ...]
-    """The keys of `grammar.sql_templates.criteria` that the prompt states."""
+    """The keys of `grammar.sql_templates.criteria` whose sentences the prompt contains."""
 
 
 class PromptExample(Settings):
@@ -82,16 +82,16 @@ class SqlTemplates(Settings):
     """The sentence in the prompt for each criterion."""
     example: PromptExample
     only: tuple[str, ...] | None = None
-    """The kinds of template for databases that do not name any kinds; null uses all kinds."""
+    """The kinds of template for databases without the setting `kinds`; null uses all kinds."""
     offered: int = Field(default=4, ge=1)
-    """The number of columns that one request offers the model to choose from."""
+    """The number of columns that one request offers."""
     dialect: Literal["plain", "any"] = "plain"
-    """The SQL that a model with `constrain: none` writes: `plain` allows only the template `kinds`, and `any`
-    allows any SELECT, with requests by the plan `coverage`."""
+    """The SQL that a model with `constrain: none` may write: `plain` allows only the template `kinds`, and
+    `any` allows any SELECT, with requests by the plan `coverage`."""
     coverage: Coverage = Coverage()
     """The plan of requests for `dialect: any`."""
     seed: int = 0
-    """The seed of the order of requests."""
+    """The seed that orders the requests."""
 
 
 NOT_DRAWN = "the templates of the kinds that were asked for are about others"
@@ -100,17 +100,17 @@ PEOPLE_CHOSE = "the own templates, which stand instead of a model's, are about o
 
 @dataclass(frozen=True)
 class SqlTemplate:
-    """A query with `'[table.column]'` for each value, in canonical SQL (section 4.1)."""
+    """A query in canonical SQL, with `'[table.column]'` instead of each value (section 4.1)."""
 
     id: str
-    """Hash of the canonical AST, so that the same question in differently written SQL has the same id."""
+    """The hash of the canonical AST: two spellings of the same query have the same id."""
     sql: str
     tables: tuple[str, ...]
     projection: tuple[str, ...]
     placeholders: tuple[str, ...]
     """The names of the placeholders: the column, and a suffix if the comparison is not `=`."""
     choices: int
-    """The number of queries that the model could choose from; 0 if the query was written freely."""
+    """The number of queries that the request offered; 0 if the model or a person wrote the SQL freely."""
     origin: tuple[Origin, ...]
 
 
@@ -139,9 +139,9 @@ class OwnTemplate:
     placeholders: tuple[str, ...]
     texts: tuple[OwnText, ...]
     tag: str
-    """The person's label for the groups of this template; empty without a label."""
+    """The person's label for the groups of this template, or an empty string."""
     instead: bool
-    """Whether such templates replace a model's, so that no model is asked for templates."""
+    """Whether user-written templates replace the model's, so that no model writes templates."""
     origin: tuple[Origin, ...]
 
 
@@ -153,12 +153,12 @@ async def sql_templates(
     params: SqlTemplates,
     ask: Ask,
 ) -> Drafts[SqlTemplate]:
-    """Ask for templates of each kind until there are enough distinct templates (GRAMMAR, section 4.1).
+    """Request templates of each kind until there are enough distinct templates (GRAMMAR, section 4.1).
 
-    Each round sends as many requests as templates are missing, in a fixed order. Neither the requests nor the
-    rows therefore depend on which answer arrives first. A person's templates come first and do not count
-    towards any kind. If they replace a model's, no model is asked. `settings` contains the settings of
-    `roles.generator`, by dotted name. Raises BadInput if the database names an unknown kind.
+    Each round sends one request per missing template, in a fixed order. Therefore the requests and the rows
+    do not depend on the order in which answers arrive. User-written templates come first and do not count
+    towards any kind. If user-written templates replace the model's, no model is asked. `settings` contains
+    the settings of `roles.generator`, by dotted name. Raises BadInput if the database names an unknown kind.
     """
     free = settings.get(CONSTRAIN) in FREE
     kept = {own_template.id: _take_own(own_template) for own_template in own_templates}
@@ -186,7 +186,7 @@ async def sql_templates(
 
 
 def _list_read(kept: Mapping[str, SqlTemplate], schema: Sequence[Column]) -> tuple[set[str], set[str]]:
-    """List the tables and columns that templates read."""
+    """Return the tables and the columns that templates read."""
     tables: set[str] = set()
     columns: set[str] = set()
     for template in kept.values():
@@ -203,9 +203,9 @@ async def _ask_by_plan(
     kept: dict[str, SqlTemplate],
     dropped: list[Dropped],
 ) -> None:
-    """Ask about every table and column of the schema; record those without a template as dropped.
+    """Request templates for every table and column; record tables and columns without a template as dropped.
 
-    After the first round, a round asks only about tables and columns that no template asks about yet.
+    Later rounds cover only the tables and columns that no template reads yet.
     """
     tables, columns = _list_read(kept, schema)
     lost: list[tuple[Subject, str]] = []
@@ -225,7 +225,7 @@ async def _ask_by_plan(
 async def _ask_planned(
     request: PlannedRequest, schema: Sequence[Column], params: SqlTemplates, ask: Ask
 ) -> Answer[Query]:
-    """Ask for a template of any shape, with the request's kind and subject."""
+    """Request a template of any shape, with the request's kind and subject."""
     return await ask(
         "sql_template_any",
         {
@@ -265,7 +265,7 @@ async def _ask_template(
     free: bool,
     ask: Ask,
 ) -> Answer[Query]:
-    """Ask for one template: a choice among a request's queries, or free SQL that starts from its tables."""
+    """Request one template: a choice among the offered queries, or free SQL about the request's tables."""
     fields = _describe_schema(request, schema, kind) if free else _describe_request(request, schema)
     return await ask(
         "sql_template_free" if free else "sql_template",
@@ -280,7 +280,7 @@ async def _ask_template(
 
 
 def _describe_request(request: TemplateRequest, schema: Sequence[Column]) -> dict[str, object]:
-    """Return the prompt's fields for a choice among a request's queries."""
+    """Return the prompt's fields for a choice among the offered queries."""
     return {
         "tables": describe_tables(request, schema),
         "joins": request.joins,
@@ -295,7 +295,7 @@ def _describe_request(request: TemplateRequest, schema: Sequence[Column]) -> dic
 def _describe_schema(
     request: TemplateRequest, schema: Sequence[Column], kind: TemplateKind
 ) -> dict[str, object]:
-    """Return the prompt's fields for a template of a kind over the whole schema."""
+    """Return the prompt's fields for free SQL over the whole schema."""
     tables = sorted({column.table for column in schema})
     return {
         "tables": [
@@ -309,7 +309,7 @@ def _describe_schema(
 
 
 def describe_tables(request: TemplateRequest, schema: Sequence[Column]) -> list[dict[str, object]]:
-    """List the tables of a request with the columns that are offered or that join the tables."""
+    """List the tables of a request with their offered columns and their join columns."""
     used = {*request.columns, *(side for pair in request.joins for side in pair)}
     return [
         {
@@ -325,7 +325,7 @@ def describe_tables(request: TemplateRequest, schema: Sequence[Column]) -> list[
 
 
 def parse_answer(text: str, schema: Sequence[Column], kind: TemplateKind, example: str) -> Query:
-    """Parse a reply as a query that satisfies every rule. Raises Unparsed: `<reason>: <detail>`."""
+    """Parse a reply as a query that satisfies every rule. Raises Unparsed with `<reason>: <detail>`."""
     sql = strip_reply(text)
     if len(sql) > MAX_SQL:
         raise Unparsed(f"unreadable: more than {MAX_SQL:,} characters")
@@ -360,7 +360,7 @@ def _sort_answer(
     kept: dict[str, SqlTemplate],
     dropped: list[Dropped],
 ) -> Dropped | None:
-    """Keep a request's template, or drop it and return the dropped row."""
+    """Add a request's template to `kept`, or append a dropped row to `dropped` and return it."""
     origin: tuple[Origin, ...] = (Origin("call", answer.call),)
     query = answer.value
     if query is None or query.id in kept:
@@ -396,6 +396,6 @@ def _normalise(sql: str) -> str:
 
 
 def write_sql_grammar(request: TemplateRequest) -> str:
-    """Write the decoding grammar: the model chooses one of the request's queries."""
+    """Write the decoding grammar that allows exactly the queries of a request."""
     templates = map(write_template, request.queries)
     return "root ::= " + " | ".join(json.dumps(sql, ensure_ascii=False) for sql in templates)

@@ -1,12 +1,12 @@
-"""Check the style of a model's texts, but not of a person's; list the drop reasons.
+"""Check the style of a model's texts, but not of user-written texts. The list contains the drop reasons.
 
-- `doubled_word`: a word occurs twice in a row, or the same word is on both sides of an article.
+- `doubled_word`: a word occurs twice in a row, or on both sides of an article or `of`.
 - `wrong_article`: `a` comes before a vowel, or `an` before a consonant.
 - `unknown_word`: a word is neither English nor in the schema.
-- `no_question`: full sentences are required, and the last one is not a question.
-- `no_verb`: full sentences are required, and one has no verb.
-- `shared_sentence`: a sentence of six words or more is in an earlier text of the criterion.
-- `copied_example`: a sentence of six words or more is from the prompt's example.
+- `no_question`: full sentences are required, and the last sentence is not a question.
+- `no_verb`: full sentences are required, and a sentence has no verb.
+- `shared_sentence`: an earlier text of the criterion contains the same sentence of six words or more.
+- `copied_example`: the prompt's example contains the same sentence of six words or more.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tasks.grammar.construct.queries import PLACEHOLDER
 from tasks.models.ask import Unparsed
 
 SHARED = 6
-"""The minimum number of words of a sentence that is compared with other texts."""
+"""The minimum number of words for a sentence to be compared with other texts."""
 DOUBLED = re.compile(r"\b([^\W\d_]+),? (?:(?:the|a|an|of) )?\1\b")
 ARTICLE = re.compile(r"\b(an?) ([^\W\d_]+)", re.IGNORECASE)
 VERBS = frozenset([
@@ -30,13 +30,13 @@ VERBS = frozenset([
     "must", "need", "needs", "say", "says", "shall", "should", "tell", "want", "wants", "was", "were",
     "will", "wonder", "would",
 ])  # fmt: skip
-"""Verbs of which each full sentence must contain at least one."""
+"""Verb forms; each full sentence must contain at least one."""
 
 
 def check_style(text: str, columns: Sequence[Column], *, sentences: bool) -> None:
-    """Check the style of a text template. Raises Unparsed: `<reason>: <detail>`.
+    """Check the style of a text template. Raises Unparsed with `<reason>: <detail>`.
 
-    `sentences` says whether the text must consist of full sentences and end with a question.
+    `sentences` sets whether the text must consist of full sentences and end with a question.
     """
     masked = PLACEHOLDER.sub("[]", text)
     if doubled := DOUBLED.search(masked.lower()):
@@ -66,11 +66,11 @@ def split_sentences(text: str) -> list[str]:
 
 
 def list_long_sentences(text: str) -> list[str]:
-    """List the sentences of a text that are long enough to be compared with other texts."""
+    """List the sentences of a text with at least `SHARED` words."""
     return [sentence for sentence in split_sentences(text) if len(sentence.split()) >= SHARED]
 
 
 def find_copied(text: str, examples: Iterable[str]) -> str:
-    """Return a sentence of a text that is also in one of the examples; empty if there is none."""
+    """Return the first long sentence of a text that is also in an example, or an empty string."""
     known = {sentence for example in examples for sentence in list_long_sentences(example)}
     return next((sentence for sentence in list_long_sentences(text) if sentence in known), "")

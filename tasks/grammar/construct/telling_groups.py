@@ -1,4 +1,4 @@
-"""Choose groups of a SQL template whose answers separate the template from its likely misreadings."""
+"""Select groups of a SQL template whose answers differ between the template and its likely misreadings."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tasks.grammar.construct.queries import FilledSql, FreeQuery
 from tasks.grammar.construct.sql_templates import SqlTemplate
 
 WIDEST = 5
-"""The maximum number of columns for which answers are compared regardless of column order."""
+"""The maximum number of columns for which answers are compared in any column order."""
 
 
 @dataclass(frozen=True)
 class FilledGroup:
-    """A group with the typed values of its template's placeholders, and the rows of its answer."""
+    """A group, the typed values of its template's placeholders, and the rows of its answer."""
 
     group: Group
     values: Mapping[str, str | int | float]
@@ -42,7 +42,7 @@ class Reruns:
         """Run a query with a group's values; return at most one row more than the group's answer has.
 
         Returns None if the database rejects the query. Raises StageFailed if the query exceeds its time
-        limit, because that depends on the machine.
+        limit, because the query's duration depends on the machine.
         """
         sql = FilledSql(query).write([filled.values[name] for name in query.placeholders])
         statement, given = bind(sql, self._safe.dialect, self._schema)
@@ -57,18 +57,18 @@ class Reruns:
             return None
 
     def differs(self, query: FreeQuery, filled: FilledGroup) -> bool:
-        """Return whether a query gives rows that differ from a group's answer."""
+        """Return whether a query fails, or returns rows other than a group's answer."""
         found = self.run(query, filled)
         return found is None or not is_same(found, filled.due)
 
 
 def read_due(group: Group) -> Rows:
-    """Read the rows of a group's answer."""
+    """Return the rows of a group's answer."""
     return [tuple(row) for row in json.loads(group.answer_rows)]
 
 
 def is_same(found: Rows, due: Rows) -> bool:
-    """Return whether two answers have the same rows, regardless of the order of rows and columns."""
+    """Return whether two answers have the same rows, in any order of rows and columns."""
     if len(found) != len(due) or (found and len(found[0]) != len(due[0])):
         return False
     wanted = make_comparable(due)
@@ -87,10 +87,10 @@ def _order(rows: Rows, places: Sequence[int]) -> list[tuple[Value, ...]]:
 def choose_telling(
     candidates: Sequence[FilledGroup], misreadings: Sequence[FreeQuery], reruns: Reruns, most: int
 ) -> list[FilledGroup]:
-    """Choose at most `most` groups, such that many misreadings give another answer in one of the groups.
+    """Select at most `most` groups for which many misreadings have another answer than the template.
 
-    Candidates are taken in their order. A candidate is chosen if it separates a misreading that no earlier
-    candidate separates. Without misreadings, only the first candidate is chosen.
+    Candidates are tested in order. A candidate is selected if it is the first one for which some misreading
+    has another answer. The first candidate is always selected.
     """
     chosen: list[FilledGroup] = []
     untold = list(misreadings)
@@ -105,7 +105,7 @@ def choose_telling(
 
 
 class TellingGroups:
-    """The groups with which readings of a SQL template are compared, chosen once per template."""
+    """The groups that readings are compared with, selected once per SQL template."""
 
     def __init__(
         self,
@@ -120,7 +120,7 @@ class TellingGroups:
         self.reruns = Reruns(schema, safe)
 
     def find(self, template: str) -> list[FilledGroup]:
-        """Return the chosen groups of a template."""
+        """Return the selected groups of a template, given its id."""
         if template not in self._chosen:
             sql = self._templates[template].sql
             filled = FilledSql(read_stored(sql, self._schema), list_readings(self._schema))
@@ -134,7 +134,7 @@ class TellingGroups:
 
 
 def read_values(filled: FilledSql, group: Group) -> Mapping[str, str | int | float]:
-    """Read the typed values of a template's placeholders from a group's SQL."""
+    """Return the typed values of a template's placeholders, read from a group's SQL."""
     literals = filled.read(group.sql)
     if literals is None:
         raise StageFailed(f"group {group.id} is not its SQL template with values: {group.sql}")

@@ -1,4 +1,4 @@
-"""Read templates that a person wrote, in JSON Lines with SQL and texts, and check them.
+"""Read and check the templates that people write as JSON Lines with SQL and texts.
 
 The rules for a model's templates apply. Every problem of a line is returned as a `Problem`, so that all
 problems can be reported together.
@@ -26,13 +26,13 @@ from tasks.models.ask import Unparsed
 from tasks.scoring.items import BadItem, Record, describe_type, open_items, parse_record, split_lines
 
 FOLDER = Path("data/templates")
-"""The folder of the templates, with one `<database>.jsonl` per database; dvc.yaml depends on the whole
-folder."""
+"""The folder with one `<database>.jsonl` of templates per database. dvc.yaml depends on the whole folder."""
 FIELDS = ("sql", "texts", "tag", "database")
 MAX_SQL, MAX_TEXT, MAX_TAG, MAX_TEXTS = 4_000, 2_000, 200, 100
-"""The maximum numbers of characters of a query, a text and a tag, and of texts per template and criterion."""
+"""The maximum lengths of a query, a text and a tag in characters, and the maximum texts per line and
+criterion."""
 WIDTH = 100
-"""The maximum number of characters of a quoted text in an error."""
+"""The maximum number of characters that an error quotes from a text."""
 ADVICE: Mapping[str, str] = {
     # Reasons for a line.
     "unreadable_line": "one JSON object a line, in UTF-8",
@@ -42,7 +42,7 @@ ADVICE: Mapping[str, str] = {
     "unknown_criterion": "criteria are entries of grammar.text_templates.criteria",
     "duplicate": "leave one of them out",
     "other_tag": "lines with one SQL are one template: give them one tag",
-    # Reasons for its SQL, see tasks/grammar/construct/sql_reading.py and sql_rules.py.
+    # Reasons for the SQL of a line, see tasks/grammar/construct/sql_reading.py and sql_rules.py.
     "unreadable": "one SELECT a line, in SQLite's dialect",
     "not_select": "one SELECT a line",
     "cannot_run": "one SELECT that SQLite runs on this schema",
@@ -75,12 +75,12 @@ ADVICE: Mapping[str, str] = {
     "speaks_of_you": "ask about the thing, not about the person asked",
     "names_other": "leave out what is neither asked for nor given",
 }
-"""Map each drop reason to the remedy for a template with that problem."""
+"""The remedy for each drop reason."""
 
 
 @dataclass(frozen=True)
 class TemplateLine:
-    """A non-blank line of a file. `record` is None if the line cannot be read; `problem` then says why."""
+    """A non-blank line of a file. If the line cannot be parsed, `record` is None and `problem` states why."""
 
     number: int
     raw: bytes
@@ -90,13 +90,13 @@ class TemplateLine:
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem of a line or of one of its texts: the drop reason, and a clause that says what is wrong."""
+    """A problem with a line or a text: the line number, the drop reason, and a description."""
 
     line: int
     reason: str
     what: str
     warning: bool = False
-    """Whether the line is used anyway, because the rule is meant for a small model's output."""
+    """Whether the line is used despite the problem, because the rule is meant for a small model's output."""
 
     @property
     def advice(self) -> str:
@@ -106,7 +106,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class TemplateRules:
-    """The rules for the template lines of a database."""
+    """The rules that the template lines of a database are checked against."""
 
     database: str
     """The name of the database under `databases`."""
@@ -122,7 +122,7 @@ class TemplateRules:
 
 @dataclass(frozen=True)
 class CheckedLines:
-    """The templates that are kept, in the order of the lines, and the problems of all lines."""
+    """The valid templates in line order, the problems of all lines, and the number of lines."""
 
     templates: tuple[OwnTemplate, ...]
     problems: tuple[Problem, ...]
@@ -130,19 +130,19 @@ class CheckedLines:
 
     @property
     def errors(self) -> tuple[Problem, ...]:
-        """Return the problems because of which a line or text is left out."""
+        """Return the problems that exclude a line or text."""
         return tuple(problem for problem in self.problems if not problem.warning)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """Return the problems of lines that are used but break a rule for a model's templates."""
+        """Return the problems of lines and texts that are used although they break a rule."""
         return tuple(problem for problem in self.problems if problem.warning)
 
 
 def read_template_lines(path: str) -> Iterator[TemplateLine]:
-    """Read the non-blank lines of a JSON Lines file, plain or gzipped; `-` is stdin.
+    """Yield the non-blank lines of a JSON Lines file, plain or gzipped; `-` is stdin.
 
-    Raises BadInput if it cannot be opened, is binary, or is in UTF-16.
+    Raises BadInput if the file cannot be opened, is binary, or is in UTF-16.
     """
     with open_items(path) as stream:
         for number, raw in enumerate(split_lines(stream), 1):
@@ -156,11 +156,11 @@ def read_template_lines(path: str) -> Iterator[TemplateLine]:
 
 
 def check_lines(lines: Sequence[TemplateLine], rules: TemplateRules) -> CheckedLines:
-    """Check lines; lines with the same SQL are combined to one template with all their texts.
+    """Check lines, and merge lines with the same SQL into one template with all their texts.
 
-    An unusable line is an error. A text without its SQL's placeholders is also an error. Breaking a rule
-    that is meant for a small model's output is a warning, or an error if `rules.strict`. A template loses its
-    invalid texts; if it then has too few texts, it is left out.
+    An unusable line is an error, and so is a text without the placeholders of its SQL. Breaking a rule that
+    is meant for a small model's output is a warning, or an error if `rules.strict` is true. Invalid texts are
+    removed. A template without enough valid texts is left out.
     """
     drafts: dict[str, _Draft] = {}
     problems: list[Problem] = []
@@ -186,7 +186,7 @@ def check_lines(lines: Sequence[TemplateLine], rules: TemplateRules) -> CheckedL
 
 @dataclass
 class _Draft:
-    """A template whose lines are being read."""
+    """A template under construction, with the lines and texts read so far."""
 
     query: Query
     verbalisation: Verbalisation | None
@@ -194,12 +194,12 @@ class _Draft:
     lines: list[int] = field(default_factory=list)
     texts: dict[OwnText, None] = field(default_factory=dict)
     said: set[tuple[str, str]] = field(default_factory=set)
-    """The criterion and hash of each text; texts that differ only in case or a final full stop are equal."""
+    """The criterion and hash of each text. The hash ignores case, spaces and the final full stop."""
     broken: bool = False
 
 
 def _read_line(line: TemplateLine, rules: TemplateRules, drafts: dict[str, _Draft]) -> list[Problem]:
-    """Add a line's template and texts to the drafts; return their problems. Raises BrokenRule."""
+    """Add a line's template and texts to the drafts; return the problems. Raises BrokenRule."""
     record = _read_record(line, rules.database)
     query: Query
     broken: BrokenRule | None = None
@@ -228,7 +228,7 @@ def _read_line(line: TemplateLine, rules: TemplateRules, drafts: dict[str, _Draf
 
 
 def _add_text(draft: _Draft, criterion: str, text: str, rules: TemplateRules) -> Problem | None:
-    """Add a text to a draft if it can be used; return its problem, if any."""
+    """Add a text to a draft if the text is usable; return the text's problem, or None."""
     warning = None
     try:
         own = OwnText(criterion, _read_text(criterion, text, draft.query, rules))
@@ -240,8 +240,7 @@ def _add_text(draft: _Draft, criterion: str, text: str, rules: TemplateRules) ->
         warning = Problem(0, error.reason, str(error), warning=not rules.strict)
         if rules.strict:
             return warning
-    # The same text under another criterion counts as another text, because an author may write only one
-    # style.
+    # A text may occur under several criteria, because an author may write only one style.
     same = (criterion, make_text_id(draft.query.id, own.text))
     if same in draft.said:
         return Problem(0, "duplicate", "says the same as another text of this SQL", warning=True)
@@ -290,7 +289,7 @@ def _read_record(line: TemplateLine, database: str) -> Record:
 
 
 def _list_texts(texts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    """List texts with their criteria; a criterion may have one text or a list of texts. Raises BrokenRule."""
+    """Yield each criterion and text; a criterion may have one text or a list of texts. Raises BrokenRule."""
     for criterion, value in texts.items():
         several = value if isinstance(value, list) else [value]
         if len(several) > MAX_TEXTS:
@@ -303,7 +302,7 @@ def _list_texts(texts: Mapping[str, object]) -> Iterator[tuple[str, str]]:
 
 
 def _read_text(name: str, text: str, query: Query, rules: TemplateRules) -> str:
-    """Check that a text can be filled, and spell its placeholders as the SQL does. Raises BrokenRule."""
+    """Return a text with placeholders spelled as in the SQL. Raises BrokenRule for an unusable text."""
     if name not in rules.criteria:
         known = ", ".join(sorted(rules.criteria))
         raise BrokenRule("unknown_criterion", f"has an unknown criterion (known: {known})")
@@ -324,7 +323,7 @@ def _read_text(name: str, text: str, query: Query, rules: TemplateRules) -> str:
 def _check_text(own: OwnText, draft: _Draft, rules: TemplateRules) -> None:
     """Check a text against the rules for a model's texts. Raises BrokenRule.
 
-    The check that the text names the asked columns applies only if a model could have written the SQL.
+    If the SQL has a free shape, only the length is checked.
     """
     limits = rules.criteria[own.criterion]
     least, most = limits.minimum_words, limits.maximum_words

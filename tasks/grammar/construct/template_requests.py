@@ -1,4 +1,4 @@
-"""Make the requests for SQL templates: the tables to join, and the columns to ask for and to give."""
+"""Make the requests for SQL templates: the tables to join, the columns to ask for, and the lookup columns."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from tasks.grammar.construct.verbalisation import list_used_relations
 from tasks.settings import Settings
 
 Compared = Literal["", "over", "under", "from", "to", "between", "pair"]
-"""How a value is compared, if not by `=`: with one bound, with two bounds, or with a pair of names."""
+"""A comparison other than `=`: with one bound, with two bounds (`between`), or of two names (`pair`)."""
 SUFFIXES: Mapping[Compared, tuple[str, ...]] = {
     "": (), "over": (":over",), "under": (":under",), "from": (":from",), "to": (":to",),
     "between": (":from", ":to"), "pair": ("", ":other"),
 }  # fmt: skip
 
 MONEY = frozenset(["usd", "eur", "gbp", "dollars", "euros", "pounds"])
-"""Units of columns that contain sums of money."""
+"""Units of columns with amounts of money."""
 NARROWING = IDENTIFYING | frozenset(["year", "month", "day", "date", "code"])
-"""The last words of integer columns that people use to specify which row they mean."""
+"""The last words in names of integer columns by which people specify a row."""
 
 
 class TemplateShape(Settings):
@@ -52,13 +52,13 @@ class TemplateShape(Settings):
     measure: Measure = ""
     """The measure that the query computes from several rows (not in the paper)."""
     compared: Compared = ""
-    """The comparison of one value, if it is not `=`."""
+    """The comparison of one value, if not `=`."""
     projected: int = Field(default=1, ge=1, le=3)
     """The maximum number of projected columns."""
 
     @property
     def equal(self) -> int:
-        """The number of values that columns must equal."""
+        """The number of placeholders that are compared by `=`."""
         return self.placeholders - len(SUFFIXES[self.compared])
 
     @model_validator(mode="after")
@@ -78,16 +78,16 @@ class TemplateRequest:
 
     id: str
     joins: tuple[tuple[str, str], ...]
-    """Pairs of columns that connect the tables."""
+    """The pairs of columns that join the tables."""
     projections: tuple[tuple[str, ...], ...]
-    """The combinations of columns that may be asked for; the template uses one combination."""
+    """The combinations of columns that a query may return; the template uses one combination."""
     placeholders: tuple[tuple[str, ...], ...]
-    """For each placeholder, the columns that it may be compared with."""
+    """The columns that each placeholder may be compared with."""
     measure: Measure = ""
     ranked_by: tuple[str, ...] = ()
-    """The columns whose extreme may be asked for."""
+    """The columns by which `most` or `least` may rank rows."""
     varied: tuple[tuple[str, ...], ...] = ()
-    """Sets of placeholders whose comparison is not `=`; the template uses one set."""
+    """Sets of placeholders with a comparison other than `=`; the template uses one set."""
     queries: tuple[Query, ...] = ()
     """Every query that the request allows, in a fixed order."""
 
@@ -101,14 +101,13 @@ class TemplateRequest:
 def list_template_requests(
     columns: Sequence[Column], shape: TemplateShape, offered: int, requests: int, seed: int
 ) -> list[TemplateRequest]:
-    """List the requests for templates of one shape, the most promising requests first.
+    """List up to `requests` requests for templates of one shape, the most promising requests first.
 
-    `offered` is the number of columns that the model may choose from. `requests` is the maximum number of
-    requests.
+    `offered` is the number of columns that each request offers.
     """
     routes = rank_routes(find_routes(columns, shape.tables, max(shape.equal, 1)), seed)
     if shape.measure:
-        # A measure is computed over many rows: the rows that belong to one given name.
+        # A measure is computed over the many rows that belong to one given name.
         routes = [route for route in routes if route.spread or len(route.tree.tables) == 1]
         routes = [route for route in routes if shape.equal or len(route.tree.tables) == 1]
     spreads = sorted({route.spread for route in routes}) if not shape.measure else [None]
@@ -130,7 +129,7 @@ def list_template_requests(
 
 
 def tables_of(request: TemplateRequest) -> tuple[str, ...]:
-    """List all tables of a request, link tables included, sorted."""
+    """Return all tables of a request, including link tables, sorted."""
     joined = (side for pair in request.joins for side in pair)
     return tuple(sorted({table_of(column) for column in (*request.columns, *joined)}))
 
@@ -146,15 +145,15 @@ def list_identifying_columns(table: str, columns: Sequence[Column]) -> list[str]
 
 
 def _list_called(table: str, columns: Sequence[Column]) -> list[str]:
-    """List the columns of a table's keys and names, by which people refer to its rows."""
+    """List the keys and names by which people refer to a table's rows."""
     return _list_names([column for column in columns if column.table == table])
 
 
 def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
-    """List the columns that people add to specify one row: texts, dates, and numbers used as names.
+    """List the columns by which people narrow a question to one row: texts, dates, and numbers used as names.
 
-    A time of day is used only if there is no other column, because people are more likely to know the day. A
-    date is used only if there is no year of the same event, because people remember the year.
+    A time of day is listed only without any other column, because people more often know the day. A date is
+    listed only without a year column for the same event, because people remember the year.
     """
     usable = [column for column in columns if fits_placeholder(column)]
     usable = [column for column in usable if not _has_year(column, columns)] or usable
@@ -170,7 +169,7 @@ def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
 def _make_request(
     route: Route, columns: Sequence[Column], shape: TemplateShape, offered: int, seed: int, turn: int
 ) -> TemplateRequest | None:
-    """Make a request for a route in one round; None if no query is possible."""
+    """Return the request for a route and round, or None if no query is possible."""
     joins = tuple(
         (make_column_id(join.left, a), make_column_id(join.right, b))
         for join in route.tree.joins
@@ -196,10 +195,10 @@ def _make_plain(
     if len(route.tree.tables) == 1:
         asked = [column for column in asked if column not in fixed] or asked
     elif route.spread:
-        # If the question does not name the row, people ask for its name rather than for its details.
+        # If a question matches several rows, people ask for the rows' names rather than for details.
         asked = [column for column in asked if column in _list_called(route.asked, columns)]
     asked = _choose_share(asked, offered, turn, f"{seed} asked {joins}")
-    # A time of day without a date does not identify an event, and a code does not identify one of many rows.
+    # A time of day without a date identifies no event, and a code does not identify one of many rows.
     bare = ("time", "code") if route.spread else ("time",)
     ends = [{name_column(name, columns).split()[-1] for name in group} for group in identifying]
     if not asked or not all(identifying) or any({word} == words for words in ends for word in bare):
@@ -207,7 +206,7 @@ def _make_plain(
     spare = shape.placeholders - len(identifying)
     usable = [column for column in columns if column.table in route.tree.tables]
     further = [name for name in list_narrowing_columns(usable) if name not in asked]
-    # To specify one of several rows with the same name, people give its date or number first.
+    # To specify one of several rows with the same name, people usually give a date or number.
     telling = [name for name in further if name_column(name, columns).split()[-1] in NARROWING]
     narrowing = tuple(_choose_share(telling or further, offered, turn, f"{seed} given {joins}"))
     groups = tuple(identifying) + (narrowing,) * spare
@@ -219,7 +218,7 @@ def _make_measured(
     route: Route, joins: tuple[tuple[str, str], ...], columns: Sequence[Column], shape: TemplateShape,
     offered: int, seed: int, turn: int,
 ) -> TemplateRequest | None:  # fmt: skip
-    """Make a request for a measure over the rows of the asked table that match the given values."""
+    """Return a request for a measure over the rows of the route's asked table that match the given values."""
     own = [column for column in columns if column.table == route.asked]
     key = tuple(column.id for column in own if column.primary_key)
     names = _list_names(own)
@@ -237,7 +236,7 @@ def _make_measured(
     if shape.measure == "count":
         asked = [list(key)]
     elif shape.measure == "average":
-        # For counts and sums of money, people ask for the total rather than the mean.
+        # For counts and amounts of money, people ask for the total rather than the mean.
         means = [
             column.id
             for column in own
@@ -252,7 +251,7 @@ def _make_measured(
         called = [name for name in names[:1] if name_column(name, columns).split()[-1] in NAMES]
         varied = [tuple(f"{name}{suffix}" for suffix in SUFFIXES["pair"]) for name in called]
     else:
-        # People give a period by its two ends, and an amount by one bound.
+        # People limit times by `between`, `from` or `to`, and amounts by one bound.
         timed = [column.id for column in own if column.id in ordered and _is_time(column)]
         wanted = timed if shape.compared in ("between", "from", "to") else set(ordered).difference(timed)
         preferred = [name for name in ordered if name in wanted] or ordered
@@ -270,7 +269,7 @@ def _make_measured(
 
 
 def _list_names(own: Sequence[Column]) -> list[str]:
-    """List the columns by which people refer to a row, a name before a number."""
+    """List the columns by which people refer to a row, names before numbers."""
     found = [
         column
         for column in _leave_bare_keys(own)
@@ -280,7 +279,7 @@ def _list_names(own: Sequence[Column]) -> list[str]:
 
 
 def _leave_bare_keys(own: Sequence[Column]) -> list[Column]:
-    """Leave out a key that is only a code or number if the table has a name column, which people prefer."""
+    """Return the columns, without primary keys that are only codes or numbers if there is a name column."""
     named = any(find_last_word(column) in NAMES and not column.primary_key for column in own)
     return [
         column
@@ -294,7 +293,7 @@ def _is_time(column: Column) -> bool:
 
 
 def _has_year(column: Column, columns: Sequence[Column]) -> bool:
-    """Return whether a date has a column for its year: release_date and release_year."""
+    """Return whether a date column has a matching year column, such as release_year for release_date."""
     *event, last = split_words(column.name)
     return last == "date" and any(split_words(other.name) == [*event, "year"] for other in columns)
 
@@ -302,14 +301,14 @@ def _has_year(column: Column, columns: Sequence[Column]) -> bool:
 def _is_sensible(query: Query, columns: Sequence[Column]) -> bool:
     times = {column.id for column in columns if _is_time(column)}
     if times & {query.ranked_by, *query.projection} and times & {*map(column_of, query.placeholders)}:
-        return False  # it would ask for the year of a given date, or the earliest date in a given year
+        return False  # the query would ask for the year of a given date, or the first date in a given year
     if not query.measure and _find_role(query, columns) in MANY:
         return False
     return find_problem(query, columns) is None
 
 
 def _find_role(query: Query, columns: Sequence[Column]) -> str:
-    """Return the role of the row that a query asks for, such as actor; empty if it has no role."""
+    """Return the role of the row that a query asks for, such as actor, or an empty string without a role."""
     asked = table_of(query.projection[0])
     relations = list_used_relations(query, columns)
     return next((relation.noun for relation in relations if relation.ends[1] == asked and relation.words), "")
@@ -329,7 +328,7 @@ def _list_queries(request: TemplateRequest) -> Iterator[Query]:
 
 
 def _choose_share(names: Sequence[str], count: int, turn: int, salt: str) -> list[str]:
-    """Return a round's share of the names in seeded order; each pass over all names has another order."""
+    """Return up to `count` names for the round `turn`. Each pass over all names has another seeded order."""
     shares = max(-(-len(names) // count), 1)
     order = sorted(names, key=lambda name: make_id(salt, turn // shares, name))
     return sorted(order[turn % shares * count :][:count])

@@ -1,4 +1,4 @@
-"""Make requests for texts by linguistic criteria (appendix C), with the wordings that each request offers.
+"""Make the requests for texts by linguistic criteria (appendix C), and the wordings that each request offers.
 
 Each request has a frame: a form, a circumstance, a reason and an opening.
 """
@@ -29,16 +29,17 @@ from tasks.models.ask import Unparsed
 from tasks.settings import Settings
 
 TRIES = 8
-"""The maximum number of further frames for a request without a wording. No frame is used by two requests."""
+"""The maximum number of further frames to try for a request without a wording. No two requests share a
+frame."""
 
 
 class TextExample(Settings):
-    """The prompt's example, from a domain that no database here covers. Texts must not repeat it."""
+    """The prompt's example, from a domain that no database here covers. Texts must not repeat the example."""
 
     wanted: str = "height in metres of the lighthouse"
-    """The phrase for what the example asks for."""
+    """The phrase for the column that the example asks for."""
     given: str = "the lighthouse [lighthouses.name]"
-    """The phrase for the given value of the example."""
+    """The phrase for the example's given value."""
     circumstance: str = "I keep the logbook of a sailing club"
     """The circumstance of the example's text."""
     opening: str = "Would you know"
@@ -57,7 +58,7 @@ class TextExample(Settings):
 
 
 class Criterion(Settings):
-    """A linguistic criterion: its prompt, and the limits that its texts are checked against."""
+    """A linguistic criterion: the prompt, and the limits that texts are checked against."""
 
     prompt: str
     """The name of a prompt in tasks/grammar/prompts/, without `.md`."""
@@ -66,19 +67,20 @@ class Criterion(Settings):
     maximum_words: int = Field(default=80, ge=1)
     """The maximum number of words of a text."""
     sentences: bool = False
-    """Request a sentence with circumstances and a question, instead of a fragment."""
+    """Whether to request a sentence on the circumstances and a question, instead of a fragment."""
     samples: int = Field(default=3, ge=1)
     """The number of texts to request per SQL template."""
     forms: tuple[Literal["wanted", "given", "asking"], ...] = ("wanted",)
-    """The beginnings of fragments; requests cycle through these values."""
+    """The beginnings of fragments: the wanted column, the given value or a question word (`asking`). Requests
+    cycle through the listed forms."""
     circumstances: tuple[str, ...] = ("I am putting some notes in order",)
-    """Beginnings of the first sentence of a text. That sentence says who asks, and why."""
+    """Beginnings of a text's first sentence, which says who asks, and why."""
     reasons: tuple[str, ...] = ("and one of them is missing",)
-    """Ends of the first sentence, if code composes it."""
+    """Ends of the first sentence, if code composes the text."""
     wordings: int = Field(default=8, ge=1)
     """The maximum number of wordings per request."""
     openings: tuple[str, ...] = ("",)
-    """Beginnings of the question; an empty one lets the model choose.
+    """Beginnings of the question; an empty string lets the model choose.
 
     Requests of a criterion have different pairs of circumstance and opening, if there are enough pairs.
     """
@@ -118,14 +120,14 @@ class Frame(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """A request and the wordings to pick from, which are empty if no wording satisfies the rules."""
+    """A request with the wordings that the model may pick; empty if no wording satisfies the rules."""
 
     request: TextRequest
     wordings: tuple[str, ...]
 
 
 def list_requests(name: str, criterion: Criterion, templates: Sequence[SqlTemplate]) -> list[TextRequest]:
-    """List a criterion's requests, with cycled forms and with circumstances and openings in seeded orders.
+    """List a criterion's requests. Forms cycle; circumstances and openings have seeded orders.
 
     No pair of circumstance and opening repeats before all pairs have been used.
     """
@@ -155,8 +157,7 @@ def list_frames(name: str, criterion: Criterion, start: int = 0) -> Iterator[Fra
 def make_text_id(template: str, text: str) -> str:
     """Hash a text with its SQL template, ignoring case, spaces and the final full stop or question mark.
 
-    The criterion is not hashed, because the same text under another criterion would be the same question
-    twice.
+    The hash excludes the criterion, because the same text under two criteria is one question.
     """
     return make_id("text_template", template, " ".join(text.lower().split()).rstrip(".?"))
 
@@ -164,10 +165,9 @@ def make_text_id(template: str, text: str) -> str:
 def compose_offers(
     requests: Sequence[TextRequest], schema: Sequence[Column], criteria: Mapping[str, Criterion]
 ) -> list[Offer]:
-    """Compose the wordings that each request offers. All satisfy the rules, and no wording is offered twice.
+    """Compose the wordings that each request offers. All wordings satisfy the rules, and none is repeated.
 
-    A request without a wording tries other forms, circumstances and openings, which no other request has
-    used.
+    A request without a wording tries other forms, circumstances and openings that no other request has used.
     """
     taken: set[str] = set()
     offers = [_compose_offer(request, schema, criteria[request.criterion], taken) for request in requests]
@@ -215,7 +215,7 @@ def _keeps_rules(
 def parse_reply(
     reply: str, query: Query, verbalisation: Verbalisation, schema: Sequence[Column], criterion: Criterion
 ) -> str:
-    """Parse a model's reply as a text that satisfies every rule. Raises Unparsed: `<reason>: <detail>`."""
+    """Parse a reply as a text that satisfies every rule. Raises Unparsed with `<reason>: <detail>`."""
     minimum, maximum = criterion.minimum_words, criterion.maximum_words
     text = parse_text(reply, query, verbalisation, schema, minimum, maximum)
     check_style(text, schema, sentences=criterion.sentences)
@@ -227,7 +227,7 @@ def parse_reply(
 
 
 def find_rival(text: str, query: Query, columns: Sequence[Column]) -> Query | None:
-    """Return another query with the same given columns that a text fits equally well, or None."""
+    """Return another query with the same given columns that a text describes equally well, or None."""
     length = len(text.split())
     said = Counter(_list_said(text))
     for rival in list_rivals(query, columns):
@@ -244,8 +244,7 @@ def find_rival(text: str, query: Query, columns: Sequence[Column]) -> Query | No
 def _explains(rival: Query, query: Query, said: Counter[str], columns: Sequence[Column]) -> bool:
     """Return whether a text has all words of a rival's columns, and no word of only the query's columns.
 
-    The text rules ignore weak words, so by themselves they would accept `airport code` for the airport's
-    name.
+    The text rules alone would accept `airport code` for the airport's name, because they ignore weak words.
     """
     needed = Counter(_list_words(rival.columns, columns))
     weak = NAMES | UNITS | LINKS | (LOOSE if said["when"] else set())
@@ -284,14 +283,14 @@ def list_rivals(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
 
 
 def _has_idle_table(query: Query) -> bool:
-    """Return whether a query joins a leaf table without using any of its columns."""
+    """Return whether a query joins a leaf table but uses none of the table's columns."""
     used = {table_of(name) for name in query.columns}
     joined = Counter(table for pair in query.joins for table in {*map(table_of, pair)})
     return any(count == 1 and table not in used for table, count in joined.items())
 
 
 def _list_relations(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
-    """List the query with one relation replaced by another relation between the same two tables."""
+    """Yield copies of the query in which another relation between the same two tables replaces a relation."""
     joined = set(query.joins)
     relations = [
         (set(ends), {_sort_pair(key.id, key.references or "") for key in keys})

@@ -1,18 +1,18 @@
-"""Check the rules for text templates; list the drop reasons.
+"""Check texts against the rules for text templates. The list contains the drop reasons.
 
-- `wrong_placeholders`: the text does not have exactly the SQL template's placeholders, each once.
+- `wrong_placeholders`: the text does not contain exactly the placeholders of the SQL, each once.
 - `too_short`, `too_long`: the number of words is outside the criterion's limits.
-- `code_words`: the text contains SQL, underscores or column names as the schema spells them.
-- `wanted_missing`: the text does not name the column that is asked for.
-- `given_missing`: the text does not name the kind of entity that a placeholder stands for.
+- `code_words`: the text contains words about SQL, underscores, or names such as `films.title`.
+- `wanted_missing`: the text does not name the column that the SQL asks for.
+- `given_missing`: the text does not name a placeholder's kind of entity, such as `film`.
 - `relation_missing`: another relation between the same tables would fit the text as well.
 - `measure_missing`: the text does not state the count, average, extreme or bound that the query asks for.
 - `measure_added`: the question states a count, average, extreme or bound that the query does not have.
-- `asks_twice`: the text has more than one question, or a question without every placeholder.
-- `says_or`: the text asks for either of two values.
+- `asks_twice`: the text has several questions, or a question that lacks a placeholder.
+- `says_or`: the question contains `or`.
 - `says_again`: the question repeats a word for the asked column or for a given value.
 - `speaks_of_you`: the question is about the person asked: your flight, the film you mentioned.
-- `names_other`: the text mentions a column, relation or table that is neither asked for nor given.
+- `names_other`: the text mentions a column, relation or table that the SQL does not use.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ CODE_WORDS = frozenset(
 )  # fmt: skip
 """Words about SQL and databases that a text must not contain."""
 LINKS = frozenset(["of", "the", "in", "with", "and"])
-"""Words that connect the words of a name and that a text may repeat or leave out."""
+"""Function words within names, which a text may repeat or leave out."""
 SECOND_QUESTION = re.compile(r"\band (\w+ )?(what|which|who|whom|whose|when|where|why|how)\b")
 MEASURES: tuple[frozenset[str], ...] = (
     frozenset(["how many", "total", "count"]),
@@ -59,7 +59,7 @@ MEASURES: tuple[frozenset[str], ...] = (
     frozenset(["more than", "longer than", "higher than", "exceeds"]),
     frozenset(["less than", "fewer than", "shorter than", "lower than", "below"]),
 )
-"""Sets of words and phrases, one set per measure. A text states the measure by any word of its set."""
+"""For each measure, the words and phrases that state the measure in a text."""
 TIMED = frozenset(["when", "first", "last", "earlier", "earliest", "later", "latest"])
 """Words that imply a question about a date or year."""
 GENERIC = NAMES | LOOSE | {"type", "code", "model"}
@@ -73,7 +73,7 @@ def parse_text(
     minimum: int,
     maximum: int,
 ) -> str:
-    """Parse a reply as a text template that satisfies every rule. Raises Unparsed: `<reason>: <detail>`."""
+    """Parse a reply as a text that satisfies every rule. Raises Unparsed with `<reason>: <detail>`."""
     text = " ".join(text.strip().strip('"`').split())
     found = PLACEHOLDER.findall(text)
     if sorted(found) != sorted(f"[{name}]" for name in query.placeholders):
@@ -196,10 +196,10 @@ def _check_meaning(
 def _find_missing(
     words: Sequence[str], wanted: str, verbalisation: Verbalisation, columns: Sequence[Column]
 ) -> str:
-    """Return the words of the column asked for that a text leaves out.
+    """Return the words of the asked column that a text leaves out.
 
-    If the column is only a name, "who" or the kind of entity is enough. Words like number, date or year may
-    be left out if no other column of the table could be meant.
+    If the column contains names, "who" or the kind of entity is enough. A text may leave out words such as
+    number, date or year if it cannot mean another column of the table.
     """
     content = _content_words(wanted, columns)
     if content <= NAMES | {"full"}:

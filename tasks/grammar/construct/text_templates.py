@@ -1,8 +1,8 @@
-"""Stage: have a model phrase every SQL template as questions, per linguistic criterion (section 4.1).
+"""Stage: a model phrases every SQL template as questions, per linguistic criterion (section 4.1).
 
-If a model's decoding can be constrained, it picks one of the wordings that code composes, because a question
-that a small model writes freely seldom asks the same. If the model's role has `constrain: none`, the model
-writes freely. The rules are the same in both cases.
+With constrained decoding, the model picks one of the wordings that code composes, because a small model's own
+question seldom has the same meaning as the SQL. If the model's role has `constrain: none`, the model writes
+the question freely. The same rules apply in both cases.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ from tasks.models.ask import Answer, Ask, Unparsed
 SLACK = 4
 """The number of words by which decoding may exceed the maximum.
 
-A model that is stopped exactly at the maximum joins words.
+If decoding stops exactly at the maximum, models write several words as one.
 """
 OPENINGS = ("What", "Which", "Who", "When", "How", "Where", "In which")
-"""Words with which a full question may begin."""
+"""The first words that a full question may have."""
 ASKING = ("what", "which", "who", "when", "how", "where")
-"""Words with which a fragment of the form `asking` begins."""
+"""The first words that a fragment of the form `asking` may have."""
 TURNS = (" and ", ", and ", " because ", ", so ", " where ", " while ")
-"""The words between the given circumstance and the model's continuation."""
+"""The conjunctions between the given circumstance and the model's continuation."""
 GOES_ON = (4, 11)
-"""The minimum and maximum number of words of the model's continuation of the circumstance."""
+"""The minimum and maximum number of words with which the model continues the circumstance."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class TextTemplate:
     text: str
     origin: tuple[Origin, ...]
     reading: str = ""
-    """The outcome of the second reading: `same`, or the drop reason with the reading of a person's text. It
-    is empty if the text was not read."""
+    """The outcome of the second reading: `same`, or for a user-written text also a drop reason with the
+    reading. Empty without a second reading."""
 
 
 async def text_templates(
@@ -81,17 +81,17 @@ async def text_templates(
 ) -> Drafts[TextTemplate]:
     """Phrase every SQL template as questions, once per criterion and sample (GRAMMAR, section 4.1).
 
-    A person's texts come first. The model is asked for a text only if no person wrote one for the SQL
-    template and criterion. The model is never asked if a person's templates replace the model's. With
-    `dialect: any`, a model phrases SQL of every shape, including a person's, under the rules of `free_texts`.
-    `settings` contains the settings of the generator and the dialect, by dotted name. Drop reasons are the
-    reasons of `text_rules` and `style_rules`, and the following:
+    Texts written by people come first in the result. The model writes a text only if no person wrote a text
+    for the SQL template and criterion, and no text if user-written templates replace the model's. With
+    `dialect: any`, the model phrases SQL of every shape, including user-written SQL, under the rules of
+    `free_texts`. `settings` contains the settings of the generator and the dialect, by dotted name. Drop
+    reasons are the reasons of `text_rules` and `style_rules`, and the following:
 
     - `fits_other`: the text also fits another query that the schema allows;
     - `duplicate`: the text already exists;
-    - `no_groups`: the fill-in found no values for the SQL template, so no model is asked to phrase it;
-    - `no_wording`: code composes no (further) wording that satisfies the rules;
-    - `own_texts_only`: no rule can check texts of a person's SQL of this shape.
+    - `no_groups`: the fill-in found no values for the SQL template, so the model gets no request;
+    - `no_wording`: code found no (further) wording that satisfies the rules;
+    - `own_texts_only`: a person wrote SQL of a shape for which no rule can check texts.
     """
     kept = {text.id: text for template in own_templates for text in _list_own_texts(template)}
     if any(template.instead for template in own_templates):
@@ -159,7 +159,7 @@ async def text_templates(
 
 
 def _list_free(sql_templates: Iterable[SqlTemplate], schema: Sequence[Column]) -> set[str]:
-    """List a person's templates whose SQL has a shape for which no rule can check a text."""
+    """Return the ids of user-written templates whose SQL has a shape for which no rule can check a text."""
     own = [template for template in sql_templates if is_by_person(template)]
     return {template.id for template in own if isinstance(read_stored(template.sql, schema), FreeQuery)}
 
@@ -244,7 +244,7 @@ def write_grammar(request: TextRequest, verbalisation: Verbalisation, criterion:
 def make_fields(
     request: TextRequest, verbalisation: Verbalisation, criterion: Criterion
 ) -> dict[str, object]:
-    """Make the fields of a criterion's prompt."""
+    """Return the fields of a criterion's prompt."""
     return {
         "sql": request.template.sql,
         "wanted": verbalisation.wanted,
@@ -287,13 +287,13 @@ def _sort_answer(
 def write_text_grammar(
     phrases: Sequence[Sequence[str]], minimum: int, maximum: int, form: str = "", letters: str = ""
 ) -> str:
-    """Write the grammar of a fragment, as a state machine that counts words and placeholders.
+    """Write the decoding grammar of a fragment, as a state machine that counts words and placeholders.
 
-    `phrases` contains, for each placeholder, the phrases that may introduce it, including the brackets. A
-    phrase makes the text name the kind of entity. Each phrase counts as one word. Digits, brackets, quotes
-    and underscores are not allowed elsewhere. `form` says how the fragment begins: `given` with a
-    placeholder, `wanted` with a word, `asking` with a question word. `letters` contains the letters beyond
-    ASCII that words may contain.
+    `phrases` contains the allowed phrases for each placeholder, such as `the film [films.title]`, so that the
+    text names the kind of entity. Each phrase counts as one word. Outside the phrases, digits, brackets,
+    quotes and underscores are not allowed. `form` sets how the fragment begins: `given` with a placeholder,
+    `wanted` with a word, `asking` with a question word. `letters` contains the non-ASCII letters that words
+    may contain.
     """
     maximum -= _count_further(phrases)
     marks, rules = _write_marks(phrases, letters)
@@ -316,11 +316,11 @@ def write_message_grammar(
     opening: str,
     letters: str = "",
 ) -> str:
-    """Write the grammar of two sentences: the circumstance with a few more words, and the question.
+    """Write the decoding grammar of two sentences: the circumstance with a few more words, and the question.
 
-    Only the question can contain placeholders, and it comes last, so nothing else is asked. `opening`
-    contains the question's first words; if it is empty, the model chooses a question word. For `phrases` and
-    `letters`, see `write_text_grammar`.
+    Only the question, the last sentence, can contain placeholders, so the text asks nothing else. `opening`
+    contains the question's first words; if `opening` is empty, the model chooses a question word. For
+    `phrases` and `letters`, see `write_text_grammar`.
     """
     marks, rules = _write_marks(phrases, letters)
     given = len(circumstance.split())
@@ -348,12 +348,12 @@ def _write_marks(phrases: Sequence[Sequence[str]], letters: str) -> tuple[list[s
 
 
 def _count_further(phrases: Sequence[Sequence[str]]) -> int:
-    """Count the words beyond the first in phrases, because each phrase counts as one word."""
+    """Return the maximum number of uncounted words, because the grammar counts a phrase as one word."""
     return max(len(phrase.split()) - 1 for group in phrases for phrase in group) * len(phrases)
 
 
 def _write_states(marks: Sequence[str], minimum: int, maximum: int, end: str) -> list[str]:
-    """Write a rule for each state. The text may end in a state with all placeholders and enough words."""
+    """Write a grammar rule per state. The text may end in a state with all placeholders and enough words."""
     every = (1 << len(marks)) - 1
     rules = []
     for count in range(1, maximum + 1):
@@ -369,7 +369,7 @@ def _write_states(marks: Sequence[str], minimum: int, maximum: int, end: str) ->
 
 
 def _write_step(seen: int, count: int, gap: str, marks: Sequence[str], maximum: int) -> str:
-    """Write the next steps: a word if all missing placeholders still fit after it, or a placeholder."""
+    """Write the next steps: a missing placeholder, or a word if all missing placeholders fit after it."""
     missing = [index for index in range(len(marks)) if not seen >> index & 1]
     steps = [f"{gap}word s{seen}x{count + 1}"] if maximum - count - 1 >= len(missing) else []
     if count < maximum:

@@ -15,10 +15,10 @@ from tasks.settings import Settings
 
 
 class CriterionRule(Settings):
-    """The rule that determines how many texts of a criterion a group gets."""
+    """The rule that sets how many texts of a criterion a group gets."""
 
     first: int | None = Field(default=None, ge=0)
-    """The number of texts to use per SQL template; null uses all."""
+    """The number of texts to use per SQL template; null uses all texts."""
     keep: float = Field(default=1.0, ge=0, le=1)
     """The probability that a group gets texts of this criterion."""
 
@@ -35,10 +35,10 @@ class Unbalanced(Settings):
 def unbalanced(
     second_reading: list[TextTemplate], fill_in: Iterable[Group], params: Unbalanced
 ) -> Drafts[Question]:
-    """Pair every group with the texts of its SQL template that the rules select.
+    """Return one question per group and text that the rules select for the group's SQL template.
 
-    Drop reasons are `left_out` (no rule selected a text) and `no_text` (the SQL template has no text). Groups
-    and questions are streamed, because they may not fit into memory.
+    Drop reasons are `left_out` (the rules select no text) and `no_text` (the SQL template has no text).
+    Groups and questions are streamed, because they may not fit into memory.
     """
     texts = group_texts(second_reading)
     rows: Spool[Question] = Spool()
@@ -59,6 +59,6 @@ def unbalanced(
 
 
 def draws_criterion(group: Group, criterion: str, params: Unbalanced) -> bool:
-    """Decide by seed whether a group gets a criterion."""
+    """Return whether a group gets texts of a criterion, sampled by seed."""
     share = int(make_id("keep", params.seed, criterion, group.id), 16) / 16**16
     return share < params.rules.get(criterion, CriterionRule()).keep

@@ -1,7 +1,7 @@
 """Describe a SQL template's question in phrases, so that a model only has to choose the phrasing.
 
 Some questions must state their scope: the films in the catalogue, not all films. Otherwise the answer may be
-wrong, because it is computed only from the rows that the database contains.
+wrong, because it is based only on the database's rows.
 """
 
 from __future__ import annotations
@@ -32,16 +32,15 @@ class TableRelation:
 
     ends: tuple[str, str]
     words: tuple[str, ...]
-    """The words that distinguish this relation from other relations; empty if its name adds nothing."""
+    """The words that distinguish this relation from other relations, or an empty tuple."""
     noun: str
-    """The role that a row of the second table has for a row of the first table, such as director."""
+    """The role of the second table's row, such as director."""
     rivals: tuple[str, ...]
     """The words of other relations between the same two tables."""
     contested: bool = False
-    """Whether there is another relation between the tables, which may have no distinguishing words."""
+    """Whether there is another relation between the two tables."""
     linked: bool = False
-    """Whether a link table joins the two tables, so that a row of either table may have several rows of the
-    other."""
+    """Whether a link table joins the two tables (a many-to-many relation)."""
 
 
 @dataclass(frozen=True)
@@ -49,20 +48,20 @@ class Verbalisation:
     """The phrases that describe a query."""
 
     wanted: tuple[str, ...]
-    """The phrases for the columns that are asked for: `altitude in feet of the destination airport`."""
+    """The phrases for the projected columns: `altitude in feet of the destination airport`."""
     given: tuple[str, ...]
     """One phrase for the given values of each table: `the flight with number [flights.flight_number]`."""
     phrases: tuple[tuple[str, ...], ...]
-    """For each placeholder, the phrases that may introduce it: `flight number [flights.flight_number]`. The
-    two placeholders of a range or a pair are introduced together."""
+    """The possible phrases for each placeholder: `flight number [flights.flight_number]`. Both placeholders
+    of a range or pair share one phrase."""
     relations: tuple[TableRelation, ...]
     required: tuple[frozenset[str], ...] = ()
-    """Sets of words and phrases, such as {"how many", "number", "count"}.
+    """Sets of alternatives, such as {"how many", "number", "count"}.
 
     A text must contain an element of each set.
     """
     named: tuple[str, ...] = ()
-    """The columns that a text must name in some way. For a count, the text names the counted rows instead."""
+    """The columns that a text must name; empty for a count, whose text names the counted rows."""
 
     @property
     def relation_words(self) -> tuple[str, ...]:
@@ -71,7 +70,7 @@ class Verbalisation:
 
 
 def verbalise_query(query: Query, columns: Sequence[Column]) -> Verbalisation:
-    """Write the phrases for the columns that a query asks for and for the values that it is given."""
+    """Return the phrases for a query's projected columns and given values."""
     relations = tuple(list_used_relations(query, columns))
     nouns = {relation.ends[1]: relation.noun for relation in relations if relation.words}
     tables = {table: nouns.get(table, name_table(table, columns)) for table in query.tables}
@@ -109,7 +108,7 @@ def _list_phrases(noun: str, placeholders: Sequence[str], columns: Sequence[Colu
 
 
 def _describe_given(noun: str, placeholders: Sequence[str], columns: Sequence[Column]) -> str:
-    """Describe a row by its placeholders: the name after the noun, all other placeholders after `with`."""
+    """Describe a row by placeholders: the name comes after the noun, and other values come after `with`."""
     compared = [column for column in placeholders if comparison_of(column)]
     if any(comparison_of(column) == "other" for column in compared):
         return f"the {list_bounds(noun, placeholders, columns)[0]}"
@@ -125,7 +124,7 @@ def _describe_given(noun: str, placeholders: Sequence[str], columns: Sequence[Co
 
 
 def list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[TableRelation]:
-    """List the relations by which a query joins its tables."""
+    """Yield the relations that join a query's tables."""
     present, joined = set(query.tables), {frozenset(pair) for pair in query.joins}
     every = find_relations(columns)
     for ends, keys in every:
@@ -144,9 +143,9 @@ def list_used_relations(query: Query, columns: Sequence[Column]) -> Iterator[Tab
 
 
 def find_relations(columns: Sequence[Column]) -> list[tuple[tuple[str, str], list[Column]]]:
-    """List the relations of a schema as pairs (the two tables, the keys).
+    """List the relations of a schema as (the two tables, the foreign keys).
 
-    A relation is a foreign key, or a table that only links two other tables.
+    A relation is a foreign key, or a link table between two other tables.
     """
     keys: defaultdict[str, list[Column]] = defaultdict(list)
     for column in columns:
@@ -158,7 +157,7 @@ def find_relations(columns: Sequence[Column]) -> list[tuple[tuple[str, str], lis
         ends = [table_of(key.references or "") for key in table_keys]
         pairs = list(zip(ends, table_keys, strict=True))
         if len(table_keys) == 2 and len(set(ends)) == 2 and table not in descriptive:
-            # The table whose name begins the link table's name is the owner: films in film_directors.
+            # The owner is the table with which the link table's name begins: films for film_directors.
             (owner, owner_key), (owned, owned_key) = sorted(
                 pairs, key=lambda pair: not _join_words(table).startswith(_join_words(pair[0]))
             )
@@ -177,11 +176,11 @@ def _join_pair(key: Column) -> frozenset[str]:
 
 
 def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
-    """Find the scope that a query's question must state: its table and words, both empty if not needed.
+    """Return the scope that a query's question must state (table, words), or two empty strings.
 
-    A lookup by a name and a date or year has the same answer everywhere. Without a date or year, the name may
-    also belong to another entity outside the database. A measure may have more rows outside the database. For
-    a given date, a measure needs a scope only if the table has words for that case.
+    A lookup by a name and a date or year has the same answer everywhere. Without a date or year, an entity
+    outside the database may have the same name. A measure may have more rows outside the database. A measure
+    for a given date needs a scope only if the table's setting has words for that case.
     """
     if isinstance(query, FreeQuery):
         return "", ""  # the author decides whether the texts of free SQL state a scope
@@ -202,5 +201,5 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
 
 
 def list_scope_words(scope: str) -> str:
-    """Convert a scope to lower-case words without punctuation, for comparison with texts."""
+    """Return a scope's lower-case words without punctuation, for comparison with texts."""
     return " ".join(re.findall(r"[^\W\d_]+", scope.lower()))

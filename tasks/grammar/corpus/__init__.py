@@ -1,1 +1,1 @@
-"""Write the documents to retrieve from, and map questions to their true documents (section 5.1)."""
+"""Write the documents for retrieval, and determine the true documents of questions (section 5.1)."""

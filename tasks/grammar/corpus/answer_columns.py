@@ -1,7 +1,6 @@
-"""Stage: read the kind and the possible values of the answers to every asked SQL template.
+"""Stage: read the kind and the possible values of answers, for every asked SQL template.
 
-With the kind of value and the other values in the column, rules can judge some responses without asking a
-judge.
+With the kind and the column's other values, rules can judge some responses without a judge.
 """
 
 from __future__ import annotations
@@ -28,30 +27,30 @@ from tasks.judging.amounts import DATE, NUMBER, OTHER, TEXT, TIME, guess_kind
 from tasks.settings import Settings
 
 KINDS = {"integer": NUMBER, "real": NUMBER, "date": DATE, "text": TEXT}
-"""The kind of values for each column type. For a text column, the values also help to determine the kind."""
+"""The kind of values for each column type. For a text column, the kind also depends on the values."""
 
 
 class AnswerColumns(Settings):
     """The settings in params.yaml under `grammar.answer_columns`."""
 
     most: int = Field(default=20_000, ge=1)
-    """The maximum number of distinct values of a column for which the values are listed."""
+    """The maximum number of distinct values to list; values of columns with more values are not listed."""
     limits: QueryLimits = QueryLimits()
-    """The limits of the query that reads a column; each column has one query."""
+    """The limits of each query. Each column has one query."""
 
 
 @dataclass(frozen=True)
 class AnswerColumn:
-    """The database's values for a SQL template's answer column. Its id is the template's id."""
+    """The answer column of a SQL template, with its values. The row's id is the template's id."""
 
     id: str
     column: str
     """The column's id, such as `films.title`; empty if the answer is computed or has several columns."""
     words: str
-    """The name that people use for the column."""
+    """The column's readable name."""
     kind: str
     values: tuple[str, ...]
-    """The distinct values of a text column, sorted; empty if there are more than `most`."""
+    """The sorted distinct values of a text column; empty if there are more than `most`."""
     origin: tuple[Origin, ...]
 
 
@@ -62,7 +61,7 @@ def answer_columns(
     database: DatabaseEntry,
     params: AnswerColumns,
 ) -> Drafts[AnswerColumn]:
-    """Look up the answer column of every asked SQL template. Passes on every error of the database."""
+    """Return the answer column of every asked SQL template. Raises all errors of the database."""
     asked = {question.sql_template for question in questions}
     queries = {
         template.id: read_stored(template.sql, schema) for template in sql_templates if template.id in asked
@@ -86,7 +85,7 @@ def answer_columns(
 
 
 def _find_column(query: Query) -> str:
-    """Return the id of the one column whose values a query returns; empty if there is no such column."""
+    """Return the id of the only column whose values a query returns, or an empty string."""
     computed = query.measure in ("count", "average")
     return query.projection[0] if len(query.projection) == 1 and not computed else ""
 
@@ -106,7 +105,7 @@ def _find_kind(query: Query, column: Column | None, values: tuple[str, ...]) -> 
 def list_values(
     column: Column, database: SafeDatabase, schema: Iterable[Column], most: int
 ) -> tuple[str, ...]:
-    """List the distinct values of a column, sorted; none if there are more than `most`."""
+    """Return the sorted distinct values of a column, or an empty tuple if there are more than `most`."""
     cell = quote_column(column.id)
     select = (
         exp.select(cell)

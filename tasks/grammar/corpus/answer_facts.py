@@ -1,9 +1,8 @@
-"""Stage: list which documents state the facts that each group's answer needs.
+"""Stage: determine which documents state the facts that each group's answer needs.
 
-The true documents are the documents of all source rows, but other documents may state the same facts. For
-example, the document of a project also gives the city of its client. Since documents are made from rows, code
-knows which facts each document states. Code can then determine whether several documents together state
-enough.
+The true documents are about the source rows, but other documents may state the same facts. For example, a
+project's document also states the city of the project's client. Documents are made from rows, so code knows
+which facts each document states, and whether several documents together state all needed facts.
 """
 
 from __future__ import annotations
@@ -49,14 +48,14 @@ from tasks.systems.contract import Document
 
 Joins = tuple[tuple[str, str], ...]
 RowKey = tuple[str, ...]
-"""The values of a row's primary key, as texts."""
+"""The values of a row's primary key, as strings."""
 
 
 class AnswerFactsParams(Settings):
     """The settings in params.yaml under `grammar.answer_facts`."""
 
     limits: QueryLimits = QueryLimits()
-    """The limits of each query. There is one query per template, and one per foreign key."""
+    """The limits of each query. Each template and each foreign key has one query."""
 
 
 def answer_facts(
@@ -70,11 +69,11 @@ def answer_facts(
     database: DatabaseEntry,
     params: AnswerFactsParams,
 ) -> Drafts[AnswerFacts]:
-    """List for every asked group the facts that its answer needs, and the documents that state them.
+    """Return for every asked group the facts that the answer needs, and the documents that state these facts.
 
-    A person's SELECT that joins tables along foreign keys needs all rows that its answer is computed from.
-    For SQL of any other shape, code cannot determine the needed facts. Such a group gets no row, and the
-    sufficiency of the retrieved documents is read from their text.
+    A user-written SELECT that joins tables along foreign keys needs all rows that its answer is computed
+    from. For SQL of any other shape, code cannot determine the needed facts. Groups with such SQL have no
+    row; assessments then search the texts of the retrieved documents.
     """
     asked = {question.group for question in questions}
     wanted: defaultdict[str, dict[str, str]] = defaultdict(dict)
@@ -102,7 +101,7 @@ def answer_facts(
 
 
 class _Corpus:
-    """The documents of a database, each with the row that it is about and the other rows that it names."""
+    """Finds the documents about a database's rows, and the documents about rows that refer to these rows."""
 
     def __init__(
         self,
@@ -117,9 +116,9 @@ class _Corpus:
         self._referring: dict[str, Mapping[RowKey, Mapping[str, frozenset[str]]]] = {}
 
     def find_referring(self, table: str) -> Mapping[RowKey, Mapping[str, frozenset[str]]]:
-        """Map each row of a table to the documents of the rows that refer to it, and the columns they state.
+        """Return the documents about rows that refer to a table's rows, with the columns that they state.
 
-        A document that does not state the row's name is left out, because nothing links its facts to the row.
+        Documents without the row's name are left out, because nothing links their facts to the row.
         """
         if table not in self._referring:
             found: defaultdict[RowKey, dict[str, frozenset[str]]] = defaultdict(dict)
@@ -138,7 +137,7 @@ class _Corpus:
         return self._referring[table]
 
     def _read_references(self, owner: EntityTable, table: str, joins: Joins) -> Iterator[tuple[RowKey, str]]:
-        """Yield the key of each row of a table with each document of an owner that refers to the row."""
+        """Yield (key of a table's row, document of an owner's row that refers to that row)."""
         own = tuple(sorted(owner.primary))
         order = [own.index(column) for column in owner.primary]
         primary = list_keys(table, self.schema)
@@ -151,7 +150,7 @@ class _Corpus:
 
 
 def _list_references(owner: EntityTable, table: str) -> Mapping[Joins, Sequence[Attribute]]:
-    """List the attributes that an owner's row takes from the single row of a table that it refers to."""
+    """Return an owner's attributes from the row of `table` that a foreign key refers to, by joins."""
     found: defaultdict[Joins, list[Attribute]] = defaultdict(list)
     for attribute in owner.attributes:
         if len(attribute.joins) == 1 and table_of(attribute.column) == table != owner.table:
@@ -180,12 +179,12 @@ class _FactReader:
 
     @cached_property
     def cells(self) -> tuple[str, ...]:
-        """The columns that are read for every combination of rows."""
+        """The columns to read for every combination of rows."""
         keys = (key for keys in self.keys.values() for key in keys)
         return tuple(dict.fromkeys([*self.columns, *keys]))
 
     def read(self, groups: Mapping[str, str]) -> Iterator[AnswerFacts]:
-        """Yield the facts of groups. `groups` maps filled SQL to the group's id. Raises SqlError."""
+        """Yield the facts that groups need. `groups` contains group ids by filled SQL. Raises SqlError."""
         query, schema = self.query, self.corpus.schema
         filled = FilledSql(query, list_readings(schema))
         among = list_wanted(query, filled, groups, schema)
@@ -204,7 +203,7 @@ class _FactReader:
                 )
 
     def _list_counts(self, given: Sequence[Value]) -> tuple[str, ...]:
-        """List the documents that state the number of rows with the given value, if the query counts them."""
+        """List the documents that state the answer of a count: the number of rows with the given value."""
         query, (table, *_) = self.query, map(table_of, self.query.projection)
         if query.measure != "count" or query.placeholders != query.equal[:1]:
             return ()
@@ -233,7 +232,7 @@ class _FactReader:
     def _tell_part(self, row: Mapping[str, Value]) -> tuple[Value, ...]:
         """Return a key for the part of the answer that a combination of rows supports.
 
-        A combination with an empty cell in its key supports no part. A mean, for example, skips that
+        A combination with an empty cell in this key supports no part. For example, a mean skips the
         combination.
         """
         query = self.query
@@ -258,7 +257,7 @@ class _FactReader:
         return tuple(StatedCells(tuple(sorted(gathered[columns])), columns) for columns in sorted(gathered))
 
     def _list_told(self, table: str, document: str) -> frozenset[str]:
-        """List the columns that the document of one of the query's rows states."""
+        """Return the columns that the document about a row of the query states."""
         entity = next(known for known in self.corpus.tables if known.table == table)
 
         def count(owner: EntityTable, attribute: Attribute) -> int:
@@ -269,13 +268,13 @@ class _FactReader:
         return frozenset(list_told(self.query, entity, count))
 
     def _note_keys(self, told: frozenset[str]) -> frozenset[str]:
-        """Add the keys of rows whose names are stated, because a count must distinguish rows."""
+        """Return the columns, and the keys of rows with stated names, because names distinguish rows."""
         named = [table for table, name in self.names.items() if name in told]
         return told.union(*(self.keys[table] for table in named))
 
 
 class _FreeFactReader(_FactReader):
-    """Reads the facts that the groups of a person's SELECT need: all rows that satisfy its conditions."""
+    """Reads the facts that the groups of a free SELECT need: all rows that satisfy its conditions."""
 
     def __init__(self, query: Query, corpus: _Corpus) -> None:
         super().__init__(query, corpus)
@@ -284,7 +283,7 @@ class _FreeFactReader(_FactReader):
         self.columns = tuple(dict.fromkeys([*self.needed, *sorted(self.names.values())]))
 
     def read(self, groups: Mapping[str, str]) -> Iterator[AnswerFacts]:
-        """Yield the facts of groups. `groups` maps filled SQL to the group's id. Raises SqlError."""
+        """Yield the facts that groups need. `groups` contains group ids by filled SQL. Raises SqlError."""
         for sql, group in groups.items():
             yield AnswerFacts(
                 id=group,

@@ -1,8 +1,7 @@
-"""Check a model's text sentence by sentence, write missing facts plainly, and read all facts back.
+"""Check each sentence of a model's text, write plain sentences for missing facts, and find all facts again.
 
-A rule reads facts from sentences that code wrote; the reader model reads them from a model's sentences. Code
-writes a plain sentence from one fact and adds nothing else, so checking that its values occur is enough. For
-a model's sentence, only a reader can decide.
+A rule finds facts in plain sentences, which code writes from the facts alone: it is enough to check that the
+values occur. In a model's sentences, only a reader model can find the facts.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ SENTENCE_REASONS = frozenset([
     "beyond_facts", "claim", "contradicts", "form", "length", "no_fact", "no_word", "other_value", "repeats",
     "sentence_length", "unknown_name", "unknown_number",
 ])  # fmt: skip
-"""The drop reasons of a model's sentence or of a whole part."""
+"""The drop reasons for a model's sentence, or for a whole part of a document."""
 WORDS_PER_FACT = {MODEL: 8, PLAIN: 4}
-"""The minimum number of words per fact, for documents with too few facts for the usual minimum."""
+"""The minimum number of words per fact, for documents with few facts."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class SentenceFault:
     problem: str
 
     def drop(self, title: str, origin: tuple[Origin, ...]) -> Dropped:
-        """Make the dropped row. `title` is the document's title."""
+        """Return the dropped row. `title` is the document's title."""
         reason, _, detail = self.problem.partition(": ")
         row = make_id("sentence", title, self.text)
         return Dropped(row, reason, f"{title}: {self.text} ({detail})", origin)
@@ -43,7 +42,7 @@ class SentenceFault:
 
 @dataclass(frozen=True)
 class CheckedPart:
-    """A paragraph. `untold` contains the facts that neither a model's sentence nor a plain one can state."""
+    """A paragraph. `untold` contains the facts that no sentence can state without breaking a rule."""
 
     sentences: tuple[CheckedSentence, ...]
     faults: tuple[SentenceFault, ...]
@@ -57,7 +56,7 @@ def check_part(
     writer: PlainWriter,
     attempts: Mapping[str, int],
 ) -> CheckedPart:
-    """Keep the sentences of a model's paragraph that satisfy the rules, and write the missing facts plainly.
+    """Return the valid sentences of a model's paragraph, with plain sentences for the missing facts.
 
     `text` is None if the model's reply was not usable. For `attempts`, see `PlainWriter.write_fact`.
     """
@@ -91,11 +90,10 @@ def check_part(
 def join_parts(
     parts: Iterable[Sequence[CheckedSentence]], read: Collection[str] = ()
 ) -> tuple[str, tuple[Sentence, ...]]:
-    """Join paragraphs to a text, and list its sentences. A paragraph without sentences is left out.
+    """Return the text and the sentences of paragraphs. Paragraphs without sentences are left out.
 
-    `read` contains the ids of the facts that were read in the text. Each fact is counted for one sentence
-    that states it. A plain sentence is preferred, because the reader is not asked about facts in plain
-    sentences.
+    `read` contains the ids of the facts that were found in the text. Each fact counts for one sentence that
+    states the fact, preferably a plain sentence, because the reader does not check plain sentences.
     """
     filled = [part for part in parts if part]
     text = "\n\n".join(" ".join(sentence.text for sentence in part) for part in filled)
@@ -114,7 +112,7 @@ def join_parts(
 
 
 def require_words(facts: int, words: tuple[int, int], writer: str = MODEL) -> tuple[int, int]:
-    """Return the minimum and maximum number of words of a document with this number of facts."""
+    """Return the minimum and maximum number of words of a document with `facts` facts."""
     return min(words[0], WORDS_PER_FACT[writer] * facts), words[1]
 
 
@@ -125,7 +123,7 @@ Parts = Iterable[Sequence[CheckedSentence]]
 async def read_facts(
     title: str, parts: Parts, facts: Sequence[ProfileFact], ask: Ask, *, row: str, sample: int, at_once: int
 ) -> list[Reading]:
-    """Read facts in a document; the reader is asked only for facts that no plain sentence states.
+    """Return the readings of facts in a document: by rule in plain sentences, otherwise by the reader.
 
     For `sample` and `at_once`, see `check_reading`.
     """
@@ -139,7 +137,7 @@ async def read_facts(
 
 
 def read_by_rule(sentences: Iterable[CheckedSentence], facts: Iterable[ProfileFact]) -> list[Reading]:
-    """Read the facts in plain sentences. A fact is found if one of its sentences names all its values."""
+    """Return the readings of facts in plain sentences. A fact is found if one sentence has all its values."""
     plain = [sentence for sentence in sentences if sentence.writer == PLAIN]
     readings = []
     for fact in facts:

@@ -1,4 +1,4 @@
-"""Write a GBNF grammar for a paragraph that states each fact and contains no other name or number."""
+"""Write a GBNF grammar for a paragraph that states each fact and contains no other names or numbers."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from tasks.grammar.corpus.plain_patterns import join
 from tasks.models.ask import Unparsed
 
 WORD = 'w ::= [a-z]{1,14} ("-" [a-z]{2,10})?'
-"""The grammar of a lower-case word, which may be hyphenated."""
+"""The grammar of a lower-case word, possibly hyphenated."""
 TURNS = ("which", "so", "and", "a", "as")
-"""The words with which a sentence may continue after its fact."""
+"""The first words of a sentence's continuation after the fact."""
 
 
 def write_part_grammar(kind: str, name: str, facts: Sequence[ProfileFact], *, mentions: bool = True) -> str:
-    """Write the grammar of one sentence per fact, in order.
+    """Write the decoding grammar of one sentence per fact, in order.
 
-    A sentence begins with one of a few phrasings of the fact. The sentence ends after this phrasing, or
-    continues in lower-case words. Without this limit, a small model invents another director, a second year
-    or prizes. If the model had to fit a value into a sentence of its own, it would write nonsense before the
-    value.
+    A sentence begins with one of a few phrasings of the fact. It may end there, or continue in lower-case
+    words. Without this limit, a small model invents a director, a second year or prizes. If the model had to
+    insert the value into a free sentence, the words before the value would make no sense.
 
-    `mentions` allows the entity's name and the values of its facts among these words. Without it, a small
+    `mentions` also allows the entity's name and the values of facts in the continuation. Otherwise, a small
     model that tries to write a name produces fragments of words.
     """
     turns = " | ".join(_quote(turn) for turn in TURNS)
@@ -45,7 +44,7 @@ def write_part_grammar(kind: str, name: str, facts: Sequence[ProfileFact], *, me
 
 
 def parse_paragraph(text: str, maximum: int) -> str:
-    """Parse a paragraph that can be checked sentence by sentence. Raises Unparsed."""
+    """Parse a reply as one plain paragraph with up to `maximum` words. Raises Unparsed."""
     text = " ".join(text.split())
     words = len(text.split())
     if not 1 <= words <= maximum:

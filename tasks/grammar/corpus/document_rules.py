@@ -1,6 +1,6 @@
-"""Define contract rules for documents that are written from facts.
+"""Contract rules for documents that are written from facts.
 
-A row rule returns what is wrong with a row, or "".
+A row rule returns the problem of a row, or "".
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from tasks.grammar.corpus.plain_writer import MODEL, PLAIN
 from tasks.grammar.corpus.sentence_rules import KnownFacts, find_fault
 
 Grounds = Mapping[str, Sequence[KnownFacts]]
-"""Map each document id to the known facts of its sentences: one set for all paragraphs, or one set per
+"""The known facts for a document's sentences, by document id: one set per document, or one set per
 paragraph."""
 BROKEN = frozenset(["form", "no_word", "repeats", "sentence_length"])
-"""Problems with the wording of a sentence, rather than with its content."""
+"""The problems with a sentence's wording rather than its content."""
 FactsByDocument = Mapping[str, Sequence[ProfileFact]]
-"""Map each document id to the facts that the document is written from."""
+"""The facts that a document is written from, by document id."""
 UnreadFacts = Collection[tuple[str, str]]
-"""Pairs of a document id and the id of a fact that was not read in the document."""
+"""Pairs of a document id and the id of a fact that was not found in the document."""
 
 
 def expect_no_bracket() -> Expectation:
-    """Expect prose without brackets of any kind."""
+    """Expect text without brackets of any kind."""
     return expect_no_match("no_bracket_left", "The text contains no brackets.", "text", r"[\[\]{}<>]")
 
 
 def expect_lengths(bounds: Mapping[str, tuple[int, int]]) -> RowRule:
-    """Expect a number of words within bounds. `bounds` maps document ids to (minimum, maximum)."""
+    """Expect a number of words within bounds. `bounds` contains (minimum, maximum) by document id."""
 
     def check(record: Record) -> str:
         words = len(record["text"].split())
@@ -49,7 +49,7 @@ def expect_lengths(bounds: Mapping[str, tuple[int, int]]) -> RowRule:
 
 
 def expect_facts_named(facts: FactsByDocument, left_out: UnreadFacts = frozenset()) -> RowRule:
-    """Expect that a document names every value of its facts, except those in `left_out`."""
+    """Expect that a document contains every value of its facts, except facts in `left_out`."""
 
     def check(record: Record) -> str:
         for fact in facts.get(record["id"], ()):
@@ -69,10 +69,10 @@ def expect_facts_named(facts: FactsByDocument, left_out: UnreadFacts = frozenset
 def expect_readable(
     documents: Sequence[Record], facts: FactsByDocument, unread: UnreadFacts, least: float
 ) -> RowRule:
-    """Expect that at least a share (`least`, 0 to 1) of a document's facts was read in it.
+    """Expect that at least the share `least` (0 to 1) of a document's facts was found in its text.
 
-    `documents` contains the rows. The rule's text says how many facts a rule read, and how many the reader
-    read.
+    `documents` contains the rows. The rule's text states how many facts a rule found, and how many the reader
+    found.
     """
     read: Counter[str] = Counter()
     for record in documents:
@@ -101,8 +101,8 @@ def expect_sentences(
 ) -> list[RowRule]:
     """Expect sentences with known writers, without broken words, contradictions or unsupported claims.
 
-    `documents` contains the rows. The text of the first rule states the share of sentences that a model
-    wrote, and how many of the model's sentences were left out.
+    `documents` contains the rows. The first rule's text states the share of a model's sentences, and how many
+    of the model's sentences were dropped.
     """
     written = Counter(sentence["writer"] for record in documents for sentence in record["sentences"] or ())
     total = max(written.total(), 1)

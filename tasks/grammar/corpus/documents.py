@@ -1,8 +1,8 @@
-"""Stage: write a document from each profile, check every sentence, and read its facts back.
+"""Stage: write a document from each profile, check every sentence, and read the facts back.
 
-A model writes a document in parts of a few facts each. A small model reliably includes four facts, but not
-fourteen. Only the part that failed is written again. Sentences that break a rule (sentence_rules.py) are
-dropped with a reason, and code writes the missing facts plainly. With `written_by: plain`, code writes
+A model writes a document in parts of a few facts, because a small model reliably includes four facts, but not
+fourteen. Only failed parts are rewritten. Sentences that break a rule (sentence_rules.py) are dropped with a
+reason, and code writes plain sentences for the missing facts. With `written_by: plain`, code writes
 everything and no model is called.
 """
 
@@ -41,42 +41,42 @@ from tasks.systems.contract import Document
 
 PROMPT = "document_part"
 UNREAD = "fact_unread"
-"""The drop reason of a fact that is not read back from a document that is kept."""
+"""The drop reason of a fact that was not found in a kept document."""
 UNTOLD = "fact_untold"
-"""The drop reason of a fact that no sentence can state within the rules."""
+"""The drop reason of a fact that no sentence can state without breaking a rule."""
 
 
 class Documents(Settings):
     """The settings in params.yaml under `grammar.documents`."""
 
     written_by: Literal["model", "plain"] = "model"
-    """`model`: a model writes each part, and code rewrites a part that breaks a rule. `plain`: code writes
-    all parts from the facts, and finds the facts by rule."""
+    """`model`: a model writes each part, and code writes the facts whose sentences break a rule. `plain`:
+    code writes all parts from the facts, and finds the facts by rule."""
     seed: int = 0
-    """The seed that chooses among the sentences for a fact."""
+    """The seed for choosing among the sentences for a fact."""
     facts: int = Field(default=4, ge=1)
     """The number of facts per part."""
     maximum_words: int = 90
-    """The maximum number of words of one part, as the prompt states it."""
+    """The maximum number of words of a part that the prompt states."""
     words: tuple[int, int] = (200, 400)
-    """The minimum and maximum number of words of a document; other documents are dropped. The minimum is
-    lower for documents with few facts."""
+    """The minimum and maximum number of words of a document; shorter and longer documents are dropped. The
+    minimum is lower for documents with few facts."""
     rewrites: int = Field(default=1, ge=0)
-    """The maximum number of rewrites of a part in which the reader misses a fact."""
+    """The maximum number of rewrites of a part in which the reader does not find a fact."""
     readable: float = Field(default=1.0, ge=0, le=1)
-    """The minimum share of the facts that are found in a document; other documents are dropped. A rule finds
-    facts in plain sentences, and the reader finds them in a model's sentences."""
+    """The minimum share of facts that must be found in a document; otherwise the document is dropped. A rule
+    finds facts in plain sentences, and the reader finds facts in a model's sentences."""
     at_once: int = Field(default=6, ge=1)
     """The number of questions per request to the reader."""
     mentions: bool = True
-    """Allow a sentence to repeat the entity's name and other values of its part."""
+    """Whether a sentence may also contain the entity's name and the values of other facts in its part."""
     limits: QueryLimits = QueryLimits()
-    """The limits of the queries, one per attribute, that read the values that a document must not contain."""
+    """The limits of the queries (one per attribute) for the values that a document must not contain."""
 
 
 @dataclass
 class DraftDocument:
-    """The state of a document that is being written: paragraphs, calls, dropped rows and omitted facts."""
+    """A document under construction: paragraphs, calls, dropped rows and omitted facts."""
 
     profile: EntityProfile
     ground: KnownFacts
@@ -89,12 +89,12 @@ class DraftDocument:
 
     @property
     def origin(self) -> tuple[Origin, ...]:
-        """The profile, and every call so far for this document."""
+        """The profile, and all calls for this document so far."""
         calls = (Origin("call", call) for call in sorted(self.calls))
         return (Origin("row", f"profiles#{self.profile.id}"), *calls)
 
     def note(self, part: CheckedPart) -> None:
-        """Record the sentences and facts that a part omits as dropped rows."""
+        """Record a part's removed sentences and omitted facts as dropped rows."""
         for fault in part.faults:
             row = fault.drop(self.profile.name, self.origin)
             self.dropped[row.id] = row
@@ -114,10 +114,10 @@ async def documents(
 ) -> Drafts[Document]:
     """Write a document of 200 to 400 words for every profile, and check its facts (section 5.1).
 
-    Drop reasons of a document are `no_facts`, `unreadable` (too few facts were read in it) and `length`. Drop
-    reasons of a fact in a kept document are `fact_untold` (no sentence can state it) and `fact_unread` (it
-    was not read). Drop reasons of a model's sentence are the reasons in sentence_rules.py and `no_fact`. The
-    drop reason of a whole part is `form`.
+    Drop reasons of a document are `no_facts`, `unreadable` (too few facts were found) and `length`. Drop
+    reasons of a fact in a kept document are `fact_untold` (no sentence can state the fact) and `fact_unread`
+    (the fact was not found). Drop reasons of a model's sentence are the reasons in sentence_rules.py and
+    `no_fact`. The drop reason of a whole part is `form`.
     """
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         grounds = ground_profiles(database.name, profiles, schema, safe)
@@ -156,10 +156,10 @@ async def _write_document(
 async def _write_parts(
     draft: DraftDocument, unread: Sequence[ProfileFact], sample: int, params: Documents, ask: Ask
 ) -> Sequence[ProfileFact]:
-    """Write the parts with facts that are not read yet; plain documents are rewritten completely.
+    """Write the parts with facts that were not found yet, and return all facts of these parts.
 
-    Plain documents need no model call, so rewriting them costs nothing. Returns all facts of the written
-    parts, because they must be read again.
+    Plain documents are rewritten completely, because this needs no model call. All facts of rewritten parts
+    must be read again.
     """
     facts = draft.profile.facts
     if params.written_by == "plain":
@@ -248,7 +248,7 @@ def _accept_or_drop(
 def ground_profiles(
     database: str, profiles: Iterable[EntityProfile], schema: Sequence[Column], safe: SafeDatabase
 ) -> dict[str, KnownFacts]:
-    """Collect the known facts for each profile's document, by the profile's id. Raises SqlError."""
+    """Return the known facts for each profile's document, by the profile's id. Raises SqlError."""
     profiles = list(profiles)
     known = read_known_values(database, (profile.table for profile in profiles), schema, safe)
     return {
@@ -260,9 +260,9 @@ def ground_profiles(
 def read_known_values(
     database: str, tables: Iterable[str], schema: Sequence[Column], safe: SafeDatabase
 ) -> Mapping[str, KnownValues]:
-    """Read all values of the attributes of some entity tables, except the rows' names, by table.
+    """Return all values of the attributes of entity tables, without row names, by table.
 
-    Numbers are left out, because `KnownValues` finds only values with a letter. Raises SqlError.
+    Numbers are left out, because `KnownValues` finds only values with letters. Raises SqlError.
     """
     numbers = {column.id for column in schema if column.type in {"integer", "real"}}
     found = {}

@@ -1,4 +1,4 @@
-"""Define the entities of a database: their facts, and the profiles from which documents are written."""
+"""Types for the facts about a database's entities, and for the profiles that documents are written from."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ class ProfileFact:
     attribute: str
     """The displayed name of the attribute, such as runtime in minutes or director."""
     values: tuple[str, ...]
-    """One or several values, sorted. The fact states all of them together."""
+    """One or several values, sorted. The fact states all values together."""
     sql: str = ""
-    """The query whose result is `values`, in canonical SQL; empty for a fact that is not from a query."""
+    """The query that returns `values`, in canonical SQL; empty if the fact is not from a query."""
     kind: str = ""
-    """The format of the values (tasks/databases/rendering.py): digits of a text column stay unchanged."""
+    """The kind of the values, which sets their format in text: digits of a text column stay unchanged."""
 
 
 @dataclass(frozen=True)
 class EntityProfile:
-    """An entity (a row of an entity table) with its facts. Its document has the same id."""
+    """An entity (a row of an entity table) with its facts. The entity's document has the same id."""
 
     id: str
     table: str
     key: tuple[str, ...]
     """The primary key's values, in the order of the key's columns."""
     kind: str
-    """The noun for the entity that a row of the table describes, such as film."""
+    """The noun for a row of the table, such as film."""
     name: str
     facts: tuple[ProfileFact, ...]
     origin: tuple[Origin, ...]
     named: tuple[str, ...] = ()
-    """The ids of facts that the name states, such as the number and the date of a flight."""
+    """The ids of facts that are part of the name, such as the number and the date of a flight."""

@@ -1,4 +1,4 @@
-"""Define entity tables, whose rows get a document each, and the attributes that documents state."""
+"""Entity tables, whose rows get one document each, and the attributes that documents state."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ Key = tuple[Value, ...]
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column that describes an entity: a column of its own row, or of a row that it refers to."""
+    """A column that describes an entity: a column of the entity's row, or of a related row."""
 
     column: str
     words: str
     joins: tuple[tuple[str, str], ...]
-    """Pairs of columns that lead from the entity table to the column's table."""
+    """The pairs of columns that join the entity table to the column's table."""
 
 
 @dataclass(frozen=True)
 class EntityTable:
-    """A table whose rows get a document each."""
+    """A table whose rows get one document each."""
 
     database: str
     table: str
@@ -50,16 +50,16 @@ class EntityTable:
     primary: tuple[str, ...]
     attributes: tuple[Attribute, ...]
     naming: str | None
-    """The column with the name of a row; None if a row has only its key."""
+    """The column with the rows' names, or None."""
 
 
 CountTold = Callable[[EntityTable, Attribute], int]
-"""A function of an entity table and an attribute. It returns the largest number of the attribute's values
-that a document of the source rows states, or 0 if any of these documents does not state the attribute."""
+"""A function of an entity table and an attribute. Returns the largest number of the attribute's values that a
+source row's document states, or 0 if a source row's document does not state the attribute."""
 
 
 def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> EntityTable:
-    """Look a table up in the schema. Raises BadInput if it does not exist or has no primary key."""
+    """Return a table as an entity table. Raises BadInput if it does not exist or has no primary key."""
     place = f"params.yaml: grammar.profiles.entities.{database}"
     tables = sorted({column.table for column in schema})
     if table not in tables:
@@ -72,10 +72,10 @@ def open_entity_table(database: str, table: str, schema: Sequence[Column]) -> En
 
 
 def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]:
-    """List the attributes of a table's rows: the table's columns first, then columns of related rows.
+    """Yield the attributes of a table's rows: first the table's columns, then columns of related rows.
 
-    For rows that a link table relates to the entity, only their names are listed, if they have names. With
-    several such rows, a reader could not assign other values to the right row. Relations of the table to
+    For rows that a link table relates to the entity, only the name column is used, if there is one. With
+    several such rows, readers could not assign other values to the right row. Relations of the table to
     itself are left out, because a query may use each table only once.
     """
     for column in schema:
@@ -96,30 +96,30 @@ def list_attributes(table: str, schema: Sequence[Column]) -> Iterator[Attribute]
 
 
 def _name_owner(ends: tuple[str, str], keys: Sequence[Column], schema: Sequence[Column]) -> str:
-    """Name the owner in a relation, such as project, or film as director if several link tables exist."""
+    """Return the words for a relation's owner: `project`, or with several relations `film as director`."""
     owner = name_table(ends[0], schema)
     several = sum(other == ends and len(found) > 1 for other, found in find_relations(schema)) > 1
     return f"{owner} as {name_role(keys, ends[1], schema)}" if several else owner
 
 
 def find_naming_column(table: str, attributes: Sequence[Attribute]) -> str | None:
-    """Find the column with the names of a table's rows; None if the rows have only keys."""
+    """Return the column with the names of a table's rows, or None."""
     own = [attribute.column for attribute in attributes if table_of(attribute.column) == table]
     return next((column for column in own if is_name(name_column(column))), None)
 
 
 def make_fact_id(profile: str, attribute: Attribute) -> str:
-    """Make the id of the fact that a profile has for an attribute."""
+    """Return the id of a profile's fact for an attribute."""
     return make_id("fact", profile, attribute.column, attribute.joins)
 
 
 def make_count_id(profile: str, column: str, joins: Sequence[tuple[str, str]], value: str) -> str:
-    """Make the id of a fact that states how many rows of the profile's table have a value."""
+    """Return the id of a fact on the number of rows with a value in the profile's table."""
     return make_id("count", profile, column, joins, value)
 
 
 def read_distinct_values(attribute: Attribute, schema: Sequence[Column], safe: SafeDatabase) -> set[str]:
-    """Read the distinct values of an attribute over all rows. Raises SqlError."""
+    """Return the distinct values of an attribute in all rows. Raises SqlError."""
     query = Query((attribute.column,), attribute.joins, ())
     sql = write_rows(query, query.projection, readings=list_readings(schema))
     stream = safe.stream(translate(sql, safe.dialect, schema))
@@ -144,12 +144,12 @@ def read_values(
 
 
 def find_untold(query: Query, tables: Iterable[EntityTable], count_told: CountTold) -> tuple[str, ...]:
-    """List the columns of a query that its documents do not state, in the order of the query.
+    """Return the columns of a query that the documents of its rows do not state, in the order of the query.
 
-    A column can be stated by the document of its row, or by the document of a row that the query joins to it.
-    The statements of two documents can be combined only if one document names the entity of the other.
-    Otherwise nothing says, for example, that the airline with a headquarters is the airline of a flight. If
-    rows are counted, their names must be stated.
+    A column may be in the document about its row, or in the document about a joined row. Two documents can be
+    combined only if one names the entity of the other. Otherwise no document states, for example, that the
+    airline with a headquarters is the airline of a flight. If the query counts rows, documents must state the
+    rows' names.
     """
     tables = list(tables)
     if tables:
@@ -167,35 +167,35 @@ def find_untold(query: Query, tables: Iterable[EntityTable], count_told: CountTo
 
 
 def list_told(query: Query, table: EntityTable, count_told: CountTold) -> set[str]:
-    """List the columns of a query that the documents of a table's rows state."""
+    """Return the columns of a query that the documents about a table's rows state."""
     by_joins: defaultdict[tuple[tuple[str, str], ...], list[tuple[str, int]]] = defaultdict(list)
     for attribute in table.attributes:
         if set(attribute.joins) <= set(query.joins) and (count := count_told(table, attribute)):
             by_joins[attribute.joins].append((attribute.column, count))
-    told = set(table.primary)  # the document itself identifies its row
+    told = set(table.primary)  # the document identifies its row
     for joins, columns in by_joins.items():
         asked = [count for column, count in columns if column in query.columns]
-        # With two directors and two dates of birth, nothing says which date belongs to which director.
+        # For two directors and two dates of birth, a document does not state which date belongs to whom.
         mixed = bool(joins) and len(asked) > 1 and max(asked) > 1
         told.update(column for column, _ in columns if not mixed or column == _find_name(column, table))
     return told
 
 
 def _name_counted(key: str, tables: Sequence[EntityTable]) -> str:
-    """Return the column that identifies a counted row: the key if the row has documents, else the name."""
+    """Return the column that identifies a counted row: the key if such rows have documents, else the name."""
     if not tables or any(table.table == table_of(key) for table in tables):
         return key
     return _find_name(key, tables[0]) or key
 
 
 def _find_name(column: str, table: EntityTable) -> str | None:
-    """Find the column with the name of the rows that a column belongs to."""
+    """Return the name column of a column's table, or None."""
     other = table_of(column)
     return find_naming_column(other, tuple(list_attributes(other, table.schema)))
 
 
 def _link(tables: Sequence[EntityTable], told: Mapping[str, Collection[str]]) -> Iterator[set[str]]:
-    """Yield the sets of tables whose documents name each other's entities."""
+    """Yield sets of tables that are linked because their documents name the entities of other tables."""
     waiting = {table.table: table.naming for table in tables}
     while waiting:
         linked: set[str] = set()

@@ -1,4 +1,4 @@
-"""Check by machine reading whether a model finds each fact in a document."""
+"""Check whether a reader model finds each fact in a document."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PROMPT = "machine_reading"
 
 @dataclass(frozen=True)
 class Reading:
-    """The reading of a fact.
+    """The result of a search for a fact in a document.
 
-    `answer` is the reader's answer, None if the reply did not parse, or the sentence that was read by rule.
-    `call` is None if no reader was asked.
+    `answer` is the reader's answer (None if the reply did not parse), or the sentence that a rule checked.
+    `call` is None for a rule.
     """
 
     fact: ProfileFact
@@ -40,7 +40,7 @@ async def check_reading(
     sample: int = 0,
     at_once: int = 6,
 ) -> list[Reading]:
-    """Ask the model for each fact's values, given only the document; one reading per fact, in order.
+    """Ask the reader for each fact's values, given only the document; return one reading per fact, in order.
 
     `at_once` is the number of questions per request. A higher `sample` repeats the same request.
     """
@@ -78,7 +78,7 @@ def write_numbered_grammar(count: int) -> str:
 
 
 def parse_numbered(text: str, count: int) -> tuple[str, ...]:
-    """Parse the lines `1. answer`, `2. answer` ... of a reply, in order and complete. Raises Unparsed."""
+    """Return the answers in a reply with the lines `1. answer`, `2. answer`, to `count`. Raises Unparsed."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     found = [re.fullmatch(r"(\d+)[.:)]\s*(.+)", line) for line in lines]
     numbers = [int(match.group(1)) for match in found if match]
@@ -88,14 +88,14 @@ def parse_numbered(text: str, count: int) -> tuple[str, ...]:
 
 
 def names_fact(text: str, fact: ProfileFact) -> bool:
-    """Return whether a text names every value of a fact."""
+    """Return whether a text contains every value of a fact."""
     return not missing_values(text, fact)
 
 
 def missing_values(text: str, fact: ProfileFact) -> list[str]:
-    """List the values of a fact that a text does not name.
+    """List the values of a fact that a text does not contain.
 
-    The text may write a date with the month's name, and a count of 0 as in `no awards`.
+    The text may contain dates with month names, and `no awards` for a count of 0.
     """
     words = f" {_normalise(text)} "
     if (none := name_none(fact)) and f" {_normalise(none)} " in words:
@@ -108,7 +108,7 @@ def missing_values(text: str, fact: ProfileFact) -> list[str]:
 
 
 def list_forms(value: str) -> list[str]:
-    """List the ways to write a value: 2004-09-22 may be written September 22, 2004."""
+    """List the spellings of a value, such as 2004-09-22 and September 22 2004."""
     try:
         day = date.fromisoformat(value) if re.fullmatch(r"\d{4}-\d\d-\d\d", value) else None
     except ValueError:
@@ -123,7 +123,7 @@ def list_forms(value: str) -> list[str]:
 
 
 def _normalise(text: str) -> str:
-    """Remove case and punctuation, also within numbers: 368,875,760 becomes 368875760."""
+    """Return a text in lower case without punctuation, also within numbers: 368,875,760 becomes 368875760."""
     text = unicodedata.normalize("NFKC", text).casefold()
     text = re.sub(r"(?<=\d),(?=\d{3})", "", text)
     return " ".join(re.findall(r"\w+(?:\.\d+)?", text))

@@ -1,4 +1,4 @@
-"""Name the rows of an entity table so that each name fits one row only.
+"""Find unique names for the rows of an entity table.
 
 A name column is not always enough: two films share a title, and a flight has only a row number. People then
 use a natural key: film title and year, or flight number, airline and date.
@@ -16,13 +16,13 @@ from tasks.grammar.construct.names import TIES, is_identifying, is_name, name_co
 from tasks.grammar.corpus.entity_tables import Attribute, EntityTable, Key
 
 MOST = 3
-"""The maximum number of attributes of a natural key. Nobody names a thing by more."""
+"""The maximum number of attributes in a natural key, because people do not name things by more attributes."""
 CANDIDATES = 12
-"""The maximum number of attributes that are combined: 12 give at most 298 combinations of up to 3."""
+"""The maximum number of attributes to combine: 12 attributes have 298 combinations of up to 3."""
 NUMBER, RELATED, TIME, TEXT, OTHER = range(5)
-"""The kinds of attributes, in the order in which a name contains them; a name contains no others."""
+"""The kinds of attributes, in their order in a name. Names contain no attributes of the kind OTHER."""
 Values = Mapping[Key, Sequence[tuple[Attribute, Sequence[str]]]]
-"""For each row's primary key, the row's attributes with their values."""
+"""The attributes of each row with their values, by primary key."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,18 @@ class RowNames:
 
     names: Mapping[Key, str]
     natural_key: tuple[Attribute, ...]
-    """The attributes that form the names of rows without a name column; empty if the names use none."""
+    """The attributes that form the names of rows without a name column, or an empty tuple."""
     alike: int
-    """The number of rows that no natural key distinguishes: they share a name or have a surrogate key."""
+    """The number of rows without a unique or readable name: they share a name or are named by a surrogate
+    key."""
 
 
 def name_rows(table: EntityTable, values_by_key: Values, *, natural_keys: bool = True) -> RowNames:
-    """Name each row of a table; without `natural_keys` by its name column or its primary key only.
+    """Return a name for each row of a table; without `natural_keys`, from the name column or the primary key.
 
-    A row without a name column is named by its primary key if people would ask about that key. Otherwise the
-    name is the shortest natural key, with at most `MOST` attributes; if there is none, the primary key. Rows
-    that share a name get what distinguishes them in parentheses.
+    Without a name column, the name is the primary key if people would ask about it. Otherwise, the name is
+    the shortest natural key with at most `MOST` attributes, or the primary key if no natural key is unique.
+    Names that several rows share get the distinguishing attributes in parentheses.
     """
     kind = name_table(table.table, table.schema)
     given = {key: _read_name(table, attributes) for key, attributes in values_by_key.items()}
@@ -64,10 +65,10 @@ def name_rows(table: EntityTable, values_by_key: Values, *, natural_keys: bool =
 def find_natural_key(
     table: EntityTable, values_by_key: Values, preferred: int = NUMBER
 ) -> tuple[Attribute, ...]:
-    """Find the shortest combination of attributes that differs between all rows; empty if there is none.
+    """Return the smallest combination of attributes that is unique for every row, or an empty tuple.
 
     Every row must have exactly one value of each attribute. Attributes of the `preferred` kind are tried
-    first: people distinguish films of one title by the year.
+    first: people distinguish films with the same title by year.
     """
     single: defaultdict[Attribute, dict[Key, str]] = defaultdict(dict)
     for key, attributes in values_by_key.items():
@@ -89,7 +90,7 @@ def find_natural_key(
 
 
 def _rank(table: EntityTable, attribute: Attribute) -> int:
-    """Return what an attribute tells about a row."""
+    """Return the kind of an attribute: NUMBER, RELATED, TIME, TEXT or OTHER."""
     column = next(column for column in table.schema if column.id == attribute.column)
     if attribute.joins:
         return RELATED if is_name(name_column(column.id, table.schema)) else OTHER
@@ -101,17 +102,17 @@ def _rank(table: EntityTable, attribute: Attribute) -> int:
 
 
 def _read_name(table: EntityTable, attributes: Sequence[tuple[Attribute, Sequence[str]]]) -> str:
-    """Return the value of the name column, or an empty text."""
+    """Return the value of a row's name column, or an empty string."""
     return next((values[0] for attribute, values in attributes if attribute.column == table.naming), "")
 
 
 def _is_surrogate(table: EntityTable) -> bool:
-    """Return whether people would not ask about a part of the primary key, such as a row number."""
+    """Return whether the primary key contains a column that people do not ask about, such as a row number."""
     return any(column.id in table.primary and not column.descriptive for column in table.schema)
 
 
 def _group_by_name(names: Mapping[Key, str]) -> list[list[Key]]:
-    """List the groups of rows that share a name, by their primary keys."""
+    """List the groups of rows that share a name, as primary keys."""
     groups: defaultdict[str, list[Key]] = defaultdict(list)
     for key, name in names.items():
         groups[name.casefold()].append(key)
@@ -133,7 +134,7 @@ def _write_key(
 def _qualify(
     table: EntityTable, chosen: Sequence[Attribute], attributes: Sequence[tuple[Attribute, Sequence[str]]]
 ) -> str:
-    """Write what distinguishes a row from others of its name: 1933; directed by Peter Jackson."""
+    """Write the attributes that distinguish a row from rows with the same name: `1933`, `directed by X`."""
     if len(chosen) == 1 and _rank(table, chosen[0]) == TIME:
         kinds = name_kinds(table.schema)
         return write_said(next(_list_values(chosen, attributes)), kinds[chosen[0].column])
@@ -151,7 +152,7 @@ def _list_values(
 def _list_phrases(
     table: EntityTable, chosen: Sequence[Attribute], attributes: Sequence[tuple[Attribute, Sequence[str]]]
 ) -> Iterator[str]:
-    """Yield a phrase for each chosen attribute of a row: of the airline X, on 29 January 2013."""
+    """Yield a phrase for each chosen attribute of a row: `of the airline X`, `on 29 January 2013`."""
     kinds = name_kinds(table.schema)
     for attribute, value in zip(chosen, _list_values(chosen, attributes), strict=True):
         said = write_said(value, kinds[attribute.column])

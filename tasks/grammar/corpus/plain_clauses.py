@@ -1,4 +1,4 @@
-"""Make the clauses of plain documents, and join the predicates of facts that belong together."""
+"""Make the clauses of plain documents, and join the predicates of related facts."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from tasks.grammar.corpus.plain_patterns import (
 from tasks.grammar.corpus.vocabulary import split_unit
 
 MAKERS, NAMES, TIMES, NUMBERS = range(4)
-"""The kinds of clauses, in the order in which a document states them."""
+"""The kinds of clauses, in their order in a document."""
 CAST = "stars"
 MADE = "was made "
 RATED = "is rated "
-"""The verb phrase after which a sentence must end, because another predicate would not fit after it."""
+"""The beginning of a clause that ends its sentence, because no other predicate fits after it."""
 JOINED = frozenset(["had", "has"])
-"""Verbs that several predicates share, such as: has an altitude of 18 feet and the code EWR."""
+"""Verbs that predicates can share: has an altitude of 18 feet and the code EWR."""
 IDENTITY = ("genre", "industry", "department", "type", "job title", "code")
-"""The attributes that a document's first sentence prefers, because they best say what the entity is."""
+"""The preferred attributes for a document's first sentence, because they characterise the entity."""
 LAST_VERBS = ("has", "received")
-"""Verbs of number clauses that come last in a document, in this order."""
+"""The verbs of the number clauses that come last in a document, in this order."""
 LIGHT = 1
-"""The maximum number of values of a fact that is not the last fact in its sentence."""
+"""The maximum number of values of a fact before the last fact in a sentence."""
 
 
 @dataclass(frozen=True)
 class Clause:
-    """A statement about the entity, or about another entity if `subject` is not empty."""
+    """A predicate about the entity, or about the other entity `subject`, with the facts that it states."""
 
     subject: str
     text: str
@@ -49,12 +49,12 @@ class Clause:
 
     @property
     def light(self) -> bool:
-        """Return whether another clause may follow in the same sentence without mixing up lists of values."""
+        """Return whether another clause may follow in the sentence, because no fact has several values."""
         return all(len(fact.values) <= LIGHT for fact in self.facts)
 
     @property
     def done_by(self) -> bool:
-        """Return whether the clause says who made the entity."""
+        """Return whether the clause states who made the entity."""
         return all(fact.attribute in DOERS for fact in self.facts)
 
     @property
@@ -69,9 +69,9 @@ class Clause:
 
 
 def make_clauses(facts: Sequence[ProfileFact], name: str, kind: str) -> list[Clause]:
-    """Make the clauses of an entity's facts, in their order in the document.
+    """Return the clauses for an entity's facts, in the order of the document.
 
-    A fact without a predicate is left out; it gets a separate sentence.
+    Facts without a predicate are left out and get separate sentences.
     """
     several = {fact.attribute for fact in facts if len(fact.values) > 1}
     named = {fact.attribute.partition(" of the ")[2] for fact in facts} - several - set(DOERS)
@@ -92,7 +92,7 @@ def make_clauses(facts: Sequence[ProfileFact], name: str, kind: str) -> list[Cla
 
 
 def choose_identity(clauses: Iterable[Clause]) -> Clause | None:
-    """Choose the clause that a first sentence states besides the kind of entity; None if no clause fits."""
+    """Return the clause for the first sentence, which also states the kind of entity, or None."""
     fit = [clause for clause in clauses if not clause.subject and shorten(clause.text)]
 
     def prefer(clause: Clause) -> tuple[int, int]:
@@ -104,7 +104,7 @@ def choose_identity(clauses: Iterable[Clause]) -> Clause | None:
 
 
 def shorten(text: str) -> str:
-    """Shorten a predicate so that it can follow a noun, as in `a film directed by her`; "" if impossible."""
+    """Return a predicate in a form that can follow a noun, as in `a film directed by her`, or ""."""
     for start, short in (
         ("belongs to ", "of "), ("works in ", "in "), ("has the ", "with the "), ("has a ", "with a "),
         ("has an ", "with an "),
@@ -116,7 +116,7 @@ def shorten(text: str) -> str:
 
 
 def join_clauses(clauses: Sequence[Clause]) -> str:
-    """Join the predicates of one subject; a verb that all predicates share is written once."""
+    """Join the predicates of one subject; a verb that all predicates share occurs once."""
     first, *others = clauses
     if all(clause.verb == first.verb for clause in others) and (
         first.verb in JOINED or all(clause.done_by for clause in clauses)
@@ -157,7 +157,7 @@ def _merge_alike(group: Sequence[Clause]) -> Clause:
 
 
 def _merge_made(clauses: Sequence[Clause]) -> list[Clause]:
-    """Merge the place and the maker of an entity: was made in France by the company Gaumont."""
+    """Merge the clauses on an entity's place and maker: was made in France by the company Gaumont."""
     places = [clause for clause in clauses if clause.text.startswith(f"{MADE}in ")]
     makers = [clause for clause in clauses if clause.text.startswith(f"{MADE}by ")]
     if len(places) != 1 or len(makers) != 1:

@@ -1,4 +1,4 @@
-"""Write one fact in English, as sentences and predicates, by the kind of attribute and values."""
+"""Write facts in English, as sentences and predicates that depend on the kind of attribute and values."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ DATE_VERBS = {
     "release": "was released", "publication": "was published", "start": "starts", "end": "ends",
     "hire": "was hired", "birth": "was born", "founding": "was founded", "opening": "was opened",
 }  # fmt: skip
-"""Map the first word of `<word> date` or `<word> year` to its verb."""
+"""The verb for each first word of `<word> date` or `<word> year`."""
 DOERS = {
     "director": "directed", "writer": "written", "author": "written", "producer": "produced",
     "composer": "composed", "editor": "edited", "manager": "managed", "publisher": "published",
     "supervisor": "supervised", "manufacturer": "manufactured", "owner": "owned", "head": "headed",
 }  # fmt: skip
-"""Map each role to the participle of its verb."""
+"""The past participle for each role's action."""
 WORKS = frozenset(["album", "article", "book", "episode", "film", "movie", "novel", "play", "series", "song"])
-"""Works that were made once, so the past tense describes them."""
+"""Kinds of works, which are described in the past tense."""
 FILMED = frozenset(["episode", "film", "movie", "series"])
-"""Works that are made in a country and star actors."""
+"""Kinds of works with actors and a country of production."""
 OF_WORKS = {
     "genre": "belongs to the {nouns} {value}", "language": "is in {value}",
     "country": "comes from {value}", "company": "was made by the {nouns} {value}",
@@ -41,7 +41,7 @@ COUNTED = {
     "actor": "starring {value}",
     **{noun: f"{done} by {{value}}" for noun, done in DOERS.items()},
 }  # fmt: skip
-"""The phrases for works that share a value: films from France."""
+"""The phrases for works with a common value: films from France."""
 OF_ANY = {
     "city": "is in the {nouns} {value}", "client": "is done for the {nouns} {value}",
     "department": "belongs to the {nouns} {value}", "industry": "works in the {nouns} {value}",
@@ -49,15 +49,15 @@ OF_ANY = {
 """The predicates for attributes of all other entities."""
 RATINGS = frozenset(["age rating", "content rating", "rating"])
 AWARDS = frozenset(["award", "medal", "prize"])
-"""Last words, in the singular, of attributes that one receives rather than has."""
+"""Last words, in the singular, of attributes with the verb `received` instead of `has`."""
 CLOCK = re.compile(r"\d\d?:\d\d(:\d\d)?")
 SHORT = 3
-"""A value with at most this number of characters, such as R or PG, does not begin a sentence."""
+"""The maximum number of characters of a value that must not begin a sentence, such as R or PG."""
 MEASURES = frozenset([
     "age", "altitude", "budget", "capacity", "count", "distance", "height", "length", "population", "price",
     "rate", "rating", "score", "speed", "total", "weight",
 ])  # fmt: skip
-"""Last words of attributes that are written with `of` and a number: a score of 81."""
+"""Last words of attributes that have `of` before a number: a score of 81."""
 COUNT = " count"
 NONE = "0"
 """The value of a count if there is nothing to count."""
@@ -65,18 +65,18 @@ PARTICIPLES = frozenset(["held", "lost", "made", "sold", "won"])
 COLLECTIVES = frozenset(["cast", "crew", "staff", "team"])
 """Nouns for groups of people, whose values are the members."""
 COUNTS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-"""The numbers that are written as words."""
+"""The numbers 0 to 10 as words."""
 WITH_ARTICLE = re.compile(
     r"(United|Soviet|Czech Republic|Dominican Republic|Netherlands|Philippines|Bahamas|Maldives|Gambia)\b"
     r"|.* (Republic|Kingdom|Union|States|Emirates|Islands)$"
 )
-"""Countries that are written with `the`."""
+"""Matches countries with the article `the`."""
 
 
 def list_sentences(subject: str, fact: ProfileFact, kind: str = "") -> list[str]:
     """List the sentences that state a fact of a subject: The runtime of the film Locke is 85 minutes.
 
-    The last sentence is the plainest, for use if no other sentence satisfies the rules.
+    The last sentence is the plainest; it is used if all other sentences break a rule.
     """
     noun, _ = split_unit(fact.attribute)
     value, several = write_values(fact), len(fact.values) > 1
@@ -134,9 +134,9 @@ def list_predicates(fact: ProfileFact, kind: str = "") -> list[str]:
 
 
 def name_counted(attribute: str, kind: str) -> str:
-    """Name what a fact about the database counts, such as `films of the genre War`.
+    """Return the counted things of a fact about the database, such as `films of the genre War`.
 
-    The attribute of such a fact is, for example, `number of films with the genre War`.
+    The attribute of this fact is `number of films with the genre War`.
     """
     things, _, shared = attribute.removeprefix("number of ").partition(" with the ")
     if kind in WORKS:
@@ -148,7 +148,7 @@ def name_counted(attribute: str, kind: str) -> str:
 
 
 def write_values(fact: ProfileFact) -> str:
-    """Write a fact's values as people do: dates with month names, long numbers with separators, units."""
+    """Return a fact's values in readable form: dates with month names, numbers with separators, units."""
     _, unit = split_unit(fact.attribute)
     country = fact.attribute.split()[-1] == "country"
     year = fact.attribute.endswith("year")
@@ -159,14 +159,14 @@ def write_values(fact: ProfileFact) -> str:
 
 
 def name_none(fact: ProfileFact) -> str:
-    """Write a count of 0 as a phrase, such as `no engines`; "" for any other fact."""
+    """Return the phrase for a count of 0, such as `no engines`, or "" for any other fact."""
     counted = _name_count(split_unit(fact.attribute)[0], fact) if fact.values == (NONE,) else ""
     *things, last = counted.partition(" of the ")[0].split() or [""]
     return " ".join(["no", *things, *([] if _ends_in_participle(counted) else [last])]) if counted else ""
 
 
 def join(texts: Sequence[str]) -> str:
-    """Join a list as in a sentence: a, b and c."""
+    """Join texts to an enumeration: a, b and c."""
     return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + f" and {texts[-1]}"
 
 
@@ -188,7 +188,7 @@ def is_clock(fact: ProfileFact) -> bool:
 
 
 def make_plural(words: str) -> str:
-    """Make the plural of a noun; in `town of the clinic`, the plural of its first part."""
+    """Return the plural of a noun phrase, such as `towns of the clinic`."""
     first, of, rest = words.partition(" of ")
     *before, last = first.split()
     if make_singular(last) == last:
@@ -200,13 +200,13 @@ def make_plural(words: str) -> str:
 
 
 def make_singular_last(words: str) -> str:
-    """Make the last word singular."""
+    """Return a phrase with the last word in the singular."""
     *before, last = words.split()
     return " ".join([*before, make_singular(last)])
 
 
 def capitalise(text: str) -> str:
-    """Write a text's first letter as a capital."""
+    """Return a text with a capital first letter."""
     return text[0].upper() + text[1:]
 
 
@@ -217,7 +217,7 @@ def _write_value(value: str, country: bool, year: bool, kind: str = "") -> str:
 
 
 def _name_count(noun: str, fact: ProfileFact) -> str:
-    """Name what a number counts, such as `awards` for `award count`; "" if it is not a count."""
+    """Return the counted things of a fact, such as `awards` for `award count`, or "" if it is not a count."""
     if not is_number(fact) or len(fact.values) > 1 or split_unit(fact.attribute)[1]:
         return ""
     noun = noun.removeprefix("number of ")

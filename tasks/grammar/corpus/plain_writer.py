@@ -1,4 +1,4 @@
-"""Write plain text about an entity from only its facts, without a model and without other content."""
+"""Write plain text about an entity from its facts alone, without a model."""
 
 from __future__ import annotations
 
@@ -28,25 +28,21 @@ from tasks.grammar.corpus.sentence_rules import KnownFacts, find_fault
 MODEL, PLAIN = "model", "plain"
 """The writers of sentences."""
 PARAGRAPH = 7
-"""The maximum number of facts in one paragraph, besides the counts over the whole database."""
+"""The maximum number of facts in a paragraph, not counting facts about the whole database."""
 FEW = 3
-"""The maximum number of facts without a clause that are added to the last paragraph.
-
-More such facts get a new paragraph.
-"""
+"""The maximum number of facts without a clause that are appended to the last paragraph. More of these facts
+get a new paragraph."""
 SENTENCE = 3
-"""The maximum number of clauses of a sentence."""
+"""The maximum number of clauses in a sentence."""
 LONG = 4
-"""A name with more words than this is written only in the first sentence."""
+"""The maximum number of words of a name that is repeated after the first sentence."""
 THINGS = frozenset([
     "airline", "airport", "album", "article", "book", "building", "car", "city", "company",
     "country", "department", "episode", "film", "flight", "model", "movie", "novel", "plane", "play",
     "product", "project", "school", "series", "ship", "song", "station", "store", "team", "town", "train",
 ])  # fmt: skip
-"""Kinds of entity that may be called `it`.
-
-An entity of another kind may be a person, so its kind is repeated.
-"""
+"""The kinds of entity with the pronoun `it`. Entities of other kinds may be people, so the kind is
+repeated."""
 
 
 @dataclass(frozen=True)
@@ -59,11 +55,10 @@ class CheckedSentence:
 
 
 class PlainWriter:
-    """Writes sentences about one entity from its known facts.
+    """Writes sentences about one entity from the known facts.
 
-    `by_name` repeats the entity's name in every sentence, for a document about several entities. `seed`,
-    together with the fact's id, determines the choice among patterns. Documents therefore differ from each
-    other, and each document is reproducible.
+    `by_name` repeats the entity's name in every sentence, for documents about several entities. `seed` and
+    the fact's id select a pattern, so that documents are varied but reproducible.
     """
 
     def __init__(
@@ -74,10 +69,10 @@ class PlainWriter:
     def write_fact(
         self, fact: ProfileFact, turn: int, attempt: int = 0
     ) -> tuple[CheckedSentence | None, str]:
-        """Write a fact as one sentence; also return the last problem if no pattern satisfies the rules.
+        """Return a sentence that states a fact, or None and the last problem if all patterns break rules.
 
-        `turn` is the sentence's number in its paragraph; the first sentence has the full name. A higher
-        `attempt` chooses another pattern.
+        `turn` is the number of the sentence in its paragraph; the first sentence contains the full name. A
+        higher `attempt` selects another pattern.
         """
         *texts, plainest = self._list_texts(fact, turn)
         start = (self._draw(fact.id) + attempt) % max(len(texts), 1)
@@ -88,14 +83,13 @@ class PlainWriter:
         return None, fault
 
     def make_clauses(self, facts: Sequence[ProfileFact]) -> list[Clause]:
-        """Make the clauses for facts of the entity, in their order in the document."""
+        """Return the clauses for facts about the entity, in the order of the document."""
         return make_clauses(facts, self.name, self._ground.kind)
 
     def write_first(self, clauses: Sequence[Clause]) -> tuple[CheckedSentence | None, list[Clause]]:
-        """Write what the entity is, with one or two clauses; also return the clauses that are left.
+        """Return a first sentence with the kind of entity and up to three clauses, and the other clauses.
 
-        The sentence is None if no clause fits, or if the name already says what the entity is, such as plane
-        N10156.
+        The sentence is None if no clause fits, or if the name begins with the kind, such as plane N10156.
         """
         kind, identity = self._ground.kind, choose_identity(clauses)
         if identity is None or self.name.casefold().startswith(kind.casefold()):
@@ -113,10 +107,10 @@ class PlainWriter:
     def write_clauses(
         self, clauses: Sequence[Clause], number: int, said: Sequence[str]
     ) -> tuple[CheckedSentence | None, int]:
-        """Write as many clauses as fit into one sentence; also return their number.
+        """Return a sentence with as many of the first clauses as fit, and the number of these clauses.
 
-        `number` is the sentence's number in its document. `said` contains the subjects of the earlier
-        sentences in the paragraph, as in `Clause.subject`.
+        `number` is the number of the sentence in its document. `said` contains the `Clause.subject` of the
+        earlier sentences in the paragraph.
         """
         alike = [clause.rank == clauses[0].rank for clause in clauses[: SENTENCE + 1]]
         most = SENTENCE if alike == [True] * SENTENCE + [False] else SENTENCE - self._draw("size", number) % 2
@@ -129,7 +123,7 @@ class PlainWriter:
             clause for clause in clauses[len(fit) : len(fit) + 1] if clause.subject == fit[0].subject
         ]
         if len(fit) > 1 and following and fit[-2].verb != fit[-1].verb == following[0].verb:
-            fit.pop()  # clauses with the same verb stay together, such as two scores
+            fit.pop()  # keep clauses with the same verb together, such as two scores
         full = clauses[0].subject or f"the {self._ground.kind}"
         for subject in (self._choose_subject(clauses[0].subject, number, said), full):
             for size in range(len(fit), 0, -1):
@@ -188,11 +182,11 @@ def write_paragraphs(
     attempts: Mapping[str, int],
     named: Collection[str] = (),
 ) -> tuple[list[list[CheckedSentence]], list[tuple[ProfileFact, str]]]:
-    """Write all facts in paragraphs, each fact once.
+    """Return paragraphs that state each fact once, and the facts that no pattern can state, with the problem.
 
-    `attempts` maps fact ids to the number of earlier attempts; a fact with attempts gets a separate sentence.
-    `named` contains the ids of facts that the name states, so the first sentence with the name states them.
-    Also returns the facts that no pattern can state, with the problem.
+    `attempts` contains the number of earlier attempts by fact id; a fact with attempts gets a separate
+    sentence. `named` contains the ids of facts that are part of the name; the first sentence with the name
+    states these facts.
     """
     years = find_years_told(facts, attempts)
     in_name = [fact.id for fact in facts if fact.id in named and not attempts.get(fact.id)]
@@ -237,7 +231,7 @@ def write_paragraphs(
 
 
 def group_clauses(clauses: Sequence[Clause], taken: int) -> list[list[Clause]]:
-    """Group clauses into paragraphs; clauses of one kind, or about the same other entity, stay together.
+    """Group clauses into paragraphs, with clauses of one kind, or about one other entity, together.
 
     `taken` is the number of facts that the first paragraph already contains.
     """
@@ -262,7 +256,7 @@ def _count_facts(clauses: Sequence[Clause]) -> int:
 
 
 def find_years_told(facts: Sequence[ProfileFact], attempts: Mapping[str, int]) -> Mapping[str, str]:
-    """Map the id of each date fact to the id of the fact with the year of the same event."""
+    """Return the ids of facts with the year of an event, by the id of the fact with the date of the event."""
     years = {
         (fact.subject, fact.attribute.removesuffix(" year"), fact.values): fact.id
         for fact in facts

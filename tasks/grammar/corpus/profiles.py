@@ -1,8 +1,8 @@
-"""Stage: collect the facts of the entities that questions are about; each entity gets one document.
+"""Stage: collect the facts about entities; each entity gets one document.
 
-An entity is a row of one of the tables that `entities` lists for a database. If `entities` has no entry for
-the database and an assessment uses it, an entity is a row of a table that questions ask about. The entity's
-facts are the columns of its row, and of the rows that it refers to directly or through a link table.
+An entity is a row of a table that `entities` lists for the database. For an assessed database without an
+entry in `entities`, an entity is a row of a table that questions ask about. The facts are the columns of the
+entity's row, and of the rows that it refers to directly or through a link table.
 """
 
 from __future__ import annotations
@@ -44,40 +44,41 @@ from tasks.grammar.corpus.plain_patterns import make_plural
 from tasks.settings import Settings
 
 LEAST_COUNT = 10
-"""Documents state only larger counts, because a question may ask about the rows behind a smaller count."""
+"""Documents state only counts above this number, because questions may ask about the rows of smaller
+counts."""
 Totals = Mapping[tuple[Attribute, str], int]
-"""For each (attribute, value), the number of rows of the entity table with that value."""
+"""The number of rows of the entity table, by (attribute, value)."""
 
 
 class Profiles(Settings):
     """The settings in params.yaml under `grammar.profiles`."""
 
     entities: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """For each database, the tables whose rows get one document each. Without an entry, an assessed database
-    uses the tables that its questions are about; other databases have no documents."""
+    """The tables whose rows get one document each, by database. Without an entry, an assessed database uses
+    the tables that its questions ask about; other databases have no documents."""
     count: int | None = Field(default=None, ge=1)
-    """The maximum number of entities per table; null takes all rows. Entities of the balanced set's groups
-    come first, in a seeded order."""
+    """The maximum number of entities per table; null uses all rows. Entities that the balanced set's groups
+    need come first, in a seeded order."""
     documents_per_group: int = Field(default=6, ge=1)
     """The maximum number of documents that a group's answer may need."""
     documents_of: Mapping[str, int] = Field(default_factory=dict)
-    """A different `documents_per_group` for some databases, useful for systems that retrieve few
+    """The value of `documents_per_group` for single databases, useful for systems that retrieve few
     documents."""
     counts: int = Field(default=4, ge=0)
-    """The maximum number of facts such as `the database has 152 films with the genre Drama`. Only counts
-    above `documents_per_group` and 10 appear, so that they do not answer a question."""
+    """The maximum number of facts such as `the database has 152 films with the genre Drama`. Counts must
+    exceed `documents_per_group` and 10, so that no such fact answers a question."""
     natural_keys: bool = True
-    """Name rows without a name, and rows that share a name, by a natural key: title and year. False keeps the
-    name or the primary key, as in documents that were recorded before."""
+    """Whether rows without a unique name get a natural key as name, such as title and year. False uses the
+    name column or the primary key, as in earlier recorded documents."""
     values: int = Field(default=12, ge=1)
-    """The maximum number of values of a fact; larger facts are dropped and counted."""
+    """The maximum number of values in a fact; facts with more values are dropped."""
     seed: int = 0
-    """The seed that chooses groups, other entities and counts."""
+    """The seed for sampling groups, other entities and counts."""
     limits: QueryLimits = QueryLimits()
     """The limits of each query."""
 
     def limit(self, database: str) -> Self:
-        """Return the parameters with the database's `documents_per_group`, if `documents_of` sets one."""
+        """Return the parameters with `documents_per_group` from `documents_of`, if set for the database."""
         most = self.documents_of.get(database, self.documents_per_group)
         return self.model_copy(update={"documents_per_group": most})
 
@@ -90,12 +91,12 @@ def profiles(
     settings: Mapping[str, object],
     params: Profiles,
 ) -> Drafts[EntityProfile]:
-    """Collect the facts of the entities that groups of the balanced set are about (GRAMMAR, section 5.1).
+    """Collect the facts about the entities that the balanced set's groups need (GRAMMAR, section 5.1).
 
-    `settings` contains the settings under `assessments`, by dotted name. The drop reason of a fact is
-    `many_values`. The drop reason of a database is `not_assessed`. A table that questions ask about is
-    dropped as `no_primary_key` if no key identifies its rows. Drop reasons per SQL template are
-    `many_documents` and `no_room`, with the number of groups for which no documents are written.
+    `settings` contains the settings under `assessments`, by dotted name. Drop reasons are `many_values` for
+    facts, `not_assessed` for a database, and `no_primary_key` for a table that questions ask about although
+    no key identifies its rows. For a SQL template, the dropped rows `many_documents` and `no_room` state the
+    number of groups for which no documents are written.
     """
     rows: list[EntityProfile] = []
     dropped: list[Dropped] = []
@@ -126,7 +127,7 @@ def profiles(
 
 
 def is_assessed(database: str, settings: Mapping[str, object]) -> bool:
-    """Return whether an assessment asks about a database. `settings` maps dotted names to values."""
+    """Return whether an assessment uses a database. `settings` contains settings by dotted name."""
     return any(
         name.startswith("assessments.") and name.count(".") == 2 and name.endswith(".database")
         for name, value in settings.items()
@@ -137,7 +138,7 @@ def is_assessed(database: str, settings: Mapping[str, object]) -> bool:
 def choose_tables(
     questions: Iterable[Question], templates: Iterable[SqlTemplate], schema: Sequence[Column]
 ) -> tuple[list[str], list[Dropped]]:
-    """Choose the tables with a column that questions ask for, sorted; drop those without a primary key."""
+    """Return the tables with a column that questions ask for, sorted; drop tables without a primary key."""
     wanted = {question.sql_template for question in questions}
     asked: defaultdict[str, set[str]] = defaultdict(set)
     for template in templates:
@@ -161,7 +162,7 @@ def choose_tables(
 Needs = Mapping[str, Mapping[str, Collection[Key]]]
 
 
-"""For each group and table, the keys of the rows that its answer comes from."""
+"""The keys of the rows that an answer comes from, by group and table."""
 
 
 def read_needs(
@@ -171,9 +172,9 @@ def read_needs(
     schema: Sequence[Column],
     safe: SafeDatabase,
 ) -> Needs:
-    """Read which rows of the entity tables each group of the questions needs.
+    """Return the rows of the entity tables that each group's answer comes from.
 
-    A SQL template is skipped if documents of these tables cannot state everything that it needs.
+    SQL templates whose columns cannot all be in documents about these tables are skipped.
     """
     wanted: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for question in questions:
@@ -193,9 +194,9 @@ def read_needs(
 def choose_keys(
     needs: Needs, questions: Iterable[Question], params: Profiles
 ) -> tuple[Mapping[str, set[Key]], list[Dropped]]:
-    """Choose either all or none of the rows that a group needs, up to `params.count` rows per table.
+    """Return up to `params.count` rows per table: for each group either all or none of the needed rows.
 
-    Also returns a dropped row per SQL template and reason for the groups that were skipped.
+    Also returns a dropped row per SQL template and reason for the skipped groups.
     """
     template_of = {question.group: question.sql_template for question in questions}
     groups = take_turns(
@@ -222,7 +223,7 @@ def choose_keys(
             (Origin("row", f"sql_templates#{template}"),),
         )
         for (template, reason), count in sorted(passed.items())
-        if params.count is not None  # otherwise every row is taken
+        if params.count is not None  # otherwise every row is used
     ]
     return chosen, dropped
 
@@ -230,7 +231,7 @@ def choose_keys(
 def profile_table(
     table: EntityTable, needed: Collection[Key], safe: SafeDatabase, params: Profiles
 ) -> tuple[list[EntityProfile], list[Dropped]]:
-    """Collect the facts of a table's needed rows, and of random other rows up to `params.count` rows."""
+    """Return the profiles of a table's needed rows and of random other rows, up to `params.count` rows."""
     values_by_key: defaultdict[Key, list[tuple[Attribute, list[str]]]] = defaultdict(list)
     for attribute in table.attributes:
         for key, values in read_values(attribute, table.primary, table.schema, safe):
@@ -285,7 +286,7 @@ def _make_profile(
 def count_values(
     table: EntityTable, values_by_key: Mapping[Key, Sequence[tuple[Attribute, Sequence[str]]]]
 ) -> Totals:
-    """Count the rows with each value of a text attribute or of a year, except the rows' names."""
+    """Count the rows per value of each text or year attribute, without the rows' names."""
     types = {column.id: column.type for column in table.schema}
     return Counter(
         (attribute, value)
@@ -304,7 +305,7 @@ def choose_counts(
     least: int,
     key: tuple[object, ...],
 ) -> list[tuple[Attribute, str, int]]:
-    """Choose a value of each attribute that more than `least` rows share, in an order seeded by `key`."""
+    """Return one value per attribute that more than `least` rows have, with the count, in a seeded order."""
     if len(table.primary) > 1:
         return []
     found = []
@@ -319,7 +320,7 @@ def choose_counts(
 def make_count(
     table: EntityTable, kind: str, profile: str, attribute: Attribute, value: str, total: int
 ) -> ProfileFact:
-    """Build a fact that states how many rows have a value, with the query that counts them."""
+    """Return a fact on the number of rows with a value, with the query that counts the rows."""
     column = next(column for column in table.schema if column.id == attribute.column)
     typed = int(value) if column.type == "integer" else value
     query = Query(table.primary, attribute.joins, (attribute.column,))
@@ -332,7 +333,7 @@ def make_count(
 
 
 def write_fact_query(table: EntityTable, attribute: Attribute, key: Key) -> str:
-    """Write the query whose result is the values of an attribute of one row."""
+    """Write the query that returns one row's values of an attribute."""
     values = {column: value for column, value in zip(table.primary, key, strict=True) if value is not None}
     query = Query((attribute.column,), attribute.joins, tuple(sorted(table.primary)))
     readings = tuple(list_readings(table.schema).items())

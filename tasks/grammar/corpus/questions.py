@@ -1,4 +1,4 @@
-"""Stage: choose the questions for systems: all texts, of both sets, of a seeded sample of groups."""
+"""Stage: sample groups by seed; systems are asked the groups' questions from both sets."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from tasks.systems.contract import Document
 
 
 class DatabaseSize(Settings):
-    """The sizes for one database."""
+    """The sample sizes for one database."""
 
     groups: int | None = Field(default=None, ge=1)
     """The number of groups; null uses `grammar.questions.groups`."""
     texts: int | None = Field(default=None, ge=1)
-    """The maximum number of texts per group and criterion over both sets, the balanced set first; null takes
-    all texts."""
+    """The maximum number of texts per group and criterion in both sets together; texts of the balanced set
+    come first, and null uses all texts."""
 
 
 class Questions(Settings):
     """The settings in params.yaml under `grammar.questions`."""
 
     groups: int | None = Field(default=None, ge=1)
-    """The number of groups, spread over the SQL templates; null takes all groups."""
+    """The number of groups, distributed over the SQL templates; null uses all groups."""
     several: float = Field(default=0.4, ge=0, le=1)
     """The share of groups that need two or more documents.
 
-    If there are fewer such groups, all are taken, and the dropped row `few_several` states their number.
+    If there are too few of these groups, all are used, and the dropped row `few_several` states their number.
     """
     criteria: tuple[str, ...] = Field(min_length=1)
-    """Only groups that have texts for each of these criteria are chosen."""
+    """The criteria for which every sampled group must have texts."""
     texts: int | None = Field(default=None, ge=1)
-    """The maximum number of unbalanced texts per group and criterion; null takes all texts."""
+    """The maximum number of unbalanced texts per group and criterion; null uses all texts."""
     sizes: Mapping[str, DatabaseSize] = Field(default_factory=dict)
-    """Different sizes for some databases, by name."""
+    """Sample sizes for single databases, by name."""
     grounded: bool = True
-    """Drop groups whose true documents are unknown, missing or incomplete, because such groups would count as
-    gaps."""
+    """Whether to drop groups whose true documents are unknown, missing or incomplete. Otherwise these groups
+    count as gaps."""
     seed: int = 0
-    """The seed of the sample."""
+    """The seed for sampling groups."""
 
 
 @dataclass(frozen=True)
 class AskedQuestion:
-    """A sampled question for systems, with the sets that it belongs to."""
+    """A sampled question for systems, and the sets that contain the question."""
 
     id: str
     group: str
@@ -63,7 +63,7 @@ class AskedQuestion:
     in_balanced: bool
     in_unbalanced: bool
     true_document_ids: tuple[str, ...] | None
-    """The ids of the documents about the rows that the answer comes from; None if unknown."""
+    """The ids of the documents that contain the answer; None if unknown."""
     origin: tuple[Origin, ...]
 
 
@@ -75,14 +75,13 @@ def questions(
     database: DatabaseEntry,
     params: Questions,
 ) -> Drafts[AskedQuestion]:
-    """Sample groups by seed; list their texts from both sets without duplicates, with a flag for each set.
+    """Sample groups by seed; return their questions from both sets without duplicates, with a flag per set.
 
-    The drop reason of a question is `too_many_texts`. One row `few_several` is dropped if too few groups need
-    several documents. If `params.grounded` is set, each SQL template may have the dropped rows `no_document`
-    and `untold`, with the number of groups that are not asked.
+    The drop reason of a question is `too_many_texts`. If too few groups need several documents, there is one
+    dropped row `few_several`. With `params.grounded`, the dropped rows `no_document` and `untold` contain the
+    number of groups per SQL template that are not asked.
     """
-    # If documents do not state everything that a group asks, nobody knows whether they are its true
-    # documents.
+    # The true documents are unknown if the documents lack a column that the question needs.
     true = {row.id: row.documents for row in true_documents if not row.untold}
     written = {document.id for document in documents}
     grounded = {group for group, ids in true.items() if ids and written.issuperset(ids)}
@@ -135,7 +134,7 @@ def questions(
 def note_ungrounded(
     balanced: Iterable[Question], grounded: Collection[str], true_documents: Iterable[TrueDocument]
 ) -> list[Dropped]:
-    """Count per SQL template the groups without a document, and those whose documents lack the answer."""
+    """Return dropped rows for groups without all true documents, or with documents that lack a column."""
     untold = {row.id: row.untold for row in true_documents if row.untold}
     left_out: defaultdict[tuple[str, str], list[Question]] = defaultdict(list)
     groups: defaultdict[str, set[str]] = defaultdict(set)
@@ -160,9 +159,10 @@ def note_ungrounded(
 def choose_groups(
     balanced: Iterable[Question], params: Questions, several: Collection[str] = frozenset()
 ) -> list[str]:
-    """Choose groups that have every criterion, in a seeded order in which SQL templates alternate.
+    """Sample groups that have texts for every criterion, in a seeded order in which SQL templates alternate.
 
-    `several` contains the groups that need two or more documents; a share of these groups comes first.
+    `several` contains the groups that need two or more documents; the required number of these groups comes
+    first.
     """
     criteria: defaultdict[str, set[str]] = defaultdict(set)
     templates = {}
@@ -182,7 +182,7 @@ def choose_groups(
 def note_shortfall(
     groups: Sequence[str], several: Collection[str], balanced: Iterable[Question], params: Questions
 ) -> list[Dropped]:
-    """Return a dropped row if fewer chosen groups need two or more documents than required."""
+    """Return a dropped row if too few of the sampled groups need two or more documents."""
     due = round(params.several * len(groups))
     found = sum(group in several for group in groups)
     if params.groups is None or found >= due:
@@ -195,7 +195,7 @@ def note_shortfall(
 
 
 def limit_texts(unbalanced: Iterable[Question], params: Questions) -> tuple[set[str], Sequence[Question]]:
-    """Split the unbalanced set's texts at `params.texts`: ids of texts to ask, and the remaining texts."""
+    """Return ids of up to `params.texts` unbalanced texts per group and criterion, and the other texts."""
     kept: set[str] = set()
     beyond: list[Question] = []
     counts: Counter[tuple[str, str]] = Counter()
@@ -213,7 +213,7 @@ def limit_texts(unbalanced: Iterable[Question], params: Questions) -> tuple[set[
 def cut_texts(
     chosen: Mapping[str, Question], in_balanced: Collection[str], most: int | None
 ) -> tuple[list[Question], list[Question]]:
-    """Split questions into at most `most` to ask per group and criterion, and the remaining questions.
+    """Return up to `most` questions per group and criterion to ask, and the remaining questions.
 
     If `most` is None, all questions are asked.
     """

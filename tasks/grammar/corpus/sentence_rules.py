@@ -1,8 +1,8 @@
-"""Check each sentence of a document for broken words, contradictions of the database, and claims.
+"""Check the sentences of documents for broken words, contradictions of the database, and unsupported claims.
 
-A rule returns what is wrong with a sentence as `<reason>: <detail>`, or "". The sentence may contain the
-names and values of its `KnownFacts`. Names and values are masked before the words are checked, because a
-title may contain any words.
+A rule returns the problem of a sentence as `<reason>: <detail>`, or "". Sentences may contain the names and
+values of their `KnownFacts`. Names and values are masked before the words are checked, because a title may
+contain any words.
 """
 
 from __future__ import annotations
@@ -22,13 +22,12 @@ from tasks.grammar.corpus.vocabulary import NEUTRAL, STOP_WORDS, UNIT_NAMES, spl
 MASK = "\0"
 """The character that replaces a known text in a sentence."""
 WORDS = (4, 90)
-"""The minimum and maximum number of words of a sentence. The maximum is high because lists can be long."""
+"""The minimum and maximum number of words in a sentence. The maximum is high because lists can be long."""
 FEW = 200
-"""The maximum number of distinct values of a column, such as genres, whose values are found in any letter
-case. Values of other columns, such as people, are found only as they are spelt."""
+"""The maximum number of distinct values of a column for a case-insensitive search, such as genres. Values of
+columns with more values, such as people, are searched case-sensitively."""
 LOOSE = frozenset(["date", "year", "number", "count", "name", "of", "the", "in", "value"])
-"""Words that do not distinguish an attribute from others: For example, `start` is enough to name `start
-date`."""
+"""Words that do not distinguish attributes: `start` is enough to name `start date`."""
 CLAIMS = frozenset([
     # praise and superlatives
     "acclaimed", "amazing", "award-winning", "beautiful", "beloved", "best", "brilliant", "celebrated",
@@ -52,9 +51,9 @@ TOKEN = re.compile(rf"{MASK}|\w+")
 
 
 class KnownValues:
-    """The text values of a database's known columns. They reveal values that do not belong to an entity.
+    """The text values of a database's columns, to find values in a sentence that belong to other entities.
 
-    `columns` maps the displayed names of attributes to all their values.
+    `columns` contains all values of attributes, by the attribute's displayed name.
     """
 
     def __init__(self, columns: Mapping[str, Iterable[str]]) -> None:
@@ -71,7 +70,7 @@ class KnownValues:
         self._longest = max((text.count(" ") + 1 for text in self._all), default=0)
 
     def find(self, text: str) -> Iterator[tuple[str, set[str]]]:
-        """Yield (value, attributes that have it) for every known value in a text."""
+        """Yield (value, attributes with this value) for every known value in a text."""
         tokens = text.split()
         for at in range(len(tokens)):
             for count in range(1, min(self._longest, len(tokens) - at) + 1):
@@ -93,11 +92,11 @@ NOTHING_KNOWN = KnownValues({})
 
 @dataclass(frozen=True)
 class KnownFacts:
-    """The facts with which the sentences about an entity are compared.
+    """The facts that the sentences about an entity are compared with.
 
-    `kind` is the noun for the kind of entity. `names` contains further texts that a sentence may contain,
-    such as titles and the entity's name. `known` contains values of the database. A sentence may contain such
-    a value only if it is also in `facts`.
+    `kind` is the noun for the kind of entity. `names` contains further texts that sentences may contain, such
+    as titles and the entity's name. `known` contains the database's values. A sentence may contain one of
+    these values only if the value is also in `facts`.
     """
 
     kind: str
@@ -107,7 +106,7 @@ class KnownFacts:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """Matches every known text that a sentence may contain, the longest first."""
+        """A pattern that matches all known texts that a sentence may contain, the longest first."""
         names = {*self.names, *(fact.subject for fact in self.facts)}
         texts = {*names, *(name[:1].upper() + name[1:] for name in names), *UNIT_NAMES.values()}
         texts |= {form for fact in self.facts for value in fact.values for form in list_written(value)}
@@ -116,13 +115,13 @@ class KnownFacts:
 
     @cached_property
     def own_words(self) -> frozenset[str]:
-        """The words of the kind, the attributes and their units, in lower case."""
+        """The lower-case words of the kind, the attributes and the units."""
         texts = [self.kind, *(fact.attribute for fact in self.facts)]
         return frozenset(word for text in texts for word in re.findall(r"[a-z]+", text.casefold()))
 
     @cached_property
     def own_names(self) -> frozenset[str]:
-        """The words of the attributes that begin with a capital, such as Academy Award count."""
+        """The capitalised words in names of attributes, such as Academy in `Academy Award count`."""
         texts = [fact.attribute for fact in self.facts if fact.subject != COLLECTION]
         return frozenset(
             word for text in texts for word in re.findall(r"[^\W\d_]+", text) if word[0].isupper()
@@ -130,13 +129,13 @@ class KnownFacts:
 
     @cached_property
     def own_stems(self) -> frozenset[str]:
-        """The stems of the kind, the attributes and their units, which a sentence may use twice."""
+        """The stems of the kind, the attributes and the units, which a sentence may contain twice."""
         return frozenset(map(stem, self.own_words))
 
 
 @dataclass(frozen=True)
 class Masked:
-    """A sentence with its known texts masked. `values` contains these texts, in order."""
+    """A sentence, the sentence with masked known texts (`rest`), and the known texts in order (`values`)."""
 
     sentence: str
     rest: str
@@ -145,24 +144,24 @@ class Masked:
 
     @cached_property
     def words(self) -> list[str]:
-        """The words outside of the known texts, with the mask in place of each known text."""
+        """The words of the sentence, with a mask instead of each known text."""
         return re.findall(rf"{MASK}|[^\W\d_]+(?:['\u2019-][^\W\d_]+)*", self.rest)
 
     @cached_property
     def stems(self) -> set[str]:
-        """The stems of the words outside of the known texts."""
+        """The stems of the words outside known texts."""
         return {stem(word) for word in self.words}
 
 
 def mask(sentence: str, ground: KnownFacts) -> Masked:
-    """Mask the known texts in a sentence."""
+    """Return a sentence with masked known texts."""
     return Masked(
         sentence, ground.pattern.sub(MASK, sentence), tuple(ground.pattern.findall(sentence)), ground
     )
 
 
 def find_fault(sentence: str, ground: KnownFacts) -> str:
-    """Find what is wrong with a sentence, as `<reason>: <detail>`; "" if nothing is wrong."""
+    """Return the first problem of a sentence as `<reason>: <detail>`, or "" without a problem."""
     masked = mask(sentence, ground)
     return next((fault for rule in RULES if (fault := rule(masked))), "")
 
@@ -180,7 +179,7 @@ def split_sentences(text: str, ground: KnownFacts) -> list[str]:
 
 
 def list_written(value: str) -> list[str]:
-    """List the ways to write a value: dates with the month's name, numbers with separators, `no` for 0."""
+    """List the spellings of a value: dates with month names, numbers with separators, `no` for 0."""
     forms = [*list_forms(value), *(["no"] if value == "0" else [])]
     if re.fullmatch(r"\d{4}-\d\d-\d\d", value):
         forms += [re.sub(r"([A-Z][a-z]+) (\d\w*) (\d{4})", r"\1 \2, \3", form) for form in forms]
@@ -191,21 +190,21 @@ def list_written(value: str) -> list[str]:
 
 
 def names_attribute(masked: Masked, attribute: str) -> bool:
-    """Return whether a sentence names an attribute, in any form of its words."""
+    """Return whether a sentence names an attribute, in any form of the attribute's words."""
     due = list_telling(attribute)
     return bool(due) and due <= masked.stems
 
 
 @cache
 def list_telling(attribute: str) -> frozenset[str]:
-    """List the stems of the words that distinguish an attribute from others."""
+    """Return the stems of the words that distinguish an attribute from other attributes."""
     words = split_unit(attribute)[0].casefold().split()
     telling = [word for word in words if word not in LOOSE | STOP_WORDS] or words
     return frozenset(map(stem, telling))
 
 
 def says_fact(sentence: str, fact: ProfileFact, ground: KnownFacts) -> bool:
-    """Return whether a sentence names a fact's attribute and all its values."""
+    """Return whether a sentence contains a fact's attribute and all its values."""
     masked = mask(sentence, ground)
     written = set(masked.values)
     return names_attribute(masked, fact.attribute) and all(
@@ -214,7 +213,7 @@ def says_fact(sentence: str, fact: ProfileFact, ground: KnownFacts) -> bool:
 
 
 def check_form(masked: Masked) -> str:
-    """Expect one plain sentence of valid length, with a final mark, and without list or table marks."""
+    """Expect one plain sentence of valid length, with a final full stop, and without Markdown or brackets."""
     sentence = masked.sentence
     count = len(sentence.split())
     if not WORDS[0] <= count <= WORDS[1]:
@@ -229,13 +228,13 @@ def check_form(masked: Masked) -> str:
 
 
 def check_numbers(masked: Masked) -> str:
-    """Expect no number except the numbers in the facts."""
+    """Expect no numbers other than the numbers in the facts."""
     found = re.search(r"\w*\d[\w.,:/-]*", masked.rest)
     return f"unknown_number: {found[0]}" if found else ""
 
 
 def check_other_values(masked: Masked) -> str:
-    """Expect no value of the database that belongs to another entity, such as another film's genre."""
+    """Expect no database value that belongs only to other entities, such as another film's genre."""
     own = {_words(value).casefold() for fact in masked.ground.facts for value in fact.values}
     for value, attributes in masked.ground.known.find(_words(masked.rest)):
         folded = value.casefold()
@@ -246,7 +245,7 @@ def check_other_values(masked: Masked) -> str:
 
 
 def check_names(masked: Masked) -> str:
-    """Expect no capitalised name except the names in the facts and in their attributes."""
+    """Expect no capitalised words other than names in the facts and their attributes."""
     names = masked.ground.own_names
     own = names | {f"{name}s" for name in names} | {name.removesuffix("s") for name in names}
     start = not masked.rest.startswith(MASK)
@@ -257,7 +256,7 @@ def check_names(masked: Masked) -> str:
 
 
 def check_words(masked: Masked) -> str:
-    """Expect English words."""
+    """Expect only English words, and words of the facts."""
     for word in masked.words:
         plain = word.casefold()
         if word != MASK and plain not in masked.ground.own_words and not is_word(plain):
@@ -266,7 +265,7 @@ def check_words(masked: Masked) -> str:
 
 
 def check_repeats(masked: Masked) -> str:
-    """Expect no repeated word or stem, except stop words and, once, the words of the kind and attributes."""
+    """Expect no repeated stems, except stop words. Words of the kind or attributes may occur twice."""
     words = [word.casefold() for word in masked.words]
     for earlier, two in pairwise(words):
         if earlier == two != MASK:
@@ -282,7 +281,7 @@ def check_repeats(masked: Masked) -> str:
 
 
 def check_claims(masked: Masked) -> str:
-    """Expect no praise or explanation, and only words from the facts, neutral words and stop words."""
+    """Expect only words of the facts, neutral words and stop words, without praise or explanations."""
     text = f" {' '.join(word.casefold() for word in masked.words)} "
     own = masked.ground.own_words
     for claim in (*CLAIM_PHRASES, *sorted(CLAIMS - own)):
@@ -298,7 +297,7 @@ def check_claims(masked: Masked) -> str:
 
 
 def check_attributes(masked: Masked) -> str:
-    """Expect the value of every attribute that the sentence names, with values in attribute order."""
+    """Expect a value for every attribute that the sentence names, in the order of the attributes."""
     about = _list_facts_told(masked)
     written = set(masked.values)
     told = [fact for fact in about if names_attribute(masked, fact.attribute) and _holds(fact, written)]
@@ -307,7 +306,7 @@ def check_attributes(masked: Masked) -> str:
         groups[list_telling(fact.attribute)].append(fact)
     for telling, group in groups.items():
         if any(telling < _list_stems(fact.attribute) for fact in told):
-            continue  # for example, the airport is named, but only to state its altitude
+            continue  # the sentence names this attribute only as a part of another attribute, stated in full
         if telling <= masked.stems and not any(_holds(fact, written) for fact in group):
             return f"contradicts: names {group[0].attribute}, not {', '.join(group[0].values)}"
     return _check_order(masked, about)
@@ -319,7 +318,7 @@ def _list_stems(attribute: str) -> frozenset[str]:
 
 
 def _list_facts_told(masked: Masked) -> Sequence[ProfileFact]:
-    """List the facts of the entities that a sentence names, or all facts if it names no entity."""
+    """List the facts about the entities that a sentence names, or all facts if it names no entity."""
     facts = masked.ground.facts
     named = {fact.subject for fact in facts if fact.subject in masked.values}
     return [fact for fact in facts if fact.subject in named] if named else facts
@@ -330,7 +329,7 @@ def _holds(fact: ProfileFact, written: set[str]) -> bool:
 
 
 def _check_order(masked: Masked, about: Sequence[ProfileFact]) -> str:
-    """Find two values that are swapped: the director's name where the sentence states the manager."""
+    """Return the problem if two values are swapped, such as the director's and the manager's names, or ""."""
     places: dict[str, int] = {}
     for place, word in enumerate(masked.words):
         places.setdefault(stem(word), place)

@@ -1,4 +1,4 @@
-"""Check whether a database's documents state the facts that an answer needs."""
+"""The facts that an answer needs, and a check whether documents state these facts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from tasks.artifacts.rows import Origin
 
 Says = Callable[[str, str], bool]
-"""A function of a document and a value; returns whether the document's available text states the value."""
+"""A function of a document and a value. Returns whether the document's retrieved text contains the value."""
 
 
 @dataclass(frozen=True)
 class StatedCells:
-    """The cells of a combination of rows, and the documents that each state these cells.
+    """Cells of a combination of rows, and documents that state these cells.
 
     Each of the `documents` states the cells of all `columns`.
     """
@@ -28,7 +28,8 @@ class AnswerSupport:
     """A combination of joined rows that supports a part of the answer.
 
     `part` is the number of the part: a row of the answer, a counted row, or a row that a mean or an extreme
-    is computed from. `values` contains the cells of `AnswerFacts.columns` as texts, which are empty for keys.
+    is computed from. `values` contains the cells of `AnswerFacts.columns` as strings, which are empty for
+    keys.
     """
 
     part: int
@@ -38,11 +39,11 @@ class AnswerSupport:
 
 @dataclass(frozen=True)
 class AnswerFacts:
-    """The facts that a group's answer needs, and the documents that state them. Its id is the group's id.
+    """The facts that a group's answer needs, and the documents that state these facts.
 
-    - `needed` contains the columns whose cells must be stated.
-    - `names` contains the columns with names of rows; two statements can be combined if both state the same
-      name.
+    - `id` is the group's id.
+    - `needed` contains the columns whose cells documents must state.
+    - `names` contains the columns with row names; two statements can be combined if both state the same name.
     - `columns` contains the columns of `AnswerSupport.values`.
     - `supports` contains the supports of the answer's parts. Documents must state at least one support of
       every part.
@@ -59,7 +60,7 @@ class AnswerFacts:
 
 
 def suffices(facts: AnswerFacts, documents: Collection[str], says: Says = lambda *_: True) -> bool:
-    """Return whether documents state a support of each part of the answer, or the answer as a whole."""
+    """Return whether documents state a support of each part of the answer, or the answer itself."""
     if not set(facts.whole).isdisjoint(documents):
         return True
     parts: defaultdict[int, list[AnswerSupport]] = defaultdict(list)
@@ -71,7 +72,7 @@ def suffices(facts: AnswerFacts, documents: Collection[str], says: Says = lambda
 
 
 def _states(facts: AnswerFacts, support: AnswerSupport, documents: Collection[str], says: Says) -> bool:
-    """Return whether statements that can be combined state every needed cell."""
+    """Return whether statements that can be combined contain every needed cell."""
     values = dict(zip(facts.columns, support.values, strict=True))
     waiting = [
         {column for column in statement.columns if says(document, values[column])}

@@ -1,8 +1,8 @@
-"""Stage: map each semantic group to the documents that contain its answer, by the keys of its source rows.
+"""Stage: find the documents that contain the answer of each semantic group, by the keys of the source rows.
 
-A document leaves out facts with too many values, and facts that could not be stated or were not read. A
-group's row lists the needed columns that the documents do not state. Such documents exist but do not answer
-the question.
+Documents lack facts with too many values, and facts that no sentence could state or the reader did not find.
+A group's row lists the needed columns that are missing in its documents, which then do not answer the
+question.
 """
 
 from __future__ import annotations
@@ -34,27 +34,26 @@ from tasks.grammar.corpus.entity_tables import (
 from tasks.settings import Settings
 
 UNKNOWN = ""
-"""Used instead of a document's id for a row without a profile."""
+"""The placeholder for the document id of a row without a profile."""
 
 
 class TrueDocuments(Settings):
     """The settings in params.yaml under `grammar.true_documents`."""
 
     limits: QueryLimits = QueryLimits()
-    """The limits of each query. There is one query per template and table."""
+    """The limits of each query. Each template has one query per table."""
 
 
 @dataclass(frozen=True)
 class TrueDocument:
-    """The documents that a group's answer comes from. Its id is the group's id."""
+    """The documents that contain a group's answer. The row's id is the group's id."""
 
     id: str
     documents: tuple[str, ...]
-    """The ids of profiles, sorted. A profile whose document was dropped is listed too."""
+    """The sorted ids of profiles, including profiles whose document was dropped."""
     origin: tuple[Origin, ...]
     untold: tuple[str, ...] = ()
-    """Columns that the documents do not state, although the group asks for them, is given them or is ranked
-    by them."""
+    """The columns in the group's question that the documents do not state."""
 
 
 def true_documents(
@@ -66,9 +65,9 @@ def true_documents(
     database: DatabaseEntry,
     params: TrueDocuments,
 ) -> Drafts[TrueDocument]:
-    """Map every group whose source rows are in entity tables to the documents of these rows.
+    """Return the true documents of every group whose source rows are in entity tables.
 
-    A group is left out if its query reads no entity table, or if a source row has no profile, because its
+    Groups are left out if the query reads no entity table, or if a source row has no profile, because the
     true documents are then unknown.
     """
     left_out = {row.id for row in documents_dropped if row.reason in (UNREAD, UNTOLD)}
@@ -101,16 +100,16 @@ Told = Mapping[str, int]
 
 
 def count_values(profiles: Iterable[EntityProfile], left_out: set[str]) -> Told:
-    """Count the values of every fact that the documents state.
+    """Return the number of values of every fact that the documents state, by fact id.
 
-    `left_out` contains the ids of missing facts.
+    `left_out` contains the ids of facts that the documents do not state.
     """
     facts = (fact for profile in profiles for fact in profile.facts if fact.id not in left_out)
     return {fact.id: len(fact.values) for fact in facts}
 
 
 def _count_in(documents: Mapping[str, Iterable[str]], told: Told) -> CountTold:
-    """Return a function that counts an attribute's values in some documents, by table.
+    """Return a function that counts an attribute's values in `documents` (document ids by table).
 
     A document's title states the name of its entity.
     """

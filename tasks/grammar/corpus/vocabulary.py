@@ -1,4 +1,4 @@
-"""List the words that documents contain besides their facts, and compute stems to compare words."""
+"""The words that documents may contain besides their facts, and a function that reduces words to stems."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ STOP_WORDS = frozenset([
     "their", "there", "these", "they", "this", "to", "under", "until", "up", "was", "were", "when", "where",
     "which", "while", "who", "whose", "will", "with",
 ])  # fmt: skip
-"""Words that may be repeated in a sentence."""
+"""Function words, which a sentence may repeat."""
 UNIT_NAMES = {
     "usd": "US dollars", "eur": "euros", "gbp": "pounds sterling", "km": "kilometres", "kg": "kilograms",
     "mph": "miles per hour",
 }  # fmt: skip
-"""The written-out form of some units; all other units are written unchanged."""
+"""The full names of some units; all other units stay unchanged."""
 IN_UNIT = re.compile(rf" in ({'|'.join(sorted({*UNITS, *UNIT_NAMES.values()}))})(?= of |$)")
-"""Matches a unit in an attribute's words, abbreviated or written out: in usd, in US dollars."""
+"""Matches a unit in an attribute's name, abbreviated or in full: in usd, in US dollars."""
 IRREGULAR = {
     "began": "start", "begun": "start", "begin": "start", "begins": "start", "written": "write",
     "wrote": "write", "led": "lead", "made": "make", "held": "hold", "finish": "end", "finished": "end",
     "finishes": "end", "ran": "run", "won": "win", "stars": "actor", "starring": "actor",
 }  # fmt: skip
-"""Map irregular forms and synonyms to their base word."""
+"""The base words of irregular forms and synonyms."""
 ENDINGS = (
     "ings", "ions", "ers", "ors", "ies", "ing", "ion", "ed", "er", "es", "or", "ly", "e", "s", "y",
 )  # fmt: skip
-"""The endings that are cut off, the longest first."""
+"""The endings that `stem` removes, roughly the longest first."""
 SHORTEST_STEM = 3
 """The minimum number of letters of a stem."""
 
 
 def split_unit(attribute: str) -> tuple[str, str]:
-    """Split `altitude in feet of the airport` into `altitude of the airport` and `feet`."""
+    """Return an attribute's name without the unit, and the unit: (`altitude of the airport`, `feet`)."""
     found = IN_UNIT.search(attribute)
     return (attribute[: found.start()] + attribute[found.end() :], found[1]) if found else (attribute, "")
 
 
 @lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
-    """Reduce a word to a rough stem that its forms share: `direct` for directs, directed and director."""
+    """Return a rough stem that a word's forms share: `direct` for directs, directed and director."""
     word = word.casefold()
     word = IRREGULAR.get(word, word)
     for ending in ENDINGS:
@@ -69,4 +69,4 @@ NEUTRAL = frozenset(map(stem, [
     "titled", "together", "took", "total", "two", "type", "us", "use", "used", "value", "we", "well",
     "within", "work", "working", "year",
 ]))  # fmt: skip
-"""Stems of words that add no content to the facts of a sentence."""
+"""Stems of words that add no content to a sentence's facts."""

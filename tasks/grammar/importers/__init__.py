@@ -1,1 +1,1 @@
-"""Import SQL templates and text templates that a person wrote."""
+"""Import SQL templates and text templates that people wrote."""

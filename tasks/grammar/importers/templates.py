@@ -1,4 +1,4 @@
-"""Import a person's SQL templates with texts: check them, and copy them to the stage's folder."""
+"""Import user-written SQL templates with texts: check the templates, and copy them to the stage's folder."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Templates(BaseImporter):
     )
 
     def bring_in(self, project: Project) -> Imported:
-        """Check templates and copy them to the stage's folder; report the lines with problems.
+        """Check templates, copy valid templates to the stage's folder, and report lines with problems.
 
         Raises BadInput if nothing is imported.
         """
@@ -101,7 +101,7 @@ class Templates(BaseImporter):
         return Imported(said, settings=settings)
 
     def _choose_mode(self, entry: Mapping[str, object]) -> str:
-        """Return `instead` or `beside`: whether the templates replace a model's or are added to them."""
+        """Return `instead` if the templates replace the model's templates, otherwise `beside`."""
         if self.instead is None:
             return str(entry.get("templates") or "beside")
         return "instead" if self.instead else "beside"
@@ -114,10 +114,10 @@ class Templates(BaseImporter):
 def split_lines(
     lines: Iterable[TemplateLine], database: str | None, known: Sequence[str], source: str
 ) -> dict[str, list[TemplateLine]]:
-    """Split lines by database: the line's own, otherwise the option's, otherwise the project's only one.
+    """Group lines by database: `database`, otherwise the line's, otherwise the project's only database.
 
-    An unreadable line belongs to the option's database, otherwise to the first database. Raises BadInput if a
-    line's database is not in the project.
+    Unreadable lines belong to `database` or the only database, otherwise to the first line's database. Raises
+    BadInput if a line's database is not in the project.
     """
     there = ", ".join(known) or "none"
     if database is not None and database not in known:
@@ -148,7 +148,7 @@ def split_lines(
 def check(
     project: Project, name: str, lines: Sequence[TemplateLine], mode: str, *, strict: bool
 ) -> CheckedLines:
-    """Check lines by the rules and schema of a database. Raises BadInput if the database cannot be opened."""
+    """Check lines against a database's rules and schema. Raises BadInput if the database cannot be opened."""
     database = project.parse_database(name).model_copy(update={"strict_templates": strict})
     texts = project.parse(TEXTS, TextTemplates)
     balanced = project.parse(BALANCED, Balanced)
@@ -163,15 +163,15 @@ def check(
 
 
 def word_problem(problem: Problem) -> str:
-    """Describe a problem in one line: where it is, which rule, what is wrong, and what to do."""
+    """Describe a problem in one line: the line number, the broken rule, the problem, and the remedy."""
     advice = f" ({problem.advice})" if problem.advice else ""
     return f"line {problem.line}: {problem.reason}: {problem.what}{advice}"
 
 
 def word_warnings(warnings: Iterable[Problem]) -> list[str]:
-    """Describe in one line per rule how often the templates break it, and the first place.
+    """Return one line per broken rule: the first occurrence, and the number of further occurrences.
 
-    A person may have broken a rule on purpose, so the other places are only counted.
+    Authors may break a rule on purpose, so further occurrences are only counted.
     """
     found: defaultdict[str, list[Problem]] = defaultdict(list)
     for problem in warnings:
@@ -184,7 +184,7 @@ def word_warnings(warnings: Iterable[Problem]) -> list[str]:
 
 
 def place(project: Project, name: str, lines: Sequence[TemplateLine]) -> None:
-    """Write lines to the file that the stage reads; first move an existing file with other content aside."""
+    """Write lines to the file that the stage reads; first back up an existing file with other content."""
     path = FOLDER / f"{name}.jsonl"
     content = b"".join(line.raw.rstrip(b"\r\n") + b"\n" for line in lines if line.raw)
     there = project.root / path
@@ -194,7 +194,7 @@ def place(project: Project, name: str, lines: Sequence[TemplateLine]) -> None:
 
 
 def word_kept(name: str, checked: CheckedLines, mode: str) -> str:
-    """Describe what was imported, and what to run next."""
+    """Return one line on the imported templates and the next command."""
     texts = sum(len(template.texts) for template in checked.templates)
     how = "instead of" if mode == "instead" else "beside"
     return (

@@ -1,6 +1,6 @@
-"""Ask a model for invented names until a name is well formed, new, and not a name that the model knows.
+"""Have a model invent names until a name is well formed, new, and unknown to the reader model.
 
-Each kind of name has a shape: a grammar for decoding, and a strict parser for every reply.
+Each kind of name has a shape: a decoding grammar, and a strict parser for replies.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ LONGEST = 60
 """The maximum number of characters of a name."""
 WORD = r"[^\W\d_](?:[^\W\d_]|['\u2019-](?=[^\W_]))*\.?"
 SMALL = frozenset(["and", "of", "for", "the", "in", "on", "de", "van", "von"])
-"""Words in a name that may be in lower case, and that are not counted as words of the name."""
+"""Words that may be in lower case in a name, and do not count as words of the name."""
 STRAY = re.compile(
     r"\b(sure|here|name|answer|fictitious|invented|example|unknown|none|n/?a)\b", re.IGNORECASE
 )
-"""Words that show that the model wrote about the name instead of writing only the name."""
+"""Words that indicate that the reply contains more than a name."""
 LIKELIEST = 8
-"""The number of tokens whose probability is requested, so that the tokens for yes and no are included."""
+"""The number of requested token probabilities, enough to include the tokens for yes and no."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A kind of name. `hint` states the rules as text, for prompts to endpoints without grammars."""
+    """The shape of a name. `hint` describes the shape for endpoints without grammars."""
 
     grammar: str
     words: tuple[int, int]
     """The minimum and maximum number of words."""
     hint: str
     whole: bool = False
-    """Require that the first word is new by itself, because companies are known by their first word."""
+    """Whether the first word alone must also be new, because people refer to companies by the first word."""
     offered: tuple[str, ...] = ()
-    """The names that a reply may contain; empty if the model invents the name."""
+    """The allowed names; empty if the model invents the name."""
 
     def parse(self, text: str) -> str:
-        """Parse a reply as one name. Raises Unparsed: `<reason>: <detail>`."""
+        """Parse a reply as one name. Raises Unparsed with `<reason>: <detail>`."""
         name = " ".join(text.strip("\"'`*.,;: \n\t").split())
         least, most = self.words
         count = sum(word not in SMALL for word in name.split())
@@ -57,13 +57,13 @@ class Shape:
         return name
 
     def list_keys(self, name: str) -> tuple[str, ...]:
-        """List the case-folded parts of a name that must be new."""
+        """Return the case-folded parts of a name that must be new."""
         folded = name.casefold()
         return (folded, folded.split()[0]) if self.whole else (folded,)
 
 
 def shape_person(first: str, last: str) -> Shape:
-    """Make the shape of a first name and a surname, given their first letters."""
+    """Return the shape of a first name and a surname with these first letters."""
     return Shape(
         f'root ::= "{first}" [a-z]{{2,8}} " {last}" [a-z]{{3,9}}',
         (2, 3), f"a first name with {first} and a surname with {last}",
@@ -71,12 +71,12 @@ def shape_person(first: str, last: str) -> Shape:
 
 
 def shape_coined(first: str) -> Shape:
-    """Make the shape of one coined word, given its first letter."""
+    """Return the shape of one invented word with this first letter."""
     return Shape(f'root ::= "{first}" [a-z]{{3,8}}', (1, 1), f"one new word that begins with {first}")
 
 
 def shape_firm(first: str) -> Shape:
-    """Make the shape of an organisation's name: a word with the given first letter, then one or two more."""
+    """Return the shape of an organisation's name: two or three words, the first with this first letter."""
     return Shape(
         f'root ::= "{first}" [a-z]{{3,9}} (" " [A-Z] [a-z]{{2,11}}){{1,2}}',
         (2, 3), f"two or three words, the first begins with {first}", whole=True,
@@ -84,7 +84,7 @@ def shape_firm(first: str) -> Shape:
 
 
 def shape_title(first: str) -> Shape:
-    """Make the shape of a project's title: two or three words, the first with the given letter."""
+    """Return the shape of a project's title: two or three words, the first with this first letter."""
     return Shape(
         f'root ::= "{first}" [a-z]{{2,10}} (" " [A-Z] [a-z]{{2,11}}){{1,2}}',
         (2, 3), f"two to 3 words, the first begins with {first}", whole=True,
@@ -92,18 +92,18 @@ def shape_title(first: str) -> Shape:
 
 
 def shape_place(first: str) -> Shape:
-    """Make the shape of a town's name, given its first letter."""
+    """Return the shape of a town's name with this first letter."""
     return Shape(f'root ::= "{first}" [a-z]{{3,10}}', (1, 2), f"one word that begins with {first}")
 
 
 def shape_offered(names: Sequence[str], *, whole: bool = False) -> Shape:
-    """Make the shape of a name that is one of those offered."""
+    """Return the shape of a name that must be one of `names`."""
     choices = " | ".join(f'"{name}"' for name in names)
     return Shape(f"root ::= {choices}", (1, 5), f"one of these: {'; '.join(names)}", whole, tuple(names))
 
 
 def shape_phrase(most: int = 4) -> Shape:
-    """Make the shape of a few capitalised words, for an industry, a department or a job title."""
+    """Return the shape of up to `most` capitalised words, for an industry, a department or a job title."""
     return Shape(
         f'root ::= [A-Z] [a-z]{{2,13}} (" " ("and " | "of ")? [A-Z] [a-z]{{2,13}}){{0,{most - 1}}}',
         (1, most), f"at most {most} words, each with a capital",
@@ -112,23 +112,23 @@ def shape_phrase(most: int = 4) -> Shape:
 
 @dataclass(frozen=True)
 class Invention:
-    """An invented name and all its calls, or None and the reason why the last candidate was rejected."""
+    """An invented name with all calls. If no candidate is valid, `name` is None and `problem` states why."""
 
     name: str | None
     calls: tuple[Origin, ...]
     problem: str = ""
 
     def drop(self, row: str) -> Dropped:
-        """Make the dropped row of a name that was not found."""
+        """Return the dropped row for a name that could not be invented."""
         reason, _, detail = self.problem.partition(": ")
         return Dropped(row, reason, detail, self.calls)
 
 
 class Inventor:
-    """Invents names that are all different."""
+    """Invents unique names."""
 
     def __init__(self, ask: Ask, tries: int, sure: float, taken: Iterable[str] = ()) -> None:
-        """Store the settings, without any call.
+        """Store the settings.
 
         `tries` is the maximum number of candidates per name. For `sure`, see `ask_recognised`. `taken`
         contains the names that are already used.
@@ -146,11 +146,11 @@ class Inventor:
         kind: str | None = None,
         fits: Callable[[str], str] = lambda _: "",
     ) -> Invention:
-        """Ask for a name until a candidate is accepted, at most `tries` times.
+        """Request a name until a candidate is accepted, at most `tries` times.
 
-        `shape` returns the name's shape by sample number, so that another attempt may have other letters.
-        `kind` is the kind of entity; if it is given, names that the reader recognises are rejected. `fits`
-        returns what is wrong with a name, or "".
+        `shape` returns the shape for each attempt (from 0), so that attempts may have different letters. With
+        `kind`, the kind of entity, names that the reader recognises are rejected. `fits` returns the problem
+        of a name, or "".
         """
         calls: list[Origin] = []
         problem = ""
@@ -184,12 +184,11 @@ class Inventor:
 
 
 async def ask_recognised(name: str, kind: str, ask: Ask, *, row: str, sure: float) -> Answer[bool]:
-    """Ask the reader whether it knows a particular entity with this name (appendix G.2, section 5).
+    """Ask the reader whether it knows an entity with this name (appendix G.2, section 5).
 
-    `kind` is the kind of entity, such as "company". `sure` is the probability of yes above which a name
-    counts as recognised, if the endpoint returns probabilities. A small model says yes to every name, but
-    with a higher probability to names that it knows. The answer's value is None if the reply is neither yes
-    nor no.
+    `kind` is the kind of entity, such as "company". If the endpoint returns probabilities, a name counts as
+    recognised above the probability `sure` of yes. A small model answers yes for every name, but with a
+    higher probability for known names. The answer's value is None if the reply is neither yes nor no.
     """
     answer = await ask(
         "closed_check",

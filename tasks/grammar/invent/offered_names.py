@@ -1,7 +1,7 @@
-"""Choose the shape of an invented name: the model invents it, or chooses one of several made-up names.
+"""Choose the shape of a fictitious name: the model invents it, or chooses one of several generated names.
 
-A small model that is held to a grammar invents words that are not names, such as a city called City. It
-therefore gets a few names that Faker makes, and chooses one of them.
+With a decoding grammar, a small model invents words that are not names, such as a city called City. Therefore
+a small model chooses from a few names that Faker generates.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from tasks.artifacts.rows import make_id
 from tasks.grammar.invent.invented_names import Shape, shape_offered
 
 PLACES = frozenset(["town", "city", "place", "country", "village", "river"])
-"""The kinds whose names are those of places."""
+"""The kinds of entity with names of places."""
 ENDINGS = {"airline": ("Airlines", "Airways", "Air"), "airport": ("Airport", "Field", "Regional Airport")}
-"""For each kind that is named after a place, the last words of its names."""
+"""The last words of names, for each kind of entity that is named after a place."""
 
 
 def choose_shape(
     invented: Callable[[int], Shape], kind: str, offered: int, *key: object, coined: bool = False
 ) -> Callable[[int], Shape]:
-    """Return a function from the attempt's number to the shape of a name.
+    """Return a function that returns the shape of a name for each attempt (from 0).
 
-    `offered` is the number of names of this kind to choose from, and `key` decides these names; `coined` asks
-    for names of a single word. With `offered` 0 the model invents the name, in the shape of `invented`.
+    `offered` is the number of names of this kind to choose from; `key` is their seed. `coined` requires names
+    with a single word. With `offered` 0, the model invents the name, with the shape `invented`.
     """
     if not offered:
         return invented
@@ -35,7 +35,7 @@ def choose_shape(
 
 
 def offer_names(kind: str, count: int, *key: object, coined: bool = False) -> tuple[str, ...]:
-    """Make `count` different names of a kind; the same key gives the same names."""
+    """Return `count` distinct names of a kind; the same key results in the same names."""
     faker = _open_faker()
     faker.seed_instance(int(make_id("offered", kind, *key), 16))
     names: dict[str, None] = {}
@@ -45,7 +45,7 @@ def offer_names(kind: str, count: int, *key: object, coined: bool = False) -> tu
 
 
 def _make_name(kind: str, faker: Faker, *, coined: bool) -> str:
-    """Make one name; an organisation is named after a person or a place."""
+    """Return one name. Organisations are named after a person or a place."""
     if kind == "person":
         return f"{faker.first_name()} {faker.last_name()}"
     if kind in PLACES:

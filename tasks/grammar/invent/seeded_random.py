@@ -1,4 +1,4 @@
-"""Generate random values that depend only on a key, and not on the order of the calls."""
+"""Generate random values that depend only on a key, not on the order of the calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FRIDAY = 4
 
 
 def random_integer(low: int, high: int, *key: object) -> int:
-    """Return a random integer from low to high, both included."""
+    """Return a random integer from `low` to `high`, inclusive."""
     return low + int(make_id("draw", *key), 16) % (high - low + 1)
 
 
@@ -28,16 +28,16 @@ def random_working_day(first: date, last: date, *key: object) -> date:
 
 
 def shuffle(items: Iterable[Item], *key: object) -> list[Item]:
-    """Return the items in a random order. Their texts (`str`) must differ."""
+    """Return the items in a random order. The items must have distinct `str` values."""
     return sorted(items, key=lambda item: make_id("shuffle", *key, str(item)))
 
 
 def random_letter(*key: object) -> str:
-    """Return a random capital letter with which many names begin."""
+    """Return a random capital letter, without letters that rarely begin a name."""
     letters = "ABCDEFGHIJKLMNOPRSTVW"
     return letters[random_integer(0, len(letters) - 1, *key)]
 
 
 def middle_year(years: tuple[int, int]) -> int:
-    """Return the last year in which people are hired and clients gained; projects begin after that year."""
+    """Return the last year in which people are hired and clients acquired; projects begin in later years."""
     return (years[0] + years[1]) // 2

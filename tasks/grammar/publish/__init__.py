@@ -1,1 +1,1 @@
-"""Publish the dataset of a database: check its contracts, and write its card and its page."""
+"""Publish a database's dataset: check the contracts, and write the card and the page."""

@@ -1,4 +1,4 @@
-"""Describe who wrote the templates and who did the second reading, for the card and the page."""
+"""The texts on the card and the page that state who wrote the templates and who did the second reading."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ BY, GROUPS = "grammar.second_reading.by", "grammar.second_reading.groups"
 class Authorship:
     """The texts of card and page that depend on who wrote the templates.
 
-    `made` contains the steps, and `limits` the known limitations. `sets` maps each set to its content, and
-    `explanations` each artifact to an explanation. `confirmed` says how the texts were confirmed.
+    `made` contains the steps, and `limits` the known limitations. `sets` contains descriptions by set, and
+    `explanations` by artifact. `confirmed` states how the texts were confirmed.
     """
 
     made: tuple[str, ...]
@@ -134,11 +134,11 @@ BY_PERSON = Authorship(
     confirmed="written by a person, not checked by a model",
 )
 AUTHORSHIP: Mapping[str | None, Authorship] = {None: BY_MODEL, "beside": BY_BOTH, "instead": BY_PERSON}
-"""The texts for each value of `databases.<name>.templates`, with None for a database without the setting."""
+"""The texts for each value of `databases.<name>.templates`; None means a database without the setting."""
 
 
 def describe_authorship(database: DatabaseEntry) -> Authorship:
-    """Describe who wrote a database's templates, and name the author if the database's entry names one."""
+    """Return the texts on a database's templates, with the author if the database's entry names one."""
     found = AUTHORSHIP[database.templates]
     if database.templates is None or not database.templates_by:
         return found
@@ -149,7 +149,7 @@ def describe_authorship(database: DatabaseEntry) -> Authorship:
 def list_own(artifact: Path) -> list[Path]:
     """Return a list with an artifact if it has rows or dropped rows, otherwise an empty list.
 
-    Most databases have no rows of such an artifact.
+    Most databases have no rows in such an artifact.
     """
     beside = name_beside(artifact, "dropped")
     return [artifact] if count_rows(artifact) or (beside.is_file() and count_rows(beside)) else []
@@ -159,7 +159,8 @@ def list_own(artifact: Path) -> list[Path]:
 class ReadingWords:
     """The texts of card and page that depend on the second reading.
 
-    `made` contains the steps, and `explanation` explains the artifact.
+    `done` is whether there was a second reading. `made` contains the steps, and `explanation` explains the
+    artifact.
     """
 
     done: bool
@@ -178,7 +179,7 @@ UNREAD = ReadingWords(
 
 
 def describe_reading(settings: Mapping[str, object]) -> ReadingWords:
-    """Describe how the texts were read a second time. `settings` maps dotted names to values."""
+    """Return the texts on the second reading. `settings` contains settings by dotted name."""
     reader = READERS.get(str(settings.get(BY, "none")))
     if reader is None:
         return UNREAD

@@ -1,4 +1,4 @@
-"""Describe each column for the dataset's page: its cells, and what questions may or may not ask about it."""
+"""Describe each column for the dataset's page: the cells, and the column's uses in questions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INTRODUCTION = (
 
 
 def describe_columns(profiles: Sequence[ColumnProfile], schema: Sequence[Column]) -> list[tuple[str, str]]:
-    """Describe every profiled column: its id, and its kind, counts, uses and examples in a few sentences."""
+    """Return the id and a description of every profiled column, with its kind, counts, uses and examples."""
     known = {column.id: column for column in schema}
     return [
         (profile.id, _describe(profile, known[profile.id])) for profile in profiles if profile.id in known

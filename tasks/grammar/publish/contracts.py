@@ -1,4 +1,4 @@
-"""Stage: check every artifact of the flow against its contract; a failure stops the dataset and the page."""
+"""Stage: check every artifact of the flow against its contract. A failure stops the dataset and the page."""
 
 from __future__ import annotations
 
@@ -74,16 +74,16 @@ ROWS: Mapping[str, type] = {
 AS_GROUP = ("sql", "sql_template", "answer", "answer_rows")
 """The columns in which a question must equal its group."""
 SHARE = 0.03
-"""The largest share of a criterion's texts that may contain the same sentence, with placeholders masked."""
+"""The maximum share of a criterion's texts with the same sentence, after placeholders are masked."""
 
 
 class Contracts(Settings):
     """The settings in params.yaml under `grammar.contracts`."""
 
     answers: int | None = Field(default=None, ge=1)
-    """The maximum number of answers per SQL template to run again; null runs all."""
+    """The maximum number of answers per SQL template for which the SQL runs again; null means all answers."""
     seed: int = 0
-    """The seed of the sample of answers to run again."""
+    """The seed for sampling the answers whose SQL runs again."""
     limits: QueryLimits = QueryLimits()
     """The limits of each answer's query."""
 
@@ -96,9 +96,9 @@ class Sections:
     documents: Documents
     questions: Questions
     examples: Mapping[str, Sequence[str]]
-    """Map each criterion to the texts of its prompt's example."""
+    """The texts of the prompts' examples, by criterion."""
     any_sql: bool = False
-    """Whether a model may write SQL of any shape, as a person may."""
+    """Whether a model may write SQL of any shape, like a person."""
 
 
 def contracts(
@@ -121,10 +121,10 @@ def contracts(
     params: Contracts,
     out: Path,
 ) -> Counts:
-    """Check the artifacts with their `*.dropped` and `*.calls` files, and write the findings.
+    """Check the artifacts with their `*.dropped` and `*.calls` files, and write the results.
 
-    `settings` contains the parameters of other stages, by dotted name. Raises ContractBroken after
-    writing, with one line that names artifact, contract, count and ids.
+    `settings` contains the parameters of other stages, by dotted name. Raises ContractBroken after writing,
+    with one line on the artifact, contract, count and ids.
     """
     made = (
         schema, *list_own(own_templates), sql_templates, text_templates, back_check, second_reading,
@@ -161,7 +161,7 @@ def declare(
     params: Contracts,
     origins: RowRule,
 ) -> Rules:
-    """Declare the rules of each artifact. All columns exist and have their types; cells may be NULL."""
+    """Return the rules for each artifact. All columns exist with the right types, but cells may be NULL."""
     columns = read_valid_rows(paths["schema"], Column)
     templates = read_index(paths["sql_templates"], ["sql", "placeholders"])
     written = read_index(paths["text_templates"], ["sql_template", "criterion", "text"])
@@ -300,10 +300,10 @@ def _expect_questions(
 
 
 def expect_own_sentences(texts: Path) -> RowRule:
-    """Expect no sentence of six words or more in more than 3% of a criterion's texts.
+    """Expect that no sentence of six words or more is in more than 3% of a criterion's texts.
 
-    A sentence may always occur in one text. `texts` is the artifact of confirmed text templates. Texts that a
-    person wrote, which come from no call, are not checked.
+    Any sentence may occur in one text. `texts` is the artifact back_check. Texts that people wrote, without a
+    model call, are not checked.
     """
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     rows: Counter[str] = Counter()
@@ -330,9 +330,9 @@ def expect_own_sentences(texts: Path) -> RowRule:
 
 
 def read_examples(settings: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
-    """Read the texts of the prompts' examples by criterion.
+    """Return the texts of the prompts' examples, by criterion.
 
-    `settings` contains the parameters of other stages by dotted name.
+    `settings` contains the parameters of other stages, by dotted name.
     """
     given = {f"{TEXTS}.criteria": {}, **settings}
     criteria = read_section(given, TEXTS, TextTemplates).criteria
@@ -340,7 +340,7 @@ def read_examples(settings: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
 
 
 def expect_no_example(examples: Mapping[str, Sequence[str]]) -> RowRule:
-    """Expect that no text contains a sentence of six words or more from its prompt's example."""
+    """Expect that no text contains a sentence of six words or more from the prompt's example."""
 
     def check(record: Record) -> str:
         copied = find_copied(record["text"], examples.get(record["criterion"], ()))

@@ -1,4 +1,4 @@
-"""Define contract rules for the corpus: its profiles, documents, true documents, and sampled questions.
+"""Contract rules for the corpus: profiles, documents, true documents, and sampled questions.
 
 For a database without entity tables, these artifacts exist and are empty.
 """
@@ -51,7 +51,7 @@ ROWS: Mapping[str, type] = {
     "questions": AskedQuestion,
     "answer_facts": AnswerFacts,
 }
-"""The row type of each artifact of the corpus."""
+"""The row type of each artifact."""
 AS_QUESTION = ("group", "criterion", "question", "answer", "sql_template", "text_template")
 """The columns in which a sampled question must equal its row in the balanced or unbalanced set."""
 
@@ -65,9 +65,9 @@ def declare_corpus(
     schema: Sequence[Column],
     database: SafeDatabase,
 ) -> dict[str, Sequence[Expectation | RowRule]]:
-    """Declare the rules of each artifact, except the rules for keys and origins, by artifact.
+    """Return the rules by artifact, without the rules for ids and origins.
 
-    `documents_dropped` contains the rows that the stage `documents` dropped. `groups` contains the rows of
+    `documents_dropped` contains the dropped rows of the stage `documents`. `groups` contains the rows of
     fill_in.
     """
     profiles = {profile.id: profile for profile in read_valid_rows(paths["profiles"], EntityProfile)}
@@ -133,7 +133,7 @@ def declare_corpus(
 def _ground(
     profiles: Mapping[str, EntityProfile], schema: Sequence[Column], database: SafeDatabase
 ) -> Mapping[str, KnownFacts]:
-    """Return the known facts by document. If the schema is broken, only the profiles' facts are used."""
+    """Return the known facts by document id. With an invalid schema, only the profiles' facts are known."""
     try:
         return ground_profiles("", profiles.values(), schema, database)
     except (BadInput, SqlError):
@@ -144,7 +144,7 @@ def _ground(
 
 
 def expect_one_each(path: Path, profiles: Mapping[str, EntityProfile]) -> RowRule:
-    """Expect at most one row of an artifact per entity (a row of a table, by its key)."""
+    """Expect at most one row of an artifact per entity (a row of a table, by primary key)."""
     known = (profiles[row["id"]] for row in read_records(path, ["id"]) if row["id"] in profiles)
     counts = Counter((profile.table, profile.key) for profile in known)
 
@@ -159,9 +159,9 @@ def expect_one_each(path: Path, profiles: Mapping[str, EntityProfile]) -> RowRul
 
 
 def list_left_out(facts: FactsByDocument, dropped: Sequence[Dropped], reason: str) -> set[tuple[str, str]]:
-    """List the facts that were dropped for a reason, as (profile id, fact id) pairs.
+    """Return the facts that were dropped for a reason, as (profile id, fact id) pairs.
 
-    A dropped fact has the fact's id as its row id.
+    The dropped row of a fact has the fact's id.
     """
     found = {row.id for row in dropped if row.reason == reason}
     return {
@@ -172,7 +172,7 @@ def list_left_out(facts: FactsByDocument, dropped: Sequence[Dropped], reason: st
 def expect_reproducible(
     profiles: Mapping[str, EntityProfile], schema: Sequence[Column], database: SafeDatabase
 ) -> RowRule:
-    """Expect the query of every fact to return its values. Each distinct query runs once."""
+    """Expect that the query of every fact returns the fact's values. Each distinct query runs once."""
     seen: dict[str, set[str] | str] = {}
 
     def run(sql: str) -> set[str] | str:
@@ -202,7 +202,7 @@ def expect_reproducible(
 
 
 def expect_written(path: Path, column: str, says: str, written: set[str]) -> RowRule:
-    """Expect `column` to list at least one document, and only documents in `written`; NULL is an error."""
+    """Expect that `column` lists at least one document, and only documents in `written`; NULL is an error."""
     named = {row["id"]: row[column] for row in read_records(path, ["id", column])}
 
     def check(record: Record) -> str:
@@ -216,7 +216,7 @@ def expect_written(path: Path, column: str, says: str, written: set[str]) -> Row
 
 
 def expect_asked(balanced: Path, unbalanced: Path) -> list[RowRule]:
-    """Expect that a question is in the sets that it is flagged for, and equals its row there."""
+    """Expect that a question is an unchanged row of each set for which its flag is true."""
     one, other = (read_index(path, AS_QUESTION) for path in (balanced, unbalanced))
 
     def check(record: Record) -> str:
@@ -266,7 +266,7 @@ def expect_true(true: Index) -> RowRule:
 
 
 def expect_sufficient(facts: Path, questions: Path) -> RowRule:
-    """Expect that the true documents of each asked group state everything that its answer needs."""
+    """Expect that the true documents of each asked group state all facts that the answer needs."""
     asked = read_index(questions, ["group", "true_document_ids"])
     true = {record["group"]: list(record["true_document_ids"]) for record in asked.values()}
     known = {row.id: row for row in read_valid_rows(facts, AnswerFacts)}

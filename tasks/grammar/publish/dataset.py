@@ -1,4 +1,4 @@
-"""Stage: export the dataset: its card and its sets as JSON Lines (docs/reports.md)."""
+"""Stage: export the dataset as a card and JSON Lines files (docs/reports.md)."""
 
 from __future__ import annotations
 
@@ -36,24 +36,23 @@ COLUMNS = {
     "answer_rows": "the distinct rows of the query result, as a JSON list of lists",
     "origin": "the rows and model calls from which the question was made",
 }
-"""The description of each column of a question, for the card."""
+"""The descriptions of a question's columns, for the card."""
 REBUILD = (
     "make reproduce             # replays the models' recorded replies, offline",
     "benchloom run grammar      # calls the model if a reply is not recorded",
 )
 """The commands on the card that rebuild the dataset."""
 DROPPED = re.compile(r"(\d+) of (\d+) combinations")
-"""Matches the detail of a dropped row: the number of dropped combinations, and the number of all
-combinations."""
+"""Matches the numbers of dropped combinations and of all combinations, in the detail of a dropped row."""
 
 
 class Dataset(Settings):
     """The settings in params.yaml under `grammar.dataset`: details for the dataset card."""
 
     language: str = "en"
-    """The language of the questions, as an ISO 639 code, for the card."""
+    """The language of the questions, as an ISO 639 code."""
     tags: tuple[str, ...] = ("grammar", "rag-evaluation", "text-to-sql", "synthetic")
-    """The tags on the card."""
+    """The tags of the dataset."""
 
 
 def dataset(
@@ -77,7 +76,8 @@ def dataset(
 ) -> Counts:
     """Write a folder for `datasets.load_dataset`: README.md and one JSON Lines file per set.
 
-    `settings` contains the parameters that shaped the artifacts, by dotted name; the card lists them.
+    `settings` contains the parameters of the artifacts' stages, by dotted name. The card lists these
+    parameters.
     """
     sets = {
         "balanced": balanced,
@@ -127,8 +127,7 @@ def dataset(
                 *([needed] if (needed := describe_needed(questions, documents, fill_in)) else []),
                 _describe_contracts(contracts),
             ),
-            # Another part of the card describes the database, and the path of its file depends on the owner's
-            # machine.
+            # Another part of the card describes the database, and its file path depends on the machine.
             parameters={name: settings[name] for name in settings if not name.startswith("databases")},
         )
         (folder / "README.md").write_text(write_card(card), encoding="utf-8", newline="\n")
@@ -194,7 +193,7 @@ def _describe_yields(yields: Sequence[CriterionYield], *, read: bool) -> CardSec
 
 
 def describe_difficulty(sql_templates: Path, balanced: Path) -> CardSection:
-    """Tabulate the structure of the queries per template and per question, next to public sets."""
+    """Return a table of the queries' structure, per template and per question, compared with public sets."""
     templates = {
         row["id"]: row["sql"] for row in pq.read_table(sql_templates, columns=["id", "sql"]).to_pylist()
     }
@@ -228,9 +227,9 @@ def _describe_contracts(contracts: Path) -> CardSection:
 
 
 def describe_choices(sql_templates: Path, *, free: bool) -> str:
-    """Describe who composed templates and texts.
+    """Return sentences that state whether the model picked templates and texts from options, or wrote them.
 
-    `free` says that the decoding of the generator is not constrained.
+    `free` is whether the generator's decoding is not constrained.
     """
     choices = [
         count for count in pq.read_table(sql_templates, columns=["choices"])["choices"].to_pylist() if count
@@ -250,9 +249,9 @@ def describe_choices(sql_templates: Path, *, free: bool) -> str:
 
 
 def describe_idle(fill_in: Path, sql_templates: Path, *, sought: bool) -> str:
-    """Describe the share of combinations that were left out because one of their values changes nothing.
+    """Return sentences on the share of combinations that were left out because a value has no effect.
 
-    `sought` says whether the fill-in looked for such combinations (`every_value_matters`).
+    `sought` is whether the fill-in looked for such combinations (`every_value_matters`).
     """
     if not sought:
         return "A question with several values may contain a value that does not change the answer."

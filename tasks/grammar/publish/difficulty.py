@@ -1,4 +1,4 @@
-"""Measure the difficulty of a set of queries, compared with Spider's and BIRD's dev sets."""
+"""Measure the difficulty of sets of queries, for a comparison with the dev sets of Spider and BIRD."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from sqlglot.errors import SqlglotError
 KNOWN = Path(__file__).with_name("known_sets.json")
 """The file with the figures of public sets, which `python -m bench.difficulty` measures."""
 DRAWN = 100
-"""The size of the samples in which distinct skeletons are counted, so that sets can be compared."""
+"""The sample size for counting distinct skeletons, equal for all sets, so that sets are comparable."""
 
 
 @dataclass(frozen=True)
 class QueryShape:
     """The structure of a query. `skeleton` is the query with literals, names and aliases masked.
 
-    `joins` counts the joins in all parts of the query. `nested` is whether a SELECT is inside another SELECT;
-    an arm of a set operation does not count as nested. `combined` is whether it has a set operation. `ranked`
-    is whether it has ORDER BY and LIMIT.
+    `joins` is the number of joins in all parts of the query. `nested` is whether there is a subquery; the
+    parts of a set operation do not count. `combined` is whether there is a set operation, and `ranked` is
+    whether there are ORDER BY and LIMIT.
     """
 
     skeleton: str
@@ -42,9 +42,9 @@ class QueryShape:
 class SetDifficulty:
     """The difficulty of a set of queries. All fields from `joined` to `ranked` are shares, 0 to 1.
 
-    `skeletons` is the expected number of distinct skeletons among `DRAWN` queries; None if the set has fewer
-    queries. `combined` is the share with UNION, INTERSECT or EXCEPT. `unread` is the number of queries that
-    cannot be parsed; the shares exclude them.
+    `skeletons` is the expected number of distinct skeletons in a sample of `DRAWN` queries; None if the set
+    has fewer queries. `combined` is the share with UNION, INTERSECT or EXCEPT. `unread` is the number of
+    queries that cannot be parsed, which the shares exclude.
     """
 
     name: str
@@ -74,7 +74,7 @@ SHARES: Mapping[str, str] = {
 
 @cache
 def measure_query(sql: str, dialect: str = "sqlite") -> QueryShape | None:
-    """Measure one query; None if it cannot be parsed."""
+    """Return the structure of a query, or None if the query cannot be parsed."""
     try:
         tree = sqlglot.parse_one(sql, dialect=dialect)
     except (SqlglotError, RecursionError):
@@ -92,7 +92,7 @@ def measure_query(sql: str, dialect: str = "sqlite") -> QueryShape | None:
 
 
 def mask(tree: exp.Expr, dialect: str = "sqlite") -> str:
-    """Write a query with its literals, names and aliases masked."""
+    """Return a query's SQL with masked literals, names and aliases."""
     masked = tree.copy()
     for literal in list(masked.find_all(exp.Literal)):
         literal.replace(exp.Literal.number(0))
@@ -103,7 +103,7 @@ def mask(tree: exp.Expr, dialect: str = "sqlite") -> str:
 
 
 def measure_set(name: str, queries: Iterable[str], dialect: str = "sqlite") -> SetDifficulty:
-    """Measure a set of queries."""
+    """Return the difficulty of a set of queries."""
     found = [measure_query(sql, dialect) for sql in queries]
     shapes = [shape for shape in found if shape is not None]
     return SetDifficulty(
@@ -122,7 +122,7 @@ def measure_set(name: str, queries: Iterable[str], dialect: str = "sqlite") -> S
 
 
 def count_expected(skeletons: Sequence[str], drawn: int) -> float | None:
-    """Compute the expected number of distinct skeletons in a sample without replacement.
+    """Compute the expected number of distinct skeletons in a sample of `drawn` queries without replacement.
 
     The formula is the sum over skeletons of 1 - C(n - n_s, drawn) / C(n, drawn): rarefaction (Hurlbert 1971).
     Returns None if the sample is larger than the set.
@@ -135,7 +135,7 @@ def count_expected(skeletons: Sequence[str], drawn: int) -> float | None:
 
 
 def tabulate_difficulty(sets: Sequence[SetDifficulty]) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the rows of a table with a column for each set."""
+    """Return the header and the rows of a table with one column per set."""
     rows = [["queries", *(f"{measured.queries:,}" for measured in sets)]]
     if any(measured.unread for measured in sets):
         rows.append(["not parsed, excluded from the shares", *(f"{measured.unread:,}" for measured in sets)])
@@ -152,7 +152,7 @@ def read_known(path: Path = KNOWN) -> list[SetDifficulty]:
 
 
 def write_known(sets: Sequence[SetDifficulty]) -> str:
-    """Write the figures of public sets as the content of `KNOWN`."""
+    """Return the content of the file `KNOWN`, with the figures of public sets."""
     return json.dumps([asdict(measured) for measured in sets], indent=1) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Run the SQL of all groups again, to check in nightly evaluations that the answers are still right."""
+"""Run the SQL of all groups again, so that nightly evaluations check that the answers are still right."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tasks.judging.gold import GoldAnswer
 
 
 def gold(fill_in: list[Group], schema: list[Column], database: DatabaseEntry) -> list[GoldAnswer]:
-    """Compare the answer of each group with the current result of its SQL.
+    """Compare the answer of each group with the current result of the group's SQL.
 
-    Passes on every error of the database.
+    Raises all errors of the database.
     """
     with SafeDatabase(database) as safe:
         rule = Rerun(safe, schema).rule()

@@ -1,4 +1,4 @@
-"""Lay out a graph of artifacts in layers from left to right, with few crossings."""
+"""Lay out a graph of artifacts in layers from left to right, with few edge crossings."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 WIDTH, HEIGHT = 158, 74
-"""The size of a node's box, in SVG units."""
+"""The width and height of a node's box, in SVG units."""
 ACROSS, DOWN = 46, 26
-"""The gaps between boxes, horizontal and vertical, in SVG units."""
+"""The horizontal and vertical gaps between boxes, in SVG units."""
 MARGIN = 8
 """The margin around the graph, in SVG units."""
 SWEEPS = 4
@@ -17,7 +17,7 @@ SWEEPS = 4
 
 @dataclass(frozen=True)
 class NodeBox:
-    """A node's box. `x` and `y` are its upper left corner, in SVG units."""
+    """A node's box. `x` and `y` are the coordinates of its upper left corner, in SVG units."""
 
     name: str
     x: float
@@ -106,7 +106,7 @@ def _start(height: float, layer: Sequence[str]) -> float:
 def _draw(source: NodeBox, target: NodeBox) -> str:
     x, y = source.x + source.width, source.y + source.height / 2
     end, low = target.x, target.y + target.height / 2
-    # An edge bends close to its source, so that a long edge runs straight below the boxes that it passes.
+    # Edges bend near their source, so that long edges pass the boxes of other layers as straight lines.
     turned = min(x + ACROSS, end)
     turn = f"C{x + 0.6 * ACROSS:g} {y:g} {x + 0.3 * ACROSS:g} {low:g} {turned:g} {low:g}"
     return f"M{x:g} {y:g} {turn} L{end:g} {low:g}"

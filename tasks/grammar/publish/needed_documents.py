@@ -1,4 +1,4 @@
-"""Count the documents that a question needs, and the distractors that look relevant."""
+"""Count the documents that each question needs, and the distractors, which only look relevant."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pyarrow.parquet as pq
 from tasks.artifacts.card import CardSection
 
 MANY = 4
-"""The number of needed documents from which questions share one row of the table."""
+"""The largest number in the table; its row counts all questions that need this many documents or more."""
 
 
 def describe_needed(questions: Path, documents: Path, fill_in: Path) -> CardSection | None:
-    """Tabulate asked questions by the number of documents that they need, with their distractors.
+    """Return a table of asked questions by the number of needed documents, with the numbers of distractors.
 
-    A distractor is a document that a question does not need and that contains, as whole words, one of the
-    question's values. Returns None if no question has known documents.
+    A distractor is a document that a question does not need, but that contains a value from the question as
+    whole words. Returns None if no question has known true documents.
     """
     asked = pq.read_table(questions, columns=["id", "group", "true_document_ids"]).to_pylist()
     known = [row for row in asked if row["true_document_ids"]]

@@ -1,4 +1,4 @@
-"""Stage: write a dataset's page: artifacts, drops, model calls, and every question with its sources."""
+"""Stage: write a dataset's page: artifacts, dropped rows, model calls, and all questions with sources."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from tasks.reports.report_page import write_page
 from tasks.reports.yields import StageYield, read_yield
 
 EXAMPLES = 12
-"""The maximum number of dropped rows that are shown per reason."""
+"""The maximum number of dropped rows that the page shows per reason."""
 SUBTITLE = (
     "Question/answer pairs grounded in a relational database. The questions of a group have the same "
     "meaning and different wording. Each answer is the result of the query shown with it."
@@ -57,14 +57,15 @@ TEXTS = ("text_templates", "back_check")
 SECOND = "second_reading"
 SETS = ("unbalanced", "balanced")
 FROM_THE_DATABASE = ("columns", "schema", "fill_in")
-"""The artifacts that are read from the database itself, so the graph links them to it."""
+"""The artifacts that stages read from the database. The graph has edges from the database to these
+artifacts."""
 
 
 @dataclass(frozen=True)
 class MadeGraph:
     """The data of pages/made.html.
 
-    `stages` maps each artifact to its numbers of rows and drops. For `prompts`, see `group_by_prompt`.
+    `stages` contains the numbers of rows and dropped rows, by artifact. For `prompts`, see `group_by_prompt`.
     """
 
     stages: Mapping[str, StageYield]
@@ -91,7 +92,7 @@ def report(
     out: Path,
     metrics: Path,
 ) -> Counts:
-    """Write the page's folder; also read the artifacts' `*.dropped` and `*.calls` files.
+    """Write the folder of the page, from the artifacts with their `*.dropped` and `*.calls` files.
 
     `settings` contains the settings of the second reading, by dotted name.
     """
@@ -153,7 +154,7 @@ def report(
 
 
 def lay_out_artifacts(database: str, artifacts: Sequence[ArtifactStatistics]) -> Layout:
-    """Lay out the graph of the artifacts by the origins of their rows; the graph starts at the database."""
+    """Return the layout of the graph of artifacts, by the origins of their rows, starting at the database."""
     from_rows = [(source, artifact.name) for artifact in artifacts for source in artifact.sources]
     feeds = [(database, name) for name in FROM_THE_DATABASE]
     return lay_out([database, *(artifact.name for artifact in artifacts)], [*from_rows, *feeds])
@@ -332,7 +333,7 @@ def _describe_artifact(artifact: ArtifactStatistics) -> dict[str, object]:
 
 
 def _describe_calls(tally: CallTotals, artifacts: Sequence[str]) -> dict[str, object]:
-    """Encode the numbers of calls and tokens; a call that several artifacts use counts once."""
+    """Encode the numbers of calls and tokens. A call that several artifacts use counts once."""
 
     def derive(
         value: int, measure: str, column: str = "", where: Mapping[str, bool] | None = None

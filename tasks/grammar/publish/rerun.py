@@ -29,10 +29,10 @@ WIDTH = 60
 
 @dataclass(frozen=True)
 class AnswerDigest:
-    """An answer in a form that can be compared.
+    """A comparable form of an answer.
 
-    `digest` is a hash of the rows, ignoring their order. `text` contains the sorted rows as JSON, cut to
-    `WIDTH` characters.
+    `digest` is a hash of the rows in any order. `text` contains the sorted rows as JSON, truncated to `WIDTH`
+    characters.
     """
 
     digest: str
@@ -40,10 +40,10 @@ class AnswerDigest:
 
 
 class Rerun:
-    """Runs each distinct SQL text once, even if several artifacts contain it.
+    """Compares recorded answers with the results of their SQL, and runs each distinct SQL text only once.
 
-    `schema` contains the database's columns, to translate the SQL to its dialect. `skipped` contains SQL that
-    is not run, to save time.
+    `schema` contains the columns, for the translation of SQL to the database's dialect. `skipped` contains
+    SQL that is not run, to save time.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class Rerun:
         self._seen: dict[str, AnswerDigest | str] = {}
 
     def rule(self) -> RowRule:
-        """Make the row rule that an answer equals the result of its SQL."""
+        """Return the row rule that an answer equals the result of its SQL."""
         return RowRule(
             "answer_reproduces",
             "The SQL, run again on the database, returns the recorded answer.",
@@ -89,9 +89,10 @@ class Rerun:
 
 
 def digest_answer(rows: Iterable[tuple[Value, ...]]) -> AnswerDigest:
-    """Digest rows regardless of their order, because most queries have no ORDER BY.
+    """Return the digest of rows in any order, because most queries have no ORDER BY.
 
-    A whole number has the same digest as integer and as float, because engines differ in the type of a mean.
+    Whole numbers have the same digest as integer and as float, because engines return means as different
+    types.
     """
     whole = (
         [int(cell) if isinstance(cell, float) and cell.is_integer() else cell for cell in row] for row in rows
@@ -102,10 +103,10 @@ def digest_answer(rows: Iterable[tuple[Value, ...]]) -> AnswerDigest:
 
 
 def choose_skipped_sql(groups: Path, per_template: int | None, seed: int) -> frozenset[str]:
-    """List the SQL to skip when only `per_template` groups of each SQL template are run.
+    """Return the SQL to skip, so that only `per_template` groups of each SQL template run.
 
-    `groups` is the artifact fill_in. If `per_template` is None, nothing is skipped. `seed` determines which
-    groups are run.
+    `groups` is the artifact fill_in. If `per_template` is None, nothing is skipped. The groups that run are
+    sampled by `seed`.
     """
     if per_template is None:
         return frozenset()
@@ -122,10 +123,10 @@ def expect_true_in_world(
     schema: Sequence[Column],
     world: DatabaseEntry,
 ) -> RowRule:
-    """Expect that the SQL of every group returns the same answer in the world (the larger database).
+    """Expect that the SQL of every group returns the same answer on `world`, the larger database.
 
-    `questions` maps each group to a text that asks it. `part` is the database that is a part of `world`; its
-    limits apply to both. Raises BadInput if `world` lacks a column of the groups.
+    `questions` contains a question by group. `part` is the database that is a part of `world`; the limits of
+    `part` apply to both databases. Raises BadInput if `world` lacks a column of the groups.
     """
     others = dict(find_other_answers(filter(_has_rows, groups), world, part.limits))
     with SafeDatabase(world, part.limits) as whole:
@@ -146,7 +147,7 @@ def expect_true_in_world(
 
 
 def count_rows(database: SafeDatabase, schema: Sequence[Column]) -> int:
-    """Count the rows of all tables of a schema. Raises SqlError if a table does not exist."""
+    """Return the number of rows in all tables of a schema. Raises SqlError if a table does not exist."""
     counts = 0
     for table in sorted({column.table for column in schema}):
         sql = f"SELECT COUNT(*) FROM {quote_name(table).sql(dialect=CANONICAL)}"  # noqa: S608 (quoted)

@@ -1,6 +1,6 @@
-"""Define contract rules for GRAMMAR's rows. A row rule returns what is wrong with a row, or "".
+"""Contract rules for GRAMMAR's rows. A row rule returns the problem of a row, or "".
 
-The rules compare rows with the rows of other artifacts from which they were made.
+The rules compare rows with the rows of other artifacts that they were made from.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from tasks.grammar.construct.sql_reading import BrokenRule, parse_select
 from tasks.grammar.construct.sql_rules import read_template
 
 Index = Mapping[str, Record]
-"""Rows by id; a row maps columns to values."""
+"""Rows by id. A row contains values by column."""
 
 
 def read_index(path: Path, columns: Sequence[str]) -> Index:
-    """Read some columns of an artifact, by id; rows with a NULL in these columns are left out."""
+    """Return rows with some columns of an artifact, by id. Rows with NULL in these columns are left out."""
     records = read_records(path, ["id", *columns])
     return {record["id"]: record for record in records if all(value is not None for value in record.values())}
 
 
 def expect_known(name: str, column: str, what: str, known: Iterable[str]) -> RowRule:
-    """Expect that a column has the id of a row of another artifact.
+    """Expect that a column contains the id of a row in another artifact.
 
-    `name` is the rule's name. `what` describes the other artifact's rows, and `known` contains their ids.
+    `name` is the rule's name. `what` is the noun for rows of the other artifact, and `known` contains their
+    ids.
     """
     ids = frozenset(known)
 
@@ -50,15 +51,15 @@ def expect_known(name: str, column: str, what: str, known: Iterable[str]) -> Row
 
 
 def expect_references(columns: Iterable[str]) -> RowRule:
-    """Expect that every foreign key of a schema refers to one of its columns."""
+    """Expect that every foreign key of a schema refers to a column of the schema."""
     return expect_known("references", "references", "column", columns)
 
 
 def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
-    """Expect that a SQL template parses, satisfies every rule, and agrees with the row's other columns.
+    """Expect that a SQL template parses, satisfies every rule, and matches the row's other columns.
 
-    `own` contains the SQL of templates that may be of any shape that runs: a person's templates, and a
-    model's with `dialect: any`.
+    `own` contains the SQL of templates that may have any shape: user-written templates, and with `dialect:
+    any` also the model's.
     """
 
     def check(record: Record) -> str:
@@ -84,16 +85,15 @@ def expect_template(columns: Sequence[Column], own: Collection[str]) -> RowRule:
 
 
 def expect_query(columns: Sequence[Column], own: Collection[str]) -> RowRule:
-    """Expect a filled query to parse as one SELECT of columns or one measure, with joins and comparisons.
+    """Expect that a filled query is one SELECT of columns or one measure, with joins and comparisons.
 
-    `columns` is the schema, whose readings are removed before parsing. `own` contains the ids of a person's
-    templates, whose queries may be any SELECT.
+    `columns` is the schema; the conversions of its readings are removed before parsing. `own` contains the
+    ids of templates whose queries may be any SELECT.
     """
     verdicts: dict[str, str] = {}
 
     def check(record: Record) -> str:
-        # Whether a query parses does not depend on its values, so the queries of one template are parsed
-        # once.
+        # Whether a query parses does not depend on its values, so the queries of a template are parsed once.
         sql = record["sql"]
         shape = re.sub(LITERAL, _blank_literal, sql)
         if shape not in verdicts:
@@ -131,9 +131,9 @@ def _check_query(sql: str, columns: Sequence[Column]) -> str:
 
 
 def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
-    """Expect that a text has its SQL template's placeholders, each once, and no other bracket.
+    """Expect that a text contains each placeholder of its SQL template once, and no other brackets.
 
-    `own` contains the ids of a person's templates, whose texts may repeat a placeholder.
+    `own` contains the ids of templates whose texts may repeat a placeholder.
     """
 
     def check(record: Record) -> str:
@@ -159,7 +159,7 @@ def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
 
 
 def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: Index) -> RowRule:
-    """Expect that columns of a row equal the columns of the row whose id is in its column `key`."""
+    """Expect that `columns` of a row equal those of the row of `others` whose id is in column `key`."""
 
     def check(record: Record) -> str:
         other = others.get(record[key], record)
@@ -172,9 +172,9 @@ def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: 
 
 
 def expect_filled_sql(templates: Index, columns: Sequence[Column]) -> RowRule:
-    """Expect that a group's SQL is its template with exactly the values of its fillings.
+    """Expect that a group's SQL is the SQL template filled with exactly the values in `fillings`.
 
-    `columns` is the schema, whose readings determine how the SQL reads cells.
+    `columns` is the schema; its readings determine how the SQL converts cells.
     """
     readings = list_readings(columns)
     filled = {}
@@ -201,7 +201,7 @@ def expect_filled_sql(templates: Index, columns: Sequence[Column]) -> RowRule:
 
 
 def expect_filled_text(texts: Index, groups: Index) -> RowRule:
-    """Expect that a question is its text template with exactly its group's values."""
+    """Expect that a question is the text template filled with exactly the group's values."""
 
     def check(record: Record) -> str:
         text, group = texts.get(record["text_template"]), groups.get(record["group"])
@@ -225,7 +225,7 @@ def expect_filled_text(texts: Index, groups: Index) -> RowRule:
 
 
 def expect_balance(questions: Path, criteria: Sequence[str], texts: int) -> RowRule:
-    """Expect that every group has `texts` questions of each criterion."""
+    """Expect that every group has `texts` questions per criterion."""
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for question in read_records(questions, ["group", "criterion"]):
         counts[question["group"]][question["criterion"]] += 1

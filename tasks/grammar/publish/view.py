@@ -27,17 +27,17 @@ from tasks.reports.viewer import Filter, ViewedRow, Viewer
 
 BALANCED, GROUPS = "balanced", "groups"
 SHOWN_ROWS, SHOWN_SIBLINGS = 50, 20
-"""The maximum numbers of rows of a result, and of questions of a group, that are shown."""
+"""The maximum numbers of result rows, and of other questions in a group, that the viewer shows."""
 WIDTH = 90
-"""The maximum number of characters of a SQL template in a filter."""
+"""The maximum number of characters that a filter shows of a SQL template."""
 
 
 @dataclass(frozen=True)
 class DatasetRows:
     """The rows of a dataset.
 
-    `questions` contains the questions of both sets, sorted by id, and `kept` the ids of the balanced set.
-    `calls` maps the id of a SQL template or a text to the ledger keys of the calls that produced it.
+    `questions` contains the questions of both sets, sorted by id, and `kept` the ids in the balanced set.
+    `calls` contains the ledger keys of the calls that produced a SQL template or text, by id.
     """
 
     templates: Sequence[SqlTemplate]
@@ -70,7 +70,7 @@ def read_dataset(
     if lineage.gaps:
         raise BadInput(unbalanced.parent, f"the lineage of the questions is incomplete: {lineage.gaps[0]}")
     kept = {question.id: question for question in read_rows(balanced, Question)}
-    # Neither set contains the other, because each one drops questions by its own rule.
+    # Neither set contains the other, because the sets drop questions by different rules.
     every = {question.id: question for question in read_rows(unbalanced, Question)} | kept
     return DatasetRows(
         templates,
@@ -83,7 +83,7 @@ def read_dataset(
 
 
 def _walk_without_template(node: LineageNode) -> list[LineageNode]:
-    """List a node's ancestors without the ancestors of its SQL template, whose calls are shown elsewhere."""
+    """List a node's ancestors without its SQL template's ancestors, whose calls are listed separately."""
     of_template = {
         ancestor.key
         for parent in walk_nodes(node)
@@ -109,7 +109,7 @@ def list_samples(rows: DatasetRows) -> list[SampleQuestion]:
 
 
 def tabulate_templates(rows: DatasetRows) -> TableBlock:
-    """Count the texts, groups and questions of every SQL template, with a link to its questions."""
+    """Return a table of the numbers of texts, groups and questions per SQL template, with links."""
     texts = {
         criterion: [text.sql_template for text in rows.texts.values() if text.criterion == criterion]
         for criterion in sorted({text.criterion for text in rows.texts.values()})
@@ -132,11 +132,11 @@ def _count_of(counts: Mapping[str, int]) -> Callable[[str], Cell]:
 
 
 def view_questions(rows: DatasetRows, artifact: Path) -> Viewer:
-    """Show every question of the dataset. `artifact` is the balanced set."""
+    """Build the viewer of all questions. `artifact` is the balanced set."""
     members: defaultdict[str, list[Question]] = defaultdict(list)
     for question in rows.questions:
         members[question.group].append(question)
-    # The keys are short because every row contains two keys.
+    # The keys are short, because every row contains two keys.
     groups = {group: f"g{place}" for place, group in enumerate(rows.groups)}
     texts = {text: f"t{place}" for place, text in enumerate(rows.texts)}
     return Viewer(
@@ -157,8 +157,7 @@ def view_questions(rows: DatasetRows, artifact: Path) -> Viewer:
         rows=[_view_question(question, rows, (groups, texts)) for question in rows.questions],
         artifact=artifact,
         shared={texts[text.id]: _show_text(text, rows) for text in rows.texts.values()},
-        # There are about as many groups as questions, so their file is loaded only when the first group is
-        # opened.
+        # There are about as many groups as questions, so their file is loaded when the user opens a group.
         files={
             GROUPS: {
                 groups[group.id]: _show_group(group, rows, members[group.id])

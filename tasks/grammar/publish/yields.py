@@ -1,4 +1,4 @@
-"""Count the texts and questions of each linguistic criterion, stage by stage."""
+"""Count the texts and questions per linguistic criterion at each stage."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 AS_WRITTEN = ("", "same")
-"""The values of `reading` for texts whose reading gave the same answers, and for texts that were not read."""
+"""The values of `reading` for texts without a second reading, and for texts whose reading has the same
+answers."""
 
 
 @dataclass(frozen=True)
@@ -18,28 +19,26 @@ class CriterionYield:
 
     criterion: str
     written: int
-    """The text templates that passed the rules."""
+    """The number of text templates that passed the rules."""
     confirmed: int
-    """The written texts that passed the back-check."""
+    """The number of these texts that passed the back-check."""
     read: int
-    """The confirmed texts whose second reading gave the same answers.
-
-    If nobody reads, these are all confirmed texts.
-    """
+    """The number of confirmed texts whose second reading has the same answers; without a second reading, the
+    number of confirmed texts."""
     unbalanced: int
     balanced: int
-    """`unbalanced` and `balanced` are the numbers of questions in the two sets."""
+    """The number of questions in the balanced set; `unbalanced` is the number in the unbalanced set."""
 
     @property
     def rate(self) -> float | None:
-        """The share of written texts that was confirmed; None if none was written."""
+        """The share of written texts that were confirmed; None without written texts."""
         return self.confirmed / self.written if self.written else None
 
 
 def count_yields(
     text_templates: Path, back_check: Path, second_reading: Path, unbalanced: Path, balanced: Path
 ) -> list[CriterionYield]:
-    """Count rows per criterion in the five artifacts; criteria are sorted by name."""
+    """Count rows per criterion in the five artifacts. Criteria are sorted by name."""
     paths = (text_templates, back_check, second_reading, unbalanced, balanced)
     steps = [_count_criteria(path, read=path == second_reading) for path in paths]
     names = sorted({name for step in steps for name in step})
@@ -52,9 +51,9 @@ def count_distinct(sets: Path, column: str) -> int:
 
 
 def count_same(second_reading: Path) -> int:
-    """Count the texts whose second reading gave the same answers.
+    """Count the texts whose second reading has the same answers, and texts without a second reading.
 
-    A person's text is kept even if its reading gave other answers, but such a text is not counted.
+    A user-written text is kept even if its reading has other answers, but such a text is not counted.
     """
     return _count_criteria(second_reading, read=True).total()
 

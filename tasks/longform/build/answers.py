@@ -23,7 +23,7 @@ WORDS = {"mean": "average", "median": "median", "highest": "highest"}
 
 
 def list_heads(question: ControlledQuestion) -> list[str]:
-    """List what the conjecture must guess, with one line per figure, such as `Higher average runtime`."""
+    """List the figures that the conjecture must guess, one line each, such as `Higher average runtime`."""
     if is_analysis(question.design):
         return [say_head(question, figure) for figure in question.figures]
     heads = []
@@ -43,7 +43,7 @@ def list_heads(question: ControlledQuestion) -> list[str]:
 
 
 def say_figure(figure: FoundFigure, question: ControlledQuestion) -> Choices:
-    """State a figure: the value of each group, with the number of rows behind it."""
+    """State a figure: the value of each group, with the group's number of rows."""
     if is_analysis(question.design):
         return (say_found(figure, question),)
     focus = question.focus

@@ -15,12 +15,12 @@ from tasks.longform.labels import CONCLUSIVE, INTERPRETIVE
 from tasks.models.ask import Ask
 
 DEFINITE = re.compile(r"(yes|no|unknown)\b", re.IGNORECASE)
-"""Start of an answer that makes a question conclusive by rule."""
+"""Matches the start of an answer that makes a question conclusive by rule."""
 
 
 @dataclass(frozen=True)
 class QuestionKind:
-    """Row of the stage `classify`: whether a question is conclusive or interpretive, under its id."""
+    """Row of the stage `classify`: whether the question with this id is conclusive or interpretive."""
 
     id: str
     kind: str

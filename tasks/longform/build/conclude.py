@@ -45,7 +45,7 @@ async def conclude(
     params: Conclude,
     ask: Ask,
 ) -> Drafts[Conclusion]:
-    """Run the queries of every question, and have the model write an answer from their results.
+    """Run the queries of every question, and have the model write an answer from the results.
 
     The model's answer is used if it passes `Statement.check`. Otherwise, code writes a plain answer.
     """

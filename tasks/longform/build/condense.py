@@ -44,7 +44,7 @@ class Condense(Settings):
 async def condense(
     control: list[ControlledQuestion], params: Condense, ask: Ask
 ) -> Drafts[CondensedQuestion]:
-    """Have a model shorten every question, except entities and everything that a definite answer needs.
+    """Have a model shorten every question, keeping entities and all details that a definite answer needs.
 
     Drop reason: `uncondensed`.
     """

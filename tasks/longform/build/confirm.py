@@ -29,7 +29,7 @@ CRITERIA = ("ambiguous", "not answerable", "one query is enough")
 
 @dataclass(frozen=True)
 class ConfirmedQuestion:
-    """Row of the stage `confirm`: a question that a model or a person confirmed, with the same id."""
+    """Row of the stage `confirm`: a confirmed question, under its id of the stage `condense`."""
 
     id: str
     text: str

@@ -47,7 +47,7 @@ class ConjectureSettings(Settings):
     """The settings in params.yaml under `longform.conjecture`."""
 
     unknown: float = Field(default=0, ge=0, le=1)
-    """The share of questions with the answer `unknown`, sampled among the definite questions of
+    """The share of questions with the answer `unknown`, sampled from the definite questions of
     `longform.control.plans: questions`."""
 
 
@@ -80,9 +80,9 @@ async def conjecture(
 def draw_unknown(
     questions: Sequence[ControlledQuestion], known: SourceArtifacts, seed: int, share: float
 ) -> Collection[str]:
-    """Sample the ids of questions whose rows must not answer them.
+    """Sample the ids of questions that the rows must leave unanswered.
 
-    `share` is the share of such questions among all questions. The sample may be smaller, because only
+    `share`: the share of unanswered questions among all questions. The sample may be smaller, because only
     definite analyses qualify.
     """
     if not share:
@@ -99,7 +99,7 @@ def draw_unknown(
 
 
 def list_choices(question: ControlledQuestion) -> list[tuple[str, ...]]:
-    """List the possible outcomes for each line of the conjecture: the groups, or yes and no."""
+    """List the possible outcomes for each line of the conjecture, such as the groups, or yes and no."""
     if is_analysis(question.design):
         return [list_figure_choices(question, figure) for figure in question.figures]
     return [(YES, NO) if figure.kind == "share" else question.groups for figure in question.figures]

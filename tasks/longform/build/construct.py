@@ -44,7 +44,7 @@ class SyntheticDatabase:
     columns: int
     rows: int
     rounds: int
-    """How many times the model was asked for rows."""
+    """Number of requests to the model for rows."""
     borne_out: tuple[bool, ...]
     """For each figure of the question, whether the rows support the conjecture."""
     origin: tuple[Origin, ...]
@@ -54,13 +54,13 @@ class Construct(Settings):
     """The settings in params.yaml under `longform.construct`."""
 
     rows: int = Field(default=4, ge=1)
-    """Number of rows per group of the compared table; groups alternate between one row more and one row
+    """Number of rows per group of the compared table; the first group gets one row more, the second one row
     fewer."""
     rounds: int = Field(default=3, ge=1)
     """Maximum number of attempts at rows; each prompt names the previous errors."""
     borne_out: bool = False
-    """Whether the rows must support the conjecture. If true, other rows are requested again, and the question
-    is dropped after the last round. If false, the answer follows the rows."""
+    """Whether the rows must support the conjecture. If true, new rows are requested, and the question is
+    dropped after the last round. If false, the answer follows the rows."""
     tables: int | None = Field(default=0, ge=0)
     """Minimum number of tables, if the source has that many.
 
@@ -84,7 +84,7 @@ async def construct(
     - `refused`: the statements did not run
     - `nothing_to_compare`: a group has no value of a measure, or too few values
     - `not_borne_out`: the rows do not support the conjecture
-    - `told`: the rows answer the question although they must leave it open
+    - `told`: the rows answer the question although the answer must be unknown
     """
     known = SourceArtifacts(sources)
     asked = {question.id: question for question in control}

@@ -49,7 +49,7 @@ class ControlledQuestion:
     id: str
     database: str
     seed: str
-    """The database's own question that the model saw as an example; empty if there is none."""
+    """The existing question of the database that the model saw as an example; empty if there is none."""
     design: str
     """A name in `designs.DESIGNS`, or in `kinds.KINDS` if the plan comes from another question."""
     focus: Focus
@@ -211,7 +211,7 @@ def _choose_plan(
 
 
 def _set_threshold(figure: FigureDesign, rows: Sequence[WholeRow]) -> FigureDesign:
-    """Set the threshold of a figure over some rows: the median of all rows, rounded to a round number."""
+    """Set the threshold of a figure with `over`: the median of all rows, rounded to a round number."""
     if not figure.over:
         return figure
     amounts = [amount for row in rows if (amount := read_amount(row, figure.over)) is not None]
@@ -219,7 +219,7 @@ def _set_threshold(figure: FigureDesign, rows: Sequence[WholeRow]) -> FigureDesi
 
 
 def round_amount(amount: float) -> float:
-    """Round an amount to a round number: 81 to 80, 730 to 750, 1,340 to 1,300. The sign does not matter."""
+    """Round an amount to a round number: 81 to 80, 730 to 750, 1,340 to 1,300, and -81 to -80."""
     if amount == 0:
         return 0.0
     power = 10.0 ** floor(log10(abs(amount)))
@@ -236,15 +236,15 @@ def _go_together(figures: Sequence[FigureDesign], rows: Sequence[WholeRow]) -> b
     known = [(first, other) for first, other in read if first is not None and other is not None]
     try:
         return abs(correlation(*zip(*known, strict=True))) > ALIKE
-    except (StatisticsError, TypeError):  # no row has both amounts, or one is constant
+    except (StatisticsError, TypeError):  # no row has both amounts, or one amount is constant
         return False
 
 
 def _has_enough(group: str, figures: Sequence[FigureDesign], rows: Sequence[WholeRow], least: int) -> bool:
-    """Return whether a group has `least` rows with all amounts that the question is about.
+    """Return whether a group has at least `least` rows with all amounts in the question.
 
-    With a threshold, the group needs that many rows above and also below it. Otherwise, the threshold would
-    exclude almost nothing.
+    With a threshold, the group needs `least` rows above and `least` rows below the threshold. Otherwise, the
+    threshold would exclude almost no rows.
     """
     known = list_known(group, figures, rows)
     if len(known) < least:

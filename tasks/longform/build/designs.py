@@ -14,14 +14,16 @@ OPEN, BOTH, LEADER, WITHIN, MOST, TYPICAL = "open", "both", "leader", "within", 
 
 @dataclass(frozen=True)
 class FigureDesign:
-    """A figure that a question needs: a statistic of a measure for each of some groups."""
+    """A figure that a question needs: a statistic of a measure for each compared group."""
 
     kind: str
-    """The statistic: `mean`, `median`, `highest`, or `share` (of one group's rows above the other's mean)."""
+    """The statistic: `mean`, `median`, `highest`, or `share` (of a group's rows above the other group's
+    mean)."""
     measure: str
     """The id of the measure's column."""
     over: str = ""
-    """The id of another measure, in which counted rows must exceed `threshold`. If empty, all rows count."""
+    """The id of another measure; rows count only if this measure exceeds `threshold`. Empty: all rows
+    count."""
     threshold: float = 0
 
 
@@ -64,8 +66,8 @@ def _choose_open(focus: Focus, used: Counter[str], dice: random.Random) -> Chose
         key=lambda chosen: (used[chosen.words], *(used[name] for name in chosen.measures)),
     )
     means = tuple(FigureDesign("mean", name) for name in quality.measures)
-    # A quality with three measures needs no further figure. With fewer, the highest value of the first is
-    # added.
+    # A quality with three measures needs no further figure. With fewer measures, the highest value of the
+    # first measure is added.
     further = () if len(means) > 2 else (FigureDesign("highest", quality.measures[0]),)
     return Chosen((*means, *further), quality)
 

@@ -18,7 +18,7 @@ from tasks.longform.build.sql import quote_column, write_literal
 
 YES, NO = "yes", "no"
 FURTHER = 4
-"""Extra decimal places if two groups would be equal after rounding to the measure's own places."""
+"""Number of extra decimal places if two groups would be equal after rounding to the measure's `digits`."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class FoundFigure:
     def ahead(self) -> str:
         """The group with the highest value; empty on a tie. For a share, this is `yes` or `no`.
 
-        Kinds of figures that only analyses have return their outcome (`outcomes.find_outcome`).
+        For kinds of figures that only analyses have, this is the outcome (`outcomes.find_outcome`).
         """
         outcome = find_outcome(self.design.kind, self.values)
         if outcome is not None:
@@ -58,7 +58,10 @@ class FoundFigure:
 
 
 def write_query(question: ControlledQuestion, figure: FigureDesign, further: int = 0) -> str:
-    """Write the query of a figure. further: the number of decimal places beyond the measure's own."""
+    """Write the query of a figure.
+
+    further: the number of decimal places in addition to the measure's `digits`.
+    """
     focus = question.focus
     group, amount = quote_column(focus.group), quote_column(figure.measure)
     digits = focus.find(figure.measure).digits + further
@@ -141,7 +144,7 @@ def _read_figure(
 
 
 def find_missing(figures: Sequence[FoundFigure], question: ControlledQuestion) -> str:
-    """Name the first group without a row for one of the figures; empty if every figure has its rows."""
+    """Name the first group without a row for one of the figures; empty if every figure has rows."""
     for figure in figures:
         wanted = question.groups[:1] if figure.design.kind == "share" else question.groups
         if lost := [name for name in wanted if name not in figure.values]:

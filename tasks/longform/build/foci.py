@@ -28,7 +28,7 @@ NO_AMOUNT = re.compile(
     r"|advis[eo]r|instructor|manager|major|room)(_|$)",
     re.IGNORECASE,
 )
-"""Names of numeric columns that are not amounts: keys without a constraint, dates, positions."""
+"""Matches names of numeric columns that are not amounts: keys without a constraint, dates, positions."""
 AMOUNT = re.compile(r"^number_of_", re.IGNORECASE)
 """Matches the names of counts, which are amounts although `NO_AMOUNT` matches them."""
 TIME = re.compile(r"\d:\d\d|\d-\d\d-\d")
@@ -43,7 +43,7 @@ LIST = re.compile(r", .*\.$")
 VALUES = 6
 """Maximum number of values of a group column. The most common values are used."""
 FEW = 4
-"""A column with at most this many distinct values is a category that is stored as numbers."""
+"""A numeric column with at most this many distinct values is a category that is stored as numbers."""
 
 ALIKE = 0.5
 """A column is not a measure if more than this share of its values are equal, unless the database's entry has
@@ -52,7 +52,7 @@ words for the column."""
 
 @dataclass(frozen=True)
 class FocusMeasure:
-    """A numeric column, with the words for it."""
+    """A numeric column, with its words for questions."""
 
     column: str
     """The id of the column."""
@@ -77,7 +77,7 @@ class FocusMeasure:
 
 @dataclass(frozen=True)
 class Quality:
-    """An abstract word of open questions, and the measures that indicate it."""
+    """An abstract word of open questions, and the measures that indicate this quality."""
 
     words: str
     """The words in a question: `have been more successful`."""
@@ -122,7 +122,7 @@ class Focus:
         return f"{self.table_words} {self.relation.format(group)}"
 
     def say_those(self, group: str) -> str:
-        """Name the rows of a group after their noun was named: `those directed by Woody Allen`."""
+        """Name the rows of a group without repeating their noun: `those directed by Woody Allen`."""
         return f"those {self.relation.format(group)}"
 
 
@@ -134,7 +134,7 @@ class Foci(Settings):
 
 
 def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci) -> Drafts[Focus]:
-    """List every table's measures with every column that groups its rows, in one row per column.
+    """Make a row for every column that groups the rows of a table, with all measures of this table.
 
     There are no rows if no table has both an amount and two groups of enough rows; the stage `control`
     reports each question that is missing for this reason. Raises BadInput for words about a column or group

@@ -1,7 +1,7 @@
 """Compose frames: the phrasings of questions among which a model with constrained decoding chooses.
 
-A small model without constraints omits or garbles half of the required names. Frames apply to models that
-decode by a grammar. The parsers also accept other phrasings, from all other models. This module also has
+A small model without constraints omits or garbles half of the required names. Frames apply only to models
+with constrained decoding. From other models, the parsers also accept other phrasings. This module also has
 `read_question`, the parser of both question stages.
 """
 
@@ -20,7 +20,7 @@ from tasks.models.frames import Parts
 
 @dataclass(frozen=True)
 class Asked:
-    """The subject of a question, with the words for its frames."""
+    """The subject of a question, with the words for frames (templates of questions)."""
 
     focus: Focus
     groups: Sequence[str]
@@ -54,7 +54,7 @@ class Asked:
 
     @property
     def measures(self) -> list[FocusMeasure]:
-        """The measures of the figures, each once."""
+        """The measures of the figures, without duplicates."""
         return [self.focus.find(name) for name in dict.fromkeys(figure.measure for figure in self.figures)]
 
     @property
@@ -204,7 +204,7 @@ SHORT: Mapping[str, Callable[[Asked], Parts]] = {
 
 
 def read_question(text: str, least: int, most: int) -> str:
-    """Parse a reply that must be one question of `least` to `most` words. Raises Unparsed."""
+    """Parse one question of `least` to `most` words. Raises Unparsed for any other reply."""
     question = " ".join(text.strip().strip('"').split())
     if not question.endswith("?") or question.count("?") > 1:
         raise Unparsed("it is not one sentence with one question mark")

@@ -40,7 +40,7 @@ def items(
 ) -> Drafts[LongformItem]:
     """Join the outputs of the stages for every question that passed all stages.
 
-    Raises StageFailed if there is no such question.
+    Raises StageFailed if no question passed all stages.
     """
     databases = {question.id: question.database for question in control}
     confirmed = {question.id: question for question in confirm}

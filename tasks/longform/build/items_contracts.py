@@ -17,7 +17,7 @@ WORD = r"\w"
 
 
 def find_false_claim(record: Record) -> str:
-    """Describe the first claim that an item's database contradicts, or what is wrong with the database."""
+    """Describe the first claim that an item's database contradicts, or an error in the database."""
     if not record["claims"]:
         return "the item has no claims"
     with tempfile.TemporaryDirectory() as folder:

@@ -30,19 +30,16 @@ UPPER = 0.6
 """The part of a group's ranked rows from which the rows of a synthetic database are chosen. The rows that
 support the conjecture rank first."""
 ABOVE = 3
-"""Minimum number of rows above the threshold in each group, for a figure that covers only such rows."""
+"""Minimum number of rows above the threshold in each group, for a figure with a threshold."""
 DECOYS = 2
-"""Number of rows of a group that the question does not name.
-
-With these rows, a query without a condition gives another result.
-"""
+"""Number of rows of a group that the question does not name, so that a query must filter by group."""
 Place = list[dict[str, Cells]]
 """The source rows, joined and with the same keys, that can fill one planned row of the compared table."""
 
 
 @dataclass(frozen=True)
 class TablePlan:
-    """The planned rows of one table, each with its possible contents as SQL literals in `columns` order."""
+    """The planned rows of one table: each row's possible contents as SQL literals in `columns` order."""
 
     table: str
     columns: tuple[str, ...]
@@ -70,7 +67,7 @@ class RowPlanner:
     """Plans the rows of a question's database.
 
     - columns, rows: the columns and rows of the source
-    - per_group: rows per group of the compared table; groups alternately get one row more or one row fewer
+    - per_group: rows per group of the compared table; the first group gets one row more, the second one fewer
     """
 
     def __init__(
@@ -150,7 +147,7 @@ class RowPlanner:
 
     def _choose_places(self) -> list[Place]:
         """Choose the planned rows of each group, then interleave the groups."""
-        per_group = self.per_group + (1 if self.over else 0)  # a figure over some rows skips the others
+        per_group = self.per_group + (1 if self.over else 0)  # a figure with a threshold skips some rows
         sizes = {name: per_group + (1, -1, 0)[turn % 3] for turn, name in enumerate(self.question.groups)}
         if self.question.decoy:
             sizes[self.question.decoy] = DECOYS
@@ -166,7 +163,7 @@ class RowPlanner:
         """Choose the planned rows of a group; in the largest group, one row has an unknown amount."""
         known, unknown = self._rank(group)
         if not known:
-            raise SqlError(f"the source has no rows of {group} with the amounts that are asked about")
+            raise SqlError(f"the source has no rows of {group} with values in the columns of the question")
         upper = known[: max(size, round(len(known) * UPPER))]
         above = [joined for joined in known if self._is_above(joined)]
         lacking = max(0, ABOVE - sum(joined in upper for joined in above))
@@ -241,7 +238,7 @@ class RowPlanner:
         return [known[at] for at in order], [joined for joined in rows if joined not in known]
 
     def _read_name(self, joined: Mapping[str, Cells]) -> list[Value]:
-        """Return the cells that identify a compared row: name or title, otherwise all but the key."""
+        """Return the cells that identify a compared row: name or title, else all cells except the key."""
         texts = [
             column.name
             for column in self.columns

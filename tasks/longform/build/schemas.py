@@ -26,7 +26,7 @@ class SourceArtifacts:
         self._rows = cache(lambda name: list(read_rows(self._find(name, "source_rows"), WholeRow)))
 
     def read(self, database: str) -> Mapping[str, SourceColumn]:
-        """Read a database's columns by id. Raises BadInput if it is not in `longform.databases`."""
+        """Read a database's columns by id. Raises BadInput if the name is not in `longform.databases`."""
         found: Mapping[str, SourceColumn] = self._read(database)
         return found
 
@@ -40,7 +40,7 @@ class SourceArtifacts:
         return list(read_rows(self._find(database, "foci"), Focus))
 
     def read_seeds(self, database: str) -> list[str]:
-        """Read the database's own questions; empty if the database has no questions."""
+        """Read the database's existing questions; empty if the database has no questions."""
         path = self._folder / database / "seeds.json"
         return list(json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else []
 

@@ -1,4 +1,4 @@
-"""Stage: copy a database's own questions, on which new questions are based (section 2.1, control)."""
+"""Stage: copy a database's existing questions, on which new questions are based (section 2.1, control)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST = 300
 
 
 def seeds(entry: SourceDatabase, out: Path) -> Counts:
-    """Write a database's own questions as JSON, without duplicates and overlong questions (`LONGEST`).
+    """Write a database's existing questions as JSON, without duplicates and questions longer than `LONGEST`.
 
     Raises BadInput if the file is not a JSON list of texts.
     """

@@ -35,7 +35,7 @@ class SourceColumn:
     vocabulary: bool
     """Whether the column has at most `VOCABULARY` distinct values."""
     values: tuple[str, ...]
-    """Distinct values as JSON: the most common values of a vocabulary, otherwise values at equal distances in
+    """Distinct values as JSON: the most common values of a vocabulary, otherwise evenly spaced values in
     sorted order."""
     origin: tuple[Origin, ...]
 
@@ -55,7 +55,7 @@ def source_columns(entry: SourceDatabase, columns: list[ColumnProfile]) -> Draft
 
 
 def _free_key(column: Column) -> Column:
-    """Disable the conversion of key cells, because joins compare the cells themselves.
+    """Disable the conversion of key cells, because joins compare unconverted cells.
 
     Other columns with a conversion become nullable, because a cell may fail to convert.
     """
@@ -85,7 +85,7 @@ def _read_column(column: Column, file: Path, database: SafeDatabase) -> SourceCo
 
 
 def _spread(column: Column, database: SafeDatabase) -> list[Value]:
-    """Pick values at equal distances in the order of all rows, to preserve their distribution."""
+    """Pick evenly spaced values in the sorted order of all rows, to preserve the distribution."""
     name, table = read_column(column), quote(column.table)
     ((count,),) = database.query(f"SELECT COUNT({name}) FROM {table}").rows  # noqa: S608 (quoted names)
     places = dict.fromkeys(int(int(count or 0) * (part + 0.5) / KEPT) for part in range(KEPT))

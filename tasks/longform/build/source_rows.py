@@ -1,6 +1,6 @@
 """Stage: read whole rows of a source, from which the rows of synthetic databases are chosen.
 
-Sampling the columns separately would give impossible rows, such as 2,475 miles in 30 minutes.
+Sampling the columns separately would produce impossible rows, such as 2,475 miles in 30 minutes.
 """
 
 from __future__ import annotations
@@ -30,15 +30,12 @@ ENOUGH = 12
 """Minimum number of rows that must remain after rows of several groups are excluded; with fewer rows, a
 weaker condition is tried."""
 READ = 400
-"""Maximum number of rows to read from a group, at equal distances in the order of the group's amounts."""
+"""Maximum number of rows to read from a group, evenly spaced in the order of the group's amounts."""
 
 
 @dataclass(frozen=True)
 class WholeRow:
-    """Row of the stage `source_rows`: a row of a source, with the rows that its focus joins to it.
-
-    With an empty `focus`, it is a row that another row refers to.
-    """
+    """Row of the stage `source_rows`: a row of a source, with the rows that its focus joins to the row."""
 
     id: str
     focus: str
@@ -53,7 +50,7 @@ class WholeRow:
 def source_rows(
     entry: SourceDatabase, source_columns: list[SourceColumn], foci: list[Focus]
 ) -> Drafts[WholeRow]:
-    """Keep up to `KEPT` rows per group of every focus, and the rows that they refer to, without repeats."""
+    """Keep up to `KEPT` rows per group of every focus, and the distinct rows that these rows refer to."""
     columns = [row.column for row in source_columns]
     kept: list[WholeRow] = []
     with SafeDatabase(entry.file) as database:
@@ -113,9 +110,9 @@ def _read_group(
 
 
 def _write_alone(focus: Focus, group: str, columns: Sequence[Column]) -> tuple[str, ...]:
-    """Write conditions that exclude rows of several groups, the strictest first.
+    """Write conditions that exclude rows that belong to several groups, the strictest condition first.
 
-    A row of several groups would be incomplete with only one of them: a film that is a comedy and a thriller
+    A row of several groups would be incomplete with only one group: a film that is a comedy and a thriller
     would appear as a comedy only.
     """
     keys = [column.id for column in columns if column.table == focus.table and column.primary_key]
@@ -149,7 +146,7 @@ def list_keys(
 
 
 def _spread(rows: Sequence[dict[str, Cells]], count: int) -> list[dict[str, Cells]]:
-    """Pick `count` rows at equal distances."""
+    """Pick `count` evenly spaced rows."""
     if len(rows) <= count:
         return list(rows)
     return [rows[int(len(rows) * (part + 0.5) / count)] for part in range(count)]

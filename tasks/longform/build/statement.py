@@ -19,11 +19,11 @@ HIGHER = re.compile(
     r"\b(high|long|larg|great|bett|earli|heavi)(er|est)\b|\b(more|most|best|exceeds?|ahead|above)\b",
     re.IGNORECASE,
 )
-"""Words that state that a value is higher than another."""
+"""Matches words that state that a value is higher than another value."""
 LOWER = re.compile(
     r"\b(low|short|small|few|light)(er|est)\b|\b(less|least|worse|worst|below|behind)\b", re.IGNORECASE
 )
-"""Words that state that a value is lower than another."""
+"""Matches words that state that a value is lower than another value."""
 NO_PROSE = re.compile(r"\b(findings?|conclusion|answer):|\bvs\b|\d\s*/\s*\d", re.IGNORECASE)
 """Matches notes and labels, which do not belong in an answer's sentences."""
 UNKNOWN = re.compile(r"\b(because|due to|likely|suggest\w*|indicat\w*|average of \w+ and)\b", re.IGNORECASE)
@@ -68,9 +68,9 @@ class Statement:
         return [self.verdicts, *self.stated] if self.opening else [*self.stated, self.verdicts]
 
     def check(self, answer: str) -> str:
-        """Return a model's answer if the rows support all of it. Raises Unparsed.
+        """Return a model's answer if the rows support the whole answer; otherwise raise Unparsed.
 
-        The answer must contain one of the wordings of the conclusion. A sentence in the model's own words
+        The answer must contain one of the wordings of the conclusion. A sentence that the model worded itself
         must state each number next to its group.
         """
         prose = " ".join(answer.split())
@@ -120,7 +120,7 @@ def _make_claim(text: str, figure: FoundFigure) -> Claim:
 
 
 def _check_own(sentence: str, figures: Sequence[FoundFigure], question: ControlledQuestion) -> None:
-    """Check a sentence in the model's own words against the figure that it states. Raises Unparsed."""
+    """Check a sentence that the model worded itself against the stated figure. Raises Unparsed if false."""
     names = _list_named(sentence, question)
     up, down = HIGHER.search(sentence), LOWER.search(sentence)
     bare = sentence
@@ -152,7 +152,7 @@ def _list_named(sentence: str, question: ControlledQuestion) -> list[str]:
 
 
 def _fits(figure: FoundFigure, sentence: str, question: ControlledQuestion) -> bool:
-    """Return whether a sentence may be about a figure; only code may word a share."""
+    """Return whether a sentence may be about a figure; False for a share, which only code may state."""
     if figure.design.kind == "share":
         return False
     kinds = [kind for kind, word in WORDS.items() if names_all(sentence, [word])]

@@ -1,8 +1,8 @@
 """Find the values that an answer must contain: the critical values of the reference's claims.
 
 A claim's critical values are the name of its first group, and the numbers that the claim states about that
-group. The values come from the claim's own query and rows. If a judge's verdict is better than these values
-allow, the verdict is lowered, and the missing values are listed.
+group. The values come from the claim's query and rows. If an answer lacks critical values, a verdict that is
+too good is lowered, and the missing values are listed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MISSING = "missing value"
 LONGEST = 20_000
 """Maximum number of characters of an answer that are searched."""
 ASIDE = re.compile(r"\([^()]*\)")
-"""Text in parentheses: counts of rows, which an answer does not have to repeat."""
+"""Matches text in parentheses: counts of rows, which an answer does not have to repeat."""
 AGAINST = re.compile(r",? against\b")
 NEAR = Decimal("0.01")
 """The largest relative difference between a number and its rounded form in an answer."""
@@ -35,7 +35,7 @@ INTENT = re.compile(
     r"|(?:can|could|would) be (?:calculated|determined|computed|found)|sql quer(?:y|ies)|step-by-step)",
     re.IGNORECASE,
 )
-"""Phrases of an answer that describes how to find the result instead of stating it."""
+"""Matches phrases of an answer that describes how to find the result instead of stating the result."""
 GENERIC = frozenset(["average", "mean", "median", "highest", "lowest", "most", "least", "number", "known"])
 """Words that many claims share, so they do not identify a measure."""
 
@@ -43,9 +43,8 @@ GENERIC = frozenset(["average", "mean", "median", "highest", "lowest", "most", "
 def find_missing(item: LongformItem, answer: str) -> tuple[str, ...]:
     """List the critical values that an answer lacks, in the order of the claims.
 
-    A reference without claims comes from a user's file, so its critical numbers are not known. If the answer
-    has none of the reference's numbers, the function returns all these numbers. Otherwise, it returns an
-    empty tuple.
+    A reference without claims comes from a user's file, so its critical numbers are not known. The result is
+    then empty if the answer has any of the reference's numbers, otherwise all numbers of the reference.
     """
     text = answer[:LONGEST]
     said = read_numbers(text)
@@ -113,12 +112,12 @@ def _is_number(text: str) -> bool:
 
 
 def limit_verdict(item: LongformItem, answer: str, verdict: Verdict) -> tuple[Verdict, tuple[str, ...]]:
-    """Lower a verdict that is better than the answer's values allow; return it with the missing values.
+    """Lower a verdict that is too good for the answer's values; return (verdict, missing values).
 
     A conclusive item needs all critical values for a Match. For an interpretive item, scores 4 and 5 need all
-    numbers, and score 3 needs half of the numbers. An answer without any number gets at most 2. It gets at
-    most 1 if it names no measure of a claim, or describes how to find the result. Scores of items without
-    claims are not changed.
+    numbers, and score 3 needs half of the numbers. An answer with none of the numbers gets at most 2, or at
+    most 1 if the answer names no measure of a claim, or describes how to find the result. Scores of items
+    without claims are not changed.
     """
     missing = find_missing(item, answer)
     if item.kind == CONCLUSIVE:

@@ -1,4 +1,4 @@
-"""Quote the texts that a judge sees, each under a title, so that together they fit into the prompt."""
+"""Quote the texts that a judge sees, each under a title, so that all texts together fit into the prompt."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def show_step(
 ) -> tuple[Exhibit, ...]:
     """Show the texts that a reviewer of a step sees (section 4.2.2); reserve tokens for `show_opinions`.
 
-    - IP: the question, the database description and the plan
-    - TE: also the queries with their results
-    - IS: also the answer
+    - IP (planning): the question, the database description and the plan
+    - TE (queries): also the queries with their results
+    - IS (synthesis): also the answer
     """
     room = prompt_tokens - FRAME
     before = [

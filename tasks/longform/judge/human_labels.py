@@ -28,7 +28,7 @@ class PersonLabel:
     part: str
     """`match` for the answer, compared with the reference; `IP`, `TE` or `IS` for a step."""
     rater: str
-    """The rater's name; empty if the file has none."""
+    """The rater's name; empty if the file has no names."""
     label: Verdict
     """A verdict on the judges' scale: Match or Not Match, 1 to 5, or Perfect or Imperfect for a step."""
     origin: tuple[Origin, ...]
@@ -41,13 +41,13 @@ def human_labels(
     revisions: list[Review],
     entry: AgentEvaluation,
 ) -> Drafts[PersonLabel]:
-    """Match labels to the answers and steps that they judge; no rows if the evaluation names no file.
+    """Match people's labels with answers and steps; no rows if the evaluation names no label file.
 
     A line's id is the id of a row of `reference_verdicts`, or of `revisions` for a step. Raises BadInput if
     the file cannot be read. Drop reasons, with the line in `detail`:
     - the reasons of `read_human_labels`
-    - `unknown_verdict`: there is no such row, or its interaction has nothing to judge - `other_response`: the
-      response in the line differs from the judged response, so the line labels another run
+    - `unknown_verdict`: no row has this id, or the row's interaction has nothing to judge
+    - `other_response`: the line's response differs from the judged response, so the line labels another run
     - `other_scale`: the label is not a choice for this line, such as Match for a score
     """
     if entry.labels is None:

@@ -1,4 +1,4 @@
-"""Stage: request verdicts on some items again, to measure how much they depend on seed and order."""
+"""Stage: request verdicts on some items again, to measure how much verdicts depend on seed and order."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class JudgeRepeating(Settings):
     items: int = Field(default=3, ge=0)
     """Number of items whose verdicts are repeated, in the order of item ids, for all agents and models.
 
-    0 repeats nothing.
+    0 repeats no verdict.
     """
 
 
@@ -183,5 +183,5 @@ def _make_row(
 
 
 def was_asked(repeat: JudgeRepeat) -> bool:
-    """Return whether the judge was asked. A request that would have been the same was not sent."""
+    """Return whether the repeated request was sent; a request that is identical to the first is not sent."""
     return repeat.problem not in (SAME, SAME_REVIEWS)

@@ -1,4 +1,4 @@
-"""List, as text, the answers and steps that judges and people label (section 4.4)."""
+"""List the answers and steps that judges and people label, as text (section 4.4)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FORM = (
 class JudgedPart:
     """An answer or a step for which a judge wrote a row.
 
-    id: the id of that row. artifact: the name of the artifact with the row.
+    id: the id of the row. artifact: the name of the artifact with the row.
     """
 
     id: str
@@ -109,7 +109,7 @@ def _tell(query: AgentQuery) -> str:
 
 
 def make_form(parts: Iterable[JudgedPart]) -> str:
-    """Write the CSV form for people's labels. It shows the same texts as the judge sees, but no verdict.
+    """Write the CSV form for people's labels, with the texts that the judge sees, but without verdicts.
 
     Lines are sorted by id. The ids are hashes, so the first hundred lines are a random sample. Raises
     BadInput if the script of an item does not run.

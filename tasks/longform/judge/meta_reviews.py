@@ -30,7 +30,7 @@ async def meta_reviews(
     params: MetaReviewing,
     ask: Ask,
 ) -> Drafts[Review]:
-    """Have each meta-reviewer of an item judge each step. A meta-reviewer sees the step and all its reviews.
+    """Have each meta-reviewer of an item judge each step, given the step and all reviews of the step.
 
     Reviews without a verdict are not shown. If no review of a step has a verdict, the step's rows have no
     verdict either, and no request is sent.
@@ -86,8 +86,8 @@ async def ask_meta_reviewer(
 ) -> Answer[Opinion[Verdict]]:
     """Ask a meta-reviewer about one step.
 
-    `row` is the id that error messages state. `seen` contains reviews with verdicts, in the order in which
-    the prompt shows them. Raises ModelFailed, BudgetSpent, CallMissing.
+    `row`: the id for error messages. `seen`: reviews with verdicts, in the order in which the prompt shows
+    the reviews. Raises ModelFailed, BudgetSpent, CallMissing.
     """
     tokens = params.prompt_tokens
     return await ask_peer(

@@ -1,4 +1,4 @@
-"""Ask a judge for an opinion: a verdict, and a rationale before it if the prompt asks for one."""
+"""Ask a judge for an opinion: a verdict, preceded by a rationale if the prompt requests a rationale."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class PeerPrompts(Settings):
     """The common settings of the prompts of reviewers and meta-reviewers."""
 
     prompt_tokens: int = Field(default=3000, ge=1500)
-    """Maximum number of tokens of a prompt (an estimate); rows of results are cut to fit."""
+    """Maximum number of tokens of a prompt (an estimate); query results are shortened to fit."""
     rationale_words: int = Field(default=25, gt=0)
     """Maximum number of words of a rationale."""
     reply_tokens: int = Field(default=160, gt=0)
-    """Maximum number of tokens of a reply. Reasoning models need more."""
+    """Maximum number of tokens of a reply. Reasoning models need more tokens."""
 
 
 @dataclass(frozen=True)
 class Opinion(Generic[Word]):
-    """A parsed reply. `rationale` is empty if none was requested."""
+    """A parsed reply. `rationale` is empty if no rationale was requested."""
 
     verdict: Word
     rationale: str
@@ -58,8 +58,8 @@ async def ask_opinion(
 
     - words: maximum number of words of the rationale before the verdict; 0 requests no rationale
     - tokens: maximum number of tokens of the reply
-    - row: the id that error messages state
-    - step: the step that the prompt is about, for prompts that differ by step
+    - row: the id for error messages
+    - step: the judged step, for prompts that differ by step
 
     Raises ModelFailed, BudgetSpent, CallMissing.
     """
@@ -87,7 +87,7 @@ async def ask_peer(
     ask: Ask,
     sample: int = 0,
 ) -> Answer[Opinion[Verdict]]:
-    """Ask for a verdict on a step, with a rationale before it. Raises the same errors as `ask_opinion`."""
+    """Ask for a verdict on a step, preceded by a rationale. Raises the same errors as `ask_opinion`."""
     return await ask_opinion(
         prompt,
         exhibits,
@@ -103,7 +103,7 @@ async def ask_peer(
 
 
 def parse_opinion(text: str, form: VerdictForm, labels: type[Word]) -> Opinion[Word]:
-    """Parse a reply. Raises Unparsed without a verdict, or without a rationale if one was requested."""
+    """Parse a reply. Raises Unparsed if the verdict or a requested rationale is missing."""
     said, before = form.parse(text)
     verdict = labels.read(said)
     if not form.feedback:

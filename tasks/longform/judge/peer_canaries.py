@@ -84,7 +84,7 @@ def read_peer_canaries(path: Path = FILE) -> tuple[PeerCanary, ...]:
 
 @dataclass(frozen=True)
 class PeerHealth:
-    """Results on the canaries, for the judge and for the reviewer. Both may be the same model."""
+    """Results on the canaries, for the judge and for the reviewer, which may be the same model."""
 
     judge: CanaryHealth
     reviewer: CanaryHealth
@@ -93,11 +93,12 @@ class PeerHealth:
 async def peer_canaries(
     entry: AgentEvaluation, settings: Mapping[str, object], ask: Ask
 ) -> Drafts[CanaryRow]:
-    """Get the judge's verdicts on canaries that are answers, and the reviewer's on canaries that are steps.
+    """Get the judge's verdicts on canaries that are answers, and the reviewer's verdicts on steps.
 
-    settings: `longform.reference_verdicts` and `longform.reviews`, as in the evaluation. Half of the
-    conclusive canaries and half of the steps deserve the worse verdict. A judge that always gives the better
-    verdict is therefore right on only half of these canaries. Raises BadInput for an unreadable canary file.
+    settings: `longform.reference_verdicts` and `longform.reviews`, as in the evaluation. For half of the
+    conclusive canaries and half of the steps, the worse verdict is right. A judge that always gives the
+    better verdict is therefore right on only half of these canaries. Raises BadInput for an unreadable canary
+    file.
     """
     judging = read_section(settings, "longform.reference_verdicts", ReferenceJudging)
     reviewing = read_section(settings, "longform.reviews", Reviewing)

@@ -66,7 +66,10 @@ def agree(verdicts: Verdicts) -> bool | None:
 
 
 def pool(groups: Iterable[Verdicts]) -> float | None:
-    """Compute the share of Perfect among all verdicts of all steps, 0 to 1; None without verdicts."""
+    """Compute the share of Perfect verdicts among the verdicts of all steps, 0 to 1.
+
+    None without verdicts.
+    """
     given = [verdict for verdicts in groups for verdict in verdicts if verdict is not None]
     return given.count(Verdict.PERFECT) / len(given) if given else None
 

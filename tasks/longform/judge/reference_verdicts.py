@@ -37,20 +37,20 @@ class ReferenceVerdict:
     problem: str
     origin: tuple[Origin, ...]
     rule: str = ""
-    """The rule that lowered the judge's verdict; empty if no rule did."""
+    """The rule that lowered the judge's verdict; empty if no rule lowered the verdict."""
     missing: tuple[str, ...] = ()
     """The critical values that the answer lacks, if the rule lowered the verdict."""
     judged: Verdict | None = None
-    """The judge's own verdict, if the rule lowered it; otherwise None."""
+    """The judge's own verdict, if the rule lowered this verdict; otherwise None."""
 
     @property
     def verdict(self) -> Verdict | None:
-        """The label, or the score as a `Verdict`; None if the row has neither. Raises UnknownLabel."""
+        """The label, or the score as a `Verdict`; None without label and score. Raises UnknownLabel."""
         return self.label if self.score is None else Verdict.read(str(self.score))
 
     @property
     def by_judge(self) -> Verdict | None:
-        """The judge's own verdict, before any rule lowered it."""
+        """The judge's own verdict, before any rule lowered the verdict."""
         return self.judged if self.rule else self.verdict
 
 
@@ -70,7 +70,7 @@ class ReferenceJudging(Settings):
     rationale_words: int = Field(default=25, gt=0)
     """Maximum number of words of a rationale."""
     reply_tokens: int = Field(default=160, gt=0)
-    """Maximum number of tokens of a reply. Reasoning models need more."""
+    """Maximum number of tokens of a reply. Reasoning models need more tokens."""
     rules: bool = True
     """Whether a verdict is lowered if the answer lacks critical values of the reference."""
 
@@ -131,7 +131,7 @@ async def ask_judge(
 ) -> Answer[Opinion[Verdict]]:
     """Ask the judge about one answer.
 
-    `row` is the id that error messages state. With `answer_first`, the answer comes before the reference.
+    `row`: the id for error messages. With `answer_first`, the answer precedes the reference.
     Raises ModelFailed, BudgetSpent, CallMissing.
     """
     conclusive = item.kind == CONCLUSIVE
@@ -181,7 +181,10 @@ def _make_row(
 
 
 def tell_rule(verdict: ReferenceVerdict) -> str:
-    """Describe the values that an answer lacks and the judge's own verdict; empty if no rule lowered it."""
+    """Describe a lowered verdict: the answer's missing values and the judge's verdict.
+
+    Empty if not lowered.
+    """
     if not verdict.rule or verdict.judged is None:
         return ""
     return f"by rule: without {', '.join(verdict.missing)}; the judge said {verdict.judged.shown}"
@@ -203,7 +206,7 @@ def _scale(verdict: ReferenceVerdict) -> float | None:
 def list_answered(
     items: list[LongformItem], interactions: list[Interaction], reference_verdicts: list[ReferenceVerdict]
 ) -> list[Answered]:
-    """List the answer behind each verdict, for comparisons; the system is named `<agent>/<model>`."""
+    """List the answer of each verdict, for comparisons; the system is named `<agent>/<model>`."""
     asked, given = {row.id: row for row in items}, {row.id: row for row in interactions}
     return [
         Answered(

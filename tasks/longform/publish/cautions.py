@@ -66,7 +66,7 @@ def warn_failed(outcomes: Sequence[AnswerOutcome], most: float) -> Iterable[str]
 
 
 def _warn_one_model(entry: AgentEvaluation, settings: Mapping[str, object]) -> Iterable[str]:
-    """Warn if the same model, or role if unknown, wrote the references, answered and judged."""
+    """Warn if one model (one role if models are unknown) wrote the references, answered and judged."""
     judges = tuple(dict.fromkeys((entry.judge, entry.reviewer)))
     named = {role: settings.get(f"roles.{role}.model") for role in (WRITER, *entry.models, *judges)}
     known = all(isinstance(model, str) for model in named.values())

@@ -50,7 +50,7 @@ def contracts(
     """Check the artifacts, their dropped rows and their calls, and write the findings.
 
     sources: the folder with the artifacts of each database. Raises ContractBroken after the findings are
-    written, with a line that names the artifact, the contract, the number of rows and their ids.
+    written, with a message that names the artifact, the contract, the number of rows and their ids.
     """
     made = (control, condense, confirm, conjecture, construct, conclude, classify, items)
     paths = {path.stem: path for path in made}
@@ -95,8 +95,8 @@ def declare(paths: Mapping[str, Path], origins: RowRule) -> Rules:
 def find_unborne(record: Record, question: ControlledQuestion | None) -> str | None:
     """Describe the first claim or part of the reference answer that the item's database contradicts.
 
-    Returns an empty text if everything agrees. Returns None (not checked) if there is no question, which
-    another contract reports, or if the database cannot be built.
+    Returns an empty text if there is no contradiction. Returns None (not checked) if there is no question,
+    which another contract reports, or if the database cannot be built.
     """
     if question is None:
         return None

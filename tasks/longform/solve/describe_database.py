@@ -33,7 +33,10 @@ class DescribedTable:
 
     @property
     def create(self) -> str:
-        """The CREATE statement on one line, for prompts. It cannot be run if it has a `--` comment."""
+        """The CREATE statement on one line, for prompts.
+
+        Not executable if the statement has a `--` comment.
+        """
         return " ".join(self.sql.split())
 
 

@@ -64,11 +64,12 @@ class Interaction:
     plan: str
     """The agent's plan.
 
-    For the iterative agent, this is the list of its needs, one per line. It is empty for `none` and `guess`.
+    For the iterative agent, this is the list of information needs, one per line. Empty for `none` and
+    `guess`.
     """
     queries: tuple[AgentQuery, ...]
     answer: str | None
-    """The answer; None if the agent gave no answer, and `problem` then says why."""
+    """The answer; None if the agent gave no answer, and `problem` then has the reason."""
     steps: tuple[AgentStep, ...]
     left_out: tuple[str, ...]
     """The names of parts that did not fit into the agent's prompts, such as tables or rows of a result."""
@@ -82,7 +83,7 @@ def tell_statistics(interaction: Interaction) -> str:
 
 
 def find_gap(interaction: Interaction) -> str:
-    """Say whether an interaction lacks the plan or the answer that a review needs; empty if it has both."""
+    """Describe the missing plan or answer, without which there is no review; empty if both are present."""
     if not interaction.plan.strip():
         return _explain("no plan", interaction)
     return find_no_answer(interaction)

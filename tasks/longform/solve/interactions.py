@@ -45,7 +45,7 @@ from tasks.longform.solve.session import AgentSession, FoundResult
 from tasks.models.ask import Ask
 
 NO_LIMIT = "as many as that takes"
-"""The text that replaces the number of queries in the prompt, if that number has no limit."""
+"""The text in the prompt instead of a number of queries, if the number of queries has no limit."""
 TOKENS_PER_WORD = 2
 """Tokens per word of a plan. The number is high because column names take more tokens than ordinary words."""
 Agent = Callable[[AgentSession], Awaitable[str | None]]
@@ -61,7 +61,7 @@ async def interactions(
     """Have every agent of an evaluation answer every item with every model.
 
     The result has one row per item, agent and model. If an agent gave no answer, `answer` is None and
-    `problem` says why.
+    `problem` has the reason.
     """
     under_way = asyncio.Semaphore(params.at_once)
 
@@ -207,10 +207,10 @@ async def _run_queries(session: AgentSession) -> None:
 
 
 async def work_iteratively(session: AgentSession) -> str | None:
-    """Run rounds, each with one need and one query, then answer (agent `iterative`).
+    """Run rounds, each with one information need and one query, then answer (agent `iterative`).
 
     The rounds end when the agent has enough information or reaches the limit. A round with an unreadable
-    reply counts, and the next prompt tells the agent about it.
+    reply counts, and the next prompt reports this to the agent.
     """
     for number in range(session.params.rounds):
         taken = await _take_round(session, session.params.rounds - number)
@@ -226,7 +226,7 @@ async def work_iteratively(session: AgentSession) -> str | None:
 
 
 async def _take_round(session: AgentSession, left: int) -> Round | None:
-    """Request a need and its query in one reply; two prompts would send all findings twice."""
+    """Request an information need and its query in one reply; two prompts would send all findings twice."""
     params = session.params
     room = session.measure_room()
     # Results get the tokens that a whole description of the database leaves, but at least half of all tokens.

@@ -14,7 +14,7 @@ from tasks.longform.solve.replies import WrittenQuery
 from tasks.longform.solve.statistic import compute_statistic
 
 ERROR = 240
-"""Maximum number of characters of an error."""
+"""Maximum number of characters of an error message."""
 NO_RESULT = "its query has no result"
 
 

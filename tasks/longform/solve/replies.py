@@ -26,9 +26,9 @@ ENOUGH = "ENOUGH"
 """The word with which the iterative agent ends its rounds."""
 NEED, SQL, STATISTIC, REASONING, ANSWER = "Need", "SQL", "Statistic", "Reasoning", "Answer"
 NEED_TOKENS, STATISTIC_TOKENS = 50, 40
-"""Maximum number of tokens of a need, and of a statistic's request, in a reply."""
+"""Maximum number of tokens of an information need, and of a request for a statistic, in a reply."""
 NEED_CHARACTERS = 160
-"""Maximum number of characters of a need in a grammar."""
+"""Maximum number of characters of an information need in a grammar."""
 CHARACTERS_PER_WORD, CHARACTERS_PER_TOKEN = 8, 3
 """Characters per word of prose and per token of SQL, because grammars limit characters rather than tokens.
 
@@ -58,7 +58,7 @@ class AgentLimits(Settings):
     answer_tokens: int = Field(default=160, gt=0)
     """Maximum number of tokens of an answer."""
     answer_words: int = Field(default=80, gt=0)
-    """Number of words that the prompt asks for in an answer."""
+    """Number of words that the prompt requests for an answer."""
     statistics: bool = False
     """Whether querying agents may also request correlations, regressions and quantiles."""
     at_once: int = Field(default=200, gt=0)
@@ -79,7 +79,7 @@ class WrittenQuery:
 
 @dataclass(frozen=True)
 class Round:
-    """A reply of the iterative agent: a need and its query.
+    """A reply of the iterative agent: an information need and its query.
 
     `query` is None if the agent has enough information.
     """
@@ -103,7 +103,7 @@ def make_queries_grammar(params: AgentLimits) -> str:
 
 
 def make_round_grammar(params: AgentLimits) -> str:
-    """Build the GBNF grammar of a round: a need and a query, or the word that ends the rounds."""
+    """Build the GBNF grammar of a round: a need for information and a query, or the word for the end."""
     head = json.dumps(f"{NEED}: ")
     query, rules = _query_rules(params)
     return f'root ::= "{ENOUGH}" | {head} {_line(NEED_CHARACTERS)} "\\n" {query}\n{rules}'
@@ -143,7 +143,7 @@ def offer_queries(*, statistics: bool) -> tuple[Tool, ...]:
 
 
 def offer_round(*, statistics: bool) -> tuple[Tool, ...]:
-    """Return the iterative agent's two tools: one accepts a need and its query, one ends the rounds."""
+    """Return the iterative agent's tools: `run_query` for a need and its query, `enough` for the end."""
     need = {"type": "string", "title": NEED, "description": "What has to be known"}
     query = _make_object({"need": need, **_describe_query(statistics)}, required=["need", "sql"])
     enough = {**_make_object({}, required=[]), "title": ENOUGH}
@@ -189,7 +189,7 @@ def parse_queries(reply: str, *, statistics: bool = False) -> tuple[WrittenQuery
 
 
 def parse_round(reply: str, *, statistics: bool = False) -> Round:
-    """Parse a need and its query, or the word that ends the rounds. Raises Unparsed for other replies."""
+    """Parse an information need and its query, or the word that ends the rounds; otherwise raise Unparsed."""
     if re.fullmatch(rf"{SIGNS}{ENOUGH}[.!]?{SIGNS}", reply.strip(), re.IGNORECASE):
         return Round("", None)
     parts = split_parts(reply, (NEED, SQL, STATISTIC) if statistics else (NEED, SQL))
@@ -227,7 +227,7 @@ def parse_answer(reply: str) -> str:
 
 
 def parse_reasoned(reply: str) -> tuple[str, str]:
-    """Parse (reasoning, answer) from a reply, with the last part labelled as answer. Raises Unparsed."""
+    """Parse (reasoning, answer) from a reply. Raises Unparsed if no part has the label `Answer`."""
     before, *parts = re.split(make_label_pattern((ANSWER,)), reply.replace("\r\n", "\n"))
     if not parts:
         raise Unparsed(f"no_answer: no line begins with `{ANSWER}: `")

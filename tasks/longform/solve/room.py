@@ -27,8 +27,8 @@ class Fitted:
 def fit_description(database: Database, tokens: float, samples: int = SAMPLES) -> Fitted:
     """Describe a database within a number of tokens.
 
-    If the description is too long, the sample rows of tables are omitted first, and then whole tables. Both
-    are omitted from the last table to the first.
+    If the description is too long, the sample rows of tables are omitted first, and then whole tables, in
+    each case from the last table to the first table.
     """
     tables, shown = list(database.tables), {table.name: samples for table in database.tables}
     left_out: list[str] = []

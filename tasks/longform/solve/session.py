@@ -22,7 +22,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class FoundResult:
-    """A query with its result, and the need that the query serves. query: None if the reply had no query."""
+    """A query with its result, and its information need. query: None if the reply had no query."""
 
     need: str
     query: AgentQuery | None
@@ -62,7 +62,7 @@ class AgentSession:
         max_tokens: int | None,
         tools: Sequence[Tool] = (),
     ) -> Value | None:
-        """Ask the model a prompt about the question; return the parsed reply.
+        """Send a prompt with the question to the model; return the parsed reply.
 
         If no attempt parsed, returns None and records a problem. max_tokens: None uses the role's own limit.
         """
@@ -82,7 +82,7 @@ class AgentSession:
         return answer.value
 
     async def answer(self, prompt: str, fields: Mapping[str, object]) -> str | None:
-        """Ask for the answer, one paragraph, and record it as a step; None if no attempt parsed."""
+        """Request the answer (one paragraph) and record the answer as a step; None if no attempt parsed."""
         answer = await self.ask(
             prompt,
             {**fields, "words": self.params.answer_words},
@@ -103,7 +103,7 @@ class AgentSession:
         self.left_out.update(dict.fromkeys(names))
 
     async def run(self, queries: Sequence[WrittenQuery], need: str = "") -> None:
-        """Run queries, and add all queries, including failed ones, with their statistics to the findings."""
+        """Run queries, and add all queries (also failed queries) with their statistics to the findings."""
         params = self.params
         fewer = [replace(query, statistics=query.statistics[:MOST]) for query in queries]
         ran = await asyncio.to_thread(

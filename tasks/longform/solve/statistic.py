@@ -21,7 +21,7 @@ from tasks.scoring.metric import FloatArray
 
 QUANTILES = "quantiles"
 MOST = 3
-"""Maximum number of statistics of one query."""
+"""Maximum number of statistics per query."""
 REQUEST_CHARACTERS = 160
 """Maximum number of characters of a request."""
 LEAST_ROWS, DIGITS = 3, 6

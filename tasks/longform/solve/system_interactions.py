@@ -1,8 +1,8 @@
-"""Stage: have a user's system answer every item, and record its answer, plan and queries.
+"""Stage: have a user's system answer every item, and record the answers, plans and queries.
 
-A request contains the question, and below it the item's database as a script. The contexts that the system
-returns with its answer are its queries; a context with the title `plan` is its plan. This stage runs the
-queries, so the recorded results really come from the database.
+A request contains the question, followed by the item's database as a script. The system returns its queries
+as contexts of the answer; a context with the title `plan` is the plan. This stage runs the queries, so the
+recorded results come from the database.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def pose(item: LongformItem) -> str:
 def make_interaction(
     item: LongformItem, name: str, response: Response, params: SystemLimits, file: Path
 ) -> Interaction:
-    """Make the row of a system's response, after its queries are run on the item's database in `file`."""
+    """Run a system's queries on the item's database in `file`, and make the row of its response."""
     told = [(passage.title.strip().lower() == PLAN, passage.text) for passage in response.passages or ()]
     plan = "\n".join(text for is_plan, text in told if is_plan)
     written = [WrittenQuery(text) for is_plan, text in told if not is_plan and text]

@@ -1,1 +1,1 @@
-"""The ledger of model calls: entries, storage and the thread that writes them."""
+"""The ledger of model calls: its entries, its storage, and the thread that writes the entries."""

@@ -9,15 +9,15 @@ from tasks.models.recording.ledger import Ledger
 
 
 class AskedAgain:
-    """Decides which recorded calls are repeated, and replaces their answers with the new answers.
+    """Determines which recorded calls are repeated, and replaces their answers.
 
     A new answer replaces the old answer in a single commit, so a killed run loses nothing. Until a stage
-    finishes, the ledger stores which of its calls were already repeated. The next run after a stopped run
-    therefore repeats only the remaining calls. Thread-safe.
+    finishes, the ledger stores which of its calls were already repeated. After an interrupted run, the next
+    run therefore repeats only the remaining calls. Thread-safe.
     """
 
     def __init__(self, ledger: Ledger, project: str, stages: Iterable[str] = ()) -> None:
-        """Read from the ledger which calls of the stages were already repeated.
+        """Load the calls that were already repeated from the ledger.
 
         `project`: the project's folder. `stages`: the names of the stages whose calls are repeated.
         """
@@ -31,7 +31,7 @@ class AskedAgain:
         return stage in self._done
 
     def meet(self, stage: str, keys: Iterable[str]) -> None:
-        """Register calls that a stage needs: their recorded answers are ignored until new answers arrive."""
+        """Register a stage's calls, so that recorded answers are ignored until new answers arrive."""
         for key in keys:
             if key not in self._renewed and key not in self._done[stage]:
                 self._waiting.setdefault(key, stage)
@@ -41,9 +41,9 @@ class AskedAgain:
         return key in self._waiting
 
     async def record(self, entries: Iterable[LedgerEntry]) -> None:
-        """Record answers; they are on disk on return. A repeated call's answer replaces the old answer.
+        """Record answers; on return, they are on disk. A repeated call's answer replaces the old answer.
 
-        A refusal of the endpoint never replaces a recorded answer.
+        A refusal by the endpoint never replaces a recorded answer.
         """
         given = list(entries)
         new = {entry.key for entry in given if entry.key in self._waiting and not entry.is_unanswered}

@@ -1,7 +1,7 @@
 """A writer thread for a ledger with group commit: entries that arrive during a commit share the next commit.
 
-A commit waits for the disk. With many concurrent calls, one commit per call would limit the throughput of the
-whole model layer.
+A commit waits for the disk, so with many concurrent calls, a commit per call would limit the throughput of
+all model calls.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Job:
 
 
 class Committer:
-    """Runs SQL statements in order, in a writer thread with its own database connection."""
+    """Runs SQL statements in order, in a writer thread with a separate database connection."""
 
     def __init__(self, open_writer: Callable[[], Writer]) -> None:
         self._open_writer = open_writer
@@ -42,9 +42,9 @@ class Committer:
         self._lock = threading.Lock()
 
     def submit(self, statements: Sequence[Statement]) -> Future[None]:
-        """Queue statements to be committed together; the future is done when the statements are on disk."""
+        """Queue statements for one commit; return a future that is done once they are on disk."""
         job = _Job(statements)
-        job.done.set_running_or_notify_cancel()  # a paid reply must be written even if the caller gives up
+        job.done.set_running_or_notify_cancel()  # a paid reply must be written even if the caller cancels
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="ledger", daemon=True)

@@ -10,22 +10,22 @@ from dataclasses import dataclass, field
 from typing import TypeGuard
 
 SHIPPED_FIELDS = ("key", "text", "finish_reason", "prompt_tokens", "completion_tokens", "estimated", "extra")
-"""The fields of an entry that are the same in every run; shipped ledgers contain only these."""
+"""The reproducible fields of an entry; shipped ledgers contain only these fields."""
 CHECKSUM = "checksum"
 MAX_TOKENS = 100_000_000
 """Maximum number of tokens in an entry; larger numbers are errors."""
 DEEPEST = 12
-"""Maximum nesting depth of an entry's values, `extra` included."""
+"""Maximum nesting depth of an entry's values, including `extra`."""
 
 
 UNANSWERED = "unanswered"
-"""The finish reason of a call that the endpoint refused, or for which the endpoint never sent a usable reply.
-The entry's text contains the reason. A replay returns this entry; a live run repeats the call."""
+"""The finish reason of a call that the endpoint refused, or never answered with a usable reply. The entry's
+text contains the reason. A replay returns this entry; a live run repeats the call."""
 
 
 @dataclass(frozen=True)
 class LedgerEntry:
-    """A finished call. Token counts are the provider's, or estimated from the texts (`estimated`)."""
+    """A finished call. Token counts are from the provider, or estimated from the texts (`estimated`)."""
 
     key: str
     text: str
@@ -37,7 +37,7 @@ class LedgerEntry:
     """Other parts of the reply, such as log probabilities or an embedding."""
     latency_s: float = 0.0
     attempts: int = 1
-    """Number of times that the call was sent until a usable reply arrived."""
+    """Number of times that the call was sent, including the successful attempt."""
     at: float = 0.0
     """Time of recording, in seconds since the Unix epoch; 0 in shipped ledgers."""
     model: str = ""
@@ -55,12 +55,12 @@ class LedgerEntry:
 
     @property
     def model_named(self) -> str:
-        """Return the model that the reply named, or "" if unknown (as in older entries)."""
+        """Return the model that the reply named; "" if unknown (as in older entries)."""
         return str(self.extra.get("model", ""))
 
     @property
     def reasoning(self) -> str:
-        """Return the reasoning that was separated from the answer, or "" if there was none."""
+        """Return the reasoning that was separated from the answer; "" if there was none."""
         return str(self.extra.get("reasoning", ""))
 
     @property
@@ -72,14 +72,14 @@ class LedgerEntry:
         )  # fmt: skip
 
     def to_line(self) -> str:
-        """Write the reproducible fields and their checksum as one JSON line, without empty values."""
+        """Return the reproducible fields and their checksum as one JSON line, without empty values."""
         values = {name: getattr(self, name) for name in SHIPPED_FIELDS}
         kept = {name: value for name, value in values.items() if value is not False and value != {}}
         return CANONICAL.encode({CHECKSUM: self.checksum, **kept})
 
     @classmethod
     def from_line(cls, line: str) -> LedgerEntry:
-        """Read a line written by `to_line`, or a line without a checksum from an earlier version.
+        """Parse a line from `to_line`, or a line without a checksum from an earlier version.
 
         Raises ValueError with the reason if the line is not valid.
         """
@@ -110,11 +110,11 @@ class LedgerEntry:
 
 
 CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-"""The JSON encoding of shipped lines and checksums. Another encoding would change both."""
+"""The JSON encoding of shipped lines and checksums; a different encoding would change both."""
 
 
 def write_extra(extra: Mapping[str, object]) -> str:
-    """Write an entry's `extra` as canonical JSON: equal values give equal text."""
+    """Return an entry's `extra` as canonical JSON: equal values give equal text."""
     return CANONICAL.encode(dict(extra)) if extra else "{}"
 
 
@@ -122,7 +122,7 @@ def compute_checksum(
     key: str, text: str, finish_reason: str, prompt_tokens: int, completion_tokens: int, estimated: bool,
     extra: str,
 ) -> str:  # fmt: skip
-    """Compute the checksum of an entry's reproducible fields: the first half of a SHA-256.
+    """Return the checksum of an entry's reproducible fields: the first half of a SHA-256.
 
     `extra`: JSON text.
     """
@@ -138,8 +138,8 @@ def is_count(value: object) -> TypeGuard[int]:
 def check_values(value: object) -> None:
     """Raise ValueError if a value cannot be stored in a ledger.
 
-    These values cannot be stored: text that is not valid UTF-8, numbers that are not finite or have more than
-    64 bits, and values nested more than DEEPEST levels deep.
+    Such values are text that is not valid UTF-8, numbers that are not finite or have more than 64 bits, and
+    values with more than DEEPEST nesting levels.
     """
     level = [value]
     for _ in range(DEEPEST):
@@ -149,7 +149,7 @@ def check_values(value: object) -> None:
                 below += member
                 below += member.values()
             elif isinstance(member, list):
-                if set(map(type, member)) == {float}:  # an embedding: check its sum, not each member
+                if set(map(type, member)) == {float}:  # an embedding: check the sum instead of each member
                     below.append(sum(member))
                 else:
                     below += member
@@ -174,9 +174,9 @@ def _check_value(value: object) -> None:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate a text's tokens as a quarter of its UTF-8 bytes, at least 1.
+    """Estimate a text's number of tokens as a quarter of its UTF-8 bytes, at least 1.
 
-    The budget relies on this estimate. A quarter of the characters would be far too few for non-Latin
+    The budget relies on this estimate. A quarter of the characters would be far too low for non-Latin
     scripts.
     """
     return max(1, len(text.encode("utf-8", "replace")) // 4)

@@ -1,8 +1,8 @@
 """The ledger: a store of every recorded model call, looked up by the hash of its request.
 
-The ledger has two layers. Shipped ledgers are read-only and are looked up first, so that a replay produces
-the published artifacts byte for byte, regardless of other recorded calls. The live ledger is one SQLite file
-that all processes of a user share, or a PostgreSQL database that several machines share.
+The ledger has two layers. Shipped ledgers are read-only and take precedence, so that a replay produces the
+published artifacts byte for byte, regardless of other recorded calls. The live ledger is one SQLite file that
+all processes of a user share, or a PostgreSQL database that several machines share.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from tasks.models.recording.shipped import iterate_shipped, read_shipped
 from tasks.models.recording.stores import CallLocks, open_store
 
 ROOM = 1 << 20
-"""Number of bytes that are written and removed before the first paid call, to detect a full disk in time."""
+"""Number of bytes to write and delete before the first paid call, to detect a full disk in time."""
 IMPORTED_AT_ONCE, IMPORTED_CHARACTERS = 1_000, 10_000_000
-"""Maximum numbers of entries and of characters that an import stores in memory between two commits."""
+"""Maximum numbers of entries and of characters in memory between two commits of an import."""
 INSERT_UNFINISHED = "INSERT INTO unfinished VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 NOTED_AT_ONCE = 200
-"""Number of reused calls that are noted in one commit. A crash may lose such notes, but no payment, because
+"""Number of reused calls per commit of usage marks. A crash may lose these marks, but no payment, because
 this run did not pay for the calls."""
 
 
@@ -66,8 +66,8 @@ class OpenBatch:
     """
 
     token: str
-    """A random name in the batch's metadata, which identifies a batch whose process ended before it recorded
-    the batch's id."""
+    """A random token in the batch's metadata, which identifies the batch if its process ended before
+    recording the batch's id."""
     model: str
     id: str
     keys: tuple[str, ...]
@@ -76,7 +76,7 @@ class OpenBatch:
 
 @dataclass(frozen=True)
 class ModelStats:
-    """Counts of one model's live calls, with or without the Batch API; `model` is empty if unknown."""
+    """Totals of one model's live calls, with or without the Batch API; `model` is empty if unknown."""
 
     model: str
     batch: bool
@@ -122,7 +122,7 @@ class Ledger:
         self._replaced = set(self.list_asked_again(ANY, ANY)) if self._shipped else set()
 
     def get(self, key: str) -> LedgerEntry | None:
-        """Look up a call in the shipped and live ledgers. Raises BadInput for a damaged entry.
+        """Return a call's entry in the shipped or live ledgers, or None. Raises BadInput if it is damaged.
 
         A live entry takes precedence if the shipped call has no answer or was repeated.
         """
@@ -132,10 +132,10 @@ class Ledger:
         return _read_row(self.address, next(self._store.select(SELECT_CALL, (key,)), None)) or shipped
 
     def require_room(self) -> None:
-        """Write ROOM bytes next to the ledger's file, or into its tables, and remove them.
+        """Write ROOM bytes next to the ledger's file, or into its tables, and delete them.
 
-        Without this check, a full disk or a read-only database would be found only after a reply has been
-        paid for. Raises BadInput or DatabaseGone if the bytes cannot be written.
+        Without this check, a full disk or a read-only database would be detected only after a reply was paid
+        for. Raises BadInput or DatabaseGone if the bytes cannot be written.
         """
         if not isinstance(self.address, Path):
             # The data is random because PostgreSQL compresses repeated data.
@@ -158,11 +158,11 @@ class Ledger:
         return self._store.open_locks()
 
     def put(self, entry: LedgerEntry) -> None:
-        """Record a call; it is on disk on return. An existing answer is not replaced."""
+        """Record a call; on return, it is on disk. An existing answer is not replaced."""
         self.put_many([entry])
 
     def put_many(self, entries: Iterable[LedgerEntry]) -> None:
-        """Record calls in one commit; they are on disk on return."""
+        """Record calls in one commit; on return, they are on disk."""
         self._committer.submit([(INSERT_CALL, _write_row(entry)) for entry in entries]).result()
 
     def import_shipped(self, path: Path) -> int:
@@ -185,7 +185,7 @@ class Ledger:
     async def put_async(
         self, entries: Iterable[LedgerEntry], again: Sequence[tuple[str, str, str]] = ()
     ) -> None:
-        """Record calls without blocking the event loop; they are on disk on return.
+        """Record calls without blocking the event loop; on return, they are on disk.
 
         `again`: (project, stage, key) of repeated calls; their answers replace the recorded answers.
         """
@@ -194,13 +194,13 @@ class Ledger:
             (REPLACE_CALL if entry.key in replaced else INSERT_CALL, _write_row(entry)) for entry in entries
         ]
         marks = [*again, *((ANY, ANY, key) for key in sorted(replaced))]
-        # Shielded from cancellation: a paid reply is recorded even if the waiting task has been cancelled.
+        # The shield ensures that a paid reply is recorded even if the waiting task is cancelled.
         future = self._committer.submit([*statements, *((INSERT_ASKED_AGAIN, mark) for mark in marks)])
         await asyncio.shield(asyncio.wrap_future(future))
         self._replaced |= replaced
 
     def list_asked_again(self, project: str, stage: str) -> list[str]:
-        """List the keys of the calls that an unfinished stage has repeated, sorted."""
+        """Return the sorted keys of the calls that an unfinished stage has repeated."""
         query = "SELECT key FROM asked_again WHERE project = ? AND stage = ? ORDER BY key"
         return [key for (key,) in self.read(query, (project, stage))]
 
@@ -220,7 +220,7 @@ class Ledger:
         return [PossiblyPaid(*row) for row in rows]
 
     async def book_batch(self, batch: OpenBatch) -> None:
-        """Record an open batch, or add the batch's id once it is known; the record is on disk on return."""
+        """Record an open batch, or add the batch's id once known; on return, the record is on disk."""
         row = (batch.token, batch.model, batch.id, json.dumps(batch.keys), batch.at)
         future = self._committer.submit([(INSERT_BATCH, row)])
         await asyncio.shield(asyncio.wrap_future(future))
@@ -252,7 +252,7 @@ class Ledger:
                 yield entry
 
     def list_damaged(self) -> list[str]:
-        """List the keys of the live entries that do not match their checksums, sorted."""
+        """Return the sorted keys of the live entries that do not match their checksums."""
         self._committer.flush()
         rows = self._store.scan(SELECT_CALLS)
         return [row[0] for row in rows if not _is_sound(row)]
@@ -281,7 +281,7 @@ class Ledger:
         return found
 
     def count_models(self, before: float = math.inf, model: str | None = None) -> list[ModelStats]:
-        """Count the live calls by model and by use of the Batch API."""
+        """Return the totals of the live calls by model and by use of the Batch API."""
         self._committer.flush()
         chosen, values = _choose(before, model)
         rows = self._store.select(
@@ -293,16 +293,16 @@ class Ledger:
         return [ModelStats(name, bool(batch), *counts) for name, batch, *counts in rows]
 
     def submit(self, statements: Iterable[Statement]) -> None:
-        """Queue SQL statements for one commit; they reach the disk before statements queued later."""
+        """Queue SQL statements for one commit; they are written before statements that are queued later."""
         self._committer.submit(list(statements))
 
     def read(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
-        """Read rows with a query, including rows written by statements that were queued before."""
+        """Return the rows of a query, which include the effects of all queued statements."""
         self._committer.flush()
         return list(self._store.select(query, values))
 
     def stats(self) -> LedgerStats:
-        """Count the entries. The token counts cover the live calls only."""
+        """Return the size of the ledger; the token counts cover only live calls."""
         self._committer.flush()
         ((calls, prompt, completion, estimated, unanswered),) = self._store.select(COUNT_CALLS)
         ((possibly_paid,),) = self._store.select("SELECT count(*) FROM possibly_paid")
@@ -333,7 +333,7 @@ class Ledger:
 
 
 def _choose(before: float, model: str | None) -> tuple[str, tuple[object, ...]]:
-    """Write an SQL condition for calls recorded before a time, and for one model if `model` is given."""
+    """Return an SQL condition for calls recorded before a time, and of one model if `model` is given."""
     return ("at < ?", (before,)) if model is None else ("at < ? AND model = ?", (before, model))
 
 
@@ -344,7 +344,7 @@ def _write_row(entry: LedgerEntry) -> tuple[object, ...]:
 
 
 def _is_sound(row: tuple[Any, ...]) -> bool:
-    """Return whether a row matches its checksum, or, if it has no checksum, can be read."""
+    """Return whether a row matches its checksum or, if it has no checksum, is readable."""
     extra, checksum = row[6], row[-1]
     try:
         if checksum:
@@ -371,15 +371,15 @@ def _read_row(address: Address, row: tuple[Any, ...] | None) -> LedgerEntry | No
 
 
 class Unfinished:
-    """Notes in the live ledger which calls one stage of a project uses, until the stage has finished.
+    """Marks the calls of a project's stage in the live ledger until the stage has finished.
 
-    The artifact of a finished stage names its calls. The calls of a stage that is running or was stopped are
-    only in the live ledger, whose entries do not contain project or stage. The table `unfinished` stores
-    their project and stage.
+    The artifact of a finished stage lists its calls. The calls of a running or stopped stage are only in the
+    live ledger, whose entries do not contain project or stage. The table `unfinished` therefore stores the
+    project and stage of these calls.
     """
 
     def __init__(self, ledger: Ledger, project: str, stage: str) -> None:
-        """Store the names; no calls are noted yet.
+        """Store the names, without marking calls.
 
         `project`: the project's folder; several projects may have a stage with the same name.
         """
@@ -387,9 +387,9 @@ class Unfinished:
         self._waiting: set[str] = set()
 
     def note(self, keys: Iterable[str], *, asked: bool) -> None:
-        """Note calls that the stage uses.
+        """Mark calls as used by the stage.
 
-        `asked`: write the notes immediately, because the calls are about to be billed.
+        `asked`: write the marks immediately, because the calls are about to be billed.
         """
         self._waiting.update(keys)
         if asked or len(self._waiting) >= NOTED_AT_ONCE:
@@ -398,14 +398,14 @@ class Unfinished:
             self._ledger.submit((INSERT_UNFINISHED, row) for row in rows)
 
     def forget(self) -> None:
-        """Delete the notes on the stage's calls, because the stage has finished."""
+        """Delete the marks of the stage's calls, because the stage has finished."""
         self._waiting.clear()
         chosen = (self._project, self._stage)
         self._ledger.submit([("DELETE FROM unfinished WHERE project = ? AND stage = ?", chosen)])
 
 
 def list_unfinished(ledger: Ledger, project: str, flow: str) -> list[str]:
-    """List the keys of calls that a flow's unfinished stages use, sorted; some may be unanswered."""
+    """Return the sorted keys of calls that a flow's unfinished stages use; some may be unanswered."""
     rows = ledger.read(
         "SELECT DISTINCT key FROM unfinished WHERE project = ? AND stage >= ? AND stage < ? ORDER BY key",
         (project, f"{flow}-", f"{flow}."),  # "." follows "-" in ASCII, so this matches the prefix

@@ -36,9 +36,9 @@ def find_ledger(setting: str | None = None) -> Address:
 
 
 def read_address(text: str) -> Address:
-    """Read an address. Raises ValueError if it is not valid.
+    """Parse an address. Raises ValueError if it is not valid.
 
-    The error message never repeats the address, because it may contain a password.
+    The error message omits the address, which may contain a password.
     """
     if "://" not in text:
         return Path(text).expanduser()

@@ -1,4 +1,4 @@
-"""Tables and statements of a live ledger, in SQL for both SQLite and PostgreSQL."""
+"""SQL tables and statements of a live ledger, valid for both SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ REPLACE_CALL = (
     "ON CONFLICT (key) DO UPDATE SET "
     + ", ".join(f"{column} = excluded.{column}" for column in COLUMNS.split(", ")[1:])
 )
-"""Inserts a call or replaces the recorded one, for calls that are deliberately repeated."""
+"""Inserts a call, or replaces the recorded call, if the call is deliberately repeated."""
 INSERT_CALL = f"{REPLACE_CALL} WHERE calls.finish_reason = '{UNANSWERED}'"
-"""Inserts a call; a recorded call is replaced only if it has no answer."""
+"""Inserts a call; replaces a recorded call only if that call has no answer."""
 INSERT_ASKED_AGAIN = "INSERT INTO asked_again VALUES (?, ?, ?) ON CONFLICT DO NOTHING"
 ANY = ""
-"""Project and stage of a permanent mark, which shows that the call was repeated.
+"""Project and stage of a permanent mark for a repeated call.
 
-The live answer is then used instead of a shipped answer.
+For a call with this mark, the live answer is used instead of a shipped answer.
 """
 INSERT_POSSIBLY_PAID = "INSERT INTO possibly_paid VALUES (?, ?, ?, ?, ?, ?)"
 INSERT_BATCH = (

@@ -1,4 +1,4 @@
-"""A connection to a ledger's PostgreSQL database that reconnects after it is lost."""
+"""A connection to a ledger's PostgreSQL database, which is reopened after a loss."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from tasks.models.incoming import plain
 Connection = psycopg.Connection[tuple[Any, ...]]
 Result = TypeVar("Result")
 BYTEA = 17
-"""The object id of PostgreSQL's type for bytes."""
+"""The object id of PostgreSQL's type bytea."""
 OPTIONS = {
     "application_name": "benchloom", "connect_timeout": 10,
-    # A server that disappears silently is detected within half a minute.
+    # With these options, a server that disappears silently is detected within half a minute.
     "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 25_000,
 }  # fmt: skip
-"""Default options of every connection; the ledger's address can override them."""
+"""Default options of a connection; the ledger's address can override them."""
 PATIENCE_S = 10.0
-"""Seconds during which a lost connection is retried; a server's restart should take less."""
+"""Seconds during which a lost connection is retried; longer than a usual server restart."""
 RETRY_S = 0.3
 """Seconds between two attempts to reconnect."""
 SILENT_S = 60.0
-"""Maximum time in seconds without an answer to a statement. Keepalives do not detect a proxy that forwards
+"""Maximum seconds without an answer to a statement; keepalives do not detect a proxy that forwards
 nothing."""
 SERVER_OPTIONS = {
     "tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
@@ -45,7 +45,7 @@ SERVER_OPTIONS = {
 
 Without these settings, the client's locks on calls would last for hours.
 """
-# Psycopg logs a warning about a connection lost in a transaction, but it also raises the same error.
+# Psycopg logs a warning if a connection is lost in a transaction, although it also raises the error.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 
@@ -61,7 +61,7 @@ class TextDumper(Dumper):
 
 
 class TextLoader(Loader):
-    """Reads text that was stored as bytes. Bytes that are not valid UTF-8 make their entry damaged."""
+    """Reads text that was stored as bytes; an entry with bytes that are not valid UTF-8 is damaged."""
 
     format = pq.Format.BINARY
 
@@ -93,7 +93,7 @@ class PostgresSession:
         self._mutex = threading.Lock()
         self._connection: Connection | None = None
         self._watched: Connection | None = None
-        """The connection that the watcher thread checks: open, or still passed to `greet`."""
+        """The connection that the watcher thread checks, including during `greet`."""
         self._since: float | None = None
         """Start of the running statement, in seconds of the monotonic clock; None if no statement is
         running."""
@@ -106,10 +106,10 @@ class PostgresSession:
         """
 
     def run(self, work: Callable[[Connection], Result]) -> Result:
-        """Run a function with the connection; rerun it if the connection is lost.
+        """Run a function with the connection, and rerun it if the connection is lost; return its result.
 
-        The function must be safe to run twice. Raises DatabaseGone if the server cannot be reached, and
-        BadInput if the server refuses a statement.
+        The function must be idempotent. Raises DatabaseGone if the server cannot be reached, and BadInput if
+        the server refuses a statement.
         """
         with self._mutex, reporting(self._address):
             ends = time.monotonic() + (0.0 if self._gone else self._patience_s)
@@ -118,7 +118,7 @@ class PostgresSession:
                     self._since = time.monotonic()
                     return work(self._open())
                 except (errors.DeadlockDetected, errors.SerializationFailure):
-                    continue  # the server has rolled it back in favour of another process
+                    continue  # the server has rolled back the transaction in favour of another process
                 except psycopg.Error as error:
                     if self._connection is not None and not self._connection.closed:
                         raise
@@ -157,7 +157,7 @@ class PostgresSession:
         return self._connection
 
     def _end_silence(self) -> None:
-        """Shut down a connection that was silent for `SILENT_S`, so that its statement raises an error."""
+        """Shut down a connection that is silent for `SILENT_S`, so that its statement raises an error."""
         while not self._closed.wait(SILENT_S / 10):
             since, watched = self._since, self._watched
             if since is not None and watched is not None and time.monotonic() - since > SILENT_S:
@@ -196,7 +196,7 @@ def make_durable(connection: Connection) -> None:
 
 @contextmanager
 def reporting(address: str) -> Iterator[None]:
-    """Convert psycopg's errors inside the `with` block to the project's own errors, in one line."""
+    """Convert psycopg's errors inside the `with` block to Benchloom's errors, with a one-line message."""
     try:
         yield
     except psycopg.Error as error:
@@ -204,7 +204,7 @@ def reporting(address: str) -> Iterator[None]:
 
 
 def wrap(address: str, error: psycopg.Error) -> BenchloomError:
-    """Convert a psycopg error: to DatabaseGone if the server cannot be reached, otherwise to BadInput."""
+    """Convert a psycopg error to DatabaseGone if the server cannot be reached, otherwise to BadInput."""
     state = error.sqlstate or ""
     lost = isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
     if lost and (not state or state.startswith(("08", "57P"))):

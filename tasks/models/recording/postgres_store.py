@@ -26,31 +26,31 @@ TYPES = {"TEXT": "BYTEA", "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", " WIT
 """Type or keyword in the SQLite schema -> its replacement for PostgreSQL."""
 TABLES = "unnest(ARRAY['calls', 'possibly_paid', 'batches', 'unfinished', 'asked_again', 'claims']) AS name"
 PREPARING = 4_711_000_004_711
-"""The number of the advisory lock for creating the tables. `CREATE TABLE IF NOT EXISTS` fails if two
-processes create the same table at once."""
+"""The number of the advisory lock for creating tables; `CREATE TABLE IF NOT EXISTS` fails if two processes
+create the same table concurrently."""
 FETCHED_AT_ONCE = 500
-"""Number of rows that a server-side cursor fetches at a time."""
+"""Number of rows per fetch of a server-side cursor."""
 WRITING_PATIENCE_S = 60.0
-"""Seconds to wait for the server when writing: longer than when reading, so that a paid reply is not lost."""
+"""Seconds to wait for the server in writes; longer than in reads, so that no paid reply is lost."""
 CLAIMS = """
 CREATE TABLE IF NOT EXISTS claims (
     key BYTEA PRIMARY KEY, holder BIGINT NOT NULL, at TIMESTAMPTZ NOT NULL DEFAULT now()
 );
 """
 DEAD = "pg_try_advisory_xact_lock(holder)"
-"""SQL condition: the process that claimed the call has no connection left."""
+"""SQL condition that is true if the process that claimed the call has no connection."""
 AT_LEISURE = "set_config('synchronous_commit', 'off', true) = 'off'"
-"""SQL condition, always true, that lets a statement commit without waiting for the disk. If a crash undoes a
-release, the process repeats the release when it reconnects."""
+"""SQL condition, always true, that lets a statement commit without waiting for the disk. If a server crash
+undoes the release of a lock, the process repeats the release when it reconnects."""
 GRACE_S = 5.0
-"""Seconds that the holder of a lock must be disconnected before another process takes over its calls."""
+"""Seconds for which a lock's holder must be disconnected before another process takes over its calls."""
 WATCH_S = 1.0
 """Interval in seconds at which a process checks that its connection still works."""
 log = logging.getLogger(__name__)
 
 
 class PostgresStore:
-    """A PostgreSQL database. A process reads through one connection and commits through another."""
+    """A live ledger in PostgreSQL. A process has separate connections for reads and for commits."""
 
     key_bytes = "key"
 
@@ -89,7 +89,7 @@ class PostgresStore:
         return PostgresLocks(self._address, self._holder)
 
     def compact(self) -> None:
-        """Delete old claims of ended processes. The server reuses the space of deleted rows by itself."""
+        """Delete old claims of ended processes; the server reuses the space automatically."""
         self._reader.run(delete_old_claims)
 
     def measure(self) -> int:
@@ -103,7 +103,7 @@ class PostgresStore:
         self._reader.close()
 
     def _greet(self, connection: Connection) -> None:
-        """Lock the process's number on every connection, so that losing one connection frees no call."""
+        """Lock the process's number on every connection, so that losing one connection releases no call."""
         connection.execute("SELECT pg_advisory_lock_shared(%s)", (self._holder,))
 
     def _greet_writer(self, connection: Connection) -> None:
@@ -119,8 +119,8 @@ class PostgresWriter:
 
     def commit(self, statements: Sequence[Statement]) -> None:
         """Run statements in one transaction; the changes are on the server's disk on return."""
-        # If the connection is lost just before the reply, the transaction runs twice. Calls are not changed
-        # by that, but a possibly paid call may be recorded twice.
+        # If the connection is lost just before the reply, the transaction runs twice. This does not affect
+        # calls, but a possibly paid call may be recorded twice.
         if statements:
             self._session.run(lambda connection: _commit(connection, statements))
 
@@ -136,7 +136,7 @@ def _commit(connection: Connection, statements: Sequence[Statement]) -> None:
 
 
 def _prepare(connection: Connection) -> None:
-    """Create the tables if one is missing; an account without that right can use existing tables."""
+    """Create missing tables; an account that cannot create tables can use existing tables."""
     missing = connection.execute(f"SELECT name FROM {TABLES} WHERE to_regclass(name) IS NULL".encode())  # noqa: S608 - constant names
     if not missing.fetchall():
         return
@@ -151,19 +151,18 @@ def _prepare(connection: Connection) -> None:
 class PostgresLocks:
     """The locks that one process holds on calls. Thread-safe.
 
-    A lock is a row that contains the number of its holder. Each process chooses a random number, and each of
-    its connections holds an advisory lock on that number. When the process ends for any reason, the server
-    drops the advisory locks, and another process may then claim the row.
+    A lock is a row with the number of its holder. Each process chooses a random number, and each of its
+    connections holds an advisory lock on this number. When the process ends for any reason, the server drops
+    the advisory locks, and another process can claim the row.
 
-    The calls themselves have no advisory locks. Otherwise, a process that loses its connection during a call
-    would lose the lock, and another process would pay for the call again.
+    A call has no advisory lock. Otherwise, a process that loses its connection during a call would lose the
+    lock, and another process would pay for the call again.
     """
 
     def __init__(self, address: str, holder: int) -> None:
         """Store the settings; the first lock opens the connection.
 
-        `holder`: the random number of this process; its other connections also hold advisory locks on this
-        number.
+        `holder`: the random number of this process, on which its other connections also hold advisory locks.
         """
         self._address, self._holder = address, holder
         self._held: set[str] = set()
@@ -188,7 +187,7 @@ class PostgresLocks:
         if key not in self._held:
             return
         self._held.discard(key)
-        with suppress(BenchloomError):  # if the connection is lost, the next one releases the lock
+        with suppress(BenchloomError):  # if the connection is lost, the next connection releases the lock
             self._session.run(
                 lambda connection: connection.execute(
                     f"DELETE FROM claims WHERE key = %s AND holder = %s AND {AT_LEISURE}",  # noqa: S608 - constant words
@@ -202,7 +201,7 @@ class PostgresLocks:
         if self._watcher is not None:
             self._watcher.join()
             self._held.clear()
-            with suppress(BenchloomError):  # the locks end with the connection in any case
+            with suppress(BenchloomError):  # losing the connection also releases the locks
                 self._session.run(self._release_others)
         self._session.close()
 
@@ -222,7 +221,7 @@ class PostgresLocks:
             (self._holder, key),
         ).fetchone()
         if row is None:
-            return False  # released meanwhile: the next attempt will get it
+            return False  # released meanwhile: the next attempt will succeed
         holder, dead = row
         if holder == self._holder:
             return True
@@ -255,7 +254,7 @@ class PostgresLocks:
                 self._session.run(lambda connection: connection.execute("SELECT 1"))
 
     def _greet(self, connection: Connection) -> None:
-        make_durable(connection)  # if a crash undid a claim, another process could take the call
+        make_durable(connection)  # if a crash undid a claim, another process could claim the call
         connection.execute("SELECT pg_advisory_lock_shared(%s)", (self._holder,))
         if not self._lost:
             return
@@ -286,5 +285,5 @@ class PostgresLocks:
 
 
 def delete_old_claims(connection: Connection) -> None:
-    """Delete the claims that processes left behind when they ended over a day ago."""
+    """Delete leftover claims of processes that ended more than a day ago."""
     connection.execute(f"DELETE FROM claims WHERE at < now() - interval '1 day' AND {DEAD}")  # noqa: S608 - constant words

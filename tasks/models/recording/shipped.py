@@ -1,4 +1,4 @@
-"""Ledgers that ship with a project: read-only files `data/ledger/<flow>.jsonl.gz`, one entry per line."""
+"""Read and write the ledgers that ship with a project: `data/ledger/<flow>.jsonl.gz`, one entry per line."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ MAX_LINE = 40_000_000
 MAX_RATIO, FREE_BYTES = 100, 1 << 22
 """A ledger may decompress to at most MAX_RATIO times its size plus FREE_BYTES.
 
-Ledger keys are hashes, which compress badly, so a genuine file never comes close to this ratio.
+Ledger keys are hashes, which hardly compress, so the ratio of a valid file is much lower.
 """
 
 
 def read_shipped(path: Path) -> dict[str, LedgerEntry]:
-    """Read a shipped ledger as {key: entry}. Raises BadInput with the file and the line."""
+    """Return a shipped ledger as {key: entry}. Raises BadInput with the file and the line."""
     return {entry.key: entry for entry in iterate_shipped(path)}
 
 

@@ -23,7 +23,7 @@ ADDED = {
     "batch": "INTEGER NOT NULL DEFAULT 0",
     "checksum": "TEXT NOT NULL DEFAULT ''",
 }
-"""Column that ledgers of earlier versions lack -> its SQL definition."""
+"""Column that is missing in ledgers of earlier versions -> its SQL definition."""
 BUSY_S = 60
 """Seconds that a statement waits for another process's transaction."""
 BESIDE = ("", "-wal", "-shm", "-claims")
@@ -36,8 +36,8 @@ class FileLocks:
     A lock covers one byte of a file next to the ledger, at an offset computed from the call's key. The kernel
     releases the lock when the process ends for any reason, so a lock is never stale.
 
-    Use one object per process and file: closing any descriptor of a file drops all of the process's locks on
-    it.
+    Use one object per process and file: closing any descriptor of a file drops all locks of the process on
+    the file.
     """
 
     def __init__(self, path: Path) -> None:
@@ -67,7 +67,7 @@ class FileLocks:
 
 
 def find_offset(key: str) -> int:
-    """Return a key's byte offset: its first 60 bits. Calls whose offsets are equal wait for each other."""
+    """Return a key's byte offset: its first 60 bits. Calls with equal offsets wait for each other."""
     return int(key[:15], 16)
 
 
@@ -98,8 +98,7 @@ class SqliteStore:
     def select(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a query; see `Store`."""
         try:
-            # A loop, because `yield from` would close the cursor with the generator, perhaps after its
-            # connection.
+            # `yield from` would close the cursor with the generator, perhaps after the connection.
             for row in self._connection().execute(query, values):  # noqa: UP028
                 yield row
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
@@ -108,7 +107,7 @@ class SqliteStore:
             ) from error
 
     def scan(self, query: str) -> Iterator[tuple[Any, ...]]:
-        """Yield rows of a query; SQLite never loads all of them into memory."""
+        """Yield the rows of a query; SQLite never loads all rows into memory."""
         return self.select(query)
 
     def open_writer(self) -> SqliteWriter:
@@ -139,11 +138,11 @@ class SqliteStore:
         connection = sqlite3.connect(
             self._path, timeout=BUSY_S, isolation_level=None, check_same_thread=False
         )
-        # Bytes that are not valid UTF-8 damage one entry; they must not make the whole file unreadable.
+        # Bytes that are not valid UTF-8 must damage only one entry, instead of making the file unreadable.
         connection.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
         connection.execute("PRAGMA journal_mode = WAL")
-        # A paid call must survive a power cut, not only a killed process. Commits are grouped, so the disk is
-        # synchronised only once per group.
+        # A paid call must survive a power failure, not only a killed process. The disk is synchronised only
+        # once per group of commits.
         connection.execute("PRAGMA synchronous = FULL")
         return connection
 
@@ -181,7 +180,7 @@ class SqliteWriter:
 
 
 def _add_columns(connection: sqlite3.Connection) -> None:
-    """Add missing columns to an earlier version's table; another process may do the same at once."""
+    """Add missing columns to an earlier version's table; other processes may do the same concurrently."""
     there = {row[1] for row in connection.execute("PRAGMA table_info(calls)")}
     for name in ADDED.keys() - there:
         try:

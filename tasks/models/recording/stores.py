@@ -31,7 +31,7 @@ class CallLocks(Protocol):
 
 
 class Store(Protocol):
-    """The live layer of a ledger: its tables and its locks on calls. Safe for threads and processes."""
+    """The live layer of a ledger: tables and locks on calls. Safe for threads and processes."""
 
     key_bytes: str
     """SQL expression for a call's key as bytes, because a damaged key may not be valid text."""
@@ -40,7 +40,7 @@ class Store(Protocol):
         """Yield the rows of a query. Raises BadInput if they cannot be read."""
 
     def scan(self, query: str) -> Iterator[Row]:
-        """Yield rows that may not fit into memory. Raises BadInput if they cannot be read."""
+        """Yield the rows of a query that may exceed memory. Raises BadInput if they cannot be read."""
 
     def open_writer(self) -> Writer:
         """Open the connection that commits."""

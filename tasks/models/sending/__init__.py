@@ -1,1 +1,1 @@
-"""Send requests to endpoints and systems: rate limits, retries, the budget, batches and replies."""
+"""Send requests to endpoints and systems, with rate limits, retries, a budget and batches."""

@@ -1,4 +1,4 @@
-"""Adapt requests to an endpoint that refuses a parameter by name, so that users need not change settings."""
+"""Adapt requests automatically to an endpoint that refuses a parameter by name."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tasks.models.sending.failures import Failure
 
 @dataclass(frozen=True)
 class Adaptation:
-    """A parameter that an endpoint may refuse, and what is sent instead.
+    """A parameter that an endpoint may refuse, and its replacement.
 
-    `spelt`: pattern of the parameter's name in error messages. `said`: a sentence for reports that describes
-    the replacement. `left_out`: parameters that are removed from the body of later requests.
+    `spelt`: pattern of the parameter's name in error messages. `said`: description of the replacement for
+    reports. `left_out`: parameters to remove from the body of later requests.
     """
 
     spelt: re.Pattern[str]
@@ -45,11 +45,11 @@ ADAPTATIONS = {
         ("tools", "tool_choice"),
     ),
 }
-"""Name of a constraint or of the token limit -> the adaptation if an endpoint refuses it."""
+"""Name of a constraint or of the token limit -> the adaptation if an endpoint refuses the parameter."""
 
 
 class Adapter:
-    """Remembers which parameters an endpoint has refused, and removes them from later requests."""
+    """Records the parameters that an endpoint has refused, and removes them from later requests."""
 
     def __init__(self, token_limit: str) -> None:
         """Start with no refused parameters.
@@ -61,9 +61,9 @@ class Adapter:
         """Keys of ADAPTATIONS that the endpoint has refused."""
 
     def learn(self, failure: Failure, sent_without: frozenset[str], requests: Iterable[Request]) -> bool:
-        """Find out which parameter was refused; return whether to send the requests again.
+        """Record the parameter that was refused; return whether to resend the requests.
 
-        `sent_without`: the parameters that were already left out of the failed request.
+        `sent_without`: the parameters that the failed request already omitted.
         """
         if failure.retry or failure.paid or failure.kind != "refused":
             return False
@@ -84,5 +84,5 @@ class Adapter:
                 body.pop(parameter, None)
 
     def list_notes(self) -> list[str]:
-        """Describe which parameters are sent in a different form than the roles request."""
+        """Return a description of each parameter that was removed or renamed."""
         return [ADAPTATIONS[name].said for name in sorted(self.refused)]

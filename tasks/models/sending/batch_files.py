@@ -1,4 +1,4 @@
-"""The files of the Batch API: write the file with the calls, and read the files with the results."""
+"""Write the Batch API's files of calls, and read its files of results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BatchOutcome = LedgerEntry | Failure
 
 
 def write_calls(calls: Mapping[str, Request], path: str, endpoint: Endpoint) -> bytes:
-    """Write requests, given by ledger key, as the JSON Lines of a batch."""
+    """Return requests (ledger key -> request) as the JSON Lines of a batch."""
     lines = []
     for key, request in calls.items():
         _, body = build_post([request], endpoint)
@@ -47,13 +47,13 @@ def read_results(
     strips_reasoning: bool = True,
     skips_broken: bool = False,
 ) -> dict[str, BatchOutcome]:
-    """Read a finished batch's files; return an entry or a failure for every key.
+    """Parse a finished batch's files; return an entry or a failure for every key.
 
-    `requests`: the known requests by key. If a request is unknown and the provider did not count the prompt
-    tokens, they cannot be estimated. If several lines belong to a call, the first answer is used.
+    `requests`: key -> request, for known requests. Prompt tokens of an unknown request cannot be estimated if
+    the provider does not state them. If a call has several lines, the first answer is used.
 
-    Raises UnusableReply if a line cannot be read, for example because a file is truncated. `skips_broken`:
-    skip such lines instead; calls without another line then count as possibly paid.
+    Raises UnusableReply if a line is unreadable, for example because a file is truncated. `skips_broken`:
+    skip unreadable lines instead; calls without another line then count as possibly paid.
     """
     known: dict[str, BatchOutcome | None] = dict.fromkeys(keys)
     broken = False
@@ -73,7 +73,7 @@ def read_results(
 
 
 def _read_line(line: bytes) -> tuple[str, Mapping[str, Any]]:
-    """Read a line of results; return its call's ledger key and the whole object. Raises UnusableReply."""
+    """Parse a line of results; return the call's ledger key and the whole object. Raises UnusableReply."""
     row = read_body(line)
     if not isinstance(row, dict) or not isinstance(key := row.get("custom_id"), str):
         raise UnusableReply("sent a batch's result that is not JSON Lines")
@@ -111,13 +111,13 @@ def _has_calls(body: object) -> bool:
 
 
 def _read_object(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """Return the object under a key of another object, or {} if there is none."""
+    """Return the object in a field of another object, or {} if there is none."""
     found = row.get(name)
     return found if isinstance(found, dict) else {}
 
 
 def _explain(batch: Batch) -> Failure:
-    """Explain why a batch's results have no line for a call."""
+    """Return the failure of a call without a line in a batch's results."""
     if batch.status == "failed":
         errors = (batch.errors.data if batch.errors else None) or []
         said = "; ".join(error.message or "" for error in errors) or "no word"

@@ -1,8 +1,8 @@
-"""Send calls through the Batch API: gather them, submit them as a file, poll, and collect the answers.
+"""Send calls through the Batch API: gather the calls, submit them as a file, poll, and collect the answers.
 
 A killed process loses no batch. A batch is recorded in the ledger before it is created, and removed in the
-commit that records its answers. A later process finds the open batches of a killed process in the ledger. It
-also finds a batch whose id never arrived, by a random token in the batch's metadata. A lock on the token
+commit that records its answers. A later process finds a killed process's open batches in the ledger. If a
+batch's id never arrived, a random token in the batch's metadata identifies the batch. A lock on the token
 shows whether the process that submitted the batch is still running.
 """
 
@@ -37,19 +37,19 @@ from tasks.models.sending.results import CallResult
 from tasks.models.settings import BatchMode
 
 TOKEN = "benchloom"  # noqa: S105 - the name of a metadata field
-"""The field of a batch's metadata that contains the token by which we recognise our batches."""
+"""The metadata field with the random token that identifies a batch of Benchloom."""
 FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
 """Statuses of a batch that has ended."""
 MAX_CLOCK_SKEW_S = 3600.0
-"""Allowed difference in seconds between our clock and the provider's, when searching for a batch by its time
-of submission."""
+"""Allowed difference in seconds between the local and the provider's clock, in the search for a batch by
+submission time."""
 MAX_LISTED = 10_000
-"""Maximum number of batches that are searched for a batch whose id was lost."""
+"""Maximum number of the provider's batches to search for a batch whose id was lost."""
 
 
 @dataclass
 class PendingCall:
-    """A call that waits for a batch."""
+    """A call that waits for its answer in a batch."""
 
     key: str
     request: Request
@@ -78,13 +78,13 @@ class Batcher:
         self._pending: dict[tuple[str, str], PendingBatch] = {}
         self._open: dict[str, OpenBatch] = {}
         self._waiting: dict[str, list[PendingCall]] = {}
-        """Key -> the calls that wait for its answer from an open batch."""
+        """Ledger key -> the calls that wait for this answer from an open batch."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def send(
         self, requests: Mapping[str, Request], admit: Callable[[str], bool]
     ) -> dict[str, CallResult]:
-        """Send requests in the next batch; see `ModelClient.send`. Answers are in the ledger on return.
+        """Send requests in the next batch; see `ModelClient.send`. On return, the answers are in the ledger.
 
         Raises ModelFailed, BudgetSpent, and BadInput if the endpoint has no Batch API.
         """
@@ -94,7 +94,7 @@ class Batcher:
         return {key: result for key, result in zip(requests, results, strict=True) if result is not None}
 
     async def close(self) -> None:
-        """Stop waiting for open batches; they stay in the ledger for the next run."""
+        """Stop waiting for open batches; the next run can collect them."""
         for pending in self._pending.values():
             if pending.timer is not None:
                 pending.timer.cancel()
@@ -116,7 +116,7 @@ class Batcher:
             try:
                 outcome = await self._queue(endpoint, key, request)
             except BaseException:
-                # The run that collects an open batch is charged for it, not this run.
+                # The cost of an open batch is charged to the run that collects it.
                 self._budget.release(reservation)
                 raise
             if isinstance(outcome, LedgerEntry):
@@ -156,7 +156,7 @@ class Batcher:
         return await call.outcome
 
     def _gather(self, pending: PendingBatch, calls: Sequence[PendingCall], wait_s: float) -> None:
-        """Add calls to the next batch, and submit the batch once no call was added for `wait_s` seconds."""
+        """Add calls to the next batch, and submit it once no call was added for `wait_s` seconds."""
         pending.calls += calls
         if pending.timer is not None:
             pending.timer.cancel()
@@ -190,7 +190,7 @@ class Batcher:
         return api.with_options(max_retries=endpoint.settings.retries)
 
     def _is_under_way(self, call: PendingCall) -> bool:
-        """Answer a call from the ledger, or attach it to an open batch; return False if neither works."""
+        """Answer a call from the ledger, or attach it to an open batch; return False if it is in neither."""
         if (entry := self._ledger.get(call.key)) is not None and not entry.is_unanswered:
             call.outcome.set_result(entry)
             return True
@@ -200,7 +200,7 @@ class Batcher:
         return False
 
     async def _adopt_open_batches(self, endpoint: EndpointClient, api: AsyncOpenAI) -> set[str]:
-        """Take over open batches whose process has ended; return the keys in batches of running processes."""
+        """Take over open batches of ended processes; return the keys in batches of running processes."""
         followed: set[str] = set()
         for batch in self._ledger.list_batches():
             if batch.model != endpoint.name or batch.token in self._open:
@@ -208,8 +208,7 @@ class Batcher:
             if not self._locks.acquire(batch.token):
                 followed.update(batch.keys)
                 continue
-            # Since the list was read, the batch's process may have recorded its id, or collected it and
-            # ended.
+            # Since the list was read, the batch's process may have recorded the id, or collected the batch.
             current = next(
                 (open_ for open_ in self._ledger.list_batches() if open_.token == batch.token), None
             )
@@ -249,7 +248,7 @@ class Batcher:
         self._follow(pending.endpoint, api, batch)
 
     async def _create(self, pending: PendingBatch, api: AsyncOpenAI, batch: OpenBatch, file: str) -> Batch:
-        """Create a batch exactly once: if the reply is lost, check whether the batch was created."""
+        """Create a batch exactly once: after a lost reply, search for the batch before a retry."""
         for tries in range(1, pending.endpoint.settings.retries + 2):
             try:
                 return await api.with_options(max_retries=0).batches.create(
@@ -309,8 +308,8 @@ class Batcher:
                         requests,
                         state,
                         strips_reasoning=endpoint.settings.reasoning == "strip",
-                        # After the last retry, skip unreadable lines: the readable answers of the file are
-                        # paid for.
+                        # After the last retry, skip unreadable lines, because the readable answers are paid
+                        # for.
                         skips_broken=tries > endpoint.settings.retries,
                     )
                 except UnusableReply:
@@ -319,7 +318,7 @@ class Batcher:
 
 
 async def find_batch(api: AsyncOpenAI, batch: OpenBatch) -> Batch | None:
-    """Find a batch by its token among the provider's MAX_LISTED newest batches, whose id never arrived."""
+    """Return a batch whose id never arrived, by its token, from the provider's MAX_LISTED newest batches."""
     seen = 0
     async for listed in api.batches.list(limit=100):
         seen += 1
@@ -331,7 +330,7 @@ async def find_batch(api: AsyncOpenAI, batch: OpenBatch) -> Batch | None:
 
 
 def describe(error: Exception) -> Failure:
-    """Describe why a batch could not be polled; running the same command again continues the batch."""
+    """Return why a batch could not be polled, as a failure; rerunning the command continues the batch."""
     problem = (
         classify_failure(error).problem
         if isinstance(error, SENDING_ERRORS)

@@ -1,4 +1,4 @@
-"""A run's budget, enforced by reservations: spent plus reserved amounts never exceed the limit."""
+"""A run's budget, enforced by reservations: the sum of spent and reserved amounts never exceeds the limit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tasks.errors import BadInput, BudgetSpent
 from tasks.models.settings import BudgetLimits, Price
 
 SLACK_USD = 1e-12
-"""Tolerance in dollars when sums of floats are compared; it is less than the price of one token."""
+"""Tolerance in dollars for comparing sums of floats; it is less than the price of one token."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Reservation:
 class Budget:
     """Tracks the cost of a run's calls against its limits. Thread-safe.
 
-    Reserve the maximum cost before each attempt. Afterwards settle or release the reservation, or record it
-    as possibly paid.
+    Reserve the maximum cost before each attempt. After the attempt, settle or release the reservation, or
+    record it as possibly paid.
     """
 
     def __init__(self, limits: BudgetLimits | None = None, prices: Mapping[str, Price] | None = None) -> None:
@@ -64,7 +64,7 @@ class Budget:
     def price(self, model: str, prompt_tokens: int, completion_tokens: int, *, batch: bool = False) -> Amount:
         """Return the price of a call. Raises BadInput if dollars are limited and the model has no price.
 
-        A call without tokens is a call to a system under test, whose cost is unknown and counts as zero.
+        A call without tokens is a call to a system under test; its unknown cost counts as zero.
         """
         if not prompt_tokens and not completion_tokens:
             return NOTHING
@@ -82,9 +82,9 @@ class Budget:
     async def reserve(
         self, model: str, prompt_tokens: int, max_tokens: int, *, batch: bool = False
     ) -> Reservation:
-        """Reserve the maximum cost of an attempt; wait if other calls may still free their reservations.
+        """Reserve the maximum cost of an attempt; wait while calls in flight may release their reservations.
 
-        Raises BudgetSpent if the attempt would not fit even if all calls in flight turned out to be free.
+        Raises BudgetSpent if the attempt would exceed the budget even if all calls in flight were free.
         """
         amount = self.price(model, prompt_tokens, max_tokens, batch=batch)
         reservation = Reservation(model, prompt_tokens, max_tokens, amount, batch)
@@ -99,13 +99,13 @@ class Budget:
         return cost
 
     def release(self, reservation: Reservation) -> None:
-        """Release a reservation, because the endpoint refused the request and charged nothing."""
+        """Release a reservation without cost, because the endpoint refused the request."""
         self._finish(reservation, Amount())
 
     def record_possibly_paid(self, reservation: Reservation, times: int = 1) -> None:
         """Count a reservation as spent, because the reply was lost and may have been billed.
 
-        `times`: how often the request was sent; each redirect repeats it.
+        `times`: how often the request was sent; each redirect repeats the request.
         """
         amount = sum([reservation.amount] * times, NOTHING)
         with self._lock:
@@ -127,7 +127,7 @@ class Budget:
         with self._lock:
             self.reserved -= reservation.amount
             if self.reserved.tokens == 0:
-                self.reserved = Amount()  # removes the rounding errors of the dollars
+                self.reserved = Amount()  # removes rounding errors in dollars
             self.spent += cost
             waiting, self._waiting = self._waiting, []
         for turn in waiting:

@@ -1,8 +1,8 @@
 """Send requests to model endpoints, with rate limits, a budget, retries and a deadline per call.
 
-The module uses the official `openai` client over its aiohttp transport. It uses raw responses, because
-building typed responses would lower the throughput by a fifth. The client's own retries are off: they neither
-record the possible cost of a lost reply nor respect a deadline for the whole call.
+The module uses the official `openai` client over its aiohttp transport. It uses raw responses, because typed
+responses would lower the throughput by a fifth. The client's automatic retries are off: they neither record
+the possible cost of a lost reply nor respect a deadline for the whole call.
 """
 
 from __future__ import annotations
@@ -48,16 +48,16 @@ from tasks.models.sending.results import CallResult, RecordEntries
 from tasks.models.settings import Endpoint, read_secret
 
 REFUSED_ALIKE = 10
-"""If an endpoint refuses this many items with the same message before it answers any, it counts as refusing
+"""Number of items that an endpoint must refuse with the same message, before any answer, to count as refusing
 all requests."""
 KEY_HEADER = "X-Benchloom-Key"
-"""Header with the ledger keys of a request. It is sent only to loopback servers, such as the ledger
+"""Header with the ledger keys of a request; it is sent only to loopback servers, such as the ledger
 server."""
 MAX_KEYS_IN_HEADER = 100
 """Maximum number of ledger keys in the header, so that the keys fit into one header line."""
 
 LocateServer = Callable[[str], Awaitable[str]]
-"""Model name -> base URL of its embedded server, which is started if it is not running."""
+"""Function from a model's name to the base URL of its embedded server, which it starts if necessary."""
 
 
 class EndpointClient:
@@ -68,9 +68,9 @@ class EndpointClient:
         self.limiter = RateLimiter(name, settings)
         self.adapter = Adapter(settings.token_limit)
         self.refusals: Counter[str] = Counter()
-        """Error message -> number of items that the endpoint refused with it before it answered any item."""
+        """Error message -> number of items refused with this message before the endpoint's first answer."""
         self.refuses: Failure | None = None
-        """The failure to report for every request, once the endpoint is known to refuse all requests."""
+        """The failure to report for every request, if the endpoint is known to refuse all requests."""
         place = f"params.yaml: run.endpoints.{name}"
         self._headers = {
             header: read_secret(f"{place}.headers.{header}", variable)
@@ -88,7 +88,7 @@ class EndpointClient:
             hooks = IncomingHooks(url, self._secret, self.settings)
             http = OneReplyClient(
                 timeout=timeout_s,
-                # A proxy configured in the environment is not meant for loopback addresses.
+                # A proxy from the environment must not be used for loopback addresses.
                 trust_env=not is_loopback(url),
                 max_redirects=MAX_REDIRECTS,
                 event_hooks={"request": [hooks.check_request], "response": [hooks.read_response]},
@@ -110,7 +110,7 @@ class EndpointClient:
             raise ModelRefused(f"{self.name}: the endpoint {self.refuses.problem}")
 
     def build_post(self, requests: Sequence[Request]) -> tuple[str, dict[str, object]]:
-        """Return the path and body of a POST request, without parameters that the endpoint has refused."""
+        """Return the path and body of a POST request, without parameters that the endpoint refuses."""
         path, body = build_post(requests, self.settings)
         if path == CHAT:
             body["stream"] = False
@@ -128,7 +128,7 @@ class EndpointClient:
 
 @dataclass
 class SendState:
-    """The state of one `ModelClient.send`: its requests, and the attempts and seconds used so far."""
+    """The state of one `ModelClient.send` call: the requests, and the attempts and seconds so far."""
 
     endpoint: EndpointClient
     requests: Mapping[str, Request]
@@ -136,12 +136,11 @@ class SendState:
     record_entries: RecordEntries | None
     attempts: int = 0
     used_s: float = 0.0
-    """Seconds spent in exchanges with the endpoint and waiting between attempts."""
+    """Seconds spent in exchanges with the endpoint and in waits between attempts."""
     url: str = ""
     """The base URL of the last attempt."""
     sent_without: frozenset[str] = frozenset()
-    """Parameters that the last attempt left out, because the endpoint had refused them
-    (`Adapter.refused`)."""
+    """Parameters that the last attempt omitted, because the endpoint had refused them (`Adapter.refused`)."""
     answered_before: int = 0
     """Number of calls that the endpoint had answered before the first attempt."""
 
@@ -153,12 +152,12 @@ def describe_problem(state: SendState, failure: Failure) -> str:
 
 
 def is_of_item(state: SendState, failure: Failure) -> bool:
-    """Return whether a final failure concerns this request only, so that other requests may continue.
+    """Return whether a final failure affects only this request, so that other requests may continue.
 
-    A refusal concerns only its request, unless the endpoint has answered nothing and refuses REFUSED_ALIKE
-    items with the same message. A reply that is still broken after all retries concerns only its request if
-    the endpoint has answered other requests since the first attempt. A failed embedding always concerns the
-    endpoint.
+    A refusal affects only its request, unless the endpoint has answered nothing and refuses REFUSED_ALIKE
+    items with the same message. A reply that is still broken after all retries affects only its request if
+    the endpoint has answered other requests since the first attempt. A failed embedding always affects the
+    whole endpoint.
     """
     endpoint = state.endpoint
     if any(is_embedding(request) for request in state.requests.values()):
@@ -177,25 +176,25 @@ def is_of_item(state: SendState, failure: Failure) -> bool:
 
 
 def make_unanswered(key: str, model: str, failure: Failure, attempts: int) -> LedgerEntry:
-    """Build the ledger entry of a call without an answer."""
+    """Return the ledger entry of a call without an answer."""
     text = f"the endpoint {failure.problem}"
     return LedgerEntry(key, text, UNANSWERED, 0, 0, attempts=attempts, at=time.time(), model=model)
 
 
 def without_model(extra: Mapping[str, object]) -> dict[str, object]:
-    """Remove the model that an embedded server reports, because it is a file name on this machine."""
+    """Return `extra` without the model, which is a local file name in an embedded server's reply."""
     return {name: value for name, value in extra.items() if name != "model"}
 
 
 def advise(failure: Failure) -> str:
-    """Return a hint on the settings to change if the endpoint refused a parameter, otherwise ""."""
+    """Return a hint on settings if the endpoint refused a parameter, otherwise ""."""
     if failure.words & {"unknown_parameter", "unsupported_parameter", "unsupported_value"}:
         return " (in its run.endpoints entry, `token_limit` names the limit, `omit` leaves out a parameter)"
     return ""
 
 
 class ModelClient:
-    """Sends requests to all endpoints of a run, in one event loop; the dispatcher makes it thread-safe."""
+    """Sends requests to all endpoints of a run, in one event loop; other threads use the dispatcher."""
 
     def __init__(
         self,
@@ -215,14 +214,14 @@ class ModelClient:
         admit: Callable[[str], bool] = lambda _: True,
         record_entries: RecordEntries | None = None,
     ) -> dict[str, CallResult]:
-        """Send requests of one model until a usable reply arrives: one question, or several texts to embed.
+        """Send one question, or several texts to embed, to one model until a usable reply arrives.
 
-        `requests`: the requests by ledger key. `admit`: called for each key immediately before each attempt.
-        A key for which it returns False is not sent and is missing from the result. `record_entries`: records
-        the replies; the call counts as in flight until this function returns.
+        `requests`: ledger key -> request. `admit`: called for each key immediately before each attempt; if it
+        returns False, the request is not sent and is missing from the result. `record_entries`: records the
+        replies; the call counts as in flight until this function returns.
 
-        A request gets an entry without an answer (UNANSWERED) if the endpoint refuses it, or sends no usable
-        reply to it although it answers other requests.
+        The entry of a request has no answer (UNANSWERED) if the endpoint refuses this request, or sends no
+        usable reply although it answers other requests.
 
         Raises ModelFailed if the endpoint still fails after the last retry or the deadline, ModelRefused if
         it refuses all requests, BudgetSpent, and BadInput if the model has no endpoint.
@@ -244,7 +243,7 @@ class ModelClient:
             state.used_s += wait_s
 
     async def _give_up(self, state: SendState, failure: Failure) -> dict[str, CallResult]:
-        """Record requests as unanswered. Raises ModelFailed or ModelRefused if the endpoint is at fault."""
+        """Record requests as unanswered. Raises ModelFailed or ModelRefused if the whole endpoint fails."""
         endpoint = state.endpoint
         if not is_of_item(state, failure):
             told = f"the endpoint {describe_problem(state, failure)}"
@@ -264,12 +263,12 @@ class ModelClient:
             await endpoint.close()
 
     def list_failing(self) -> list[str]:
-        """Describe each endpoint whose last calls all failed, one line per endpoint."""
+        """Return a line for each endpoint whose last calls all failed."""
         reports = [endpoint.limiter.failure_report for endpoint in list(self._endpoints.values())]
         return [report for report in reports if report]
 
     def list_notes(self) -> list[str]:
-        """Describe each parameter that is sent in a different form than the roles request, one line each."""
+        """Return a line for each parameter that is removed or renamed for an endpoint."""
         endpoints = list(self._endpoints.values())
         return [
             f"{endpoint.name}: {note}" for endpoint in endpoints for note in endpoint.adapter.list_notes()
@@ -286,7 +285,7 @@ class ModelClient:
         return self._endpoints[model]
 
     async def _try(self, state: SendState) -> dict[str, CallResult] | Failure:
-        """Make one attempt, once the rate limiter and the budget allow it."""
+        """Send one attempt, once the rate limiter and the budget admit it."""
         endpoint, worst_case = state.endpoint, estimate_worst_case(state.requests.values())
         permit = await endpoint.limiter.acquire(sum(worst_case))
         reservation = None
@@ -301,7 +300,7 @@ class ModelClient:
         if not chosen:
             self._release_unsent(endpoint, permit, reservation)
             return {}
-        # The deadline starts now: time spent waiting for the rate limiter and the budget does not count.
+        # The deadline starts now, so it excludes waits for the rate limiter and the budget.
         started = time.monotonic()
         state.attempts += 1
         state.sent_without = endpoint.adapter.refused

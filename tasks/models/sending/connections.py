@@ -1,9 +1,9 @@
-"""Connections that serve only one request, so that no reply is assigned to the wrong request.
+"""Connections for a single request, so that no reply is assigned to the wrong request.
 
-A server or a proxy may send a reply twice, or late. On a reused connection, a client would read these bytes
-as the reply to the next request, and the ledger would replay them for the wrong question. HTTP/1.1 replies do
-not identify their request, so a connection is closed after its first reply. The extra handshake is cheap
-compared with a model's answer.
+A server or a proxy may send a reply twice, or late. On a reused connection, a client would read this reply as
+the reply to the next request, and the ledger would replay it for the wrong question. HTTP/1.1 replies do not
+identify their request, so a connection is closed after its first reply. The extra handshake is cheap compared
+with a model's answer.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from aiohttp.client_proto import ResponseHandler
 from openai import DefaultAioHttpClient
 
 GRACE_S = 0.002
-"""Seconds to wait after connecting, to detect a server that sends data before it receives a request."""
+"""Seconds to wait after connecting, to detect servers that send data before a request."""
 EARLY = "a reply came before its request"
 
 
@@ -28,7 +28,7 @@ class OneReplyProtocol(ResponseHandler):
     """Reads the reply to one request; rejects a reply that began before the request was sent."""
 
     def set_response_params(self, **params: Any) -> None:
-        """Start to read a reply. Raises ClientConnectionError if the server has already sent data."""
+        """Start reading a reply. Raises ClientConnectionError if the server has already sent data."""
         if self.should_close:
             raise aiohttp.ClientConnectionError(EARLY)
         super().set_response_params(**params)
@@ -64,7 +64,7 @@ class OneReplyClient(DefaultAioHttpClient):
 
 
 def _set_connector(transport: Any) -> Any:
-    """Make the transport open its session with our connector once its event loop is running."""
+    """Configure the transport to use OneReplyConnector once the event loop is running; return it."""
     transport.client = partial(_open_session, transport.ssl_context)
     return transport
 
@@ -87,9 +87,9 @@ class OneReplyHttpx(httpx.AsyncClient):
 
 
 class _GuardedNetwork(httpcore.AsyncNetworkBackend):
-    """Opens connections, and waits to detect a server that sends data before it gets a request.
+    """Opens connections, and waits GRACE_S to detect a server that sends data before a request.
 
-    Data that a server sends before a TLS handshake is detected here.
+    Data that a server sends before a TLS handshake is also detected.
     """
 
     def __init__(self, network: httpcore.AsyncNetworkBackend) -> None:
@@ -105,7 +105,7 @@ class _GuardedNetwork(httpcore.AsyncNetworkBackend):
         return stream
 
     async def sleep(self, seconds: float) -> None:
-        """Wait for some seconds."""
+        """Wait for a number of seconds."""
         await self._network.sleep(seconds)
 
 

@@ -1,4 +1,4 @@
-"""Answer requests from the ledger, or send them to the endpoint and record its answers.
+"""Answer requests from the ledger, or send them to the endpoint and record the answers.
 
 All model traffic of a process runs in one event loop in a separate thread. Stages in several threads
 therefore share the rate limits, the budget and the calls in flight.
@@ -29,15 +29,14 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 GRACE_S = 30.0
-"""Seconds that a stopping run waits for calls in flight. These calls are paid for, so their replies must be
-recorded."""
+"""Seconds that a stopping run waits for calls in flight, whose replies are paid for and must be recorded."""
 FIRST_POLL_S, MAX_POLL_S = 0.05, 1.0
 """First and maximum interval, in seconds, at which the ledger is polled for another process's answer."""
 
 
 @dataclass
 class CallInFlight:
-    """A call in flight, with the task that several callers may share, and the number of waiting callers."""
+    """A call in flight: its task, which several callers may share, and the number of waiting callers."""
 
     task: asyncio.Task[dict[str, CallResult]]
     batch: bool
@@ -55,7 +54,7 @@ class Dispatcher:
         batch: BatchMode | None = None,
         systems: SystemClient | None = None,
     ) -> None:
-        """Prepare to answer requests; the event loop starts with the first request.
+        """Store the settings; the event loop starts with the first request.
 
         `client`, `systems`: None under `--replay`, so that no connection can be opened.
         """
@@ -63,10 +62,10 @@ class Dispatcher:
         self.batch = batch or BatchMode()
         self.counter = CallCounter()
         self.require_needs: Callable[[], None] = lambda: None
-        """Called once, before the first call that no ledger answers. It raises an error if calls cannot be
+        """Called once, before the first call that is not recorded; raises an error if calls cannot be
         sent."""
         self.again: AskedAgain | None = None
-        """The recorded calls that are repeated; None if there are none."""
+        """The recorded calls to repeat; None if there are none."""
         self._client, self._systems = client, systems
         self._locks = ledger.open_locks()
         self._batcher: Batcher | None = None
@@ -76,7 +75,7 @@ class Dispatcher:
             self._batcher = Batcher(client, ledger, self.budget, self.batch, self._locks)
         self._in_flight: dict[str, CallInFlight] = {}
         self._room: asyncio.Task[None] | None = None
-        """The task that checks, once per run, whether calls can be sent and the ledger can be written."""
+        """The task that checks, once per run, whether calls can be sent and recorded."""
         self._unanswered: dict[str, LedgerEntry] = {}
         """Key -> the entry of a call that got no answer in this run."""
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -89,7 +88,7 @@ class Dispatcher:
         return self._client is None
 
     def read_progress(self) -> Progress:
-        """Return the numbers of answered, failed and waiting calls, and which endpoints fail."""
+        """Return the numbers of answered, failed and waiting calls, and the failing endpoints."""
         clients = [client for client in (self._client, self._systems) if client is not None]
         failing = tuple(report for client in clients for report in client.list_failing())
         limits = self.budget.limits
@@ -98,15 +97,14 @@ class Dispatcher:
         )
 
     def list_notes(self) -> list[str]:
-        """Describe the parameters that are sent in a different form than roles request, one per line."""
+        """Return a line for each parameter that is removed or renamed for an endpoint."""
         return self._client.list_notes() if self._client is not None else []
 
     def find_recorded(self, key: str) -> LedgerEntry | None:
-        """Look up a call in the ledger; return None if it is not recorded.
+        """Return a call's ledger entry; None if the call is not recorded.
 
-        An entry without an answer from an earlier run is returned only in a replay, because a live run
-        repeats the call. If a recorded call must be repeated, it counts as not recorded until the new answer
-        arrives.
+        An earlier run's entry without an answer is returned only in a replay, because a live run repeats the
+        call. A call with `--ask-again` counts as not recorded until the new answer arrives.
         """
         if self.again is not None and self.again.is_waiting(key):
             return self._unanswered.get(key)
@@ -116,18 +114,17 @@ class Dispatcher:
         return self._unanswered.get(key)
 
     def choose(self, stage: str, variants: Sequence[Request]) -> Request:
-        """Choose a request's variant: the current one if the stage repeats its calls, or a recorded one."""
+        """Return the current variant of a request if the stage repeats its calls, or a recorded variant."""
         if self.again is None or not self.again.covers(stage):
             return self.choose_recorded(variants)
         self.again.meet(stage, [variants[0].key()])
         return variants[0]
 
     def choose_recorded(self, variants: Sequence[Request]) -> Request:
-        """Return the variant of a request whose answer is recorded, or otherwise the first (current) variant.
+        """Return the variant of a request whose answer is recorded, otherwise the first (current) variant.
 
-        The last variant has no name of a served model. Its answer was recorded before a served model was
-        configured, or another model produced it. The answer is used if its reply names no model, or names the
-        model that is currently used.
+        The last variant has no served model's name, so its answer is from before `served_model` was set, or
+        from a different model. The answer is used if its reply names no model or the current model.
         """
         today, *earlier = variants
         if not earlier or self.find_recorded(today.key()) is not None:
@@ -142,7 +139,7 @@ class Dispatcher:
         return today
 
     def texts_per_call(self, model: str) -> int:
-        """Return how many texts one embeddings call to a model may contain."""
+        """Return the maximum number of texts per embeddings call to a model."""
         assert self._client is not None, "a replay asks nobody"  # noqa: S101
         return self._client.find_endpoint(model).settings.texts_per_call
 
@@ -152,11 +149,11 @@ class Dispatcher:
         return (await self.ask_all({key: request}))[key]
 
     async def ask_all(self, requests: Mapping[str, Request], *, batch: bool = False) -> dict[str, CallResult]:
-        """Answer requests to one model, by key: one question, or texts to embed in one call.
+        """Answer requests to one model (key -> request): one question, or texts to embed in one call.
 
-        Equal requests in flight are sent once. `batch`: use the Batch API, together with other calls that are
-        made at about the same time. Raises the errors of `ModelClient.send`. On return the answers are
-        committed to the ledger.
+        Equal requests in flight are sent once. `batch`: use the Batch API, together with other calls at about
+        the same time. Raises the errors of `ModelClient.send`. On return, the answers are committed to the
+        ledger.
         """
         return await asyncio.wrap_future(self._submit(self._share(requests, batch, None)))
 
@@ -169,7 +166,7 @@ class Dispatcher:
     def close(self, grace_s: float = GRACE_S) -> None:
         """Wait up to `grace_s` seconds for calls in flight and record them; cancel queued calls.
 
-        Open batches are not waited for; the next run that needs them collects them.
+        Open batches are left for the next run that needs their answers.
         """
         with self._lock:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
@@ -201,8 +198,8 @@ class Dispatcher:
         answers: dict[str, CallResult] = {}
         try:
             for key, call in calls.items():
-                # Shielded from cancellation: if one stage stops, the shared call must continue and its paid
-                # reply must be recorded.
+                # The shield ensures that a shared call continues if one stage stops, and that its paid reply
+                # is recorded.
                 sent = (await asyncio.shield(call.task))[key]
                 answers[key] = sent if key in new else CallResult(sent.entry, live=False)
         finally:
@@ -233,7 +230,7 @@ class Dispatcher:
     async def _complete_once(
         self, requests: Mapping[str, Request], batch: bool, send: Send | None
     ) -> dict[str, CallResult]:
-        """Answer the requests that are recorded by now or can be locked; skip requests of other processes."""
+        """Answer the requests that are recorded or can be locked; skip requests that other processes lock."""
         assert self._client is not None, "a replay asks nobody"  # noqa: S101
         assert self._batcher is not None  # noqa: S101
         answers: dict[str, CallResult] = {}
@@ -241,7 +238,7 @@ class Dispatcher:
 
         def admit(key: str) -> bool:
             if not any(self._in_flight[requested].waiting for requested in requests):
-                raise asyncio.CancelledError  # nobody waits for the answers any more
+                raise asyncio.CancelledError  # no caller waits for the answers any more
             if not self._locks.acquire(key):
                 return False
             locked.add(key)
@@ -267,7 +264,7 @@ class Dispatcher:
         return self.ledger.put_async if self.again is None else self.again.record
 
     async def _require_room(self) -> None:
-        """Check once per run that calls can be sent and recorded; wait for the result. Raises BadInput."""
+        """Check, once per run, that calls can be sent and recorded. Raises BadInput."""
         if self._room is None:
             self._room = asyncio.create_task(asyncio.to_thread(self._prepare))
             self._room.add_done_callback(_take_error)

@@ -1,4 +1,4 @@
-"""Classify failed attempts: whether to retry, how long to wait, and whether we may have paid."""
+"""Classify failed attempts: whether to retry, how long to wait, and whether the attempt may be billed."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from tasks.models.sending.replies import ErrorReply, UnusableReply, find_error
 MAX_REDIRECTS = 3
 """Maximum number of redirects per attempt.
 
-If a redirect keeps the body, the request is sent, and possibly billed, again.
+A redirect that keeps the body sends, and possibly bills, the request again.
 """
 THROTTLED = 429
 """The status of a rate limit."""
 RETRIED = frozenset({408, 409, 425, THROTTLED})
-"""Statuses below 500 after which a request is sent again."""
+"""Statuses below 500 after which a request is retried."""
 FOR_ALL = frozenset({401, 402, 403, 404, 405, 407, 410})
-"""Statuses that show that every request will be refused, because the key, the account, the model or the
-address is wrong."""
+"""Statuses of refusals that affect all requests, because the key, the account, the model or the address is
+wrong."""
 WORDS_FOR_ALL = frozenset({
     "account_deactivated", "authentication_error", "billing_hard_limit_reached", "billing_not_active",
     "insufficient_quota", "invalid_api_key", "model_not_found", "deploymentnotfound", "permission_denied",
@@ -40,8 +40,8 @@ WORDS_FOR_ITEM = frozenset({
     "content_filter", "content_policy_violation", "context_length_exceeded", "invalid_prompt", "moderation",
     "responsibleaipolicyviolation", "string_above_max_length",
 })  # fmt: skip
-"""Error codes and types, in lower case, that override the HTTP status: WORDS_FOR_ALL for errors that concern
-every request, WORDS_FOR_ITEM for errors that concern a single request."""
+"""Error codes and types, in lower case, that override the HTTP status: WORDS_FOR_ALL for errors that affect
+all requests, WORDS_FOR_ITEM for errors that affect one request."""
 STATUS_OF_WORD = {
     "api_error": 500, "authentication_error": 401, "deadline_exceeded": 504, "insufficient_quota": 402,
     "internal": 500, "invalid_api_key": 401, "invalid_argument": 400, "invalid_request_error": 400,
@@ -51,10 +51,10 @@ STATUS_OF_WORD = {
     "rate_limit_exceeded": THROTTLED, "resource_exhausted": THROTTLED, "server_error": 500, "timeout": 504,
     "unauthenticated": 401, "unavailable": 503, **dict.fromkeys(WORDS_FOR_ITEM, 400),
 }  # fmt: skip
-"""The HTTP status that corresponds to an error code or type, for errors without a status."""
+"""Error code or type -> the corresponding HTTP status, for errors without a status."""
 FIRST_WAIT_S = 0.5
 MAX_WAIT_S = 30.0
-"""First and maximum wait between two attempts, in seconds. The wait doubles with each attempt."""
+"""Maximum wait between two attempts, in seconds; the wait starts at FIRST_WAIT_S, and doubles each time."""
 JITTER = random.SystemRandom()
 
 
@@ -66,17 +66,15 @@ class Failure:
     retry: bool
     paid: bool
     wait_s: float | None = None
-    """The wait in seconds that the endpoint asked for; None if the endpoint named no wait."""
+    """The wait in seconds that the endpoint requested; None if it requested none."""
     kind: Literal["broken", "throttled", "refused"] = "broken"
-    """The kind of failure: the endpoint is faulty (`broken`), is overloaded (`throttled`), or works but
-    refuses this request (`refused`)."""
+    """The kind of failure: the endpoint is faulty (`broken`), overloaded (`throttled`), or working, but
+    refuses
+    this request (`refused`)."""
     item: bool = False
-    """Whether the failure concerns this request only.
-
-    If so, only this request fails after the last attempt, and other requests continue.
-    """
+    """Whether the failure affects only this request, so that other requests continue."""
     words: frozenset[str] = frozenset()
-    """The error's code and type, and the parameter that it names, in lower case."""
+    """The error's code, type and parameter in lower case."""
     times: int = 1
     """Number of times that the request was sent in this attempt."""
 
@@ -84,8 +82,8 @@ class Failure:
 class ProviderFailed(Exception):
     """Raised if a provider's library returned no reply; its `__cause__` is the library's exception.
 
-    `status`: the HTTP status of the provider's answer, or None if there was no error status. `sent`: False if
-    the library rejected the request without sending it. `headers`: the headers of the provider's answer.
+    `status`: the answer's HTTP status, or None if there was no error status. `sent`: False if the library
+    rejected the request without sending it. `headers`: the answer's headers.
     """
 
     def __init__(
@@ -119,11 +117,11 @@ NEVER_CONNECTED = (
     httpx.ConnectTimeout,
 )
 """Exceptions of aiohttp and httpx for failed connections. The transport above aiohttp reports a refused
-connection as a timeout, so the function looks for these exceptions among the causes of a timeout."""
+connection as a timeout, so the causes of a timeout are searched for these exceptions."""
 TOO_LATE = (TimeoutError, httpx.TimeoutException)
-"""Exceptions for a reply that did not arrive in time."""
+"""Timeout exceptions."""
 LOST = (httpx.TransportError, aiohttp.ClientError, OSError)
-"""Exceptions for a connection that was lost."""
+"""Exceptions for a lost connection."""
 
 
 def classify_failure(error: BaseException) -> Failure:
@@ -131,8 +129,7 @@ def classify_failure(error: BaseException) -> Failure:
     if isinstance(error, openai.APIStatusError):
         return _judge_status(error)
     if isinstance(error, UnusableReply):
-        # The endpoint is healthy, so a reply that would stay the same after a retry does not count against
-        # it.
+        # A reply that no retry would change does not show that the endpoint is faulty.
         kind: Literal["broken", "refused"] = "broken" if error.again else "refused"
         return Failure(str(error), error.again, paid=True, kind=kind, item=not error.for_all)
     if isinstance(error, ErrorReply):
@@ -162,7 +159,7 @@ def refuse_connection(error: BaseException) -> Failure:
     """Return the failure of an attempt that could not connect, with the operating system's reason."""
     cause = getattr(error, "os_error", None)
     code = getattr(cause, "errno", None) or 0
-    # aiohttp replaces the message of a known error number; an unknown host name has no error number.
+    # aiohttp replaces the message of a known error number; the error for an unknown host has no number.
     why = os.strerror(code) if code > 0 else plain(getattr(cause, "strerror", None) or "")
     return Failure(f"cannot be connected to{f' ({why.lower()})' if why else ''}", retry=True, paid=False)
 
@@ -176,9 +173,9 @@ def _walk_causes(error: BaseException) -> Iterator[BaseException]:
 
 @dataclass(frozen=True)
 class ErrorBody:
-    """The fields of an error: its message; and its code, type and parameter in lower case (`words`).
+    """The fields of an error: the message, and the code, type and parameter in lower case (`words`).
 
-    `status`: the HTTP status in the error's body, if any. `flagged`: whether a content moderation flagged the
+    `status`: the HTTP status in the error's body, if any. `flagged`: whether content moderation flagged the
     input of this request.
     """
 
@@ -189,7 +186,7 @@ class ErrorBody:
 
 
 def read_error(error: object) -> ErrorBody:
-    """Read the error object of any provider, or a plain error text."""
+    """Parse a provider's error object, or a plain error text."""
     if isinstance(error, dict) and (inner := find_error(error)) is not None and inner is not error:
         return read_error(inner)
     if not isinstance(error, dict):
@@ -207,7 +204,7 @@ def read_error(error: object) -> ErrorBody:
 
 
 def judge_reply(reply: ErrorReply) -> Failure:
-    """Classify an error object in a response with status 200: use the error's code if it has one.
+    """Classify an error object in a response with status 200, by the error's code if known.
 
     An error without a known code counts as a broken reply, which is retried and may have been paid.
     """
@@ -226,7 +223,7 @@ def _judge_status(error: openai.APIStatusError) -> Failure:
 
 
 def judge_code(code: int, error: ErrorBody, headers: Mapping[str, str], sent: str = "answered") -> Failure:
-    """Classify an error by its status, code and type. `sent`: how the error arrived, as text for the message.
+    """Classify an error by status, code and type. `sent`: text for the message on how the error arrived.
 
     A provider may have billed a request that failed with a 5xx status, but not a refused request.
     """
@@ -245,7 +242,7 @@ def judge_code(code: int, error: ErrorBody, headers: Mapping[str, str], sent: st
 
 
 def read_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Read a Retry-After header (a number or a date) as seconds to wait; None if absent or not valid."""
+    """Return the seconds to wait from a Retry-After header, a number or a date; None if not valid."""
     value = headers.get("Retry-After")
     if value is None:
         return None
@@ -260,7 +257,7 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def choose_wait(attempts: int, failure: Failure) -> float:
-    """Choose the seconds until the next attempt: as the endpoint asked, or doubling with jitter."""
+    """Return the seconds until the next attempt: the requested wait, or an exponential one with jitter."""
     if failure.wait_s is not None:
         return failure.wait_s + JITTER.uniform(0, 0.25)
     ceiling = min(MAX_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1))

@@ -1,4 +1,4 @@
-"""Safety checks on every exchange with an endpoint, as hooks of the HTTP library."""
+"""HTTP library hooks with safety checks on every exchange with an endpoint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.models.settings import Endpoint
 
 
 class IncomingHooks:
-    """Hooks that the HTTP library calls for every exchange, including exchanges after a redirect."""
+    """Hooks that the HTTP library calls for every request and response, also after a redirect."""
 
     def __init__(self, url: str, secret: Secret, settings: Endpoint, library: ModuleType = httpx2) -> None:
         """Store the endpoint's settings.
@@ -45,6 +45,6 @@ class IncomingHooks:
         finally:
             await stream.aclose()
         response.stream = self._library.ByteStream(self._secret.remove_from_body(body))
-        # Our readers decode the body themselves. A declared charset could hide the key from the removal
+        # The body is decoded later, without the declared charset, which could hide the key from the removal
         # above.
         response.headers["Content-Type"] = "application/json"

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from tasks.models.sending.results import CallResult
 
 WINDOW = 512
-"""Number of most recent calls that the rate is computed from.
+"""Number of most recent calls from which the rate is computed.
 
-If all calls were used, the rate would hide a stall. If few calls were used, the rate would fluctuate.
+A rate over all calls would hide a stall; a rate over a few calls would fluctuate.
 """
 
 
@@ -34,8 +34,8 @@ class Progress:
     failing: tuple[str, ...] = ()
     """One line per endpoint whose last calls all failed."""
     to_come: int | None = None
-    """Number of the run's calls that have not started, estimated from earlier runs; None if there are
-    none."""
+    """Number of the run's calls that have not started, estimated from earlier runs; None without earlier
+    runs."""
     limit_usd: float | None = None
     limit_tokens: int | None = None
     """Limits of the run's budget in dollars (`limit_usd`) and in tokens (`limit_tokens`); None if there is no
@@ -43,14 +43,14 @@ class Progress:
 
     @property
     def left_s(self) -> float | None:
-        """Estimate the seconds until the run's calls are answered; None before the first answer.
+        """Return the estimated seconds until the run's calls are answered; None before the first answer.
 
-        If the number of calls to come is unknown, the estimate covers the waiting calls only.
+        If `to_come` is unknown, the estimate covers only the waiting calls.
         """
         return (self.waiting + (self.to_come or 0)) / self.per_second if self.per_second else None
 
     def describe(self) -> str:
-        """Format the progress as one line for people."""
+        """Return the progress as one line of text."""
         left = "unknown" if self.left_s is None else f"about {format_time(self.left_s)}"
         of = "for these" if self.to_come is None else f"with {self.to_come} to come"
         failed = f", {self.failed} failed" if self.failed else ""
@@ -79,7 +79,7 @@ class CallCounter:
     def begin(self, count: int) -> None:
         """Add `count` to the started calls."""
         if not self.waiting:
-            # Restart the measurement, because idle time must not lower the rate.
+            # The measurement restarts, because idle time must not lower the rate.
             self.begun_at = time.monotonic()
             self.ends.clear()
         self.waiting += count

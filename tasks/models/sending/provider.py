@@ -1,7 +1,7 @@
-"""Call a provider through its own library, using any-llm; requests and replies are chat completions.
+"""Call a provider through the provider's library, using any-llm.
 
-Requests and replies have the format of the OpenAI protocol, so the budget and the ledger need not know other
-protocols. This module sends each request once; `ModelClient` makes the retries.
+Requests and replies have the format of OpenAI's chat completions, so the budget and the ledger support only
+this protocol. This module sends each request once; `ModelClient` handles retries.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
     from any_llm import AnyLLM
 
 NO_FIELD = frozenset({"grammar"})
-"""Fields of a request body that only this project uses; no provider's protocol has them."""
+"""Fields of a request body that no provider's protocol supports."""
 
 
 @dataclass
 class Sending:
-    """Whether a call was sent.
+    """Whether a call was sent; an unsent call costs nothing.
 
-    If the provider's library raises an error before sending, the call costs nothing.
+    A provider's library may raise an error before sending.
     """
 
     begun: bool = False
 
 
 SENDING: ContextVar[Sending] = ContextVar("SENDING")
-"""The Sending of the current call, which a hook of the HTTP library updates."""
+"""The `Sending` object of the current call, which a hook of the HTTP library updates."""
 
 
 async def note_sending(request: httpx.Request) -> None:
@@ -65,7 +65,7 @@ class ProviderClient:
     async def complete(self, request: Request) -> bytes:
         """Send a request once; return the reply as the body of a chat completion.
 
-        Raises ProviderFailed for errors of the provider's library, and BadInput for a request to embed.
+        Raises ProviderFailed for errors of the provider's library, and BadInput for an embedding request.
         """
         if is_embedding(request):
             raise BadInput(
@@ -88,7 +88,7 @@ class ProviderClient:
             raise self._describe(error, sent=sending.begun) from error.original_exception
         except NotImplementedError as error:
             raise ProviderFailed(self._clean(str(error)), sent=False) from error
-        except ValueError as error:  # pydantic raises it if a field has another type or text is not UTF-8
+        except ValueError as error:  # from pydantic, if a field has the wrong type or text is not UTF-8
             raise ProviderFailed(type(error).__name__, sent=sending.begun) from error
         return text.encode()
 
@@ -110,7 +110,7 @@ class ProviderClient:
         hooks = IncomingHooks(url, self._secret, self._settings, httpx)
         self._http = OneReplyHttpx(
             timeout=self._settings.timeout_s + 5,
-            # A proxy configured in the environment is not meant for loopback addresses.
+            # A proxy from the environment must not be used for loopback addresses.
             trust_env=not is_loopback(url),
             follow_redirects=True,
             max_redirects=MAX_REDIRECTS,
@@ -142,7 +142,7 @@ class ProviderClient:
 
 
 def read_message(error: Any, cause: Any) -> str:
-    """Return a provider's error message, taken from the response body if possible."""
+    """Return a provider's error message, from the response body if possible."""
     body = getattr(cause, "body", None)
     for part in (body.get("error"), body) if isinstance(body, dict) else ():
         if isinstance(part, dict) and isinstance(part.get("message"), str):

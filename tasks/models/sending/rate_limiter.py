@@ -1,9 +1,9 @@
 """Rate limiter for one endpoint: a queue, token buckets, adaptive concurrency and a circuit breaker.
 
-Attempts are admitted in the order in which they were queued, except that retries of a system's calls go
+Attempts are admitted in first-in, first-out order, except that retries of calls to systems are admitted
 first. An attempt is admitted if fewer attempts than allowed are in flight, both per-minute buckets contain
-enough units, and the circuit is closed. The allowed concurrency halves after a 429 and grows by one per round
-of answers, up to the endpoint's `in_flight`.
+enough units, and the circuit is closed. The allowed concurrency halves after a 429, and grows by one per
+round of answers, up to the endpoint's `in_flight`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tasks.models.settings import ConnectionSettings
 MAX_COOLDOWN_S = 60.0
 """Maximum pause in seconds after repeated failures."""
 EPSILON = 1e-9
-"""Number of units that counts as zero, because rounding may leave such a remainder."""
+"""Number of units that counts as zero, because of rounding errors."""
 MINUTE_S = 60.001
-"""Slightly more than a minute, so that rounding errors never admit too many attempts in a minute."""
+"""Slightly more than a minute, so that rounding errors never cause too many attempts in a minute."""
 
 
 @dataclass
 class Permit:
-    """An admitted attempt: when it was admitted (monotonic seconds) and how many tokens it may use."""
+    """An admitted attempt: the time of admission (monotonic seconds), and the maximum number of tokens."""
 
     at: float
     tokens: int
@@ -37,8 +37,8 @@ class Permit:
 class TokenBucket:
     """A token bucket that admits at most `per_minute` units in any minute; None means no limit.
 
-    The capacity is the number of units per second. A full bucket at the start would exceed the limit by the
-    capacity, so the refill per minute is lower by the same amount.
+    The capacity is the number of units per second. A bucket that is full at the start would exceed the limit
+    by the capacity, so the refill per minute is lower by this amount.
     """
 
     def __init__(self, per_minute: int | None, now: float) -> None:
@@ -47,19 +47,19 @@ class TokenBucket:
         self._level, self._at = self._size, now
 
     def find_wait(self, amount: float, now: float) -> float:
-        """Return the seconds until an amount can be taken; for more than the capacity, until it is full."""
+        """Return the seconds until the bucket contains an amount or, for larger amounts, is full."""
         self._fill(now)
         missing = min(amount, self._size) - self._level
-        # Because of rounding, a tiny missing amount may never be refilled.
+        # Because of rounding, a tiny missing amount might never be refilled.
         return missing / self._rate if missing > EPSILON else 0.0
 
     def take(self, amount: float, now: float) -> None:
-        """Take an amount; the level may become negative, so that later attempts wait for its recovery."""
+        """Subtract an amount; the level may become negative, so that later attempts wait for the refill."""
         self._fill(now)
         self._level -= amount
 
     def refund(self, amount: float) -> None:
-        """Return an unused amount; a negative amount takes more, up to a debt of one minute."""
+        """Add an unused amount to the level; a negative amount is subtracted, up to a debt of one minute."""
         self._level = min(self._size, max(-MINUTE_S * self._size, self._level + amount))
 
     def _fill(self, now: float) -> None:
@@ -86,17 +86,17 @@ class RateLimiter:
 
     @property
     def allowed(self) -> int:
-        """Return the allowed number of concurrent attempts: 1 while a failing endpoint is probed."""
+        """Return the current limit on concurrent attempts; 1 while a failing endpoint is probed."""
         return 1 if self.is_broken else int(self._allowed)
 
     @property
     def is_broken(self) -> bool:
-        """Return whether so many attempts in a row failed that the endpoint counts as down."""
+        """Return whether the endpoint counts as down, after `breaker` consecutive failures."""
         return self._failures >= self._endpoint.breaker
 
     @property
     def failure_report(self) -> str:
-        """Describe the endpoint's failures in a row and their duration; "" for fewer than two failures."""
+        """Return the number and duration of consecutive failures as text; "" for fewer than two failures."""
         if self._failures < 2:
             return ""
         seconds = time.monotonic() - self._failing_since
@@ -109,7 +109,7 @@ class RateLimiter:
 
         `tokens`: the maximum number of tokens of the attempt. `again`: put the attempt first in the queue.
 
-        Raises ModelFailed if the endpoint has failed without a success for longer than its deadline.
+        Raises ModelFailed if the endpoint has failed continuously for longer than its deadline.
         """
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         if again:
@@ -155,14 +155,13 @@ class RateLimiter:
         now = time.monotonic()
         self._failures = 0
         self._throttled += 1
-        # Attempts admitted before the last reduction do not show whether the reduced concurrency is low
-        # enough.
+        # Attempts admitted before the last reduction do not show whether that reduction was sufficient.
         if permit.at >= self._reduced_at:
             self._allowed, self._reduced_at = max(1.0, self._allowed / 2), now
-            # After a single throttled call, only that call waits. Two without an answer in between pause the
-            # whole endpoint.
+            # After a single throttled call, only that call waits. Two throttled calls without an answer in
+            # between pause the whole endpoint.
             if self._throttled > 1:
-                # A call never waits longer than its deadline, so the endpoint's queue must not either.
+                # A call never waits longer than its deadline, so the pause of the queue has the same limit.
                 wait_s = min(wait_s, self._endpoint.deadline_s)
                 self._paused_until = max(self._paused_until, now + wait_s)
 
@@ -173,8 +172,8 @@ class RateLimiter:
         self._failures += 1
         if self._failures < self._endpoint.breaker or now < self._paused_until:
             return
-        # The pause never extends past the deadline, counted from the first failure, so that waiting calls
-        # still fail in time.
+        # The pause ends at the latest at the deadline after the first failure, so that waiting calls fail in
+        # time.
         ends = self._failing_since + self._endpoint.deadline_s
         self._paused_until = min(now + self._cooldown_s, max(ends, now))
         self._cooldown_s = min(MAX_COOLDOWN_S, 2 * self._cooldown_s)
@@ -194,7 +193,7 @@ class RateLimiter:
                 )
 
     def _describe_last(self) -> str:
-        """Describe the last failure: the endpoint's URL and the problem."""
+        """Return the endpoint's URL and the last problem as text."""
         return ": ".join(filter(None, (self._endpoint.url, self._last_problem[:120])))
 
     def _release(self, permit: Permit, used: int) -> None:

@@ -1,7 +1,7 @@
-"""The OpenAI protocol: write requests as bodies, and read replies into ledger entries.
+"""The OpenAI protocol: convert requests to bodies, and replies to ledger entries.
 
-`read_replies` is the only reader of replies. It raises an exception for a reply that it cannot use, and the
-exception decides what happens next:
+`read_replies` is the only parser of replies. For an unusable reply, it raises an exception, which determines
+the next step:
 
 | shape of the reply | exception | next |
 |---|---|---|
@@ -32,7 +32,7 @@ from tasks.models.tools import BAD_CALL, BadCall, describe_tools, list_tools, wr
 
 CHAT, EMBEDDINGS = "/chat/completions", "/embeddings"
 FINISH_REASON = re.compile(r"[\w.:-]{1,40}", re.ASCII)
-"""Matches finish reasons that are stored as the provider wrote them; any other text becomes `stop`."""
+"""Matches finish reasons that are stored unchanged; any other text becomes `stop`."""
 CUT_REASONS = frozenset(
     {"length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"}
 )
@@ -40,32 +40,31 @@ FILTER_REASONS = frozenset(
     {"content_filter", "safety", "sensitive", "blocked", "prohibited_content", "recitation"}
 )
 ERROR_REASONS = frozenset({"error", "network_error", "insufficient_system_resource", "malformed_response"})
-"""Finish reasons of providers, in lower case: separate sets for cut-off answers, filtered answers, and
-answers that ended with an error."""
+"""Providers' finish reasons, in lower case, of answers that ended with an error; the sets above are for
+cut-off and filtered answers."""
 TEXT_PARTS = frozenset({"text", "output_text", "refusal"})
 REASONING_PARTS = frozenset({"thinking", "reasoning", "redacted_thinking", "reasoning_content"})
-"""Types of a message's content parts: separate sets for parts with text and parts with reasoning."""
+"""Types of content parts with reasoning; TEXT_PARTS has the types with text."""
 REASONING = re.compile(
     r"\s*<(think|thinking|reasoning)>(?P<inside>.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )
 REASONING_ENDS = re.compile(r"(?P<inside>.*?)</think>", re.DOTALL | re.IGNORECASE)
-"""Matches reasoning without an opening tag: the chat templates of some models contain that tag, so a reply
-has only the closing tag."""
+"""Matches reasoning with only a closing tag, because the opening tag is in some models' chat templates."""
 STREAMS = (b"data:", b"event:", b"id:", b":")
 """Possible first bytes of an event stream."""
 MOST_CHARACTERS = 25
 """Maximum plausible number of characters per token, averaged over a whole text.
 
-Token counts that imply more are treated as wrong.
+Token counts that imply a higher number are treated as wrong.
 """
 MAX_REASONING = 200_000
-"""Maximum number of characters of a reply's reasoning that are stored."""
+"""Maximum number of stored characters of a reply's reasoning."""
 
 
 class UnusableReply(ValueError):
-    """A reply without the expected content, which may have been billed.
+    """Raised for a reply without the expected content, which may have been billed.
 
-    `again`: whether a retry may get a usable reply. `for_all`: whether no request would get a usable reply.
+    `again`: whether a retry may succeed. `for_all`: whether all other requests would fail, too.
     """
 
     def __init__(self, problem: str, *, again: bool = True, for_all: bool = False) -> None:
@@ -74,9 +73,9 @@ class UnusableReply(ValueError):
 
 
 class ErrorReply(ValueError):
-    """An error object where a reply was expected.
+    """Raised for an error object instead of a reply.
 
-    `body`: the error, for `failures.read_error`. `paid`: whether a part of a reply came with the error.
+    `body`: the error, for `failures.read_error`. `paid`: whether the body also contains a part of a reply.
     """
 
     def __init__(self, body: object, *, paid: bool) -> None:
@@ -107,14 +106,14 @@ def build_post(requests: Sequence[Request], endpoint: Endpoint) -> tuple[str, di
 
 
 def find_path(request: Request) -> str:
-    """Return the URL path that a request is posted to."""
+    """Return the URL path for a request."""
     return EMBEDDINGS if is_embedding(request) else CHAT
 
 
 def read_body(raw: bytes) -> object:
-    """Read a response body as JSON.
+    """Parse a response body as JSON.
 
-    Raises UnusableReply if it is cut off or is not a single JSON document.
+    Raises UnusableReply if the body is cut off or is not a single JSON document.
     """
     try:
         return json.loads(raw)
@@ -135,7 +134,7 @@ def read_body(raw: bytes) -> object:
 def read_replies(
     body: Any, requests: Sequence[Request], *, strips_reasoning: bool = True
 ) -> list[ModelReply]:
-    """Read one reply per request from a response body. Raises UnusableReply or ErrorReply."""
+    """Return one reply per request from a response body. Raises UnusableReply or ErrorReply."""
     if (error := find_error(body)) is not None:
         raise ErrorReply(error, paid=isinstance(body, dict) and bool(body.get("choices")))
     if is_embedding(requests[0]):
@@ -144,7 +143,7 @@ def read_replies(
 
 
 def find_error(body: object) -> object:
-    """Find the error in a body that contains an error instead of a reply; None if there is none."""
+    """Return the error in a body that contains an error instead of a reply; None if there is none."""
     if isinstance(body, list) and len(body) == 1:
         body = body[0]
     if not isinstance(body, dict):
@@ -156,7 +155,7 @@ def find_error(body: object) -> object:
 
 
 def build_body(request: Request, endpoint: Endpoint) -> dict[str, object]:
-    """Write a request as a body of `POST /chat/completions`, with parameters that the endpoint accepts."""
+    """Return a request as a body of `POST /chat/completions`, with parameters that the endpoint accepts."""
     decoding = {
         endpoint.token_limit if name == "max_tokens" else name: value
         for name, value in request.decoding.items()
@@ -177,7 +176,7 @@ def build_body(request: Request, endpoint: Endpoint) -> dict[str, object]:
 
 
 def parse_reply(body: Any, request: Request, *, strips_reasoning: bool = True) -> ModelReply:
-    """Read a reply: its text, or its tool calls as text. Raises UnusableReply if it has another form.
+    """Parse a reply: its text, or its tool calls as text. Raises UnusableReply for any other reply.
 
     Log probabilities that a ledger cannot store are dropped.
     """
@@ -217,7 +216,7 @@ def parse_reply(body: Any, request: Request, *, strips_reasoning: bool = True) -
 
 
 def _name_reason(reason: object) -> str:
-    """Map a finish reason to its common name; providers use different words for the same reason."""
+    """Return the common name of a finish reason; providers use different words for the same reason."""
     if not isinstance(reason, str) or not reason:
         return "stop"
     word = re.split(r"[:\s]", reason.strip(), maxsplit=1)[0].lower()
@@ -237,7 +236,7 @@ def _tell_error(error: object) -> str:
 
 
 def _read_content(content: object) -> tuple[str, str]:
-    """Read a message's content (text or parts) as (text, reasoning). Raises UnusableReply."""
+    """Return (text, reasoning) of a message's content, which is text or parts. Raises UnusableReply."""
     if content is None or isinstance(content, str):
         return content or "", ""
     parts = [content] if isinstance(content, dict) else content
@@ -266,7 +265,7 @@ def _read_part(part: object) -> str:
 
 
 def _read_thoughts(part: Mapping[str, object]) -> str:
-    """Read the reasoning in a content part: a text or a list of parts; return "" for anything else."""
+    """Return the reasoning in a content part, which is a text or a list of parts; "" for anything else."""
     for name in ("thinking", "reasoning", "text", "reasoning_content"):
         inside = part.get(name)
         if isinstance(inside, str):
@@ -277,7 +276,7 @@ def _read_thoughts(part: Mapping[str, object]) -> str:
 
 
 def strip_reasoning(text: str) -> tuple[str, str]:
-    """Split a text into the answer and the reasoning before it.
+    """Return (answer, reasoning) of a text that may start with reasoning.
 
     The reasoning may be cut off, and its opening tag may be missing.
     """
@@ -294,7 +293,7 @@ def _read_model(model: object) -> str:
 
 
 def _read_calls(called: object, tools: Sequence[Tool]) -> tuple[str, str]:
-    """Return tool calls as text, with the finish reason "tool_calls" or, if they are not valid, BAD_CALL."""
+    """Return tool calls as text, and the finish reason "tool_calls" or, for invalid calls, BAD_CALL."""
     try:
         return write_calls(called, tools), "tool_calls"
     except BadCall as error:
@@ -312,10 +311,9 @@ def _keep_logprobs(logprobs: object) -> Mapping[str, object]:
 
 
 def parse_embeddings(body: Any, requests: Sequence[Request]) -> list[ModelReply]:
-    """Read an embeddings reply. Raises UnusableReply if a text has no vector of numbers.
+    """Parse an embeddings reply. Raises UnusableReply if a text has no vector of numbers.
 
-    Providers count the tokens of the whole call. If a call has several texts, the count of each text is
-    therefore an estimate.
+    Providers count the tokens of the whole call, so the counts of several texts in a call are estimates.
     """
     try:
         rows = {row["index"]: _read_vector(row["embedding"]) for row in body["data"]}
@@ -340,7 +338,7 @@ def _read_vector(values: Sequence[float]) -> list[float]:
 
 
 def make_entry(key: str, reply: ModelReply) -> LedgerEntry:
-    """Make the ledger entry of a reply."""
+    """Return the ledger entry of a reply."""
     return LedgerEntry(
         key, reply.text, reply.finish_reason, reply.prompt_tokens, reply.completion_tokens, reply.estimated,
         reply.extra,
@@ -348,7 +346,7 @@ def make_entry(key: str, reply: ModelReply) -> LedgerEntry:
 
 
 def estimate_prompt(request: Request) -> int:
-    """Estimate a request's prompt tokens, including those of a JSON schema or tools."""
+    """Estimate a request's prompt tokens, including its JSON schema or tools."""
     parts = [message.get("content", "") for message in request.messages]
     if "json_schema" in request.constraint:
         parts.append(json.dumps(request.constraint["json_schema"]))
@@ -358,17 +356,16 @@ def estimate_prompt(request: Request) -> int:
 
 
 def estimate_worst_case(requests: Iterable[Request]) -> tuple[int, int]:
-    """Estimate the maximum tokens of requests, as (prompt tokens, completion tokens)."""
+    """Return the estimated maximum (prompt tokens, completion tokens) of requests."""
     tokens = [(estimate_prompt(request), int(request.decoding.get("max_tokens", 0))) for request in requests]
     return sum(prompt for prompt, _ in tokens), sum(completion for _, completion in tokens)
 
 
 def count_tokens(usage: object, request: Request, text: str) -> tuple[int, int, bool]:
-    """Count a reply's tokens; return (prompt, completion, whether any count is estimated).
+    """Return a reply's token counts: (prompt, completion, whether any count is estimated).
 
-    Some endpoints count reasoning only in the total, so the completion count is the total minus the prompt,
-    if that is larger than the reported count. An impossible number is replaced by an estimate from the texts
-    if the estimate is larger.
+    Some endpoints count reasoning only in the total, so the completion count is at least the total minus the
+    prompt. An implausibly low count is replaced by an estimate from the texts if the estimate is larger.
     """
     guessed = estimate_prompt(request), estimate_tokens(text)
     if not isinstance(usage, dict):

@@ -1,4 +1,4 @@
-"""The results of calls, in a module without the sending libraries, which take a second to import."""
+"""The results of calls, in a module without the sending libraries, whose import takes a second."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tasks.models.recording.entries import LedgerEntry
 from tasks.models.sending.budget import NOTHING, Amount
 
 RecordEntries = Callable[[Iterable[LedgerEntry]], Awaitable[None]]
-"""Function that records entries in the ledger; they are on disk when it returns."""
+"""Function that records entries in the ledger; on return, they are on disk."""
 
 
 @dataclass(frozen=True)
 class CallResult:
-    """The ledger entry that answers a request, whether this run sent it (`live`), and its cost."""
+    """The ledger entry that answers a request, whether this run sent the request (`live`), and the cost."""
 
     entry: LedgerEntry
     live: bool

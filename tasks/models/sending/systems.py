@@ -1,9 +1,8 @@
 """Send requests to systems under test, with a rate limit, retries and a deadline; classify failures.
 
-If a system sends an unusable reply, or no reply in time, it has failed that question: the call is recorded as
-failed, with the reason as its text. If a system cannot be reached, refuses the key, or only answers that it
-is busy, nothing is known about its quality. The stage then fails, and continues from there when it is run
-again.
+If a system sends an unusable reply, or no reply in time, it has failed the question: the call is recorded as
+failed, with the reason as its text. If a system cannot be reached, refuses the key, or is always busy, its
+quality is unknown. The stage then fails, and the next run continues it.
 
 The transport is HTTP, with a key and size limits, or a Python function that the user provides.
 """
@@ -44,15 +43,15 @@ from tasks.models.settings import SystemRun, read_secret
 from tasks.plugs import tell_error
 
 BLOCK = 1 << 16
-"""Number of bytes that are read at a time."""
+"""Number of bytes per read."""
 KEEPS_THE_BODY = frozenset({307, 308})
-"""Statuses of a redirect that repeats the request with its body."""
+"""Statuses of redirects that keep the request's body."""
 NO_KEY = 401
 """The status for a missing or wrong key."""
 
 
 class SendFailed(Exception):
-    """Raised if an attempt failed; `failure` describes how."""
+    """Raised if an attempt failed; `failure` describes the problem."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.problem)
@@ -69,7 +68,7 @@ class LiveTransport:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, path: str, body: Mapping[str, object]) -> str:
-        """Post JSON and return the reply's text; follow redirects on the same host. Raises SendFailed."""
+        """Post JSON, following redirects on the same host; return the reply's text. Raises SendFailed."""
         if self._settings.url is None:
             raise BadInput(f"{self._place}.url", "is missing", hint="Benchloom calls the system over HTTP")
         url = first = self._settings.url + path
@@ -132,7 +131,7 @@ class LiveTransport:
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
-            # A proxy configured in the environment is not meant for loopback addresses.
+            # A proxy from the environment must not be used for loopback addresses.
             is_remote = not is_loopback(self._settings.url or "")
             timeout = aiohttp.ClientTimeout(total=self._settings.timeout_s + 5)
             self._session = aiohttp.ClientSession(
@@ -162,7 +161,7 @@ def find_function(place: str, function: str) -> Callable[..., object]:
 
 
 async def run_in_thread(function: Callable[[], object]) -> object:
-    """Run a function in a daemon thread, so that a hanging function does not keep the process running."""
+    """Run a function in a daemon thread, so that a hanging function does not prevent the process's exit."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[object] = loop.create_future()
 
@@ -213,7 +212,7 @@ def _judge_status(reply: aiohttp.ClientResponse, text: str) -> Failure:
     if reply.status in RETRIED or reply.status >= 500:
         return Failure(problem, retry=True, paid=True, wait_s=wait_s, kind="broken")
     if reply.status == NO_KEY:
-        # If the key is refused, the system's quality was not tested.
+        # A refused key is not a failure of the system, whose quality was not tested.
         return Failure(f"{problem}; is its key_env right?", retry=False, paid=False, kind="refused")
     return _refuse(problem)
 
@@ -228,7 +227,7 @@ class SystemConnection:
 
 @dataclass
 class SystemCall:
-    """The state of one `SystemClient.put`: the call, and the attempts and seconds used so far."""
+    """The state of one `SystemClient.put` call: the request, and the attempts and seconds so far."""
 
     connection: SystemConnection
     key: str
@@ -237,15 +236,15 @@ class SystemCall:
     record_entries: RecordEntries
     attempts: int = 0
     used_s: float = 0.0
-    """Seconds spent in the system's attempts and waiting between them."""
+    """Seconds spent in attempts and in waits between attempts."""
 
     def may_go_on(self, failure: Failure, wait_s: float) -> bool:
-        """Return whether the request may be sent again after a wait."""
+        """Return whether the request may be retried after `wait_s` seconds."""
         limit = self.connection.settings
         return failure.retry and self.attempts <= limit.retries and self.used_s + wait_s < limit.deadline_s
 
     async def record(self, text: str, finish_reason: str) -> LedgerEntry:
-        """Record the outcome, with 0 tokens, because a system's token use is not known."""
+        """Record the outcome, with 0 tokens because a system's token use is unknown; return the entry."""
         seconds = round(self.used_s, 3)
         entry = LedgerEntry(
             self.key, text, finish_reason, 0, 0,
@@ -270,7 +269,7 @@ class SystemClient:
         admit: Callable[[str], bool],
         record_entries: RecordEntries,
     ) -> dict[str, CallResult]:
-        """Send a request to its system until it succeeds or fails; return {} if it is not admitted.
+        """Send a request to its system until the call succeeds or fails; return {} if it is not admitted.
 
         Raises ModelFailed if the system cannot be reached, and BadInput if it is not configured.
         """
@@ -293,7 +292,7 @@ class SystemClient:
             await connection.transport.close()
 
     def list_failing(self) -> list[str]:
-        """Describe each system whose last calls all failed, one line per system."""
+        """Return a line for each system whose last calls all failed."""
         reports = [connection.limiter.failure_report for connection in list(self._connections.values())]
         return [report for report in reports if report]
 
@@ -304,10 +303,9 @@ class SystemClient:
         return self._connections[name]
 
     async def _try(self, call: SystemCall) -> LedgerEntry | Failure | None:
-        """Make one attempt once the rate limiter allows it; None if the call is no longer admitted."""
+        """Send one attempt once the rate limiter admits it; return None if `admit` rejects the call."""
         connection = call.connection
-        # Retries go first. Otherwise every question would be tried once before the first question is given
-        # up.
+        # Retries go first; otherwise, a question would fail only after all questions were tried once.
         permit = await connection.limiter.acquire(0, again=call.attempts > 0)
         try:
             reply = await self._send(call) if call.admit(call.key) else None
@@ -328,7 +326,7 @@ class SystemClient:
             connection.limiter.release_answered(permit, 0)
 
     async def _send(self, call: SystemCall) -> str | Failure:
-        # The deadline starts now: time spent waiting for the rate limiter does not count.
+        # The deadline starts now, so it excludes the wait for the rate limiter.
         started, limit = time.monotonic(), call.connection.settings
         call.attempts += 1
         try:

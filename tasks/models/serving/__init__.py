@@ -1,1 +1,1 @@
-"""Servers on loopback: embedded models, and a ledger server that behaves like an endpoint."""
+"""Loopback servers: embedded models, and a ledger server that behaves like an endpoint."""

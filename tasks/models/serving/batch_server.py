@@ -1,4 +1,4 @@
-"""A Batch API server on loopback, for fault drills: it answers the lines of uploaded files after a delay."""
+"""A loopback Batch API server for fault tests, which answers the lines of uploaded files after a delay."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AnswerLine = Callable[[str, Mapping[str, object]], tuple[int, dict[str, object]]
 
 @dataclass
 class ServedBatch:
-    """A batch, which is answered when it is first polled after the delay."""
+    """A batch, which is answered at the first poll after the delay."""
 
     id: str
     input: str
@@ -26,7 +26,7 @@ class ServedBatch:
     output: str = ""
 
     def report(self, *, done: bool) -> dict[str, object]:
-        """Return the batch as a JSON object of the OpenAI protocol."""
+        """Return the batch as a JSON object in the OpenAI protocol."""
         return {
             "id": self.id,
             "object": "batch",
@@ -50,7 +50,7 @@ class BatchApi:
     batches: dict[str, ServedBatch] = field(default_factory=dict)
 
     def routes(self) -> list[web.RouteDef]:
-        """List the routes of the protocol that this server implements."""
+        """Return the protocol's routes that this server implements."""
         return [
             web.post("/v1/files", self._upload),
             web.get("/v1/files/{id}/content", self._download),
@@ -125,5 +125,5 @@ class BatchApi:
 
 
 def make_error(status: int, message: str) -> web.Response:
-    """Build an error response in the form of the protocol."""
+    """Return an error response in the protocol's format."""
     return web.json_response({"error": {"message": message, "type": "batch"}}, status=status)

@@ -1,4 +1,4 @@
-"""Find, start and stop the servers of embedded models; processes find the servers through state files."""
+"""Find, start and stop the servers of embedded models; state files make servers known to all processes."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ SERVERS = {
     "embedded": "tasks.models.serving.embedded_server",
     "embedded-onnx": "tasks.models.serving.onnx_server",
 }
-"""Model kind -> the module that serves it."""
+"""Model kind -> the module that serves such models."""
 LIBRARIES = {"embedded": ("xllamacpp", "embedded"), "embedded-onnx": ("onnxruntime", "retrieval")}
-"""Model kind -> the library that its server needs, and the extra that installs it."""
+"""Model kind -> (the library that its server requires, the extra that installs the library)."""
 PROJECT = Path(__file__).resolve().parents[3]
-"""The project whose code this process runs. A server belongs to the project that started it."""
+"""The folder of the project whose code this process runs; a server belongs to the project that started it."""
 START_S = 180.0
 """Maximum time in seconds for a server to start."""
 STOP_S = 10.0
-"""Seconds that a server may take to stop before it is killed."""
+"""Maximum time in seconds for a server to stop; it is then killed."""
 
 
 @dataclass(frozen=True)
 class RunningServer:
-    """A running server on loopback, as described in its state file."""
+    """A running loopback server, as described in its state file."""
 
     pid: int
     started: float
@@ -49,17 +49,17 @@ class RunningServer:
     url: str
 
     def is_alive(self) -> bool:
-        """Return whether the process is still running, by its id and start time, because ids are reused."""
+        """Return whether the process is running, by id and start time, because ids are reused."""
         return is_running(self.pid, self.started)
 
     def serves(self, model: EmbeddedModel) -> bool:
-        """Return whether the server serves this model's file with this model's settings."""
+        """Return whether the server uses this model's file and settings."""
         return (self.sha256, self.context, self.threads) == (model.identity, model.context, model.threads)
 
 
 @dataclass(frozen=True)
 class Stopped:
-    """The result of stopping a project's servers: which servers ended, and which are still in use."""
+    """The result of stopping a project's servers: stopped servers, and servers still in use."""
 
     names: list[str]
     shared: dict[str, list[str]]
@@ -67,14 +67,14 @@ class Stopped:
 
 
 def state_folder() -> Path:
-    """Return the user's folder of state files, logs and locks; create it if it is missing."""
+    """Return the user's folder of state files, logs and locks; create it if missing."""
     folder = Path(platformdirs.user_state_dir("benchloom", appauthor=False)) / "servers"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     return folder
 
 
 def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
-    """Return the base URL of a model's server; start it if necessary, and record that it is used.
+    """Return the base URL of a model's server; start the server if necessary, and record its use.
 
     Raises BadInput if the model's file or library is missing, or if another project uses a server of this
     name with different settings, and ModelFailed if the server does not start.
@@ -86,7 +86,7 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
         )
     running = find_server(name)
     if running is None or not running.serves(model):
-        import portalocker  # it imports the Redis client, which takes half a second
+        import portalocker  # imports the Redis client, which takes half a second
 
         with portalocker.Lock(state_folder() / f"{name}.lock", timeout=START_S):
             running = find_server(name)
@@ -105,7 +105,7 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
 
 
 def note_use(name: str, project: Path = PROJECT) -> None:
-    """Record that this process, which belongs to a project, uses a model's server."""
+    """Record that this process of a project uses a model's server."""
     note = state_folder() / f"{name}.users" / f"{os.getpid()}.json"
     user = {"project": str(project), "pid": os.getpid(), "started": read_start(os.getpid())}
     note.parent.mkdir(exist_ok=True, mode=0o700)
@@ -114,7 +114,7 @@ def note_use(name: str, project: Path = PROJECT) -> None:
 
 
 def list_users(name: str) -> list[str]:
-    """List the projects whose running processes use a model's server; delete notes of ended processes."""
+    """Return the projects whose running processes use a model's server; delete ended processes' records."""
     projects = set()
     for note in (state_folder() / f"{name}.users").glob("*.json"):
         user = _read_json(note)
@@ -126,12 +126,12 @@ def list_users(name: str) -> list[str]:
 
 
 def list_other_users(name: str, project: Path = PROJECT) -> list[str]:
-    """List the other projects whose running processes use a model's server."""
+    """Return the other projects whose running processes use a model's server."""
     return [user for user in list_users(name) if user != str(project)]
 
 
 def _read_json(path: Path) -> dict[str, Any]:
-    """Read an object from a JSON file; return {} if the file is missing or unreadable."""
+    """Return the object in a JSON file; {} if the file is missing or unreadable."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -140,7 +140,7 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 
 def find_server(name: str) -> RunningServer | None:
-    """Find a model's running server and restart its idle time; None if there is no such server."""
+    """Return a model's running server and restart its idle time; None if there is no server."""
     state = state_folder() / f"{name}.json"
     running = read_state(state)
     if running is None or not running.is_alive():
@@ -151,13 +151,13 @@ def find_server(name: str) -> RunningServer | None:
 
 
 def list_servers() -> list[RunningServer]:
-    """List this user's running servers, sorted by name."""
+    """Return this user's running servers, sorted by name."""
     found = [read_state(path) for path in sorted(state_folder().glob("*.json"))]
     return [running for running in found if running is not None and running.is_alive()]
 
 
 def read_state(path: Path) -> RunningServer | None:
-    """Read a state file; None if it is missing or unreadable."""
+    """Parse a state file; return None if it is missing or unreadable."""
     try:
         return RunningServer(**_read_json(path))
     except TypeError:
@@ -165,7 +165,7 @@ def read_state(path: Path) -> RunningServer | None:
 
 
 def start_server(name: str, model: EmbeddedModel, idle_s: float) -> RunningServer:
-    """Start a model's server in a separate process that outlives this one.
+    """Start a model's server in a separate process, which outlives this process.
 
     Raises BadInput if the model's file is missing, and ModelFailed if the server does not start.
     """
@@ -232,7 +232,7 @@ def stop_servers() -> list[str]:
 
 
 def stop_own_servers(project: Path = PROJECT) -> Stopped:
-    """Stop the servers that a project started, except servers that other projects' processes use."""
+    """Stop the servers that a project started, except those that other projects' processes use."""
     stopped = Stopped([], {})
     for running in list_servers():
         owner = _owner_file(running.name)
@@ -246,5 +246,5 @@ def stop_own_servers(project: Path = PROJECT) -> Stopped:
 
 
 def _owner_file(name: str) -> Path:
-    """Return the path of the file with the name of the project that started a server."""
+    """Return the path of the file that names the project that started a server."""
     return state_folder() / f"{name}.owner"

@@ -1,4 +1,4 @@
-"""The server process of an embedded text model: reproducible, because it has one slot and no cache.
+"""The server process of an embedded text model; one slot and no cache make the replies reproducible.
 
 Run it as `python -m tasks.models.serving.embedded_server --state FILE --model FILE ...`; the parent waits for
 the state file. The process ends automatically after `--idle` seconds without use (0: never).
@@ -25,7 +25,7 @@ from tasks.processes import read_start
 POLL_S = 2.0
 """Seconds between two checks of whether the server is idle."""
 BUSY_SHARE = 0.05
-"""Share of one core's time. A process that used more than this share between two polls counts as busy."""
+"""Share of one core's time between two polls above which a process counts as busy."""
 
 
 def main() -> None:
@@ -40,14 +40,14 @@ def main() -> None:
     wait_until_idle(options.state, options.idle, stopping)
     with contextlib.suppress(FileNotFoundError):
         options.state.unlink()
-    # llama.cpp's worker threads may keep the interpreter from exiting, and there is no data left to save.
+    # llama.cpp's worker threads may prevent the interpreter's exit, and there is no data left to save.
     os._exit(0)
 
 
 def wait_until_idle(state: Path, idle_s: float, stopping: threading.Event, poll_s: float = POLL_S) -> None:
-    """Return when `stopping` is set, the state file is deleted, or the server was idle for `idle_s` seconds.
+    """Wait until `stopping` is set, the state file is deleted, or the server was idle for `idle_s` seconds.
 
-    The server counts as used if its process uses the CPU or if the state file's time stamp changes.
+    The server counts as used if its process uses the CPU, or if the state file's time stamp changes.
     """
     process = psutil.Process()
     used_at, cpu_s = time.time(), _read_cpu_seconds(process)
@@ -70,7 +70,7 @@ def _read_cpu_seconds(process: psutil.Process) -> float:
 
 
 def read_options(description: str | None) -> argparse.Namespace:
-    """Read the command-line options that `tasks.models.serving.embedded` starts a server with."""
+    """Parse the command-line options with which `tasks.models.serving.embedded` starts a server."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--model", type=Path, nargs="+", required=True)
@@ -85,7 +85,7 @@ def read_options(description: str | None) -> argparse.Namespace:
 
 
 def make_path() -> str:
-    """Choose a random URL path for the server. The state file contains it, which only this user can read."""
+    """Return a random URL path for the server; it is in the state file, which only this user can read."""
     return f"/{secrets.token_urlsafe(24)}"
 
 
@@ -104,7 +104,7 @@ def _start_server(options: argparse.Namespace, path: str) -> Any:
     params.fit_params = False
     params.cpuparams.n_threads = options.threads
     params.cpuparams_batch.n_threads = options.threads
-    # A cached prefix is computed in different batches than a new prefix, so the texts would differ.
+    # Cached and new prefixes are computed in different batches, so the generated texts would differ.
     params.cache_prompt = options.prompt_cache
     params.cache_ram_mib = 0
     params.cache_idle_slots = False
@@ -118,7 +118,7 @@ def _start_server(options: argparse.Namespace, path: str) -> Any:
 
 
 def write_state(options: argparse.Namespace, address: str) -> None:
-    """Write the state file, from which the parent and other processes learn the server's address."""
+    """Write the state file, from which the parent and other processes read the server's address."""
     state = {
         "pid": os.getpid(),
         "started": read_start(os.getpid()),

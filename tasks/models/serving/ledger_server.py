@@ -1,8 +1,7 @@
-"""A server of the OpenAI protocol on loopback that answers from a ledger, with optional latency and faults.
+"""A loopback server of the OpenAI protocol that answers from a ledger, with optional latency and faults.
 
-Fault drills and users' tests run against this server. Benchloom's client sends a call's ledger key in a
-header. For any other client the server recomputes the key from the body, by trying sample and attempt
-numbers.
+Fault tests and users' tests use this server. Benchloom's client sends a call's ledger key in a header. For
+any other client, the server recomputes the key from the body, by trying sample and attempt numbers.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ from tasks.models.serving.batch_server import BatchApi
 from tasks.models.serving.local_only import make_runner, refuse_foreign
 
 FAULTS = ("429", "500", "503", "drop", "cut", "notjson", "hang")
-"""Faults of real endpoints: an error status, a dropped connection, a cut reply, a reply that is not JSON,
-or no reply."""
+"""Kinds of faults of real endpoints: an error status, a dropped connection, a truncated reply, a reply that
+is not JSON, or no reply."""
 HANG_S = 3600.0
-"""Seconds that a hanging request stays open; clients give up earlier."""
+"""Seconds for which a hanging request stays open; clients time out earlier."""
 MINUTE_S = 60.0
 MAX_BODY_BYTES = 64 << 20
 """Maximum size of a request's body in bytes."""
 SAMPLES, ATTEMPTS = 32, 8
-"""Number of sample numbers and of attempt numbers that are tried for a body without a key header."""
+"""Number of sample numbers and of attempt numbers to try for a request without a key header."""
 NO_DECODING = frozenset(
     {"model", "messages", "grammar", "response_format", "tools", "tool_choice", "stream", "n", "user"}
 )
@@ -44,7 +43,7 @@ NO_DECODING = frozenset(
 
 @dataclass
 class ServerCounts:
-    """Counts of a ledger server's requests; `paid_twice` counts repeated answers for the same key."""
+    """Request counts of a ledger server; `paid_twice` counts repeated answers for the same key."""
 
     requests: int = 0
     answered: set[str] = field(default_factory=set)
@@ -68,7 +67,7 @@ class ServerCounts:
 class LedgerServer:
     """Serves chat completions, embeddings and batches. `faults`: share of keys whose first request fails.
 
-    The seed and the key determine which keys fail, and how.
+    The seed and the key determine whether a key fails, and with which fault.
     """
 
     def __init__(
@@ -82,10 +81,10 @@ class LedgerServer:
         batch_s: float = 0.0,
         identities: Mapping[str, str] | None = None,
     ) -> None:
-        """Prepare to serve a ledger.
+        """Store the settings.
 
-        `requests_per_minute`: further requests in a minute are refused with 429. `batch_s`: duration of a
-        batch in seconds.
+        `requests_per_minute`: maximum; further requests are refused with 429. `batch_s`: duration of a batch
+        in seconds.
         """
         self._ledger, self._latency_s = ledger, latency_s
         self._faults, self._seed, self._limit = faults, seed, requests_per_minute
@@ -97,7 +96,7 @@ class LedgerServer:
         self.batches = BatchApi(self._answer_line, batch_s)
 
     def application(self) -> web.Application:
-        """Build the aiohttp application with the protocol's paths, `/stats` and `/reset`."""
+        """Return the aiohttp application with the protocol's paths, `/stats` and `/reset`."""
         app = web.Application(client_max_size=MAX_BODY_BYTES, middlewares=[refuse_foreign])
         app.add_routes(
             [
@@ -141,7 +140,7 @@ class LedgerServer:
         return web.json_response(write_reply(entries, body))
 
     def _answer_line(self, key: str, body: Mapping[str, object]) -> tuple[int, dict[str, object]]:
-        """Answer one line of a batch with a status and a body. Faults in a batch are error statuses."""
+        """Return the status and body that answer one line of a batch; faults are error statuses."""
         entries = self._find([key], body) or self._find([], body)
         if not entries:
             self.counts.missing += 1
@@ -173,7 +172,7 @@ class LedgerServer:
         return False
 
     def _find(self, keys: Sequence[str], body: Mapping[str, object]) -> list[LedgerEntry]:
-        """Find the entries that answer a body, one per text for embeddings; [] if any is missing."""
+        """Return the entries that answer a body, one per text for embeddings; [] if an entry is missing."""
         given: list[Iterable[str]] = [[key] for key in keys]
         found = [self._find_one(candidates) for candidates in given or guess_keys(body, self._identities)]
         return [entry for entry in found if entry is not None] if None not in found else []
@@ -205,7 +204,7 @@ class LedgerServer:
 
 
 def guess_keys(body: Mapping[str, Any], identities: Mapping[str, str]) -> list[Iterable[str]]:
-    """List the keys that a body may have been recorded under: one iterable per text, likely keys first."""
+    """Return the possible ledger keys of a body: one iterable per text, likely keys first."""
     model = body["model"]
     identity = identities.get(model, "")
     if "input" in body:
@@ -226,7 +225,7 @@ def guess_keys(body: Mapping[str, Any], identities: Mapping[str, str]) -> list[I
 
 
 def write_reply(entries: Sequence[LedgerEntry], body: Mapping[str, object]) -> dict[str, object]:
-    """Format entries as the response to a body."""
+    """Return entries as the response to a body."""
     model = str(body.get("model", ""))
     if "input" not in body:
         return complete(entries[0], model)
@@ -240,7 +239,7 @@ def write_reply(entries: Sequence[LedgerEntry], body: Mapping[str, object]) -> d
 
 
 def complete(entry: LedgerEntry, model: str) -> dict[str, object]:
-    """Format an entry as a chat completion."""
+    """Return an entry as a chat completion."""
     message = {"role": "assistant", "content": entry.text}
     choice = {"index": 0, "finish_reason": entry.finish_reason, "message": message}
     if "logprobs" in entry.extra:
@@ -263,7 +262,7 @@ def complete(entry: LedgerEntry, model: str) -> dict[str, object]:
 
 
 def refuse(status: int, message: str) -> web.Response:
-    """Build an error response in the form of the protocol."""
+    """Return an error response in the protocol's format."""
     return web.json_response({"error": {"message": message, "type": "ledger"}}, status=status)
 
 

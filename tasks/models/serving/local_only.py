@@ -1,4 +1,4 @@
-"""Make loopback servers refuse requests that other sites' web pages send through a browser."""
+"""Protect loopback servers from requests that other sites' web pages send through a browser."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ async def refuse_foreign(request: web.Request, handler: Handler) -> web.StreamRe
 
 
 def make_runner(application: web.Application, stop_s: float = 60.0) -> web.AppRunner:
-    """Make the runner of an application; it logs requests that are not HTTP in one line each.
+    """Return an application's runner, which logs each request that is not HTTP on one line.
 
-    `stop_s`: seconds that the runner waits for running requests when it stops.
+    `stop_s`: seconds to wait for running requests at a stop.
     """
     logging.getLogger("aiohttp.server").addFilter(shorten_refusal)
     return web.AppRunner(application, access_log=None, shutdown_timeout=stop_s)
 
 
 def shorten_refusal(record: logging.LogRecord) -> bool:
-    """Shorten the log record of a request that is not HTTP; other server errors keep their tracebacks."""
+    """Shorten the log record of a request that is not HTTP; other errors keep their tracebacks."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, HttpProcessingError):
         record.msg, record.args = f"refused a request that is not HTTP: {clean(error.message)[:200]}", ()

@@ -1,7 +1,7 @@
 """The server process of an embedding model: `POST /v1/embeddings` on loopback, using onnxruntime.
 
 Run it as `python -m tasks.models.serving.onnx_server --state FILE --model MODEL.onnx TOKENIZER.json ...`.
-Each text is computed separately: with int8 weights, the other texts in a batch would change its vector.
+Texts are embedded separately: with int8 weights, a text's vector depends on the other texts in the batch.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tasks.models.serving.embedded_server import make_path, read_options, wait_u
 from tasks.models.serving.local_only import make_runner, refuse_foreign
 
 DIGITS = 6
-"""Number of decimal places that vectors are rounded to."""
+"""Number of decimal places of the rounded vectors."""
 MAX_BODY_BYTES = 64 << 20
 """Maximum size of a request's body in bytes."""
 
@@ -59,7 +59,7 @@ class Embedder:
 
 
 def build_application(embedder: Embedder, name: str, path: str = "") -> web.Application:
-    """Build the aiohttp application with the embeddings route below a path; it serves one call at a time."""
+    """Return the aiohttp application with the embeddings route below a path; it serves one call at a time."""
     turn = asyncio.Lock()
 
     async def answer(request: web.Request) -> web.Response:

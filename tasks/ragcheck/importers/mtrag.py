@@ -2,8 +2,7 @@
 
 A file is one JSON object with `models`, `metrics`, `documents`, `tasks` and `evaluations`. Each evaluation is
 an answer, with annotations by metric and rater. The raters `system` and `composite` are algorithms, so their
-annotations are skipped. Each model becomes a system that replays its answers, and judges are compared with
-the ratings.
+annotations are skipped.
 """
 
 from __future__ import annotations
@@ -106,7 +105,7 @@ class Mtrag(BaseImporter):
         return Imported(lines, texts, settings)
 
     def _describe_search(self) -> dict[str, object]:
-        """Describe how passages are retrieved, as a system's `search`; empty for `none`.
+        """Return the `search` section of a system, which describes its retrieval; empty for `none`.
 
         Raises BadInput for an invalid option.
         """
@@ -139,7 +138,7 @@ class Mtrag(BaseImporter):
 
 
 def name_systems(name: str, models: Mapping[str, str]) -> dict[str, str]:
-    """Name a system for each model: the set's name and the model's name, in lower case with hyphens."""
+    """Map each model to a system name: the names of the set and the model, in lower case with hyphens."""
     systems: dict[str, str] = {}
     for model in models:
         plain = make_plain(model)

@@ -1,5 +1,5 @@
 """Code that runs inside the sandbox: the program's process, the verdict's process and their messages.
 
-The code uses the standard library, and numpy, pandas, scipy and matplotlib if the environment of a test
-program has them.
+Besides the standard library, the code uses numpy, pandas, scipy and matplotlib if they are installed in the
+test programs' environment.
 """

@@ -1,9 +1,9 @@
 """Serialize values of an untrusted program as JSON: `pack` in the sandbox, `unpack` outside.
 
-A node is a JSON scalar, or a list that contains the node's kind and its parts: `["tuple", 1, 2]`, `["array",
-"<i8", [2], "..."]`. Only values whose type is exactly one of the types below can be serialized, because an
-instance of a subclass may behave in any way. Neither pickles nor code are transferred. `unpack` checks each
-part, and never allocates memory for a size that a node claims without providing the data.
+A node is a JSON scalar, or a list of the node's kind and its parts: `["tuple", 1, 2]`, `["array", "<i8", [2],
+"..."]`. Only values whose type is exactly one of the types below can be serialized, because an instance of a
+subclass may behave in any way. Neither pickles nor code are transferred. `unpack` checks each part, and never
+allocates memory for data that a node declares but does not contain.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 from tasks.scoring.sandboxed.process import BadMessage
 
 UNSHOWN = "unshown"
-"""The kind of a node that only contains the reason why a value cannot be serialized."""
+"""The kind of a node for an unserializable value, which contains only the reason."""
 MAX_DEPTH = 60
 MAX_VALUES = 1_000_000
 MAX_DIMENSIONS = 32
@@ -58,12 +58,12 @@ class CannotCross(Exception):
 
 
 def load(name: str) -> Any:
-    """Import a library, in the version of the test programs' environment."""
+    """Import a library of the test programs' environment."""
     return importlib.import_module(name)
 
 
 def pack(value: object, depth: int = 0) -> Any:
-    """Serialize a value as a node. Raises CannotCross if that is not possible."""
+    """Serialize a value as a node. Raises CannotCross if the value cannot be serialized."""
     kind = type(value)
     if depth > MAX_DEPTH:
         raise CannotCross("a value too deep")
@@ -77,7 +77,7 @@ def pack(value: object, depth: int = 0) -> Any:
 
 
 def unpack(node: Any) -> Any:
-    """Build the value of a node. Raises BadMessage for any node that is not valid."""
+    """Return the value of a node. Raises BadMessage for any node that is not valid."""
     try:
         return _Reader().read(node)
     except Exception as error:  # noqa: BLE001 (a hostile node may make numpy or pandas raise anything)
@@ -196,7 +196,7 @@ _OTHER = ({"scipy", "torch", "tensorflow"}, _pack_other)
 
 
 class _Reader:
-    """Builds values from nodes; each `_read_` method reads the parts of one kind of node."""
+    """Builds values from nodes; each `_read_` method handles one kind of node."""
 
     def __init__(self) -> None:
         self.values = 0

@@ -1,4 +1,4 @@
-"""Functions of both sandboxed processes: drop privileges, load libraries, exchange messages."""
+"""Functions for both sandboxed processes: drop privileges, load libraries, exchange messages."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from typing import Any
 MAX_MESSAGE = 32 << 20
 """Maximum length of a message in bytes."""
 HEAD = 8
-"""Number of bytes before a message that contain its length."""
+"""Number of bytes in the length prefix of a message."""
 REASON = 300
-"""Maximum number of characters of an error description."""
+"""Maximum number of characters in an error description."""
 
 
 class BadMessage(Exception):
@@ -37,7 +37,7 @@ def silence() -> tuple[int, int]:
 
 
 def drop_privileges(limits: dict[str, int], user: int | None) -> None:
-    """Set the kernel's limits and stop being root, because root is exempt from the process limit."""
+    """Set resource limits, and switch from root to `user`, because root is exempt from the process limit."""
     for name in ("AS", "NPROC", "FSIZE", "NOFILE", "CORE"):
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (limits[name], limits[name]))
     if user is not None:
@@ -59,7 +59,7 @@ def load_libraries(names: list[str]) -> str:
 
 
 def begin(seconds: float) -> None:
-    """Start the limit on CPU time, and seed random numbers as in the other process."""
+    """Limit the remaining CPU time, and seed random numbers identically in both processes."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     limit = math.ceil(used.ru_utime + used.ru_stime + seconds) + 1
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
@@ -69,7 +69,7 @@ def begin(seconds: float) -> None:
 
 
 def send(descriptor: int, message: Any) -> None:
-    """Send a message. Raises Ended if no process reads it, and ValueError if it is too long."""
+    """Send a message. Raises Ended if the reader has ended, and ValueError if the message is too long."""
     content = json.dumps(message).encode()
     if len(content) > MAX_MESSAGE:
         raise ValueError(f"longer than {MAX_MESSAGE >> 20} MiB")

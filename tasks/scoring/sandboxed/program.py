@@ -1,6 +1,6 @@
 """The process that runs an untrusted program on given inputs and returns named values as data.
 
-The receiver trusts nothing that this process sends, because the program may have changed everything here.
+The receiver does not trust the output, because the program may have manipulated this process.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def answer(replies: int, request: dict[str, Any]) -> None:
-    """Run code once and send the result: `raised`, `values`, or `refused` if the input cannot be read."""
+    """Run code once, and send the result: `raised`, `values`, or `refused` if the input is unreadable."""
     try:
         environment = {name: _take(value) for name, value in request["environment"].items()}
     except Exception as error:  # noqa: BLE001 (classes of the input may raise anything)
@@ -79,7 +79,7 @@ def _pack(value: object) -> Any:
 
 
 def _pack_file(name: str) -> Any:
-    """Pack a picture as its pixels; for any other path, return whether it is a folder."""
+    """Serialize a PNG image as pixels; for any other path, return whether it is a folder."""
     if not name.endswith(".png"):
         return Path(name).is_dir()
     try:

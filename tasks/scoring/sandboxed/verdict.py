@@ -1,7 +1,6 @@
 """The process that runs the test program and decides pass or fail; `exec` runs in another process.
 
-The predicted code is only text in this process. The results of that code are read only with
-`crossing.unpack`.
+In this process, the predicted code is only text, and its results are read only with `crossing.unpack`.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from tasks.scoring.sandboxed.process import (
 )
 
 FILE_NAME = re.compile(r"\w[\w-]*(?:[./][\w-]+){0,4}", re.ASCII)
-"""Matches constants of a test program that may be file names."""
+"""Matches constants in a test program that may be file names."""
 Say = Callable[[str, str], None]
 
 
@@ -49,7 +48,7 @@ class Decided(BaseException):
 
 
 class RemoteExecution:
-    """Replaces `exec` for the test program; `outcome` is set as soon as the outcome is certain."""
+    """A replacement for `exec` in the test program; `outcome` is set as soon as the outcome is certain."""
 
     def __init__(self, requests: int, replies: int, test: str) -> None:
         self.requests, self.replies = requests, replies
@@ -60,7 +59,7 @@ class RemoteExecution:
     def execute(
         self, code: object, environment: dict[str, Any] | None = None, _local: object = None, /
     ) -> None:
-        """Run code in the other process, and copy the resulting values into its environment."""
+        """Run code in the other process, and copy the resulting values into `environment`."""
         if type(code) is not str or environment is None:
             self.decide("not-shown", "the test program runs the code among its own names")
         reply = self.ask(
@@ -84,7 +83,7 @@ class RemoteExecution:
                 self.decide("error", "the program wrote where it must not")
 
     def evaluate(self, *_: object) -> NoReturn:
-        """Refuse `eval`, because it would run the code in this process."""
+        """Reject `eval`, which would run the code in this process."""
         self.decide("not-shown", "the test program evaluates an expression")
 
     def ask(self, message: object) -> Any:
@@ -100,12 +99,12 @@ class RemoteExecution:
             self.decide("not-shown", f"its input cannot cross: {error}")
 
     def decide(self, kind: str, text: str) -> NoReturn:
-        """Set the outcome and leave the test program."""
+        """Set the outcome, and leave the test program."""
         self.outcome = self.outcome or (kind, text)
         raise Decided
 
     def pack(self, name: str, value: object) -> list[str]:
-        """Pack an input for the other process; pickles are safe here, because the test program is trusted."""
+        """Serialize an input for the other process; pickling is safe, because the test program is trusted."""
         if isinstance(value, ModuleType):
             return ["module", value.__name__]
         try:
@@ -114,7 +113,7 @@ class RemoteExecution:
             self.decide("not-shown", f"its input {name} cannot cross: {describe(error)}")
 
     def unpack(self, name: str, node: object) -> Any:
-        """Unpack a value that the untrusted program returned."""
+        """Deserialize a value from the untrusted program."""
         match node:
             case [crossing.UNSHOWN, str(reason)]:
                 self.decide("not-shown", f"{name} cannot cross: {reason}")
@@ -124,7 +123,7 @@ class RemoteExecution:
             self.decide("error", "the program wrote where it must not")
 
     def place_files(self, files: dict[str, Any]) -> None:
-        """Write the program's pictures where the test expects them; create other files without content."""
+        """Write the program's images to the paths that the test expects; other files are created empty."""
         for name in files.keys() & set(self.files):
             path = Path(name)
             if path.exists() and path.absolute().as_posix() not in self.unreadable_paths:
@@ -137,7 +136,7 @@ class RemoteExecution:
                 self.unreadable_paths.add(path.absolute().as_posix())
 
     def place_picture(self, path: Path, node: object) -> None:
-        """Write pixels as a picture file."""
+        """Write pixels to an image file."""
         pixels = self.unpack(path.name, node)
         try:
             crossing.load("PIL.Image").fromarray(pixels).save(path)
@@ -145,14 +144,14 @@ class RemoteExecution:
             self.decide("error", "the program wrote where it must not")
 
     def watch(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """Audit hook: refuse to read a file if only its name was transferred."""
+        """Audit hook: end the test if it reads a file of which only the name was transferred."""
         if event in {"open", "os.listdir", "os.scandir"} and self.unreadable_paths:
             path = arguments[0]
             if isinstance(path, str) and os.path.abspath(path) in self.unreadable_paths:  # noqa: PTH100
                 self.decide("not-shown", f"the file {Path(path).name} cannot cross")
 
     def hide_figures(self) -> None:
-        """Refuse access to the program's figures, because they are in the other process."""
+        """Block access to matplotlib figures, because the program's figures are in the other process."""
 
         def refuse(*_: object, **__: object) -> NoReturn:
             self.decide("not-shown", "a figure cannot cross")
@@ -165,7 +164,7 @@ class RemoteExecution:
 
 
 def list_constants(test: str) -> tuple[list[str], list[str]]:
-    """List the names that a test program may read from a mapping, and the texts that may be file names."""
+    """Return the names that a test program may read from a mapping, and the texts that may be file names."""
     try:
         tree = ast.parse(test)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

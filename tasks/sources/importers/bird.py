@@ -39,11 +39,11 @@ class Bird(SqlImporter):
         return read_pairs(path, "SQL", "question_id")
 
     def read_schemas(self) -> Mapping[str, str]:
-        """Return CREATE statements by database; if two files describe a database, the first file is used."""
+        """Return database -> CREATE statements; if two files describe a database, the first file is used."""
         return {name: text for file in reversed(self.tables) for name, text in read_bird_tables(file).items()}
 
     def list_read(self) -> Sequence[Path]:
-        """List the files of the splits and of the table descriptions."""
+        """List the split files and the table descriptions, whose checksums the dataset stores."""
         return [*super().list_read(), *self.tables]
 
     @cached_property
@@ -53,9 +53,9 @@ class Bird(SqlImporter):
 
 
 def read_bird_tables(path: Path) -> dict[str, str]:
-    """Return CREATE statements by database, from a list of tables or an object (database -> tables).
+    """Return database -> CREATE statements, from a list of tables or an object (database -> tables).
 
-    The result is empty if the file contains neither.
+    The result is empty for any other file content.
     """
     found: dict[str, str] = {}
     for _, record in read_records(path):

@@ -30,10 +30,10 @@ class Cosql(SqlImporter):
     files = ("cosql_dev.json", "dev.json", "cosql_dev.jsonl")
     train = ("cosql_train.json", "train.json")
     database_folders = ("database", "../database")
-    """The release has its databases in the parent folder of its splits."""
+    """In the release, the databases are in the parent folder of the splits."""
 
     def read_questions(self, path: Path) -> Placed:
-        """Yield the turns of all dialogues; a key has file, dialogue and turn, counted from 0: `dev-3-1`."""
+        """Yield the turns of all dialogues; the key `dev-3-1` is file, dialogue index and turn index."""
         for count, (where, record) in enumerate(read_records(path)):
             if isinstance(record, BrokenRecord):
                 yield where, LeftOutRecord("broken", record.why)

@@ -1,7 +1,7 @@
-"""Import DDXPlus (Fansi Tchango et al., 2022; CC BY 4.0) from its published layout: patients, 49 conditions.
+"""Import DDXPlus (Fansi Tchango et al., 2022; CC BY 4.0): patients with one of 49 medical conditions.
 
-`release_test_patients` is a CSV file, or a zip file with it, with or without the suffix. Its columns are AGE,
-SEX, PATHOLOGY, EVIDENCES (a list of codes; `E_55_@_V_29` has a value) and INITIAL_EVIDENCE.
+`release_test_patients` is a CSV file or a zip file that contains it; the suffix is optional. Its columns are
+AGE, SEX, PATHOLOGY, EVIDENCES (a list of codes; `E_55_@_V_29` has a value) and INITIAL_EVIDENCE.
 `release_evidences.json` contains the question for each code. `release_conditions.json` lists the conditions;
 the label of a condition is its position in this list.
 """
@@ -32,7 +32,7 @@ FIELD_BYTES = 1_000_000
 MOST_BYTES = 8 * 2**30
 SEXES = {"F": "female", "M": "male"}
 TAKEN = 36 * LABELS
-"""Default number of patients, T in the paper: 36 patients for each diagnosis (appendix F.2.6)."""
+"""Default number of patients (T in the paper): 36 per diagnosis (appendix F.2.6)."""
 
 
 class Ddxplus(Importer):
@@ -70,12 +70,12 @@ class Ddxplus(Importer):
         return {"diagnoses.json": labels.encode()}
 
     def list_read(self) -> Sequence[Path]:
-        """List the files of the vocabulary and of the splits."""
+        """List the vocabulary files and the split files, whose checksums the dataset stores."""
         vocabulary = [self.folder / CONDITIONS, self.folder / EVIDENCES]
         return [*vocabulary, self.tested, *([self.others] if self.others else [])]
 
     def find_take(self) -> int | None:
-        """Return the number of patients to sample: by default the paper's, or all if there are fewer."""
+        """Return the number of patients to sample, by default the paper's number; None for all patients."""
         if self.take is not None:
             return self.take or None
         count = sum(not isinstance(item, LeftOutRecord) for _, item in self.read_items())
@@ -88,7 +88,7 @@ class Ddxplus(Importer):
 
     @cached_property
     def tested(self) -> Path:
-        """Return the file with the patients of the test split. Raises BadInput if there are none."""
+        """Return the file with the patients of the test split. Raises BadInput if it is missing."""
         # `self.words` is read first, so that an error in the vocabulary is reported before missing patients.
         found = find_patients(self.folder, "test") if self.words else None
         if found is None:
@@ -104,9 +104,9 @@ class Ddxplus(Importer):
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The conditions and evidences of the release.
+    """The conditions and evidences (symptoms and history) of the release.
 
-    - `conditions`: a condition's position is its label.
+    - `conditions`: names; a condition's index is its label.
     - `questions`: evidence code -> question.
     - `values`: (evidence code, value) -> meaning.
     - `antecedents`: the codes of questions about the patient's history.
@@ -146,7 +146,7 @@ def find_patients(folder: Path, split: str) -> Path | None:
 
 
 def read_patients(path: Path, words: Vocabulary) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Yield patients as items; a key has split and row number, from 0: `test-12`."""
+    """Yield patients as items; the key `test-12` is the split and the row index."""
     split = path.name.removeprefix("release_").partition("_")[0].partition(".")[0]
     with _open_table(path) as lines:
         rows = csv.DictReader(lines)
@@ -168,7 +168,7 @@ def read_patients(path: Path, words: Vocabulary) -> Iterator[tuple[str, DatasetI
 
 @contextmanager
 def _long_fields() -> Iterator[None]:
-    """Raise the limit on CSV fields in the `with` block; the limit is global to the process."""
+    """Raise the process-wide limit on the size of CSV fields during the `with` block."""
     before = csv.field_size_limit(FIELD_BYTES)
     try:
         yield

@@ -26,7 +26,7 @@ class Ds1000(Importer):
     files = ("ds1000.jsonl.gz", "ds1000.jsonl", "test.jsonl", "test.jsonl.gz")
 
     def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Yield the problems; a key is the `problem_id`, or the problem's number, starting at 0."""
+        """Yield the problems; the key is the `problem_id` or, if it is missing, the problem's index."""
         for count, (where, record) in enumerate(read_records(self.file)):
             if isinstance(record, BrokenRecord):
                 yield where, LeftOutRecord("broken", record.why)
@@ -35,7 +35,7 @@ class Ds1000(Importer):
 
 
 def make_problem(record: object, count: int) -> DatasetItem | LeftOutRecord:
-    """Return an item for a published problem. `count`: the key if there is no `problem_id`."""
+    """Convert a published problem to an item. `count`: the key if there is no `problem_id`."""
     own = record if isinstance(record, Mapping) else {}
     meta = own.get("metadata") if isinstance(own.get("metadata"), Mapping) else {}
     number = meta.get("problem_id", count) if isinstance(meta, Mapping) else count

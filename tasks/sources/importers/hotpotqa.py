@@ -1,7 +1,7 @@
 """Import HotpotQA's distractor setting (Yang et al., 2018; CC BY-SA 4.0): questions with ten paragraphs each.
 
-Two layouts are supported. In the project's own file, `context` is a list of [title, sentences]. In files from
-dataset hubs, `context` has `title` and `sentences`, two lists of the same length.
+Two layouts are supported. In HotpotQA's original file, `context` is a list of [title, sentences]. In files
+from dataset hubs, `context` has `title` and `sentences`, two lists of the same length.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def make_hotpotqa_shot(item: DatasetItem) -> DatasetShot:
 
 
 def read_hotpotqa(path: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-    """Yield the questions of a file; the default key has file and number, from 0."""
+    """Yield the questions of a file as items; the default key is the file's name and the question's index."""
     for count, (where, record) in enumerate(read_records(path)):
         if isinstance(record, BrokenRecord):
             yield where, LeftOutRecord("broken", record.why)
@@ -54,7 +54,7 @@ def read_hotpotqa(path: Path) -> Iterator[tuple[str, DatasetItem | LeftOutRecord
 
 
 def make_hotpotqa_item(record: object, place: str) -> DatasetItem | LeftOutRecord:
-    """Return an item for a published question. `place`: the key if the question has no id."""
+    """Convert a published question to an item. `place`: the key if the question has no id."""
     own = record if isinstance(record, Mapping) else {}
     key = tidy_line(own.get("_id") or own.get("id")) or place
     question, answer = tidy_line(own.get("question")), tidy_line(own.get("answer"))

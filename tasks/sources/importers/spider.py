@@ -24,7 +24,7 @@ from tasks.sources.whole_json import read_json_list
 
 MARKER = "tables.json"
 TEST_MARKER = "test_tables.json"
-"""Lists the databases that only the test split uses; the release of 2024 has this file."""
+"""Name of the file that lists the databases used only by the test split; the 2024 release has this file."""
 SPLITS = {
     "dev.json": "dev",
     "train_spider.json": "train",
@@ -32,13 +32,13 @@ SPLITS = {
     "train.json": "train",
     "test.json": "test",
 }
-"""File of questions -> its split."""
+"""Name of a question file -> its split."""
 FOLDERS = ("database", "test_database")
 ATTRIBUTION = "Spider (Yu et al., 2018)"
 FOLDER = Path("data/raw/spider")
 QUESTIONS = FOLDER / "questions.jsonl"
 SET_NAME = re.compile(r"\w[\w-]{0,79}")
-"""Matches valid names of params.yaml entries that stages run for (flows/params_file.py)."""
+"""Matches valid names of params.yaml entries over which stages iterate (flows/params_file.py)."""
 # Maximum number of known databases that an error message lists.
 NAMED = 20
 
@@ -124,7 +124,7 @@ class Spider(SqlImporter):
         return self._describe(project, release, done, left)
 
     def _choose(self, release: SpiderRelease, names: Sequence[str]) -> list[str]:
-        """Return ids of the release's databases: those in `names`, then the rest in seeded order."""
+        """Return ids of databases in the release: first the ids in `names`, then the rest in seeded order."""
         if unknown := [name for name in names if name not in release.databases]:
             there = ", ".join(sorted(release.databases)[:NAMED])
             raise BadInput(
@@ -184,7 +184,7 @@ def check_entry(project: Project, section: str, name: str) -> None:
 
 
 def check_set(project: Project, name: str) -> None:
-    """Raise BadInput if this name is not possible for a set of long-form questions."""
+    """Raise BadInput if a set of long-form questions cannot have this name."""
     if not SET_NAME.fullmatch(name):
         raise BadInput(
             "--longform",
@@ -197,10 +197,9 @@ def check_set(project: Project, name: str) -> None:
 
 
 def make_set(project: Project, name: str, databases: Sequence[str]) -> dict[tuple[str, ...], object]:
-    """Return params.yaml settings for databases with questions, and for a set with a question each.
+    """Return params.yaml settings for databases with their questions, and for a set of these databases.
 
-    Existing settings stay in params.yaml: settings of a database, and other databases and settings of the
-    set.
+    A new set has one question per database. An existing set keeps its other databases and settings.
     """
     settings: dict[tuple[str, ...], object] = {}
     for database in databases:
@@ -217,7 +216,7 @@ def make_set(project: Project, name: str, databases: Sequence[str]) -> dict[tupl
 
 
 def list_questions(release: SpiderRelease, name: str) -> list[str]:
-    """Return the distinct questions about a database, which steer the stage `longform.control`."""
+    """Return the distinct questions about a database, which are seeds of the stage `longform.control`."""
     asked = (question.question for question in release.questions if question.database == name)
     return list(dict.fromkeys(asked))
 
@@ -228,7 +227,7 @@ def write_json(texts: Sequence[str]) -> str:
 
 
 def merge_questions(path: Path, release: SpiderRelease, names: Sequence[str]) -> str:
-    """Return JSON Lines: questions on these databases, and the file's questions on other databases."""
+    """Return the file's JSON Lines, with the questions on `names` replaced by the release's questions."""
     before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     kept = [line for line in before if json.loads(line)["database"] not in names]
     new = [
@@ -241,7 +240,7 @@ def merge_questions(path: Path, release: SpiderRelease, names: Sequence[str]) ->
 
 @dataclass(frozen=True)
 class SpiderQuestion:
-    """A question from Spider. `id`: the file and the question's number in it, from 0: `dev-12`."""
+    """A question from Spider. `id`: the file's name and the question's index, such as `dev-12`."""
 
     id: str
     split: str
@@ -254,7 +253,7 @@ class SpiderQuestion:
 class SpiderRelease:
     """The content of a release.
 
-    - `databases`: id -> its SQLite file; None if the file is missing.
+    - `databases`: id -> SQLite file; None if the file is missing.
     - `problems`: one line per unreadable record.
     """
 

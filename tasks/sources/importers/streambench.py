@@ -2,7 +2,7 @@
 
 The dataset on the hub is `appier-ai-research/StreamBench`, with one configuration per dataset. The library
 `datasets` saves it as folders `CONFIGURATION/` with `SPLIT-*.parquet`; JSON Lines with the same columns are
-also read. If a stream has `order: released`, these rows are permuted as in the paper.
+also read. With `order: released` in params.yaml, a stream permutes these rows as in the paper.
 """
 
 from __future__ import annotations
@@ -50,8 +50,7 @@ from tasks.sources.stream_dataset import (
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 FIRST_SHOTS = 16
-"""Number of examples that are imported for datasets whose examples in the paper are the first rows of a
-split."""
+"""Number of few-shot examples to import for datasets where the paper uses the first rows of a split."""
 DIAGNOSES = (
     "Acute COPD exacerbation / infection", "Acute dystonic reactions", "Acute laryngitis",
     "Acute otitis media", "Acute pulmonary edema", "Acute rhinosinusitis", "Allergic sinusitis",
@@ -65,7 +64,7 @@ DIAGNOSES = (
     "Spontaneous pneumothorax", "Spontaneous rib fracture", "Stable angina", "Tuberculosis", "URTI",
     "Unstable angina", "Viral pharyngitis", "Whooping cough",
 )  # fmt: skip
-"""The 49 pathologies of DDXPlus as StreamBench numbers them: sorted by English name, starting at 0."""
+"""The 49 pathologies of DDXPlus in StreamBench's numbering: sorted by English name, starting at 0."""
 Row = TypeVar("Row")
 Made = TypeVar("Made", DatasetItem, DatasetShot)
 NUMBERS = {name.lower(): number for number, name in enumerate(DIAGNOSES)}
@@ -73,12 +72,12 @@ NUMBERS = {name.lower(): number for number, name in enumerate(DIAGNOSES)}
 
 @dataclass(frozen=True)
 class Configuration:
-    """The splits of a configuration that are read.
+    """The splits to read from a configuration of the release.
 
     - `dataset`: the importer with the same kind of items.
-    - `split`: possible names of the streamed split.
-    - `rows`: maximum number of streamed rows.
-    - `shots`: the split of examples.
+    - `split`: possible names of the evaluated split.
+    - `rows`: maximum number of rows to read from the evaluated split.
+    - `shots`: the split with the few-shot examples.
     - `shuffled`: whether the stream's seed shuffles the examples; otherwise the first rows are the examples.
     """
 
@@ -240,7 +239,7 @@ class Streambench(SqlImporter):
         return lines, broken, write
 
     def _find_own_shots(self, name: str) -> Path | None:
-        """Return the file of examples for a configuration that is released without any; otherwise None."""
+        """Return the file of examples for a configuration whose release has no examples; otherwise None."""
         if CONFIGURATIONS[name].shots:
             return None
         return self.shots or EXAMPLES / f"{name}.jsonl"
@@ -248,7 +247,7 @@ class Streambench(SqlImporter):
     def _read_shots(
         self, name: str, files: Sequence[Path], own: Path | None, counted: Counter[str]
     ) -> Iterator[tuple[str, DatasetShot | LeftOutRecord]]:
-        """Yield the examples, from the published split or from a file of examples."""
+        """Yield the examples, from the published split or from the file `own`."""
         if own is not None:
             yield from number_rows(read_own_shots(own), "example", lambda _, shot: shot, counted)
             return
@@ -313,7 +312,7 @@ def number_rows(
     make: Callable[[str, Row], Made | LeftOutRecord],
     counted: Counter[str],
 ) -> Iterator[tuple[str, Made | LeftOutRecord]]:
-    """Yield a record with its row number for each row.
+    """Convert each row with `make`, and yield the record with its row number.
 
     `counted`: file -> number of rows, including invalid rows.
     """
@@ -327,7 +326,7 @@ def number_rows(
 
 
 def make_tool_query(record: Mapping[str, object], key: str) -> DatasetItem | LeftOutRecord:
-    """Return an item for a query with its gold API call."""
+    """Convert a query with its gold API call to an item."""
     text, api = tidy_line(record.get("query")), tidy(record.get("api_name"))
     if not text or not api:
         return LeftOutRecord("incomplete", f"{key}: no {'api_name' if text else 'query'}")
@@ -338,7 +337,7 @@ def make_tool_query(record: Mapping[str, object], key: str) -> DatasetItem | Lef
         arguments = None
     if not isinstance(arguments, Mapping):
         return LeftOutRecord("bad_arguments", f"{key}: {str(given)[:80]}")
-    # In Parquet, every row has the arguments of all rows; the arguments of other APIs are null.
+    # In Parquet, every row has the arguments of all APIs; arguments that the row's API lacks are null.
     call = {"api": api, "arguments": {name: value for name, value in arguments.items() if value is not None}}
     return DatasetItem(key, text, text, "", json.dumps(call, ensure_ascii=False), call)
 

@@ -38,7 +38,7 @@ class Toolbench(Importer):
     stratum = "api"
 
     def read_items(self) -> Iterator[tuple[str, DatasetItem | LeftOutRecord]]:
-        """Yield the queries of all APIs; a key has API and query number, from 0: `add_date#3`.
+        """Yield the queries of all APIs; the key `add_date#3` is the API and the query's index.
 
         Queries of an API without a description are skipped, because prompts could not mention that API.
         """
@@ -77,7 +77,7 @@ def _make_item(key: str, record: object, known: Mapping[str, object]) -> Dataset
 
 
 def list_descriptions(folder: Path) -> dict[str, object]:
-    """Return the descriptions and the tested APIs: `{"apis": {name: text}, "listed": [name]}`."""
+    """Return all descriptions and the tested APIs' names: `{"apis": {name: text}, "listed": [name]}`."""
     apis = read_json_object(folder / DESCRIPTIONS)
     listed = read_json_list(folder / LISTED) if (folder / LISTED).is_file() else []
     found = {name: write_description(value) for name, value in sorted(apis.items())}
@@ -87,8 +87,8 @@ def list_descriptions(folder: Path) -> dict[str, object]:
 def write_description(value: object) -> str:
     """Return an API's description for prompts: its purpose, its tool, and one line per argument.
 
-    `value`: a JSON object as text, or plain text. Of the instructions at the end of a plain text, only the
-    arguments are used.
+    `value`: a JSON object as text, or plain text. From the usage instructions at the end of a plain text,
+    only the arguments are used.
     """
     text = tidy(value)
     try:

@@ -48,7 +48,7 @@ PARTS = ".parts"
 """Folder for the parts of a dump that were already read; it is deleted once the import is complete."""
 LICENCE, SOURCE = "CC0-1.0", "https://www.wikidata.org"
 HOST = re.compile(r"(?:[a-z0-9-]+\.)*wikidata\.org")
-"""Host names of the servers whose data comes from Wikidata."""
+"""Matches the host names of Wikidata's servers."""
 ATTRIBUTION = (
     "Wikidata, the Wikidata contributors (structured data under CC0 1.0; credit is asked, not required)"
 )
@@ -63,9 +63,9 @@ WIKIS = {
     "vro": "fiu_vro",
     "yue": "zh_yue",
 }
-"""Language code -> the name of its Wikipedia's database, if it does not follow from the language code."""
+"""Language code -> database name of its Wikipedia, for names that do not follow from the language code."""
 IN_MEMORY = 4_096
-"""Number of entity rows in memory during sorting. Entity rows can be large; claim rows cannot."""
+"""Number of entity rows in memory during sorting; unlike claim rows, entity rows can be large."""
 
 
 class Wikidata(BaseImporter):
@@ -137,9 +137,9 @@ class Wikidata(BaseImporter):
         )
 
     def make_selection(self) -> EntitySelection:
-        """Return the selection that the options describe. If an option is not set, nothing is filtered by it.
+        """Return the entity selection from the command's options; an unset option does not filter.
 
-        The exception is the language, which is English by default. Raises BadInput if an id is invalid.
+        The language is English by default. Raises BadInput if an id is invalid.
         """
         codes = frozenset(self.languages or ("en",))
         every = "all" in codes
@@ -153,7 +153,7 @@ class Wikidata(BaseImporter):
         )
 
     def state_rights(self, foreign: str = "") -> tuple[str, str, str]:
-        """Return the source, licence and attribution: from the options, else Wikidata's or `not stated`.
+        """Return the source, licence and attribution; without options, Wikidata's or `not stated`.
 
         `foreign`: the host name of a Wikibase other than Wikidata from which a dump was made.
         """
@@ -188,7 +188,7 @@ class Wikidata(BaseImporter):
         }
 
     def _word(self, found: tuple[int, int], report: ReadingReport, left_out: Counter[str]) -> list[str]:
-        """Return lines that report the numbers read and left out, the licence and the attribution."""
+        """Return lines with the numbers of imported and skipped records, the licence and the attribution."""
         place = (FOLDER / self.called).as_posix()
         lines = [f"{self.called}: {found[0]:,} entities, {found[1]:,} claims ({place})"]
         if report.not_asked:
@@ -222,7 +222,7 @@ def hold_folder(folder: Path) -> Iterator[None]:
 def open_source(
     places: Sequence[str], folder: Path, columns: Sequence[PropertyColumn], contact: str
 ) -> EntitySource:
-    """Open the source as the kind that a URL's end or a file's first bytes show. Raises BadInput."""
+    """Open a source; a URL's suffix or a file's first bytes determine the kind. Raises BadInput."""
     first = places[0]
     alone = len(places) == 1
     if "://" in first and alone and first.endswith("/api.php"):
@@ -255,9 +255,9 @@ def read_dump(
 ) -> tuple[int, int]:
     """Read dump files into entities.parquet and claims.parquet of `folder`; return their numbers of rows.
 
-    `work`: function that runs the steps, each of which reads one part of a file. Parts that were read stay in
-    `folder`/.parts until the import is complete, so that an interrupted import continues with the missing
-    parts. Raises BadInput if a file is invalid, or if it changes while it is read.
+    `work`: function that runs the steps; each step reads one part of a file. Finished parts stay in
+    `folder`/.parts until the import is complete, so that an interrupted import can resume. Raises BadInput if
+    a file is invalid, or changes while it is read.
     """
     parts = plan_parts(paths, selection, size)
     before = [identify(path) for path in paths]
@@ -281,15 +281,15 @@ def read_dump(
 
 
 def name_part(part: DumpPart) -> str:
-    """Return a part's name: the file and its range of bytes."""
+    """Return a part's name for messages: the file and the byte range."""
     end = "the end" if part.end is None else f"{part.end:,}"
     return f"{part.path.name}, bytes {part.begin:,} to {end}"
 
 
 def refuse_nothing(where: str, report: ReadingReport) -> BadInput:
-    """Return the error to raise if a source contains none of the selected entities."""
+    """Return the error for a source that contains none of the selected entities."""
     read = f"; {report.not_asked:,} others were read" if report.not_asked else ""
-    return BadInput(where, f"contains no requested entity{read}", hint=name_worst(report.counts))
+    return BadInput(where, f"contains none of the requested entities{read}", hint=name_worst(report.counts))
 
 
 def write_all(folder: Path, entities: Iterable[Entity], report: ReadingReport) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Import Wikipedia articles as two tables, and list what was left out in a file."""
+"""Import Wikipedia articles as two tables, and write a list of skipped pages."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ from tasks.sources.wikipedia.rows import ArticleRow, PartRow
 
 FOLDER = Path("data/raw/wikipedia")
 GROUP_PARTS = 65_536
-"""Number of rows of parts per Parquet row group; at most one group is in memory, plus one article's parts."""
+"""Number of rows per Parquet row group of parts; at most one row group and one article are in memory."""
 GROUP_ARTICLES = 4_096
 MOST_NAMES = 100_000
-"""Maximum number of distinct templates without a rule that are counted, and of distinct layout keys."""
+"""Maximum number of distinct names to count: of templates without a rule, and of layout keys."""
 # Number of templates or layout keys that the printed summary lists.
 NAMED = 5
 
@@ -47,7 +47,7 @@ class ImportCounts:
 
     - `skipped`: number of pages by reason.
     - `unread`: number of uses of each template without a rule.
-    - `looks`: number of infobox entries about layout, by key.
+    - `looks`: number of skipped infobox entries about layout, by key.
     - `ended`: the positions at which a truncated source ended early.
     """
 

@@ -42,15 +42,15 @@ FIELDS = {
 class ApiSource:
     """Fetches entities by id from an API.
 
-    `cache`: a folder for its replies, `<host>/<last two digits>/<id>.json`. The host is part of the path,
-    because the ids of each Wikibase are different.
+    `cache`: a folder for replies, `<host>/<last two digits>/<id>.json`. The host is part of the path, because
+    every Wikibase has different ids.
     """
 
     def __init__(self, server: WebServer, cache: Path) -> None:
         self._server, self._kept = server, KeptAnswers(cache / name_server(server.url), server.url)
 
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
-        """Yield the entities with the selected ids; see `EntitySource.read`. Raises BadInput without ids."""
+        """Yield the entities with the selected ids. Raises BadInput without ids; see `EntitySource.read`."""
         if selection.entities is None or selection.classes:
             raise BadInput(self._server.url, "serves entities only by id", hint="such as --entity Q42")
         known = KnownIds()
@@ -94,7 +94,7 @@ def place_answer(name: str) -> str:
 
 
 def name_unknown(reply: object, names: Sequence[str]) -> str | None:
-    """Return the unknown id because of which the API rejected the whole request; None if none."""
+    """Return the unknown id for which the API rejected the whole request; None if there is none."""
     error = find_error(reply)
     name = error.get("id")
     return (
@@ -103,7 +103,7 @@ def name_unknown(reply: object, names: Sequence[str]) -> str | None:
 
 
 def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, object]:
-    """Return a reply's records by the ids of the request. Raises DatabaseGone if any is missing."""
+    """Return requested id -> record from a reply. Raises DatabaseGone if a record is missing."""
     check_accepted(reply, url)
     entities = reply.get("entities") if isinstance(reply, dict) else None
     if not isinstance(entities, dict):
@@ -120,7 +120,7 @@ def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, obje
 
 
 def _take_any(selection: EntitySelection, record: object) -> EntitySelection:
-    """Return a selection with only the reply's entity, whose id differs after a redirect."""
+    """Return a selection of only the entity in the reply, whose id is different after a redirect."""
     name = record.get("id") if isinstance(record, dict) else None
     taken = frozenset({name} if isinstance(name, str) and ENTITY.fullmatch(name) else ())
     return replace(selection, entities=taken)

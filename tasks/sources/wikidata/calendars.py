@@ -1,11 +1,10 @@
-"""Convert dates between the Gregorian and the Julian calendar, both extended to before their introduction.
+"""Convert dates between the proleptic Gregorian and Julian calendars.
 
 Years are historical: the year before 1 is -1 (1 BCE), and there is no year 0.
 
-This module does not use datetime or dateutil, because they start at the year 1 and do not support the Julian
-calendar. The libraries that support it are not used because of licences: convertdate requires PyMeeus
-(LGPL-3.0), and juliandate is GPL-3.0. The tests compare both calendars with convertdate, and ages with
-dateutil.
+datetime and dateutil are not suitable, because they start at the year 1 and do not support the Julian
+calendar. Libraries that support it have unsuitable licences: convertdate requires PyMeeus (LGPL-3.0), and
+juliandate is GPL-3.0. The tests compare both calendars with convertdate, and ages with dateutil.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def to_astronomical(year: int) -> int:
-    """Return the astronomical year of a historical one, without a gap: 1 BCE is 0, 44 BCE is -43."""
+    """Convert a historical year to an astronomical year: 1 BCE is 0, 44 BCE is -43."""
     return year if year > 0 else year + 1
 
 
 def to_historical(year: int) -> int:
-    """Return the historical year of an astronomical one: 0 is 1 BCE."""
+    """Convert an astronomical year to a historical year: 0 is 1 BCE."""
     return year if year > 0 else year - 1
 
 
@@ -45,7 +44,7 @@ def to_day_number(date: Date, calendar: Calendar) -> int:
     The same day has the same number in both calendars.
     """
     year, month, day = date
-    # The computation uses years that start in March, so that the leap day is the last day of a year.
+    # In this computation, years start in March, so that the leap day is the last day of a year.
     number = to_astronomical(year) - (month < 3)
     in_year = (153 * ((month - 3) % 12) + 2) // 5 + day - 1
     if calendar == "julian":

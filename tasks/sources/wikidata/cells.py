@@ -1,4 +1,4 @@
-"""Convert the cells of a table to Wikidata values, by the kind of each column.
+"""Convert table cells to Wikidata values, by the kind of their column.
 
 A cell can have SQL's format, or the format of an export from Wikidata's query service: items as URLs, dates
 with T and Z, literals with their language or type.
@@ -41,7 +41,7 @@ DATE = re.compile(
 MOST_YEARS = 9_999
 """Maximum number that is read as a year; a larger number may be seconds, or a date without hyphens."""
 PRECISIONS = {"time": Precision.DAY, "month": Precision.MONTH, "year": Precision.YEAR}
-"""Kind of a column of dates -> the finest precision of its dates."""
+"""Kind of a date column -> the finest precision of its dates."""
 _PROPERTIES: Mapping[Kind, str] = {
     "item": "P6 P17 P19 P20 P22 P25 P26 P27 P30 P31 P35 P36 P37 P38 P39 P40 P47 P50 P54 P57 P58 P69 "
     "P86 P102 P106 P108 P112 P123 P127 P131 P136 P140 P144 P159 P161 P162 P166 P170 P171 P175 "
@@ -58,7 +58,7 @@ kind."""
 
 
 def clean_cell(cell: object) -> tuple[object, str]:
-    """Return a cell without white space and RDF quotes (None if empty), and its language, if any."""
+    """Return a cell without outer white space and RDF quotes (None if empty), and its language if stated."""
     if not isinstance(cell, str):
         return cell, ""
     text, language = cell.strip(), ""
@@ -75,7 +75,7 @@ def read_id(cell: object) -> str | None:
 
 
 def choose_kind(cells: Iterable[object], property_: str) -> Kind:
-    """Return the kind of a column: its property's if any cell fits, else that of most of its cells.
+    """Return a column's kind: the property's kind if a cell fits it, otherwise the kind of most cells.
 
     `cells`: the cells that are not empty.
     """
@@ -117,7 +117,7 @@ def looks_like(cell: object, kind: Kind) -> bool:
 def read_cell(cell: object, kind: str, language: str = "en", unit: str | None = None) -> Value:
     """Convert a non-empty cell to a value of its column's kind.
 
-    - `kind`: `item`, `time`, `quantity` or `text`; also `year` and `month`, for times with this precision.
+    - `kind`: `item`, `time`, `quantity`, `text`, or `year` or `month` for times with this precision.
     - `language`: the default language of a text.
 
     Raises NoValue if the cell does not fit the kind, and KeptOut if it is Wikidata's unknown value.
@@ -145,7 +145,7 @@ def read_cell(cell: object, kind: str, language: str = "en", unit: str | None = 
 
 
 def read_date(value: object, finest: Precision = Precision.DAY) -> Time:
-    """Convert a cell to a date with a historical year; a date with T and zone is RDF, which has a year 0.
+    """Convert a cell to a date with a historical year; a date with T and a zone is RDF, which has a year 0.
 
     `finest`: the finest precision of the result. Raises NoValue if the cell is not a date.
     """
@@ -155,8 +155,8 @@ def read_date(value: object, finest: Precision = Precision.DAY) -> Time:
     year, month, day = int(found["sign"] + found["year"]), int(found["month"] or 0), int(found["day"] or 0)
     if found["month"] is None and abs(year) > MOST_YEARS:
         raise NoValue(f"{show(value)} is not a year")
-    # A month or day of 00 shows that the date has Wikibase's JSON format, with historical years. RDF
-    # has no such dates.
+    # A month or day of 00 occurs only in Wikibase's JSON format, where years are historical; RDF has no such
+    # dates.
     if found["zone"] and month and day:
         year = to_historical(year)
     precision = Precision.DAY if day and month else Precision.MONTH if month else Precision.YEAR

@@ -1,7 +1,6 @@
 """Read Wikidata's JSON dumps: an array with one entity per line, in one file or several, plain or compressed.
 
-JSON Lines are also supported, and so are saved replies of Special:EntityData and the API, with one or more
-entities.
+JSON Lines and saved replies of Special:EntityData or the API, with one or more entities, are also supported.
 """
 
 from __future__ import annotations
@@ -35,16 +34,15 @@ FOREIGN = re.compile(
 """Matches the URL of a unit or globe from another Wikibase; all Wikibases use Wikidata's calendars."""
 SOME = b'"somevalue"'
 OPEN_CLASS = re.compile(rb'"somevalue"\s*,\s*"property"\s*:\s*"P31"|"P31"\s*,\s*"snaktype"\s*:\s*"somevalue"')
-"""Matches a statement that an item's class is unknown."""
+"""Matches a statement with an unknown value for the item's class."""
 BOM = b"\xef\xbb\xbf"
 JSON_BEGINS = (b"", b"[", b"{", b" ", b"\n", b"\r", b"\t")
 
 
 class DumpSource:
-    """The entities of a dump's files, one file after another.
+    """Reads the entities in a dump's files, one file after another.
 
-    If the start of a line shows that its item cannot be selected, the item is counted, but its JSON is not
-    parsed.
+    If the start of a line rules out that its item is selected, the item is counted, but not parsed.
     """
 
     def __init__(self, paths: Sequence[Path], most_bytes: int = MOST_BYTES) -> None:
@@ -79,7 +77,7 @@ class FileProgress:
     """The progress of reading a file or a part of a file.
 
     - `lines`: the number of lines read.
-    - `opened`: whether the JSON array is open; None if no array started or ended.
+    - `opened`: whether the JSON array is still open; None if no array started or ended.
     - `broken`: whether the file ended early because it is damaged.
     """
 
@@ -95,7 +93,7 @@ class FileProgress:
 
 
 def name_files(paths: Sequence[Path]) -> str:
-    """Return the names of a dump's files for the report."""
+    """Return the file names of a dump for the report."""
     return ", ".join(path.name for path in paths)
 
 
@@ -170,12 +168,12 @@ def _read_rest(stream: IO[bytes], size: int, most: int) -> bytes:
 
 
 class _Filter:
-    """Decides whether a line's item may be selected, without parsing the line."""
+    """Checks whether the item in a line may be selected, without parsing the line."""
 
     def __init__(self, selection: EntitySelection) -> None:
         self._all = selection.takes_all_items()
         self._entities = {name.encode() for name in selection.entities or ()}
-        # An item's line contains its class as "Q5", or only as a number in dumps of the first years.
+        # A line contains the item's class as "Q5"; dumps of the first years have only the number.
         self._classes = [f'"{name}"'.encode() for name in sorted(selection.classes)]
         numbers = "|".join(name[1:] for name in sorted(selection.classes))
         self._numbers = re.compile(rf'"numeric-id"\s*:\s*(?:{numbers})\b'.encode())
@@ -208,7 +206,7 @@ def open_dump(path: Path) -> Iterator[io.BufferedReader]:
 
 
 def decode(text: bytes) -> list[object]:
-    """Return the records of a line, or of a document with several entities. Raises orjson.JSONDecodeError."""
+    """Parse a line, or a document with several entities, to records. Raises orjson.JSONDecodeError."""
     record = orjson.loads(text.removesuffix(b","))
     if isinstance(record, list):
         return record

@@ -1,4 +1,4 @@
-"""The interface of Wikidata sources, which yield the entities of a selection."""
+"""The interface of Wikidata sources, which yield the selected entities, and the types of these entities."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Qualifier:
 
 @dataclass(frozen=True)
 class EntityClaim:
-    """A statement. `id`: unique in its entity. `position`: its index among the property's statements."""
+    """A statement. `id`: unique in the entity. `position`: index among the property's statements."""
 
     id: str
     property: str
@@ -46,10 +46,10 @@ class Sitelink:
 
 @dataclass(frozen=True)
 class Entity:
-    """An item or a property. `revision`: None if the source does not contain it.
+    """An item or a property. `revision`: None if the source does not state the revision.
 
     - `labels`: at most one per language.
-    - `aliases`: any number.
+    - `aliases`: any number per language.
 
     Labels and aliases are sorted by language, and sitelinks by site.
     """
@@ -68,11 +68,11 @@ class EntitySelection:
     """The selection of entities and properties from a source. None means all.
 
     - `entities`: the ids of the selected items.
-    - `classes`: items that are instances (P31) of one of these classes are also selected. If both are None,
-      all items are selected.
-    - `properties`: only claims with these properties are read. The named properties are also read as
+    - `classes`: items that are instances (P31) of one of these classes are also selected. If both fields are
+      None, all items are selected.
+    - `properties`: only claims with these properties are read. The properties themselves are also read as
       entities, because their labels are needed.
-    - `languages`: the languages of labels and aliases; `list_fallbacks` has the fallbacks for missing labels.
+    - `languages`: the languages of labels and aliases; `list_fallbacks` returns the fallbacks for labels.
     - `sites`: the sites of sitelinks.
     """
 

@@ -1,4 +1,4 @@
-"""Join the parts of a dump in order, with the same bytes as a single pass over the dump."""
+"""Join the parts of a dump in order; the result has the same bytes as a single pass over the dump."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tasks.sources.wikidata.shards import DumpPart
 
 TABLES: dict[str, type] = {ENTITIES: EntityRow, CLAIMS: ClaimRow}
 OWNERS = {ENTITIES: "id", CLAIMS: "entity"}
-"""Name of a table -> its column with the id of the entity that a row belongs to."""
+"""Table name -> the column with the entity's id."""
 
 
 class PartJoiner:
-    """Joins the parts in `folder`, where each part has a subfolder; temporary files are also there."""
+    """Joins the parts in `folder`, which contains a subfolder per part, and temporary files."""
 
     def __init__(self, folder: Path, selection: EntitySelection, report: ReadingReport) -> None:
         self._folder, self._selection, self._report = folder, selection, report
@@ -106,7 +106,7 @@ class PartJoiner:
 
 
 def add_redirects(tables: Iterator[pa.Table], old: Mapping[str, list[str]]) -> Iterator[pa.Table]:
-    """Add to each entity the ids that redirect to it. `old`: entity id -> the ids that redirect to it."""
+    """Yield the tables with the column `redirects` filled. `old`: entity id -> ids that redirect to it."""
     for table in tables:
         if old:
             place = table.schema.get_field_index("redirects")
@@ -129,6 +129,6 @@ def _leave_out(tables: Iterator[pa.Table], column: str, names: pa.Array) -> Iter
 
 
 def _move(skipped: SkippedEntity, path: Path, before: int) -> SkippedEntity:
-    """Convert a line number within a part to one within the file."""
+    """Convert a record's line number within a part to the line number within the file."""
     line = int(skipped.where.rpartition(" ")[2])
     return replace(skipped, where=name_line(path, before + line))

@@ -1,9 +1,9 @@
 """The fallback languages of labels, as Wikidata defines them.
 
-Wikidata shows a label in the first of these languages that has one: the reader's language, the fallback
-languages that MediaWiki defines for it, `mul`, and English. `mul` is the default for all languages; since
-2024, many items have no other label. A variant of the reader's language, such as `en-gb` for `en`, comes last
-in this module; Wikidata would show the item's id instead.
+Wikidata shows the first existing label in this order: the reader's language, its fallback languages from
+MediaWiki, `mul`, and English. `mul` is the default for all languages; since 2024, many items have no other
+label. In this module, a variant of the reader's language, such as `en-gb` for `en`, comes last; Wikidata
+shows the item's id instead.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _ONE_STEP = {
     "tr": "gag kiu lzz",
     "ur": "khw",
 }
-"""Language -> the languages that have it as their only fallback, from MediaWiki's language definitions."""
+"""Fallback language -> the languages that have only this fallback, from MediaWiki's definitions."""
 _SEVERAL = {
     "ady": "ady-cyrl", "aeb": "aeb-arab ar", "als": "gsw de", "ami": _TAIWAN, "avk": "fr es ru",
     "bat-smg": "sgs lt", "bbc": "bbc-latn id", "be-tarask": "be", "be-x-old": "be-tarask be",
@@ -99,7 +99,7 @@ FALLBACKS: Mapping[str, tuple[str, ...]] = {
 
 @lru_cache(maxsize=1024)
 def list_fallbacks(language: str) -> tuple[str, ...]:
-    """Return the languages to look for a label in: the language, its fallbacks, `mul`, English."""
+    """Return the languages of possible labels, best first: the language, its fallbacks, `mul`, English."""
     return tuple(dict.fromkeys((language, *FALLBACKS.get(language, ()), MUL, LAST)))
 
 
@@ -109,7 +109,7 @@ def may_name(code: str, languages: Iterable[str]) -> bool:
 
 
 def pick_label(labels: Iterable[Text], language: str) -> Text | None:
-    """Return the label that is shown to readers of a language, or None; it may be in a fallback."""
+    """Return the label, possibly in a fallback language, for readers of a language; None if there is none."""
     ranked = ((_rank(label.language, language), label) for label in labels if label.text.strip())
     found = [(rank, label) for rank, label in ranked if rank is not None]
     return min(found, key=lambda pair: (pair[0], pair[1].language))[1] if found else None

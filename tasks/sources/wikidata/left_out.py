@@ -1,4 +1,4 @@
-"""Count the claims that refer to items which the import did not include; such items have no labels."""
+"""Count the claims whose value is an item outside the import, and therefore without a label."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_NAMED = 5
 
 
 def count_left_out(folder: Path) -> Counter[str]:
-    """Return, per property, the number of claims whose item is not among the imported entities.
+    """Return property -> number of claims whose value is an item that was not imported.
 
     Memory use is one bit per entity id.
     """

@@ -1,4 +1,4 @@
-"""Read a part of a dump into its own folder: entities, skipped records, and the position reached."""
+"""Read a part of a dump into a separate folder: entities, skipped records, and the position reached."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ ENTITIES, CLAIMS, ORDER, SKIPPED, SUMMARY = (
 class PartSummary:
     """The results of a part except its rows. `kept_out`: the result of `ReadingReport.list_kept_out`.
 
-    `to_end`: whether the part was read to the end of its file, because a bzip2 stream in it did not end where
-    expected.
+    `to_end`: whether the part was read to the end of its file, because a bzip2 stream did not end at the
+    expected position.
     """
 
     entities: int
@@ -44,11 +44,11 @@ class PartSummary:
 
 
 def read_part(part: DumpPart, selection: EntitySelection, folder: Path, most: int = MOST_BYTES) -> None:
-    """Read a part into the subfolder `part.key`, which exists only once complete. Raises BadInput."""
+    """Read a part into the subfolder `part.key`, which is created atomically. Raises BadInput."""
     with write_folder_beside(folder / part.key) as draft:
         if not _read(part, selection, draft, most):
-            # Read to the end of the file instead, as a serial reader does: the following data belongs to the
-            # same stream, or cannot be read.
+            # Read to the end of the file instead, like a serial reader: the data that follows belongs to the
+            # same stream or is unreadable.
             shutil.rmtree(draft)
             draft.mkdir()
             _read(replace(part, end=None), selection, draft, most, to_end=True)
@@ -57,7 +57,7 @@ def read_part(part: DumpPart, selection: EntitySelection, folder: Path, most: in
 def _read(
     part: DumpPart, selection: EntitySelection, folder: Path, most: int, *, to_end: bool = False
 ) -> bool:
-    """Read a part; return whether it ended where expected."""
+    """Read a part; return whether it ended at the expected position."""
     known, progress, skipped = KnownIds(), FileProgress(), 0
     with (
         (folder / SKIPPED).open("w", encoding="utf-8") as skips,
@@ -101,7 +101,7 @@ def _read(
 
 
 def load_summary(folder: Path) -> PartSummary:
-    """Load the summary of a part that was read."""
+    """Load the summary of a finished part."""
     record = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
     record["progress"] = FileProgress(**record["progress"])
     record["kept_out"] = [SkippedEntity(**skipped) for skipped in record["kept_out"]]

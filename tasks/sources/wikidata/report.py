@@ -20,10 +20,10 @@ LIKE_NAMED = "row without an id of the same label"
 class SkippedEntity:
     """A skipped entity or statement, or `count` values of a property that were skipped for the same reason.
 
-    - `where`: the position of the first one.
+    - `where`: the position of the first skipped value.
     - `rank`: the statement's rank; empty if unknown.
-    - `value`: the item in the statement, if it could be read.
-    - `statements`: for a row without an id, property and value of each statement; the value may be empty.
+    - `value`: the item in the statement; empty if unreadable.
+    - `statements`: for a row without an id, the property and value of each statement; values may be empty.
     """
 
     reason: str
@@ -38,7 +38,7 @@ class SkippedEntity:
 
 
 class ReadingReport:
-    """Collects skipped data. Memory use depends on the number of properties, not on the size of the data.
+    """Collects skipped data. Memory use grows with the number of properties, not with the size of the data.
 
     `write`: called with each line of JSON, without the line break.
     """
@@ -71,7 +71,7 @@ class ReadingReport:
             self._kept_out[key] = SkippedEntity(reason, where, entity, name, detail)
 
     def list_redirects(self) -> dict[str, list[str]]:
-        """Return, for each entity, the ids that redirect to it; circular redirects are ignored."""
+        """Return entity id -> ids that redirect to the entity; circular redirects are ignored."""
         old: defaultdict[str, list[str]] = defaultdict(list)
         for name in sorted(self.redirects):
             seen, target = {name}, self.redirects[name]
@@ -83,13 +83,13 @@ class ReadingReport:
         return dict(old)
 
     def list_kept_out(self) -> list[SkippedEntity]:
-        """Return the records about values that were not imported, which `finish` writes."""
+        """Return the records that `finish` writes: one per property and reason for values not imported."""
         return [
             replace(skipped, count=self._kept_counts[key]) for key, skipped in sorted(self._kept_out.items())
         ]
 
     def finish(self) -> None:
-        """Write the lines about values that were not imported."""
+        """Write one line per property and reason for the values that were not imported."""
         for skipped in self.list_kept_out():
             self.skip(skipped)
         self._kept_out.clear()

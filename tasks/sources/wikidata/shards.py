@@ -1,6 +1,6 @@
 """Split a dump into parts that can be read independently: files, bzip2 streams, or ranges of JSON lines.
 
-A part yields exactly the lines that start in it, each of them complete.
+A part yields exactly the lines that start in the part, including the end of the last line.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from tasks.sources.wikidata.dump import BOM, MOST_BYTES, open_dump
 from tasks.sources.wikidata.entities import EntitySelection
 
 STREAM = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")
-"""The first bytes of a bzip2 stream: its header and the marker of a block, or of the stream's end if the
-stream is empty."""
+"""Matches the start of a bzip2 stream: its header and a block marker, or the end marker of an empty
+stream."""
 HEAD = 10
 TRIED = 2 * 2**20
-"""Number of bytes that are decompressed to verify the start of a stream; a block is smaller."""
+"""Number of bytes to decompress to verify the start of a stream; a block is smaller."""
 PACKED, PLAIN = 2 * 2**20, 64 * 2**20
 """Minimum size in bytes of a part of a bzip2 file, and of a part of plain JSON; reading such a part takes
 about a second."""
@@ -41,7 +41,7 @@ CODE = (*sorted(Path(__file__).parent.glob("*.py")), Path(__file__).parents[1] /
 
 
 class PlainRange(io.RawIOBase):
-    """A range of bytes of a file, which starts and ends at line boundaries."""
+    """A byte range of a file, which starts and ends at line boundaries."""
 
     def __init__(self, file: io.FileIO, begin: int, end: int) -> None:
         self._file, self._left = file, end - begin
@@ -60,13 +60,13 @@ class PlainRange(io.RawIOBase):
 
 
 class StreamRange(io.RawIOBase):
-    """A range of streams of a bzip2 file, whose boundaries may be inside of a line.
+    """A range of bzip2 streams in a file; a line may cross the boundaries of the range.
 
     An incomplete first line belongs to the previous range. The last line is read to its end, even beyond the
     range.
 
     - `end`: None means the end of the file.
-    - early: whether a stream did not end where expected.
+    - `early`: whether a stream did not end at the expected position.
     """
 
     def __init__(self, file: io.FileIO, begin: int, end: int | None) -> None:
@@ -98,7 +98,7 @@ class StreamRange(io.RawIOBase):
         return 0
 
     def _unpack(self, size: int) -> bytes:
-        """Decompress and return the next bytes; return none at the end, or if no other stream follows."""
+        """Decompress and return the next bytes; return b"" at the end, or if no valid stream follows."""
         while True:
             if self._unpacker is None or self._unpacker.eof:
                 packed = (self._unpacker.unused_data if self._unpacker else b"") or self._file.read(CHUNK)
@@ -129,7 +129,7 @@ class StreamRange(io.RawIOBase):
 
 
 def find_stream(file: io.FileIO, begin: int) -> int | None:
-    """Return where the first bzip2 stream at or after `begin` starts; None if there is none."""
+    """Return the offset of the first bzip2 stream at or after `begin`; None if there is none."""
     place, held = begin, b""
     file.seek(begin)
     while block := file.read(2**20):
@@ -144,7 +144,7 @@ def find_stream(file: io.FileIO, begin: int) -> int | None:
 
 
 def find_line(file: io.FileIO, begin: int) -> int | None:
-    """Return where the first line after `begin` starts; None if there is none."""
+    """Return the offset of the first line that starts after `begin`; None if there is none."""
     file.seek(begin)
     while block := file.read(2**20):
         found = block.find(b"\n")
@@ -169,9 +169,9 @@ def open_unbuffered(path: Path) -> io.FileIO:
 
 @dataclass(frozen=True)
 class DumpPart:
-    """A range of bytes of a file that one step reads. `end`: None means the end of the file.
+    """A byte range of a file that one step reads. `end`: None means the end of the file.
 
-    `key`: the name of the part's results, which identifies the file, the range, the selection and the code.
+    `key`: the name of the part's results; a hash of the file, the range, the selection and the code.
     """
 
     path: Path
@@ -194,10 +194,10 @@ SIZE = PartSize()
 def plan_parts(
     paths: Sequence[Path], selection: EntitySelection, size: PartSize = SIZE, most: int = MOST_BYTES
 ) -> list[DumpPart]:
-    """Split files into parts, in order; regardless of the number of workers. Raises BadInput.
+    """Split files into parts, in order; the number of workers has no influence. Raises BadInput.
 
     A part's key is a hash of the file (name, size, modification time, beginning), the range, the selection
-    and this code.
+    and the code that reads dumps.
     """
     parts: list[DumpPart] = []
     for path in paths:
@@ -240,7 +240,7 @@ def hash_code() -> str:
 
 
 def list_cuts(path: Path, size: PartSize) -> list[int]:
-    """Return where the parts of a file start: gzip, a single stream or a single document is one part."""
+    """Return the offsets of a file's parts; gzip, a single stream or a single document is one part."""
     with open_unbuffered(path) as file:
         head = file.read(BLOCK)
         if head.startswith(GZIP) or head.partition(b"\n")[0].removeprefix(BOM).strip() == b"{":

@@ -25,7 +25,7 @@ LETTERS = {"item": "Q", "property": "P"}
 
 
 class KeptOut(Exception):
-    """Raised for a valid snak without an importable value: `unknown value`, `no value`, or another type."""
+    """Raised for a valid snak without an importable value: unknown, no value, or an unsupported type."""
 
     def __init__(self, reason: str, detail: str = "") -> None:
         super().__init__(reason)
@@ -65,7 +65,7 @@ def name_entity(address: object) -> str:
 
 
 def read_calendar(address: object) -> Calendar:
-    """Return the calendar of a URL. Raises NoValue if it is unknown."""
+    """Return the calendar that a URL identifies. Raises NoValue if it is unknown."""
     found = CALENDARS.get(address.rsplit("/", 1)[-1]) if isinstance(address, str) else None
     if found is None:
         raise NoValue(f"{show(address)} is no calendar")
@@ -74,7 +74,7 @@ def read_calendar(address: object) -> Calendar:
 
 def _read_item(value: Mapping[str, object]) -> ItemValue:
     kind, number = show(value.get("entity-type") or ""), value.get("numeric-id")
-    # In dumps of the first years, the id is missing, and there is only its number.
+    # Dumps of the first years have only the id's number, without its letter.
     name = value.get("id") or f"{LETTERS.get(kind, '?')}{show(number)}"
     if kind and kind not in LETTERS:
         raise KeptOut(OTHER_TYPE, kind)

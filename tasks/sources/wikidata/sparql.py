@@ -1,4 +1,4 @@
-"""Fetch entities by id or class from a SPARQL endpoint over Wikidata's RDF, with a few queries per batch."""
+"""Fetch entities by id or class from a SPARQL endpoint with Wikidata's RDF, in batches of a few queries."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from tasks.sources.wikidata.wikibase_json import (
 ITEMS = 50
 ACCEPT = "application/sparql-results+json"
 RANK_END = "Rank"
-# Hosts whose database does not have the name that `name_site` would derive.
+# Host name -> database name, if it differs from the name that `name_site` derives.
 SITES = {
     "be-tarask.wikipedia.org": "be_x_oldwiki",
     "wikisource.org": "sourceswiki",
@@ -52,7 +52,7 @@ SITES = {
 
 @dataclass
 class _Draft:
-    """An entity that the queries fill in step by step."""
+    """An entity whose fields are set by several queries, one after another."""
 
     revision: int | None = None
     target: str | None = None
@@ -68,7 +68,7 @@ class _Draft:
 class SparqlSource:
     """Fetches entities from a SPARQL endpoint, by POST requests with JSON results.
 
-    `cache`: a folder for its replies, `<host>/<hash of the query>.json`; no query is sent twice.
+    `cache`: a folder for replies, `<host>/<hash of the query>.json`; no query is sent twice.
     """
 
     def __init__(self, server: WebServer, cache: Path) -> None:
@@ -126,7 +126,7 @@ class _Asking:
         return whole
 
     def gather(self, names: Sequence[str]) -> Iterator[Entity]:
-        """Yield the entities of a batch of ids; an id that redirects yields the entity it redirects to."""
+        """Yield the entities of a batch of ids; a redirected id yields the redirect's target."""
         drafts: defaultdict[str, _Draft] = defaultdict(_Draft)
         self.fill_revisions(names, drafts)
         found: list[str] = []
@@ -216,7 +216,7 @@ class _Asking:
     def find_qualifiers(
         self, names: Sequence[str], wanted: Sequence[str] | None
     ) -> dict[str, list[Qualifier]]:
-        """Return the qualifiers by statement, sorted and without duplicates."""
+        """Return statement -> its distinct qualifiers, sorted."""
         found: defaultdict[str, set[Qualifier]] = defaultdict(set)
         for row in self.query(queries.write_query(queries.QUALIFIERS, items=names, properties=wanted)):
             name, held = cut(row, "item"), cut(row, "property")
@@ -247,7 +247,7 @@ class _Asking:
 
 
 def list_bindings(reply: Mapping[str, Any], url: str) -> list[Binding]:
-    """Return the results of a reply. Raises DatabaseGone if the reply has no valid results."""
+    """Return the result rows of a reply. Raises DatabaseGone if the reply has no valid results."""
     results = reply.get("results")
     rows = results.get("bindings") if isinstance(results, dict) else None
     if not isinstance(rows, list) or not all(map(is_binding, rows)):
@@ -256,7 +256,7 @@ def list_bindings(reply: Mapping[str, Any], url: str) -> list[Binding]:
 
 
 def is_binding(row: object) -> bool:
-    """Return whether a result is valid: it maps variables to terms, each with a text value and a type."""
+    """Return whether a result row is valid: variables mapped to terms, each with a text value and a type."""
     return isinstance(row, dict) and all(
         isinstance(term, dict) and isinstance(term.get("value"), str) and isinstance(term.get("type"), str)
         for term in row.values()
@@ -277,7 +277,7 @@ def finish(name: str, draft: _Draft) -> Entity:
 
 
 def name_site(address: str) -> str:
-    """Return a wiki's name in sitelinks by its URL: `https://en.wikipedia.org/` is `enwiki`."""
+    """Return the name of a wiki in sitelinks, given its URL: `https://en.wikipedia.org/` is `enwiki`."""
     host = urlsplit(address).hostname or ""
     language, _, rest = host.partition(".")
     project = rest.partition(".")[0]

@@ -1,4 +1,4 @@
-"""The SPARQL queries for entities in Wikidata's RDF, for its query service and for copies of it."""
+"""The SPARQL queries for entities in Wikidata's RDF, for its query service and for mirrors."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ SELECT ?item ?site ?title WHERE {{
   VALUES ?item {{ {items} }}
   ?page schema:about ?item ; schema:isPartOf ?site ; schema:name ?title .
 }}"""
-# The triples about the node are inside the OPTIONAL block: outside it, a statement without a node would match
-# all nodes of the database.
+# The triples about the value node are inside the OPTIONAL block: outside, a statement without a value node
+# would match all nodes of the database.
 VALUE = """\
   OPTIONAL {{
     ?statement ?deep ?node .
@@ -81,7 +81,7 @@ def write_query(
     properties: Iterable[str] | None = None,
     languages: Iterable[str] | None = None,
 ) -> str:
-    """Fill in a query template. All ids were validated before; languages are escaped here."""
+    """Return a filled-in query template. Ids must be validated before; languages are escaped here."""
     variable = "?main" if template is QUALIFIERS else "?property"
     return PREFIXES + template.format(
         items=_list(items),

@@ -58,7 +58,7 @@ def read_value(binding: Binding) -> Value:
 
 
 def read_time(binding: Binding) -> Time:
-    """Return a time as Wikibase's JSON would represent it. Raises NoValue if it is invalid."""
+    """Return a result's time, with the conventions of Wikibase's JSON. Raises NoValue if it is invalid."""
     found = DATE.fullmatch(take(binding, "time"))
     precision = take(binding, "precision")
     if found is None or not (precision.isdecimal() and len(precision) < 3):
@@ -74,7 +74,7 @@ def read_time(binding: Binding) -> Time:
 
 
 def read_quantity(binding: Binding) -> Quantity:
-    """Return a quantity. Raises NoValue if it is invalid."""
+    """Return a result's quantity. Raises NoValue if it is invalid."""
     unit = name_entity(take(binding, "unit"))
     lower, upper = (_read_bound(binding, name) for name in ("lower", "upper"))
     amount = make_amount(take(binding, "amount"))
@@ -89,7 +89,7 @@ def take(binding: Binding, name: str) -> str:
 
 
 def cut(binding: Binding, name: str, at: str = "/") -> str:
-    """Return the part of a URL after the last `at`. Raises NoValue if the variable is unbound."""
+    """Return the part of a variable's URL after the last `at`. Raises NoValue if the variable is unbound."""
     return take(binding, name).rsplit(at, 1)[-1]
 
 

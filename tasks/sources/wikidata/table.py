@@ -1,7 +1,7 @@
 """Read a table of a SQLite database whose rows have Wikidata item ids; each column can be a property.
 
-The table can be your own, or a result of Wikidata's query service, which has one row for each combination of
-an item's values.
+The table can be a user's table, or a result of Wikidata's query service, which has one row for each
+combination of an item's values.
 """
 
 from __future__ import annotations
@@ -33,16 +33,15 @@ IDS = ("qid", "item")
 LABELS = ("title", "name", "label", "full_name", "itemLabel")
 BROKEN_CELL, NO_PROPERTY, OTHER_LABEL = "broken cell", "column without a property", "another label"
 MOST_NAMELESS = 10_000
-"""Maximum number of rows without an id whose statements are listed; the statements of further rows are not
-known."""
+"""Maximum number of rows without an id whose statements are listed; further rows are only counted."""
 
 
 @dataclass(frozen=True)
 class PropertyColumn:
     """A column and the property that it contains.
 
-    `how`: a unit's id, `item`, `text`, or `time`, `month` or `year` (times with this precision). If it is
-    empty, the property or most of the cells determine the kind.
+    `how`: a unit's id, `item`, `text`, or `time`, `month` or `year` (times with this precision). If `how` is
+    empty, the property or the majority of cells determines the kind.
     """
 
     name: str
@@ -51,7 +50,7 @@ class PropertyColumn:
 
 
 def read_column(text: str) -> PropertyColumn:
-    """Parse `runtime_minutes=P2047:Q7727`. Raises BadInput."""
+    """Parse a column option such as `runtime_minutes=P2047:Q7727`. Raises BadInput."""
     found = COLUMN.fullmatch(text)
     if found is None:
         hint = "expected NAME=P577, or with a unit NAME=P2047:Q7727; types are item, time, month, year, text"
@@ -68,9 +67,9 @@ def is_database(path: Path) -> bool:
 
 
 class TableSource:
-    """The rows of a table as entities. `columns`: the property columns; the report lists others.
+    """Reads the rows of a table as entities. `columns`: the property columns; the report lists other columns.
 
-    `table`: by default the first table with a column of item ids. `label`: by default its column `title`,
+    `table`: by default the first table with an id column. `label`: the label column, by default `title`,
     `name`, `label`, `full_name` or `itemLabel`. Labels in other languages are in columns with the language
     code as a suffix, such as `label_mul`. `id_column`: by default `qid` or `item`.
     """
@@ -105,8 +104,7 @@ class TableSource:
             if times > 1:
                 raise BadInput("--column", f"{name}={property_} is given twice", hint="give each column once")
         path = self._path.resolve()
-        # With `immutable`, SQLite ignores the write-ahead log, which may contain the rows that were committed
-        # last.
+        # With `immutable`, SQLite ignores the write-ahead log, which may contain the last committed rows.
         log = path.with_name(f"{path.name}-wal")
         address = f"file:{quote(str(path))}?mode=ro{'' if log.exists() else '&immutable=1'}"
         try:
@@ -142,8 +140,7 @@ class TableSource:
         quoted = [f"wikidata_id({_quote(id_column)})", _quote(table), _quote(id_column)]
         query = "SELECT *, {0}, {2} FROM {1} ORDER BY {0}".format(*quoted)  # noqa: S608 - quoted names
         rows = enumerate(connection.execute(query), start=1)
-        # The id is read by position, because a column of the table may have the same name as the computed
-        # column.
+        # The id is read by position, because a table column may have the same name as the computed column.
         for name, group in groupby(rows, key=lambda pair: pair[1][-2]):
             if name is None:
                 for number, row in group:
@@ -170,7 +167,7 @@ class TableSource:
 
 @dataclass(frozen=True)
 class _RowReader:
-    """Converts the rows of one item. `labels`: column -> language. `kinds`: column -> its kind.
+    """Converts an item's rows to an entity. `labels`: column -> language. `kinds`: column -> its kind.
 
     `nameless`: label -> the rows with this label but without an id, which are read first.
     """
@@ -192,14 +189,14 @@ class _RowReader:
         self.report.skip(own)
 
     def skip_like_named(self, name: str, nameless: SkippedEntity) -> None:
-        """Report the statements of a row without an id as possible statements of the item with that label."""
+        """Report the statements of a row without an id, which may belong to the item with the row's label."""
         own = replace(nameless, reason=LIKE_NAMED, entity=name, rank="normal", statements=())
         for property_, item in nameless.statements:
             if item or property_ != INSTANCE_OF:
                 self.report.skip(replace(own, property=property_, value=item))
 
     def list_statements(self, row: sqlite3.Row) -> list[tuple[str, str]]:
-        """Return the properties and items in a row; if it has no class, the class is unknown."""
+        """Return (property, item) pairs in a row; the item is empty for other values and an unknown class."""
         found = []
         for column, kind in self.kinds.items():
             cell = row[column.name]
@@ -271,7 +268,7 @@ class _RowReader:
         return next(iter(picked), None)
 
     def list_labels(self, name: str, row: sqlite3.Row) -> list[Text]:
-        """Return the labels of a row in all their languages."""
+        """Return the labels of a row in all languages."""
         found = []
         for column, language in self.labels.items():
             text, told = clean_cell(row[column])
@@ -282,7 +279,7 @@ class _RowReader:
 
 
 def find_label_columns(names: Sequence[str], label: str | None, language: str) -> dict[str, str]:
-    """Return column -> language for the columns of labels: `label`, and `label_mul` for a fallback."""
+    """Return label column -> language, including columns such as `label_mul` for fallback languages."""
     bases = [label] if label else LABELS
     for base in bases:
         found = {f"{base}_{code.replace('-', '_')}": code for code in list_fallbacks(language)}
@@ -293,7 +290,7 @@ def find_label_columns(names: Sequence[str], label: str | None, language: str) -
 
 
 def find_kind(connection: sqlite3.Connection, table: str, column: PropertyColumn) -> str:
-    """Return the kind of a column: the given kind, or one derived from property and cells."""
+    """Return the kind of a column: the given kind, or the kind derived from the property and the cells."""
     if column.how:
         return "quantity" if column.how.startswith("Q") else column.how
     query = f"SELECT {_quote(column.name)} FROM {_quote(table)}"  # noqa: S608 - quoted names

@@ -34,21 +34,21 @@ class Precision(IntEnum):
 
 
 PRECISIONS = tuple(Precision)
-"""Precision by number; a look-up here is much faster than calling the enumeration."""
+"""The precisions by number; indexing this tuple is much faster than calling the enumeration."""
 
 
 @dataclass(frozen=True)
 class ItemValue:
-    """A reference to another entity, usually an item. `id`: such as `Q42`."""
+    """A reference to another entity, usually an item, by its id (`Q42`)."""
 
     id: str
 
 
 @dataclass(frozen=True)
 class Time:
-    """A date in its calendar. `year`: historical, -44 = 44 BCE; there is no year 0.
+    """A date with its calendar. `year`: historical: -44 is 44 BCE, and there is no year 0.
 
-    month and day are None if the precision is coarser.
+    `month` and `day` are None if the precision is coarser.
     """
 
     year: int
@@ -60,8 +60,8 @@ class Time:
     def span(self) -> tuple[int, int]:
         """Return the first and last possible year: 1987 with precision decade is (1980, 1989).
 
-        Centuries and millennia end in the year that names them: 1900 with precision century is (1801, 1900),
-        the 19th.
+        Centuries and millennia end in the given year: 1900 with precision century is (1801, 1900), the 19th
+        century.
         """
         if self.precision >= Precision.YEAR:
             return self.year, self.year
@@ -78,7 +78,7 @@ class Time:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number. `amount`: exact. unit: an item id or None. `lower`, `upper`: its bounds, if known."""
+    """A number. `amount`: exact number. `unit`: an item id or None. `lower`, `upper`: bounds, if known."""
 
     amount: Decimal
     unit: str | None = None
@@ -98,20 +98,20 @@ Value = ItemValue | Time | Quantity | Text
 
 
 class NoValue(ValueError):
-    """Raised if a given value is not valid for its type; the message contains the reason."""
+    """Raised if a value is not valid for its type; the message states the reason."""
 
 
 def show(value: object) -> str:
-    """Return a short line for any value; unlike `repr`, this works for deeply nested values."""
+    """Return any value as a short line; unlike `repr`, this works for deeply nested values."""
     brief = reprlib.Repr()
     brief.maxstring = 60
     return value[:60] if isinstance(value, str) and value.isprintable() else brief.repr(value)[:60]
 
 
 def make_time(text: object, precision: object, calendar: Calendar) -> Time:
-    """Return a time in Wikibase's format, `-0044-03-15T00:00:00Z`, reduced to its precision.
+    """Parse a time in Wikibase's format, such as `-0044-03-15T00:00:00Z`, and reduce it to its precision.
 
-    Raises NoValue for a day that its calendar does not have, the year 0, and precisions finer than a day.
+    Raises NoValue for a day that does not exist in the calendar, the year 0, and precisions finer than a day.
     """
     found = TIME.fullmatch(text) if isinstance(text, str) else None
     if found is None:
@@ -122,7 +122,7 @@ def make_time(text: object, precision: object, calendar: Calendar) -> Time:
 
 
 def make_date(year: int, month: int, day: int, precision: object, calendar: Calendar) -> Time:
-    """Return a time made from its parts, without parts finer than the precision. Raises NoValue."""
+    """Return a time without the parts that are finer than the precision. Raises NoValue."""
     if not isinstance(precision, int) or isinstance(precision, bool) or not 0 <= precision <= Precision.DAY:
         raise NoValue(f"{show(precision)} is no precision of a year, month or day")
     if year == 0:

@@ -34,7 +34,7 @@ DEPRECATED = "deprecated"
 
 @dataclass(frozen=True)
 class _Reading:
-    """The entity that is being read, its position, and the report to which skipped parts are added."""
+    """The state of reading an entity: its id, its position, and the report for skipped parts."""
 
     entity: str
     where: str
@@ -47,7 +47,7 @@ class _Reading:
 def read_entity(
     record: object, selection: EntitySelection, report: ReadingReport, where: str
 ) -> Entity | None:
-    """Return an entity; None if it is invalid, of another kind, or not selected.
+    """Parse an entity; return None if it is invalid, not selected, or neither an item nor a property.
 
     `where`: position for the report.
     """
@@ -142,7 +142,7 @@ def _is_wanted(name: str, claims: Mapping[str, object], selection: EntitySelecti
 def _take_part(
     record: Mapping[str, object], part: str, reading: _Reading, reason: str = BROKEN_PART
 ) -> Mapping[str, object]:
-    """Return a part of a record; Wikibase writes an empty object as a list, or leaves the part out."""
+    """Return an object in a record; {} if missing, invalid, or [], which is Wikibase's empty object."""
     found = record.get(part)
     if isinstance(found, dict):
         return found
@@ -237,8 +237,8 @@ def _read_claim(name: str, position: int, statement: object, reading: _Reading) 
             reading.skip(kept.reason, name_place(position), name, known_rank)
         return None
     if not isinstance(identifier, str) or not _belongs(identifier, reading.entity):
-        # An id that belongs to another entity could collide with that entity's ids, so the position replaces
-        # it.
+        # A statement id with another entity's prefix could collide with that entity's ids, so the property
+        # and the position replace it.
         identifier = f"{reading.entity}${name}-{position}"
     read = () if qualifiers is None else tuple(_read_qualifiers(name, position, qualifiers, reading))
     return EntityClaim(identifier, name, position, known_rank, value, read)

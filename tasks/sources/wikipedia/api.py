@@ -16,7 +16,7 @@ from tasks.sources.wikipedia.pages import UnreadablePage
 from tasks.sources.wikipedia.reading import PageReader
 
 MOST_PAGES = 200
-"""Maximum number of replies per title; each contains up to 500 redirects."""
+"""Maximum number of replies per title; a reply contains up to 500 redirects."""
 PARAMETERS = {
     **MEDIAWIKI_FIELDS, "action": "query", "redirects": "1",
     "prop": "revisions|redirects|info", "rvprop": "ids|content|contentmodel", "rvslots": "main",
@@ -27,8 +27,7 @@ PARAMETERS = {
 class WikipediaApi:
     """The API `https://<language>.wikipedia.org/w/api.php`, or any other MediaWiki API. See `ArticleSource`.
 
-    A reply that is in the folder `cache` is not requested again. Raises DatabaseGone if the API does not
-    answer.
+    A reply in the folder `cache` is not requested again. Raises DatabaseGone if the API does not answer.
     """
 
     def __init__(

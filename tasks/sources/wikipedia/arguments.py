@@ -49,7 +49,7 @@ class Arguments:
         return self.positional[number] if number < len(self.positional) else default
 
     def first(self, *names: str) -> str:
-        """Return the first of these named arguments that is not empty; empty if all are."""
+        """Return the first non-empty value among these named arguments; empty if there is none."""
         return next((self.named[name] for name in names if self.named.get(name)), "")
 
     def is_set(self, name: str) -> bool:

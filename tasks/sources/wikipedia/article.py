@@ -26,8 +26,8 @@ class Part:
     - `section`: the heading above the part; empty in the lead.
     - `parent`: the heading of the enclosing section; empty if there is none.
     - `headers`: empty for text; (row header, column header) for a cell; (key, label) for an infobox entry.
-      Either header may be empty; header levels are joined by ` / `. The label is the key as the page shows
-      it.
+      Either header may be empty; header levels are joined by ` / `. The label is the displayed form of the
+      key.
     - `table`: number of the page's table or infobox, from 0.
     - `row`, `column`: position of a cell, from 0.
     """
@@ -49,9 +49,9 @@ class Article:
 
     - `id`, `revision`: MediaWiki's numbers; None if the source does not contain them.
     - `aliases`: titles that redirect to the page, sorted.
-    - `unread`: template without a rule that converts it to text -> number of uses.
-    - `problems`: descriptions of content that was left out.
-    - `looks`: key of infobox entries that were left out because they are about layout -> number of entries.
+    - `unread`: template without a conversion rule -> number of uses.
+    - `problems`: descriptions of skipped content.
+    - `looks`: key of skipped infobox entries about layout -> number of entries.
     """
 
     title: str
@@ -66,10 +66,10 @@ class Article:
 
 @dataclass(frozen=True)
 class SkippedPage:
-    """A page that a source skipped. `where`: a title, a file, or a line of a file. `reason`: see below.
+    """A page that a source skipped. `where`: a title, a file, or a line of a file.
 
-    reason is one of: broken, duplicate, empty, missing, not_wikitext, redirect_circle, redirect_nowhere,
-    too_large, too_slow, truncated. `ended`: whether the source could not be read beyond this point.
+    `reason`: broken, duplicate, empty, missing, not_wikitext, redirect_circle, redirect_nowhere, too_large,
+    too_slow or truncated. `ended`: whether the source is unreadable beyond this point.
     """
 
     where: str
@@ -79,20 +79,20 @@ class SkippedPage:
 
 
 Skip = Callable[[SkippedPage], None]
-"""Function called for every skipped page, so that skipped pages need not be in memory."""
+"""Callback for every skipped page, so that skipped pages are not stored in memory."""
 
 
 class ArticleSource(Protocol):
     """A source of articles that is read as a stream: one page in memory, titles and redirects on disk."""
 
     def find(self, title: str) -> Article | None:
-        """Return the article of a title, following redirects; if there is none, report it and return None.
+        """Return the article with a title, following redirects; report a missing article, and return None.
 
         Raises BadInput if the source cannot be read, and DatabaseGone if a server does not answer.
         """
 
     def stream(self, titles: Collection[str] | None = None) -> Iterator[Article]:
-        """Yield every article once, in the source's order; if titles are given, only their articles.
+        """Yield every article, or the articles with the given titles, once and in the source's order.
 
         Redirects are followed. Pages that cannot be read are skipped. Raises the same errors as `find`.
         """
@@ -105,14 +105,14 @@ def clean_title(title: str) -> str:
     """Return a title in MediaWiki's form: no underscores or fragment, single spaces, capitalised."""
     name = " ".join(title.partition("#")[0].replace("_", " ").split())
     first = name[:1].upper()
-    # MediaWiki does not capitalise a letter whose upper case is two letters (ß), or Georgian letters.
+    # MediaWiki does not capitalise Georgian letters, or letters whose upper case is two letters (ß).
     if len(first) != 1 or "\u1c90" <= first <= "\u1cbf":
         return name
     return first + name[1:]
 
 
 def read_path(text: str) -> str:
-    """Return the clean title of a title or URL path, such as `/wiki/Berkeley,_CA`; OTT-QA contains paths."""
+    """Return the clean title in a title or URL path (`/wiki/Berkeley,_CA`), which OTT-QA contains."""
     return clean_title(unquote(text.removeprefix(PATH)) if text.startswith(PATH) else text)
 
 

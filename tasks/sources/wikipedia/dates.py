@@ -13,7 +13,7 @@ MONTHS = (
 
 
 def write_date(parts: tuple[str, ...] | list[str], *, day_first: bool) -> str:
-    """Return the text of (year, month, day); month and day may be missing; any other text is unchanged."""
+    """Return (year, month, day) as text. Month and day may be missing; an unexpected value is unchanged."""
     given: list[str] = [part.strip() for part in [*parts, "", "", ""]]
     year, month, day = given[:3]
     if not month:
@@ -25,7 +25,7 @@ def write_date(parts: tuple[str, ...] | list[str], *, day_first: bool) -> str:
 
 
 def expand_date(arguments: Arguments) -> str:
-    """Expand {{birth date|1957|5|12|df=y}} and the like; {{start date|...}} may have a time after the day."""
+    """Expand templates such as {{birth date|1957|5|12|df=y}}; {{start date|...}} may also have a time."""
     given = arguments.positional
     if len(given) == 1 or (given and any(map(str.isalpha, given[0]))):
         return given[0]
@@ -96,7 +96,7 @@ def expand_marriage(arguments: Arguments) -> str:
 
 
 def is_day_first(arguments: Arguments) -> bool:
-    """Return whether a date is written as 5 May 1957; without a parameter, it is written as May 5, 1957."""
+    """Return whether a parameter requests the format 5 May 1957 instead of May 5, 1957."""
     return arguments.is_set("df") or arguments.first("format", "fmt").lower() == "dmy"
 
 

@@ -1,4 +1,4 @@
-"""Read articles of a pages-articles dump: XML, plain or compressed, as a stream; the input is untrusted."""
+"""Stream articles from an untrusted pages-articles dump: XML, plain or compressed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIELDS = {
     ("page", "revision", "model"), ("page", "revision", "text"),
 }  # fmt: skip
 LONGEST_TOKEN = 16 * 2**20
-"""Maximum number of bytes without an element or text; real dumps have no tags or comments of this length."""
+"""Maximum number of bytes of a tag or comment; in real dumps, both are shorter."""
 
 
 class Dump(PageSource):
@@ -57,7 +57,7 @@ class Dump(PageSource):
                 raise BadInput(
                     self._path, f"declares a document type, which dumps never do: {say(error)}"
                 ) from error
-            except (SAXException, LookupError, ValueError, *BROKEN) as error:  # also unknown encodings
+            except (SAXException, LookupError, ValueError, *BROKEN) as error:  # LookupError: unknown encoding
                 yield from handler.take()
                 if not handler.opened:
                     raise BadInput(

@@ -15,7 +15,7 @@ NO_PAGES = frozenset({"licence-note.txt", "license.txt", "licence.txt", "readme.
 
 
 class WikitextFolder(PageSource):
-    """Files `<title>.txt`, `.wiki` and similar, directly in a folder, sorted by name. See `ArticleSource`."""
+    """Reads files such as `<title>.txt` or `.wiki` directly in a folder, by name. See `ArticleSource`."""
 
     def __init__(self, path: Path, skip: Skip) -> None:
         super().__init__(skip)
@@ -27,7 +27,7 @@ class WikitextFolder(PageSource):
             raise BadInput(path, "contains no pages of wikitext", hint=f"files named {', '.join(ENDINGS)}")
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
-        """Yield one page per file; with only_titles, read only the start of a file, to detect redirects."""
+        """Yield one page per file; with `only_titles`, read only the start of a file, to detect redirects."""
         for file in self._files:
             title = clean_title(file.stem)
             try:

@@ -90,9 +90,9 @@ def remove_notes(text: str) -> str:
 class Renderer:
     """Converts the parsed wikitext of one page to text.
 
-    - found: tables and infoboxes found since the list was last emptied, in order.
-    - unread: template without a rule -> number of uses.
-    - looks: key of infobox entries about layout -> number of entries.
+    - `found`: tables and infoboxes found since the list was last emptied, in order.
+    - `unread`: template without a rule -> number of uses.
+    - `looks`: key of infobox entries about layout -> number of entries.
     """
 
     def __init__(self, title: str = "") -> None:
@@ -102,7 +102,7 @@ class Renderer:
         self._title = title
 
     def render(self, code: Any) -> str:
-        """Return the text of a Wikicode object or of nodes; blocks, lists and breaks become line breaks."""
+        """Convert a Wikicode object or nodes to text; blocks, lists and breaks become line breaks."""
         nodes = list(getattr(code, "nodes", code))
         pieces: list[str] = []
         for place, node in enumerate(nodes):
@@ -195,7 +195,7 @@ def make_paragraphs(text: str) -> list[str]:
 
 
 def make_value(text: str) -> str:
-    """Return a rendered value on one line; its lines are joined by `; `."""
+    """Return a rendered value on one line, with its lines joined by `; `."""
     joined = ""
     for line in filter(None, map(tidy, text.split("\n"))):
         if joined:
@@ -211,13 +211,13 @@ def make_label(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """Collapse white space, and repair gaps left by removed notes and templates: `( , born 1950)`, ` .`."""
+    """Collapse white space, and remove the gaps that notes and templates leave: `( , born 1950)`, ` .`."""
     if "<" in text:
         text = STRAY_TAG.sub(" ", text)
     # Pages that were escaped twice still contain this entity.
     text = text.replace("&nbsp;", " ")
     text = " ".join(text.replace("\u200b", "").replace("\u00ad", "").replace("\ufeff", "").split())
-    # The pattern takes quadratic time on repeated spaces, so they are collapsed first.
+    # The pattern's run time is quadratic in repeated spaces, so they are collapsed first.
     if "equivalent to" in text:
         text = re.sub(r" ?\((?:equivalent|equal) to [^\d()]*\)", "", text)
     text = re.sub(r"\(\s*[;,:]\s*", "(", re.sub(r"[;,:]?\s+\)", ")", re.sub(r"\(\s+", "(", text)))

@@ -18,8 +18,7 @@ def open_source(path: str, skip: Skip, cache: Path, contact: str = "") -> Articl
     - `cache`: folder for the replies of an API.
     - `contact`: see `WebServer`.
 
-    The kind of a file is detected by its name and first bytes. Raises BadInput if the source is of no known
-    kind.
+    A file's name and first bytes determine its kind. Raises BadInput if the kind of source is unknown.
     """
     if path.startswith(("http://", "https://")):
         from tasks.sources.web import WebServer

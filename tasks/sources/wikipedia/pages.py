@@ -42,7 +42,7 @@ PAIRS = (
     (re.compile(r"(leader)_name(\d*)$"), r"\1_title\2"),
     (re.compile(r"((?:area|population)_blank\d+)(?:_\w+)?$"), r"\1_title"),
 )
-"""Pattern for the key of a value -> key of the entry with the value's label: `established_date2` ->
+"""Pattern of an entry's key -> key of the entry that contains its label: `established_date2` ->
 `established_title2`."""
 LOOK = re.compile(
     r"(?:#(?:[0-9a-fA-F]{6}|[0-9a-fA-F]{3}))+$"
@@ -51,7 +51,7 @@ LOOK = re.compile(
 SIDE = re.compile(r"(?:.*_)?(?:align|float|label_position)\d*$")
 """Matches the keys of entries whose values `left` and `right` are about layout.
 
-In other entries, these are a hand or a side of a road.
+In other entries, these values name a hand or a side of a road.
 """
 CONTAINERS = frozenset(
     ["div", "center", "section", "onlyinclude", "noinclude", "blockquote", "span", "small", "big"]
@@ -66,9 +66,9 @@ LEFT = re.compile(r"\{\{|\}\}|\{\||\|\}|\|-|\|\||\[\[|\]\]|(?<!=)={2,6}(?!=)[^=]
 
 
 def read_infobox(template: Any, renderer: Renderer) -> Iterator[tuple[str, str, str]]:
-    """Yield (key, label, value) of every entry with a value, in the order of the page.
+    """Yield (key, label, value) of every non-empty infobox entry, in the order of the page.
 
-    Entries about layout are counted in `renderer.looks` by key instead.
+    Entries about layout are not yielded, but counted by key in `renderer.looks`.
     """
     values: dict[str, str] = {}
     for parameter in template.params:
@@ -90,7 +90,7 @@ def read_infobox(template: Any, renderer: Renderer) -> Iterator[tuple[str, str, 
 
 
 def is_look(key: str, value: str) -> bool:
-    """Return whether an entry is about layout: an image's file, a size, a colour or the like."""
+    """Return whether an infobox entry is about layout, such as an image file, a size or a colour."""
     if value in {"left", "right"} and SIDE.match(key.lower()):
         return True
     return any((LOOKS.match(key.lower()), FILE_NAME.match(value), LOOK.match(value)))
@@ -113,7 +113,7 @@ class UnreadablePage(ValueError):
 
 @dataclass(frozen=True)
 class PageText:
-    """The content of a page; `Article` describes the fields."""
+    """The parts of a page and its unconverted content; see the fields of `Article`."""
 
     parts: tuple[Part, ...]
     unread: dict[str, int]
@@ -122,7 +122,7 @@ class PageText:
 
 
 def find_redirect(text: str) -> str | None:
-    """Return the target title of a redirect page as written; None if the page is not a redirect."""
+    """Return a redirect page's target title, unchanged; None if the page is not a redirect."""
     found = REDIRECT.match(text[:2000])
     return found.group(1).strip() if found else None
 
@@ -146,7 +146,7 @@ def read_page(text: str, title: str = "") -> PageText:
 def read_plain(text: str) -> PageText:
     """Convert plain text to parts; each line is a paragraph, and `== Heading ==` starts a section.
 
-    TextExtracts has this format. Raises UnreadablePage if the text has more than `MOST_BYTES`.
+    MediaWiki's TextExtracts has this format. Raises UnreadablePage if the text exceeds `MOST_BYTES`.
     """
     if len(text.encode("utf-8", "replace")) > MOST_BYTES:
         raise UnreadablePage("too_large", f"{len(text):,} characters of text")
@@ -163,8 +163,8 @@ def read_plain(text: str) -> PageText:
 class PageBuilder:
     """Collects the parts of one page in order, with their section headings.
 
-    `is_wikitext`: whether a sentence with markup is broken and left out; in other sources, it is part of the
-    text.
+    `is_wikitext`: whether to drop sentences that contain markup. In wikitext, such sentences are
+    broken; in other sources, the markup is text.
     """
 
     def __init__(self, title: str, *, is_wikitext: bool = False) -> None:
@@ -207,7 +207,7 @@ class PageBuilder:
                 self._waiting.append(node)
 
     def _flush(self) -> None:
-        """Read the collected nodes: the text before each table or infobox, then the table or infobox."""
+        """Convert the collected nodes to parts: the text before each table or infobox, then the box."""
         run: list[Any] = []
         for node in self._waiting:
             run.append(node)
@@ -227,7 +227,7 @@ class PageBuilder:
         rendered = self.renderer.render(nodes)
         for paragraph in make_paragraphs(rendered):
             self.add_text(paragraph)
-        # A box may contain another box: an infobox in an infobox, or a table in a cell.
+        # A box may contain another box, such as a table in a cell.
         while self.renderer.found:
             found, self.renderer.found = self.renderer.found, []
             for box in found:

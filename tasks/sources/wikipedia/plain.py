@@ -15,14 +15,14 @@ from tasks.sources.wikipedia.wikitext import PageSource, RawPage
 
 
 class PlainTexts(PageSource):
-    """An object that maps titles or page paths to texts; .json or .json.gz. See `ArticleSource`."""
+    """Reads a .json or .json.gz object that maps titles or page paths to texts. See `ArticleSource`."""
 
     def __init__(self, path: Path, skip: Skip) -> None:
         super().__init__(skip)
         self._path = path
 
     def read_text(self, page: RawPage) -> PageText:
-        """Convert plain text to parts; no child process is needed, because no parser can hang."""
+        """Convert plain text to parts, without a child process, because no parser can hang."""
         return read_plain(page.text)
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:

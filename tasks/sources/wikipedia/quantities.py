@@ -1,4 +1,4 @@
-"""Expand quantity templates to the number and unit on the page, without conversions."""
+"""Expand quantity templates to the given number and unit, without conversion to other units."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ UNITS = {
     "hectare": "ha", "tonne": "t", "e6sqmi": "million sq mi", "e6acre": "million acres",
     "e6usgal": "million US gal",
 }  # fmt: skip
-"""Lower-case unit in {{convert}} -> the unit as it is written; other units are unchanged."""
+"""Lower-case unit in {{convert}} -> the displayed unit; other units are unchanged."""
 BETWEEN = {
     "-": "–", "–": "–", "and": " and ", "to": " to ", "or": " or ", "by": " by ", "x": " × ", "×": " × ",
     "+": " + ", "and(-)": " and ", "to(-)": " to ", "&": " & ", "xx": " × ", "*": " × ", "±": " ± ",
@@ -55,7 +55,7 @@ def expand_convert(arguments: Arguments) -> str:
         given = given[2:]
     if given:
         text += f" {name_unit(given[0])}"
-    # A second number with a unit is part of the same quantity: feet and inches, stones and pounds.
+    # A second number with a unit belongs to the same quantity, as in feet and inches.
     if len(given) > 2 and _is_number(given[1]) and not _is_number(given[2]):
         text += f" {given[1]} {name_unit(given[2])}"
     return text.strip()
@@ -105,7 +105,7 @@ def expand_superscript(arguments: Arguments) -> str:
 
 
 def expand_gaps(arguments: Arguments) -> str:
-    """Expand {{gaps|299|792|458}} without gaps, because a page's gaps are not characters."""
+    """Expand {{gaps|299|792|458}} to `299792458`, because the gaps on a page are not characters."""
     number = "".join(arguments.positional)
     if power := arguments.first("e"):
         number += f" × 10^{power}"
@@ -143,14 +143,14 @@ def expand_number(arguments: Arguments) -> str:
 
 
 def raise_text(text: str) -> str:
-    """Return a superscript: digits for a short number, `^` and the number if it is long, words unchanged."""
+    """Return a superscript: `²` for a short number, `^` and the number if long, and words unchanged."""
     if text and len(text) < 4 and not text.strip("0123456789+-−n"):
         return text.translate(POWERS)
     return f"^{text}" if EXPONENT.fullmatch(text) else text
 
 
 def name_unit(unit: str) -> str:
-    """Return a unit as a reader sees it."""
+    """Return a unit as it is displayed on a page."""
     return "short tons" if unit == "ST" else UNITS.get(unit.lower(), unit)
 
 

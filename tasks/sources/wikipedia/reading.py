@@ -34,7 +34,7 @@ class PageReader:
     def read(self, text: str, title: str) -> PageText:
         """Convert wikitext to parts in the child process.
 
-        Raises UnreadablePage as `read_page` does, and also if the page takes too much time or memory. Raises
+        Raises UnreadablePage like `read_page`, or if the page requires too much time or memory. Raises
         StageFailed if the child process cannot start.
         """
         pipe = self._pipe or self._start()
@@ -71,8 +71,7 @@ class PageReader:
     def _start(self) -> Connection:
         own, other = socket.socketpair()
         with other:
-            # A new interpreter is started instead of a fork. It copies no threads, and imports nothing of the
-            # program that started the command.
+            # A new interpreter, unlike a fork, copies no threads, and does not import the main program.
             self._child = subprocess.Popen(  # noqa: S603 (this interpreter, and words of our own)
                 [sys.executable, "-c", SERVE, str(other.fileno())],
                 pass_fds=[other.fileno()],
@@ -89,7 +88,7 @@ class PageReader:
 
 
 def serve(number: int) -> None:
-    """Read pages for the process at the other end of a socket, until that process ends."""
+    """Convert pages for the parent process at the other end of a socket, until that process ends."""
     with suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     pipe = Connection(number)

@@ -17,14 +17,14 @@ BASE = re.compile(rb"<base>\s*([^<\s]+)")
 NAME = re.compile(rb"<dbname>(?:simple|[a-z]{2,3}(?:_[a-z_]+)?)wiki</dbname>")
 """Matches the database name of a Wikipedia, for dumps without a URL."""
 HEAD = 8192
-"""Number of bytes that are read from about.json and from the start of a dump to find this metadata."""
+"""Number of bytes to read from about.json, and from the start of a dump, to find the metadata."""
 
 
 def find_rights(source: str) -> tuple[str, str]:
     """Return the licence and attribution of a source.
 
-    For the API, dumps and structured contents of wikipedia.org, these are Wikipedia's. For a folder with
-    about.json, these are the values in that file. For all other sources, these are `not stated`.
+    For the API, dumps and structured contents of wikipedia.org, return Wikipedia's licence and attribution.
+    For a folder with about.json, return the values in that file. Otherwise, return `not stated`.
     """
     place = Path(source)
     if "://" in source:
@@ -50,7 +50,7 @@ def _read_about(path: Path) -> tuple[str, str]:
 
 def _find_host(place: Path) -> str:
     """Return the host name of the wiki in a dump or in the first line of structured contents."""
-    # The import is here, as in `open_source`, because the module needs optional dependencies.
+    # This import is local, as in `open_source`, because the module requires optional dependencies.
     from tasks.sources.wikipedia.structured import LONGEST_RECORD, PATTERNS
 
     if place.is_dir():

@@ -1,4 +1,4 @@
-"""Articles and their parts as rows of Parquet files."""
+"""The row types of articles.parquet and parts.parquet."""
 
 from __future__ import annotations
 

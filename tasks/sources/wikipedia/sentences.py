@@ -9,7 +9,7 @@ from functools import cache
 from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
 
 LONGEST = 20_000
-"""Maximum characters of a paragraph that is split as a whole; a longer paragraph is first cut at spaces."""
+"""Maximum characters of a paragraph for the tokenizer; a longer paragraph is first cut at spaces."""
 ABBREVIATIONS = [
     "a.d", "a.k.a", "a.m", "adm", "al", "approx", "apr", "assn", "assoc", "aug", "ave", "b", "b.c",
     "b.c.e", "bn", "bro", "bros", "brig", "c", "c.e", "ca", "capt", "cf", "cmdr", "co", "col", "comdr",
@@ -28,7 +28,7 @@ STARTERS = [
     "those", "though", "to", "two", "under", "until", "when", "while", "with"]  # fmt: skip
 """Words that start a sentence if they are capitalised and follow an abbreviation."""
 ONWARD = re.compile(r"[a-z]|[)\]»”]|\d+(?:[.,–-]\d+)*[.)]{1,2}$")
-"""Matches beginnings of a text that cannot start a new sentence."""
+"""Matches the start of a text that cannot be the start of a new sentence."""
 BEFORE_NUMBER = re.compile(
     r"(?:^|[\s(])(?:no|nos|p|pp|vol|vols|fig|figs|c|ca|approx|op|ch|art|sec)\.$", re.IGNORECASE
 )
@@ -62,7 +62,7 @@ def _cut(text: str) -> Iterator[str]:
 
 
 def _join(sentences: list[str]) -> list[str]:
-    """Join parts of a sentence that the tokenizer split by mistake."""
+    """Rejoin sentences that the tokenizer split by mistake."""
     joined: list[str] = []
     for sentence in sentences:
         if joined and _goes_on(joined[-1], sentence):
@@ -79,6 +79,6 @@ def _goes_on(before: str, after: str) -> bool:
         return True
     if re.search(r"\b\d{1,2}\.$", before) and GERMAN_DATE.match(after):
         return True
-    # A sentence break inside of parentheses is ignored, if the parenthesis is closed soon after it.
+    # A sentence break inside parentheses is ignored if the closing parenthesis follows soon.
     opened = before.count("(") - before.count(")")
     return opened > 0 and len(before) < 400 and 0 <= after.find(")") < 200

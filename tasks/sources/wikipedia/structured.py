@@ -17,18 +17,18 @@ from tasks.sources.wikipedia.wikitext import PageSource, RawPage
 
 PATTERNS = ("*.ndjson", "*.jsonl", "*.ndjson.gz", "*.jsonl.gz")
 INFOBOXES, SECTIONS = ("infoboxes", "infobox"), ("sections", "article_sections")
-"""Names of fields: the current name, then the name in the first version of the format."""
+"""Field names: the current name, then the name in the first version of the format."""
 DEEPEST = 30
 """Maximum nesting depth of sections, lists and fields."""
 LONGEST_RECORD = 8 * MOST_BYTES
-"""Maximum size of a line in bytes; a line contains the parts of an article with their links and citations."""
+"""Maximum size of a line in bytes; a line contains an article with its links and citations."""
 
 
 class StructuredContents(PageSource):
-    """A file of structured contents, or a folder of such files (.ndjson, .jsonl, .gz), sorted by name.
+    """Reads a file of structured contents, or a folder of such files (.ndjson, .jsonl, .gz), by name.
 
     The format separates infoboxes from the text, so infobox entries come first. Their key and label are
-    equal. A table is in the section that refers to it, or after the last section.
+    equal. A table follows the section that refers to the table, or the last section.
     """
 
     def __init__(self, path: Path, skip: Skip) -> None:
@@ -55,7 +55,7 @@ class StructuredContents(PageSource):
 
 
 def read_record(record: Mapping[str, Any]) -> PageText:
-    """Return an article's parts. Raises UnreadablePage for deep nesting, or TypeError."""
+    """Return an article's parts. Raises UnreadablePage for deep nesting, TypeError for an invalid layout."""
     builder = PageBuilder("")
     for box in _list_first(record, INFOBOXES):
         number, builder.boxes = builder.boxes, builder.boxes + 1

@@ -34,7 +34,7 @@ class WikiCell:
 
 @dataclass(frozen=True)
 class _Place:
-    """A position in the grid of a table. `first`: whether the cell starts in this column."""
+    """A cell at a grid position of a table. `first`: whether the cell starts in this column."""
 
     text: str
     is_header: bool
@@ -48,8 +48,8 @@ def read_table(table: Any, renderer: Renderer) -> tuple[str, list[WikiCell]]:
     A cell that spans several rows is repeated in each row. A cell that spans several columns is only in the
     first column. Header rows consist only of header cells; in a `wikitable` without header cells, the first
     row is the header row. A later header row replaces the previous header rows for the rows below it. A row's
-    header consists of its header cells or, if it has none, of its first cell that contains a letter. Raises
-    TableTooLarge.
+    header is its header cells; if these are missing or not a name, the first cell with a letter is added.
+    Raises TableTooLarge.
     """
     caption, rows = _list_rows(table, renderer)
     grid = _lay_out(rows)
@@ -71,8 +71,8 @@ def _list_rows(table: Any, renderer: Renderer) -> tuple[str, list[list[Any]]]:
             loose.append(tag)
         elif name == "caption":
             caption = make_label(renderer.render(tag.contents))
-    # mwparserfromhell does not put the cells before the first `|-` into a row, and treats the caption `|+` as
-    # one of these cells.
+    # mwparserfromhell does not assign the cells before the first `|-` to a row, and parses the caption `|+`
+    # as one of these cells.
     if loose and str(loose[0].contents).startswith("+"):
         caption = make_label(renderer.render(loose.pop(0).contents).lstrip("+").rpartition("|")[2])
     ordered = [loose, *rows] if loose else rows
@@ -158,7 +158,7 @@ def _is_head(row: dict[int, _Place]) -> bool:
 
 
 def _name_row(row: Sequence[tuple[int, _Place]]) -> list[tuple[int, str]]:
-    """Return the columns and texts that name a row."""
+    """Return (column, text) of the cells that are the row's header."""
     headers = [(column, place.text) for column, place in row if place.is_header and place.first]
     texts = [
         (column, place.text) for column, place in row if place.first and place.text and not place.is_header

@@ -1,4 +1,4 @@
-"""Expand templates to the text that a reader sees, by a table of rules; count templates without a rule."""
+"""Expand templates to their displayed text, by a table of rules; count templates without a rule."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ UNSEEN_NAMES = _names(
     wikivoyage, wiktionary, wiktionary-inline, year needed
     """
 )
-"""Templates that show notes, boxes or nothing in running text."""
+"""Templates that display notes, boxes or nothing in running text."""
 UNSEEN_PATTERN = re.compile(
     r"(?:cite |cita |citation|harv|pp-|use \w+ (?:english|dates)|internetquelle|literatur|google buch|ipa"
     r"|respell|pronunciation|certification |single ?chart|album ?chart|cleanup|expand |translated|commons"
@@ -137,7 +137,7 @@ COUNTRY = re.compile(r"[a-z]{3}$")
 
 
 def expand(arguments: Arguments) -> str | None:
-    """Return a template's text: lines for a list, empty if it shows no text, None if it has no rule."""
+    """Return a template's text, with a line per list entry; empty for no text, None without a rule."""
     name = arguments.name
     if name in SIGNS and not (name in {"x", "y"} and arguments.positional):
         return SIGNS[name]
@@ -158,7 +158,7 @@ def is_unseen(name: str) -> bool:
 
 
 def guess(arguments: Arguments) -> str:
-    """Return the first argument of a template without a rule, which most templates in a line show.
+    """Return the first argument of a template without a rule; most inline templates display it.
 
     An argument of more than 200 characters is left out.
     """

@@ -1,6 +1,6 @@
 """The base class of sources with wikitext pages, and an index of their titles and redirects.
 
-The index of titles and redirects is on disk: a dump has millions of both.
+The index is on disk, because a dump has millions of titles and redirects.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SCHEMA = (
 
 
 class RedirectCircle(ValueError):
-    """Raised if redirects form a circle."""
+    """Raised if redirects are circular."""
 
 
 class Titles:
@@ -125,14 +125,14 @@ class PageSource(ABC):
 
     @abstractmethod
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
-        """Yield the pages of the main namespace in the source's order, and invalid pages as skipped."""
+        """Yield the pages of the main namespace in the source's order; an invalid page is a SkippedPage."""
 
     def read_text(self, page: RawPage) -> PageText:
         """Convert a page's text to parts. Raises UnreadablePage."""
         return self._reader.read(page.text, page.title)
 
     def find(self, title: str) -> Article | None:
-        """Return one article; the source is read up to it. See `ArticleSource`."""
+        """Return one article; the source is read only up to this article. See `ArticleSource`."""
         return next(self.stream([title]), None)
 
     def stream(self, titles: Collection[str] | None = None) -> Iterator[Article]:
@@ -149,7 +149,7 @@ class PageSource(ABC):
                     continue
                 if wanted is not None and page.title not in wanted:
                     continue
-                # The first page with a title counts. If that page is broken, no later page replaces it.
+                # Only the first page with a title is used; if it is broken, no later page replaces it.
                 if not firsts.add_page(page.title) or known.resolve(page.title) != page.title:
                     continue
                 article = self._read(page, known)
@@ -218,5 +218,5 @@ class PageSource(ABC):
 def make_page(
     title: str, page_id: int | None, revision: int | None, text: str, redirect: str | None = None
 ) -> RawPage:
-    """Return a page with a clean title; if no redirect is given, its text is checked for one."""
+    """Return a page with a clean title; without `redirect`, the text is searched for a redirect."""
     return RawPage(clean_title(title), page_id, revision, text, redirect or find_redirect(text))

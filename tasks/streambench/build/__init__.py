@@ -1,1 +1,1 @@
-"""Build datasets, streams and the order of their items (section 3)."""
+"""Build datasets, and streams with ordered items (section 3)."""

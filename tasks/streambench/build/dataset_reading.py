@@ -1,4 +1,4 @@
-"""Read and validate a dataset's folder, which an importer or a user wrote."""
+"""Read and validate the folder of a dataset from an importer or a user."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from tasks.sources.whole_json import read_json_object
 
 HINT = "docs/streambench.md describes a dataset's folder"
 LONGEST = 2_000_000
-"""Maximum number of characters of one field."""
+"""Maximum number of characters per field."""
 
 
 @dataclass(frozen=True)
 class StreamDataset:
-    """A dataset's folder with the fields of dataset.json."""
+    """A dataset: its folder, and the fields of dataset.json."""
 
     folder: Path
     head: DatasetHead
     rows: SplitRows | None = None
-    """Number of rows per published split, if the dataset has the released rows; otherwise None."""
+    """Number of rows in each published split; None if the dataset does not have the released rows."""
 
     def read_items(self) -> list[DatasetItem]:
         """Return the items. Raises BadInput if a line is invalid, or if an item's file does not exist."""
@@ -65,7 +65,7 @@ class StreamDataset:
 
 
 def open_dataset(folder: Path) -> StreamDataset:
-    """Open a dataset's folder, and verify the checksums of its files if the folder lists checksums.
+    """Open a dataset's folder, and verify the checksums in dataset.json, if any.
 
     Raises BadInput if the folder is missing or is not a dataset, or if a file changed since the import.
     """
@@ -93,7 +93,7 @@ def _read_rows(folder: Path, rows: object) -> SplitRows | None:
             return None
         case {"items": int(items), "shots": int(shots), "shuffled": bool(shuffled)}:
             return SplitRows(items, shots, shuffled)
-    raise BadInput(folder / ABOUT, f"has other {ROWS} than are written", hint="import it again")
+    raise BadInput(folder / ABOUT, f"{ROWS} has other fields than an import writes", hint="import it again")
 
 
 def read_shot_texts(path: Path) -> Iterator[tuple[str, str]]:

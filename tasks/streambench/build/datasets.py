@@ -1,7 +1,7 @@
 """Stage: list the files of a stream's datasets, with their checksums.
 
-The later stages depend on these rows instead of the folder of all datasets. DVC cannot declare one dependency
-for each dataset of an entry. A new dataset in the folder must not make other streams stale.
+Later stages depend on these rows instead of the folder of all datasets, so that a new dataset does not make
+other streams stale. DVC cannot declare one dependency for each dataset of an entry.
 """
 
 from __future__ import annotations

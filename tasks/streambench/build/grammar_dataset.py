@@ -1,4 +1,4 @@
-"""Stage: make a text-to-SQL dataset from GRAMMAR questions about one database."""
+"""Stage: create a text-to-SQL dataset from GRAMMAR questions about one database."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ASKING = re.compile(
 
 @dataclass(frozen=True)
 class _Asked:
-    """A question from GRAMMAR. group: the id of all questions with the same filled-in query."""
+    """A question from GRAMMAR. group: an id that questions with the same gold query have in common."""
 
     id: str
     group: str
@@ -35,11 +35,11 @@ class _Asked:
 
 
 def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
-    """Write a dataset folder as importers do: the questions, and the database below files/.
+    """Write a dataset folder in the importers' format: the questions, and the database below files/.
 
-    entry.questions: Parquet with the columns id, group, question, sql and sql_template. One question per
-    group is used, so that no two items have the same gold query. Raises StageFailed if no question is usable,
-    and BadInput if the file lacks these columns.
+    entry.questions: Parquet with the columns id, group, question, sql and sql_template. Only one question per
+    group is used, so that all gold queries are distinct. Raises StageFailed if no question is usable, and
+    BadInput if the file lacks these columns.
     """
     asked = _read_questions(entry.questions)
     chosen = [
@@ -50,7 +50,7 @@ def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     kept = enough[: entry.templates] if entry.templates is not None else enough
     rest = [questions for questions in by_template if questions not in kept]
     if entry.templates is None and entry.shots:
-        # If the number of templates is not limited, the last templates are reserved for examples: one per
+        # Without a limit on templates, the last templates are reserved for examples: one template per
         # example, but at most a quarter of all templates.
         held = min(entry.shots, len(kept) // 4)
         kept, rest = kept[: len(kept) - held], [*rest, *kept[len(kept) - held :]]
@@ -84,7 +84,7 @@ def _read_questions(path: Path) -> list[_Asked]:
 
 
 def _group_templates(asked: Sequence[_Asked], seed: int) -> list[list[_Asked]]:
-    """Return the questions by SQL template in a seeded order, with one question per group."""
+    """Return the questions of each SQL template in a seeded order, with one question per group."""
     found: defaultdict[str, dict[str, _Asked]] = defaultdict(dict)
     for question in order_by_seed(asked, seed, lambda asked_one: asked_one.id, "asked"):
         found[question.template].setdefault(question.group, question)
@@ -93,7 +93,7 @@ def _group_templates(asked: Sequence[_Asked], seed: int) -> list[list[_Asked]]:
 
 
 def _take_in_turn(templates: Sequence[Sequence[_Asked]], count: int) -> list[_Asked]:
-    """Return up to `count` questions, one per template in turn."""
+    """Return up to `count` questions, round-robin over templates."""
     longest = max(map(len, templates), default=0)
     turns = (
         questions[place] for place in range(longest) for questions in templates if place < len(questions)
@@ -106,7 +106,7 @@ def _first_word(own: _Asked) -> str:
 
 
 def write_question(text: str) -> str:
-    """Return a question with a capital letter at the start, and a question mark if it asks something."""
+    """Return a question with a capital first letter, and a question mark if it starts like a question."""
     shown = text.strip()
     end = "?" if ASKING.match(shown) and not shown.endswith((".", "?", "!")) else ""
     return f"{shown[:1].upper()}{shown[1:]}{end}"

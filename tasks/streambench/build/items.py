@@ -26,24 +26,24 @@ FOLDER = "data/raw/streambench"
 
 @dataclass(frozen=True)
 class StreamItem:
-    """Row of the stage `items`: an input x of a dataset, without a position in an order (section 3.1)."""
+    """Row of the stage `items`: an input x of a dataset, without its position in the stream (section 3.1)."""
 
     id: str
     """The row's id: `make_id("stream item", kind, dataset, key in the dataset)`."""
     dataset: str
     """Name of the dataset's folder below data/raw/streambench."""
     kind: str
-    """Name of the item's environment: `sql`, `ds1000`, `toolbench`, `ddxplus`, `hotpotqa`, or a plug-in's."""
+    """The item's environment: `sql`, `ds1000`, `toolbench`, `ddxplus`, `hotpotqa`, or a plug-in's name."""
     key: str
     """The item's key in the published dataset, unchanged, such as `test-12`."""
     text: str
     """The input, such as the question, the problem or the patient's profile."""
     memory_key: str
-    """The text that memories use to find the item: the input without documents or schema."""
+    """The text that is embedded to retrieve the item from a memory: the input without documents or schema."""
     context: str
     """Additional text for the prompt, such as CREATE statements or paragraphs with titles; may be empty."""
     gold: str
-    """The gold answer in the metric's format: SQL, label number, short answer; an API call is JSON."""
+    """The gold answer in the metric's format: SQL, a label number, a short answer, or an API call as JSON."""
     details: str
     """JSON object with further data for the environment, such as db_id, api or code_context."""
     file: str
@@ -62,19 +62,18 @@ class _Candidate:
 
     @property
     def stratum(self) -> str:
-        """The item's stratum: samples have equal numbers of items per dataset and stratum."""
+        """The item's stratum; samples are balanced over strata."""
         field = self.dataset.head.stratum
         return f"{self.dataset.folder.name} {self.item.details.get(field, '') if field else ''}"
 
 
 def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[StreamItem]:
-    """Read and sample the items; items that cannot be used are dropped with a reason.
+    """Read and sample the items; unusable items are dropped with a reason.
 
-    streambench: data/raw/streambench. Gold queries that may read the clock are executed to find out whether
-    they do.
+    streambench: data/raw/streambench. Gold queries that may read the clock are executed to check this.
 
-    Raises BadInput if a folder is missing, has changed since its import (by checksum), or is of another kind.
-    Also raises BadInput if the dataset does not support the entry's order.
+    Raises BadInput if a folder is missing or changed since its import (by checksum), if the kinds differ, or
+    if the dataset does not support the entry's order.
     """
     datasets = open_datasets(streambench, entry.datasets)
     candidates: list[_Candidate] = []
@@ -115,7 +114,7 @@ def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[
 
 
 def find_problem(kind: str, item: DatasetItem) -> tuple[str, str] | None:
-    """Return (reason, detail) for an unusable item; None for a usable item, or for a plug-in's kind."""
+    """Return (reason, detail) for an unusable item; None for usable items, and for items of plug-ins."""
     if kind in {"sql", "hotpotqa"} and not item.gold.strip():
         return "no_gold", "the gold answer is empty"
     if kind == "ds1000" and not isinstance(item.details.get("code_context"), str):
@@ -132,7 +131,7 @@ def find_problem(kind: str, item: DatasetItem) -> tuple[str, str] | None:
 def find_clocks(dataset: StreamDataset, items: Sequence[DatasetItem]) -> Mapping[str, tuple[str, str]]:
     """Return the items whose gold query reads the clock, the session or random values: key -> problem.
 
-    A query whose database is missing cannot run and is never scored, so it is not checked.
+    Queries without a database are not checked, because they cannot run and are never scored.
     """
     if dataset.head.kind != "sql":
         return {}
@@ -142,7 +141,7 @@ def find_clocks(dataset: StreamDataset, items: Sequence[DatasetItem]) -> Mapping
         for item in items:
             if item.file and item.file not in addresses:
                 addresses[item.file] = ""
-                with suppress(BadInput, OSError):  # the stage `steps` reports what is wrong with a database
+                with suppress(BadInput, OSError):  # the stage `steps` reports database problems
                     snapshot = Snapshot(dataset.folder / item.file)
                     stack.callback(snapshot.close)
                     addresses[item.file] = snapshot.uri

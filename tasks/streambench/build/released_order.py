@@ -1,4 +1,4 @@
-"""Compute the paper's order of a stream: released rows, shuffled as by the library `datasets`, or sorted."""
+"""Compute the paper's order of a stream: released rows, shuffled as in the library `datasets`, or sorted."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ TITLES: Mapping[str, str] = {
     "released": "released: the paper's order, from datasets.Dataset.shuffle(seed)",
     SHIFT: "distribution_shift: the released rows sorted by database, the same for every seed",
 }
-"""Name of an order -> its description in reports."""
+"""Order -> description in reports."""
 
 
 def permute(count: int, seed: int) -> list[int]:
-    """Return row numbers in the order of `datasets.Dataset.shuffle(seed)`.
+    """Return row numbers in the same order as `datasets.Dataset.shuffle(seed)`.
 
     count: number of rows in the split.
     """
@@ -51,9 +51,9 @@ def require_rows(entry: Stream, datasets: Sequence[StreamDataset]) -> SplitRows:
 
 
 def order_rows(entry: Stream, dataset: StreamDataset, seed: int) -> list[str]:
-    """Return the keys of a dataset's items in the entry's order; rows that were not imported are missing.
+    """Return the keys of a dataset's items in the entry's order, without rows that were not imported.
 
-    Raises BadInput as `require_rows` does, and if the order sorts by database but the items have no database.
+    Raises the errors of `require_rows`, and BadInput if the order is by database but items have no database.
     """
     count = require_rows(entry, [dataset]).items
     items = {item.row: item for item in dataset.read_items() if item.row is not None and item.row < count}

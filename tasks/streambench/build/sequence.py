@@ -1,4 +1,4 @@
-"""Stage: compute the exact order of a stream for each seed (section 3.1)."""
+"""Stage: compute the order of a stream's items for each seed (section 3.1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tasks.streambench.entries import Stream
 
 @dataclass(frozen=True)
 class SequencePlace:
-    """Row of the stage `sequence`: one position of a stream's order under a seed (section 3.1)."""
+    """Row of the stage `sequence`: the item at a position of a stream, for one seed (section 3.1)."""
 
     id: str
     """The row's id: `make_id("place", stream, seed, position)`."""
@@ -28,10 +28,10 @@ class SequencePlace:
 
 
 def sequence(items: list[StreamItem], streambench: Path, entry: Stream, key: str) -> Drafts[SequencePlace]:
-    """Order the items by each seed; the result has T positions for each seed.
+    """Return the items' order for each seed: T positions per seed.
 
-    streambench: data/raw/streambench. The order `hashed` sorts by the hash of seed and item, which does not
-    depend on the version of Python. Raises BadInput if the dataset does not support the entry's order.
+    streambench: data/raw/streambench. The order `hashed` sorts by a hash of seed and item, and is the same in
+    all Python versions. Raises BadInput if the dataset does not support the entry's order.
     """
     if not items:
         raise BadInput("streambench.sequence", "the stream has no items", hint="check the stream's datasets")
@@ -51,7 +51,7 @@ def sequence(items: list[StreamItem], streambench: Path, entry: Stream, key: str
 
 
 def order_items(items: Sequence[StreamItem], streambench: Path, entry: Stream, seed: int) -> list[StreamItem]:
-    """Return the items in a seed's order. A preview has only some items, and only these are returned."""
+    """Return the items in a seed's order. In a preview, `items` contains only some items of the stream."""
     if entry.order == HASHED:
         return order_by_seed(items, seed, lambda item: item.id, "sequence")
     (dataset,) = open_datasets(streambench, entry.datasets)

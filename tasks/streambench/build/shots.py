@@ -1,4 +1,4 @@
-"""Stage: choose the few-shot examples of a stream, which are the same in all runs."""
+"""Stage: choose the few-shot examples of a stream."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:
     """Sample few-shot examples from the datasets' shots.jsonl; no example is an item of the stream.
 
     Each dataset contributes the same number of examples. If the datasets have too few examples, all examples
-    are used, and few_shot shows fewer than k. With an order other than `hashed`, the paper's rows are used
-    for each seed of the stream. Drop reasons: `asked` (an item of the same dataset has the same text; the
-    paper keeps such examples), `left_out` (one of the paper's rows could not be imported).
+    are used, and few_shot shows fewer than k examples. With an order other than `hashed`, each seed uses the
+    paper's rows. Drop reasons: `asked` (an item of the same dataset has the same text; the paper keeps these
+    examples), `left_out` (one of the paper's rows could not be imported).
     """
     datasets = open_datasets(streambench, entry.datasets)
     if entry.order != HASHED:
@@ -59,7 +59,7 @@ def shots(streambench: Path, entry: Stream) -> Drafts[StreamShot]:
 
 
 def take_released(dataset: StreamDataset, entry: Stream) -> Drafts[StreamShot]:
-    """Return the first rows of the split with examples, shuffled by each seed if the paper does so."""
+    """Return the first rows of the examples' split, shuffled by seed if `shuffled` is set for the dataset."""
     rows, name = require_rows(entry, [dataset]), dataset.folder.name
     shots = {shot.row: shot for shot in dataset.read_shots()}
     seeds: tuple[int | None, ...] = entry.seeds if rows.shuffled else (None,)

@@ -1,4 +1,4 @@
-"""Medical diagnosis (DDXPlus): accuracy of answers that give one of 49 diagnoses by number."""
+"""Medical diagnosis (DDXPlus): accuracy of answers that select one of 49 diagnoses by number."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INSTRUCTIONS: Mapping[Style, str] = {
 class DDXPlusEnvironment(Environment):
     """The DDXPlus environment. A diagnosis's number is its position in `files/diagnoses.json`.
 
-    The readings are `lenient` and `released`; they differ only after reasoning.
+    The readings are `lenient` and `released`, which differ only in the style `chain`.
     """
 
     name = "ddxplus"
@@ -58,12 +58,12 @@ class DDXPlusEnvironment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Return a past patient with the diagnosis, as text."""
+        """Return the text of a past patient with the diagnosis."""
         shown = answer if words is not None else f"Diagnosis: {answer}"
         return write_step(f"The patient:\n{write_text(key)}", shown, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Return the diagnosis for the first number before a full stop; without it, the unchanged text."""
+        """Return the diagnosis for the first number before a full stop; without a number, the text itself."""
         answer = check_reply(text)
         if style == "chain" and self.setup.reading == RELEASED:
             answer = read_released_diagnosis(text)

@@ -1,4 +1,4 @@
-"""Python programming (DS-1000): pass@1 by each problem's test program, which runs only in a sandbox."""
+"""Python programming (DS-1000): pass@1 by each problem's test program, run in a sandbox."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ EXECUTION_CONTEXT = re.compile(
 
 
 class DS1000Environment(Environment):
-    """The DS-1000 environment. Option `timeout`: maximum seconds of a test program after library loading.
+    """The DS-1000 environment. Option `timeout`: maximum seconds per test program, without library loading.
 
     The readings are `lenient` and `released`.
     """
@@ -68,7 +68,7 @@ class DS1000Environment(Environment):
         await asyncio.to_thread(self._threads.shutdown, cancel_futures=True)
 
     async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
-        """Return a prompt with the problem and its execution context, which is the code around the answer."""
+        """Return a prompt with the problem and the code around the answer (the execution context)."""
         program = find_execution_context(str(read_object(item.details).get("code_context") or ""))
         return PromptParts(
             task="Complete a Python program. You are given a problem with the code around its solution; only "
@@ -80,11 +80,11 @@ class DS1000Environment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Return a past problem with its code as text, fenced in the same way as an answer."""
+        """Return the text of a past problem with its code, fenced in the same way as an answer."""
         return write_step(f"Problem:\n{write_text(key)}", f"```python\n{answer.strip(chr(10))}\n```", words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Return the first fenced Python block, else the whole text, with unchanged indentation.
+        """Return the first fenced Python block, otherwise the whole text, with unchanged indentation.
 
         The reading `released` parses the whole reply in every style.
         """
@@ -116,6 +116,6 @@ class DS1000Environment(Environment):
 
 
 def find_execution_context(code_context: str) -> str:
-    """Return the program in a problem's tests into which an answer is inserted; empty if not found."""
+    """Return the program in a problem's tests that an answer is inserted into; empty if not found."""
     found = EXECUTION_CONTEXT.search(code_context)
     return found["program"].strip("\n") if found else ""

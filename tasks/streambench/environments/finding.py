@@ -1,4 +1,4 @@
-"""Find environments by name: `sql` is the class in this folder's sql.py, or an installed plug-in."""
+"""Find environments by name: `sql` is the class in sql.py of this folder, or an installed plug-in."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ CLASSES: PluggedClasses[Environment] = PluggedClasses(
 
 
 def find_environment(kind: str) -> type[Environment]:
-    """Return the environment class of a kind of items: from its file, or a plug-in.
+    """Return the environment class for a kind of items: from its file, or from a plug-in.
 
-    Raises BadInput if unknown.
+    Raises BadInput if the kind is unknown.
     """
     return CLASSES.find(kind, FOLDER)
 
 
 def list_kinds() -> list[str]:
-    """List the kinds of this folder's files, then of installed plug-ins, without importing them."""
+    """List the kinds in this folder, then the kinds of installed plug-ins, without imports."""
     return CLASSES.list_all(FOLDER)

@@ -1,4 +1,4 @@
-"""Multi-hop questions (HotpotQA, distractor): exact match of a short answer, with ten paragraphs to read."""
+"""Multi-hop questions (HotpotQA, distractor): exact match of short answers from ten paragraphs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ INSTRUCTIONS: Mapping[Style, str] = {
 
 
 class HotpotQAEnvironment(Environment):
-    """The HotpotQA environment. Rules of F1: `official`, `streambench`; the bit is always exact match.
+    """The HotpotQA environment. Rules for F1: `official`, `streambench`; the bit is always exact match.
 
     The readings are `lenient` and `released`. Option `paragraphs_in_shots`: whether examples include their
     paragraphs, as in the paper (with k = 4).
@@ -64,14 +64,14 @@ class HotpotQAEnvironment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Return a past question with its answer as text, with its paragraphs if the option is set."""
+        """Return the text of a past question with its answer, and its paragraphs if the option is set."""
         question = f"Question: {write_text(key)}"
         if self._options["paragraphs_in_shots"] and (own := self._paragraphs.get(key)):
             question = f"{write_text(own)}\n\n{question}"
         return write_step(question, answer if words is not None else f"Answer: {answer}", words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Return the answer of the first JSON object in the reply; without JSON, the unchanged text."""
+        """Return the answer in the first JSON object of the reply; without JSON, the text itself."""
         if self.setup.reading == RELEASED:
             return write_plain(read_released_answer(check_reply(text)))
         found = find_object(check_reply(text))
@@ -94,7 +94,7 @@ class HotpotQAEnvironment(Environment):
 
     @cached_property
     def _paragraphs(self) -> Mapping[str, str]:
-        """Memory key -> paragraphs of an item of the stream, or of a few-shot example of a dataset."""
+        """Memory key -> paragraphs of the item or few-shot example."""
         found: dict[str, str] = {}
         for dataset in sorted({item.dataset for item in self.setup.items}):
             for key, text in read_shot_texts(self.setup.files / dataset / SHOTS):

@@ -1,4 +1,4 @@
-"""Parse models' replies and format texts for prompts, in the same way for all environments."""
+"""Parse models' replies and format texts for prompts, for all environments."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ LABEL = re.compile(
 WORDS_AFTER = re.compile(r"^(?:feedback|remarks(?: \d+)?) *:", re.IGNORECASE | re.MULTILINE)
 BLANK_LINES = re.compile(r"\n[ \t]*(?:\n[ \t]*)+\n")
 MOST_BRACES = 50
-"""Maximum number of opening braces in a reply that are tried as the start of a JSON object."""
+"""Maximum number of opening braces to try as the start of a JSON object."""
 # Maximum nesting depth of a JSON object in a reply.
 DEEPEST = 50
 
 
 def check_reply(text: str) -> str:
-    """Return a reply unchanged. Raises Unparsed if it is empty."""
+    """Return a reply unchanged. Raises Unparsed if the reply is empty."""
     if not text.strip():
         raise Unparsed("empty: there is no answer")
     return text
 
 
 def cut_reasoning(text: str) -> str:
-    """Return the text after the last line that starts with `Answer:`; without it, the whole text."""
+    """Return the text after the last `Answer:` at the start of a line; without `Answer:`, the whole text."""
     found = list(ANSWER.finditer(text))
     answer = text[found[-1].end() :] if found else ""
     return answer if answer.strip() else text
 
 
 def drop_labels(text: str) -> str:
-    """Remove labels of past steps and the text after them, which small models copy from the prompt.
+    """Remove a leading label, and feedback after the answer, which small models copy from the prompt.
 
     A text with a fenced block is returned unchanged.
     """
@@ -52,13 +52,13 @@ def drop_labels(text: str) -> str:
 
 
 def find_last_block(text: str) -> str:
-    """Return the last complete fenced block of a text with its fence; empty if the text has no such block."""
+    """Return the last complete fenced block of a text, with its fence; empty if there is none."""
     parts = text.split("```")
     return f"```{parts[-2 if len(parts) % 2 else -3]}```" if len(parts) > 2 else ""
 
 
 def find_object(text: str) -> Mapping[str, object] | None:
-    """Return the first JSON object in a text; None if there is no object, or if it is nested too deeply."""
+    """Return the first JSON object in a text; None if there is none, or if it is nested too deeply."""
     for place, brace in enumerate(re.finditer(r"\{", text)):
         if place == MOST_BRACES:
             return None
@@ -85,16 +85,16 @@ def write_plain(text: str) -> str:
 
 @lru_cache(maxsize=4_096)
 def write_text(text: str) -> str:
-    """Return a text for a prompt, without hidden characters, role markers and repeated blank lines.
+    """Sanitise a text for a prompt: remove hidden characters, role markers and repeated blank lines.
 
-    Results are cached, since each item appears in the prompts of many runs.
+    Results are cached, since the same item appears in the prompts of many runs.
     """
     shown = split_roles(show_hidden(NEW_LINES.sub("\n", text))[0])[0]
     return BLANK_LINES.sub("\n\n", shown).strip("\n").strip()
 
 
 def write_step(question: str, answer: str, words: str | None) -> str:
-    """Return a past step as text. words: the feedback; None for an example with a right answer."""
+    """Return the text of a past step. words: the feedback; None for an example with a right answer."""
     if words is None:
         return f"{question}\n{write_text(answer)}"
     return f"{question}\nYour answer: {write_text(answer)}\nFeedback: {words}"

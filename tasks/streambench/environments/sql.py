@@ -35,7 +35,7 @@ from tasks.streambench.environments.verdicts import (
 )
 
 SOFT_F1 = "soft_f1"
-"""Name of an additional figure: the same as `benchloom score soft-f1`, under every rule."""
+"""The name of an additional score: the same as `benchloom score soft-f1`, for every rule."""
 INSTRUCTIONS: Mapping[Style, str] = {
     "direct": "Reply with one SQLite query that answers the question, and with nothing else.",
     "chain": "Think about it step by step: which tables and columns, which conditions, what to return. Then "
@@ -86,11 +86,11 @@ class SqlEnvironment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Return a past question with its query as text, without the tables."""
+        """Return the text of a past question with its query, without the tables."""
         return write_step(f"Question: {write_text(key)}", answer, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Return the query from a fenced block or after the reasoning; add SELECT if it is missing.
+        """Return the query from a fenced block or after the reasoning; a missing SELECT is added.
 
         The reading `released` parses the whole reply in every style.
         """
@@ -140,7 +140,7 @@ class SqlEnvironment(Environment):
 
 
 class _PoolShelf:
-    """Worker processes for SQL, one per thread, started on first use."""
+    """A pool of SQL worker processes, one per thread, started on first use."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -151,7 +151,7 @@ class _PoolShelf:
     async def run(
         self, judge: Callable[[SqlPool, StreamItem, str], Feedback], item: StreamItem, answer: str
     ) -> Feedback:
-        """Score an answer in a thread, with that thread's pool."""
+        """Score an answer in a thread, with the thread's own pool."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, lambda: judge(self._take(), item, answer))
 

@@ -1,7 +1,6 @@
 """Tool use (ToolBench, STE's subset): a rule or a judge decides whether API and arguments are right.
 
-A prompt shows only some of the 817 API descriptions, since all descriptions together have 144 thousand
-tokens.
+A prompt contains only some of the 817 API descriptions, which have 144 thousand tokens in total.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ LISTED, EVERY = 0, -1
 # Scores are rounded, so that tiny numerical differences do not change the ranking.
 DIGITS = 6
 SEARCHED = 300
-"""Number of a description's first characters that are searched; they state the purpose of an API."""
+"""Number of characters to search at the start of a description, which states the purpose of an API."""
 PROMPT = Path(__file__).parents[1] / "prompts" / "judge_arguments.md"
 FORM = (
     '{"api": "<name of the API, whole as above, with any %% and what follows>", '
@@ -80,7 +79,7 @@ NOT_READ = "No call could be read: "
 
 @dataclass(frozen=True)
 class ShownApis:
-    """The APIs of a prompt, in order. shared: whether all items share the same APIs."""
+    """The APIs in a prompt, in order. shared: whether the APIs are the same for all items."""
 
     names: tuple[str, ...]
     shared: bool
@@ -88,7 +87,7 @@ class ShownApis:
 
 
 class ApiDescriptions:
-    """The API descriptions of a stream's datasets. Selects the descriptions that a prompt shows.
+    """Selects API descriptions of a stream's datasets for a prompt.
 
     All descriptions are embedded once, for the first prompt.
     """
@@ -96,9 +95,9 @@ class ApiDescriptions:
     def __init__(self, setup: EnvironmentSetup, count: int, search: str, characters: int) -> None:
         """Store the options.
 
-        - count: number of descriptions retrieved for an item; 0 means all tested APIs, -1 means all APIs.
+        - count: number of descriptions to retrieve for an item; 0 means all tested APIs, -1 means all APIs.
         - search: `embedding` or `words`.
-        - characters: maximum characters of a description in a prompt.
+        - characters: maximum length of a description in a prompt.
         """
         where = "streambench.streams: options"
         if count < EVERY:
@@ -115,7 +114,7 @@ class ApiDescriptions:
         self._embedding: asyncio.Task[np.ndarray] | None = None
 
     def describe(self, name: str) -> str:
-        """Return an API's name and description; a description that is too long is truncated and marked."""
+        """Return an API's name and description; a long description is truncated and marked."""
         text = self._texts.get(name, "")
         if len(text) > self._characters:
             text = f"{text[: self._characters]} [cut]"
@@ -190,7 +189,7 @@ class ApiDescriptions:
 
 
 class WordScores:
-    """BM25 scores of a few hundred short texts; rare words have more weight (k1 = 1.5, b = 0.75)."""
+    """A BM25 index of a few hundred short texts (k1 = 1.5, b = 0.75)."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         counts = [Counter(WORD.findall(text.lower())) for text in texts]
@@ -203,7 +202,7 @@ class WordScores:
                 self._weights[word][place] = count / (count + length)
 
     def score(self, query: str) -> list[float]:
-        """Return the score of every text for a query."""
+        """Return the BM25 score of every text for a query."""
         scores = [0.0] * self._size
         for word in sorted(set(WORD.findall(query.lower()))):
             found = self._weights.get(word, {})
@@ -224,11 +223,11 @@ GRAMMAR = f'root ::= "{ArgumentVerdict.RIGHT}" | "{ArgumentVerdict.WRONG}"'
 
 
 class ToolBenchEnvironment(Environment):
-    """The judge's rules: `released` is wrong only if "No." occurs; `strict` requires Yes or No first.
+    """The ToolBench environment. Rules for the judge's verdict: `released`, `strict` (see `read_verdict`).
 
     Readings of replies: `lenient`, `released`.
-    Options: `descriptions`: the number of descriptions retrieved for the query. 0 means the tested APIs, in a
-    random order with seed 0 as in the paper; -1 means all descriptions. `search`: `embedding` or `words`.
+    Options: `descriptions`: the number of descriptions to retrieve for the query. 0 means the tested APIs, in
+    a random order with seed 0 as in the paper; -1 means all descriptions. `search`: `embedding` or `words`.
     `characters`: maximum characters of a description in a prompt.
     """
 
@@ -248,7 +247,7 @@ class ToolBenchEnvironment(Environment):
         self._metric = ToolBench()
 
     async def show(self, item: StreamItem, style: Style, *, row: str) -> PromptParts:
-        """Return a prompt with API descriptions: the same for all items, or those retrieved for the query."""
+        """Return a prompt with API descriptions: the same for all items, or retrieved for the query."""
         shown = await self._apis.choose(item, row=row)
         text = "\n\n".join(["The APIs:", *map(self._apis.describe, shown.names)])
         return PromptParts(
@@ -264,13 +263,13 @@ class ToolBenchEnvironment(Environment):
         )
 
     def show_example(self, key: str, answer: str, words: str | None) -> str:
-        """Return a past query with its call as text."""
+        """Return the text of a past query with its call."""
         return write_step(f"The user asks: {write_text(key)}", answer, words)
 
     def read_answer(self, item: StreamItem, text: str, style: Style) -> str:
-        """Return the first JSON object of the reply on one line; without JSON, the unchanged text.
+        """Return the first JSON object of the reply on one line; without JSON, the text itself.
 
-        The reading `released` parses the whole reply in every style; it marks an answer that it cannot parse.
+        The reading `released` parses the whole reply in every style, and marks answers that cannot be parsed.
         """
         if self.setup.reading == RELEASED:
             call = read_released_call(check_reply(text))
@@ -280,7 +279,7 @@ class ToolBenchEnvironment(Environment):
         return write_plain(answer if found is None else json.dumps(found, ensure_ascii=False))
 
     async def feedback(self, item: StreamItem, answer: str, *, row: str) -> Feedback:
-        """Compare the call with the gold call; ask the judge if a rule cannot decide.
+        """Compare the call with the gold call; call the judge if no rule decides.
 
         May raise ModelFailed.
         """
@@ -332,7 +331,7 @@ class ToolBenchEnvironment(Environment):
         }
 
     def _read_call(self, answer: str) -> ReadCall | None:
-        """Return the call in an answer; None if it is not well-formed."""
+        """Return the call in an answer; None if the call is not well-formed."""
         if self.setup.reading == LENIENT:
             found = find_object(answer) or {}
             api, arguments = found.get("api"), found.get("arguments")
@@ -344,10 +343,10 @@ class ToolBenchEnvironment(Environment):
 
 
 def list_arguments(call: ReadCall, gold: Mapping[str, object]) -> object:
-    """Return the arguments that are compared with the gold arguments.
+    """Return a call's arguments for the comparison with the gold arguments.
 
-    The published code compares only the gold arguments. So if there are no gold arguments, every valid JSON
-    value is right.
+    The published code checks only the gold arguments. Without gold arguments, every valid JSON value is
+    right.
     """
     if isinstance(call.arguments, dict):
         return call.arguments
@@ -355,10 +354,10 @@ def list_arguments(call: ReadCall, gold: Mapping[str, object]) -> object:
 
 
 def read_verdict(text: str, rule: str) -> tuple[bool, str]:
-    """Return (whether the arguments are right, the verdict's problem or '') for a judge's reply.
+    """Return whether the arguments are right by a judge's reply, and a parsing problem or ''.
 
-    `released`: right unless "No." occurs anywhere. `strict`: a verdict that begins with neither Yes nor No
-    counts as wrong, and the problem is reported.
+    Rule `released`: right unless "No." occurs anywhere. Rule `strict`: a reply that begins with neither Yes
+    nor No counts as wrong, and is a problem.
     """
     if rule == "released":
         return ArgumentVerdict.WRONG not in text, ""

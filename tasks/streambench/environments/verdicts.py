@@ -1,4 +1,4 @@
-"""Convert scores to feedback; the bit is the result of `benchloom score` for the same record."""
+"""Convert scores to feedback; the bit agrees with `benchloom score` for the same record."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def make_feedback(
 ) -> Feedback:
     """Return the feedback for an item's score; without a verdict, the bit is False.
 
-    words: the bit -> the bit as text.
+    words: the text for each bit.
     """
     accumulator = metric.make_accumulator(rule)
     accumulator.add(item, score)
@@ -42,7 +42,7 @@ def make_unjudged(
 def score_record(
     metric: Metric[Any], rule: str, record: dict[str, Any], primary: str, words: Mapping[bool, str]
 ) -> Feedback:
-    """Score one record as `benchloom score` does; a record that the metric cannot read is unjudged."""
+    """Score a record in the same way as `benchloom score`; an invalid record is unjudged."""
     try:
         item = metric.read(record)
     except BadItem as error:
@@ -70,7 +70,7 @@ def read_options(kind: str, given: Mapping[str, object], known: Mapping[str, Any
 
 
 def choose_rule(kind: str, given: str, rules: tuple[str, ...]) -> str:
-    """Return the given rule, or the first rule if `given` is empty. Raises BadInput if it is unknown."""
+    """Return the given rule, or the first rule if `given` is empty. Raises BadInput for an unknown rule."""
     if not given:
         return rules[0] if rules else ""
     if given not in rules:

@@ -7,7 +7,7 @@ from tasks.streambench.methods.parts import PaperMethod
 
 
 class Chain(PaperMethod):
-    """Asks for reasoning and an answer. The steps are independent of each other."""
+    """Chain of thought: asks for reasoning and an answer. The steps are independent of each other."""
 
     name = "chain"
     sequential = False

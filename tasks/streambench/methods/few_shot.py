@@ -1,4 +1,4 @@
-"""Few-shot: show pairs of inputs and true answers, the same in every prompt (section 4.1.1)."""
+"""Few-shot: every prompt has the same pairs of inputs and true answers (section 4.1.1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tasks.streambench.methods.parts import PaperMethod
 
 
 class FewShot(PaperMethod):
-    """Shows the first k of the stream's few-shot examples, in their order."""
+    """Few-shot prompts with the first k of the stream's examples, in order."""
 
     name = "few_shot"
     sequential = False

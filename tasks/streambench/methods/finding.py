@@ -1,4 +1,4 @@
-"""Find methods by name: `zero_shot` is the class in this folder's zero_shot.py, or an installed plug-in."""
+"""Find methods by name: `zero_shot` is the class in zero_shot.py of this folder, or an installed plug-in."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ WHERE = "params.yaml: streambench: methods"
 
 
 def find_method(choice: MethodChoice) -> type[StreamMethod]:
-    """Return the method class of a choice: from a file of the project, or an installed package.
+    """Return the method class of a choice: from a project file, or from an installed package.
 
-    Raises BadInput if no such method exists, if a version is given for a file of the project, or if the
-    installed package differs from the package in the choice.
+    Raises BadInput if the method does not exist, if a project file has a version, or if the installed package
+    differs from the package in the choice.
     """
     name = choice.method
     plug = CLASSES.choose(name, FOLDER)

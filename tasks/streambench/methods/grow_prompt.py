@@ -1,4 +1,4 @@
-"""GrowPrompt: show a window of the last k steps with their feedback (section 4.1.2)."""
+"""GrowPrompt: prompts with the last k steps and their feedback (section 4.1.2)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tasks.streambench.methods.parts import MemoryMethod, filter_entries, show_e
 
 
 class GrowPrompt(MemoryMethod):
-    """Shows the last k steps, the oldest first; `use` filters them, and does not replace removed steps."""
+    """Shows the last k steps, the oldest first; steps that `use` removes are not replaced."""
 
     name = "grow_prompt"
     takes_use = True
     searches = False
 
     async def step(self, seen: SeenStep, caller: StepCaller) -> StepReply:
-        """Ask with the window of past steps."""
+        """Ask with the last k steps."""
         window = [FoundEntry(entry, 0.0) for entry in self._memory.latest(self.setup.k)]
         shown = filter_entries(window, self.setup.choice.use)
         return await caller.answer(

@@ -1,4 +1,4 @@
-"""MAM-StreamICL: several models take turns and share one memory of right answers (section 4.1.2)."""
+"""MAM-StreamICL: several models alternate and share one memory of right answers (section 4.1.2)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tasks.streambench.methods.parts import MemoryMethod, show_entry
 
 
 class MamStreamIcl(MemoryMethod):
-    """Self-StreamICL with several models that take turns. With the models [a, b, c], b answers first.
+    """Self-StreamICL with several models that alternate. With the models [a, b, c], b answers first.
 
-    `memory_of` (Table 7): only the right answers of this agent are stored. `store_on_turn`: only answers in
-    this agent's turns are stored. `shadow`: this agent answers every step, and its answer does not count in
-    another agent's turn.
+    `memory_of` (Table 7): only right answers of this agent are stored. `store_on_turn`: only answers in this
+    agent's turns are stored. `shadow`: this agent answers every step, but in another agent's turn, the answer
+    does not count.
     """
 
     name = "mam_stream_icl"
@@ -27,14 +27,14 @@ class MamStreamIcl(MemoryMethod):
         self._turn = 0
 
     async def step(self, seen: SeenStep, caller: StepCaller) -> StepReply:
-        """Have the next agent answer, with the examples found in the shared memory."""
+        """Ask the next agent, with examples from the shared memory."""
         self._turn = (self._turn + 1) % len(seen.agents)
         return await caller.answer(seen.agents[self._turn], examples=self._find_examples(seen))
 
     async def learn(
         self, seen: SeenStep, reply: StepReply, feedback: Feedback, caller: StepCaller
     ) -> MemoryEntry | None:
-        """Store a right answer of the agent that answered the step, or of the agent in `memory_of`."""
+        """Store a right answer of the step's agent, or of the agent in `memory_of`."""
         choice = self.setup.choice
         if choice.memory_of is not None and choice.memory_of != reply.agent:
             if choice.memory_rule == "store_on_turn":

@@ -1,4 +1,4 @@
-"""Base classes of the shipped methods, with ablations and memory, and texts of entries for prompts."""
+"""Define base classes for the shipped methods, with ablations and memory, and format entries for prompts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PaperMethod(StreamMethod):
 
 
 class MemoryMethod(PaperMethod):
-    """A method of the paper with a memory; by default, every step is stored."""
+    """A method of the paper with a memory, which stores every step by default."""
 
     def __init__(self, setup: MethodSetup) -> None:
         super().__init__(setup)
@@ -47,7 +47,7 @@ class MemoryMethod(PaperMethod):
         return self.keep(seen, reply, feedback.bit, feedback.words)
 
     def keep(self, seen: SeenStep, reply: StepReply, bit: bool, words: str = "") -> MemoryEntry | None:
-        """Add a step to the memory and return its entry; None if there was no answer."""
+        """Add a step to the memory, and return the entry; None if the step has no answer."""
         if reply.answer is None:
             return None
         entry = MemoryEntry(seen.item, seen.position, reply.agent, seen.memory_key, reply.answer, bit, words)
@@ -60,7 +60,7 @@ class MemoryMethod(PaperMethod):
 
 
 def filter_entries(found: Sequence[FoundEntry], use: Use) -> list[FoundEntry]:
-    """Filter the selected entries by an ablation's `use` (section 5.1.1)."""
+    """Return the entries that an ablation's `use` keeps (section 5.1.1)."""
     return [entry for entry in found if use == "all" or entry.entry.bit == (use == "correct")]
 
 

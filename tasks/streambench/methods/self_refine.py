@@ -1,4 +1,4 @@
-"""Self-Refine: the model alternates between feedback on its answer and a refinement (section 4.1.1)."""
+"""Self-Refine: the model alternates between criticising and refining its answer (section 4.1.1)."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from tasks.streambench.methods.parts import PaperMethod
 
 
 class SelfRefine(PaperMethod):
-    """Refines an answer at most `refinements` times; stops if the critique contains the marker."""
+    """Refines an answer at most `refinements` times; stops if the critique has the stop marker."""
 
     name = "self_refine"
     sequential = False
     searches = False
 
     async def step(self, seen: SeenStep, caller: StepCaller) -> StepReply:
-        """Answer, then criticise and refine. A failed call makes the step fail."""
+        """Answer, then criticise and refine the answer. If a call fails, the step fails."""
         agent = seen.agents[0]
         reply = await caller.answer(agent)
         history: list[tuple[str, str]] = []

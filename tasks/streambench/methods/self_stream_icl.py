@@ -1,4 +1,4 @@
-"""Self-StreamICL: show the k most similar right answers of the model (section 4.1.2, algorithm 2)."""
+"""Self-StreamICL: prompts with the model's k most similar right answers (section 4.1.2, algorithm 2)."""
 
 from __future__ import annotations
 

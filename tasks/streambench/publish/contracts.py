@@ -1,4 +1,4 @@
-"""Stage: check the artifacts of a stream against their contracts."""
+"""Stage: check a stream's artifacts against contracts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROWS: Mapping[str, type] = {"items": StreamItem, "sequence": SequencePlace, "sho
 
 @dataclass(frozen=True)
 class StreamGrounds:
-    """The expected data of a stream, which the rules compare with the rows.
+    """The reference data for checks of a stream's rows.
 
     - places: (seed, position) -> number of rows.
     - asked: (seed, item) -> number of rows.
@@ -50,9 +50,8 @@ def contracts(
 ) -> Counts:
     """Write the contracts' findings into the folder `out`.
 
-    items_dropped, shots_dropped: the dropped rows of `items` and `shots`, checked together
-    with the kept rows. Raises
-    ContractBroken if a contract is violated.
+    items_dropped, shots_dropped: the dropped rows of `items` and `shots`, checked together with the kept
+    rows. Raises ContractBroken if a contract is violated.
     """
     paths = {path.stem: path for path in (items, sequence, shots)}
     with draft_folder(out) as folder:
@@ -66,7 +65,7 @@ def contracts(
 
 
 def read_stream(paths: Mapping[str, Path], stream: str, entry: Stream) -> StreamGrounds:
-    """Read the data that the rules compare with the rows."""
+    """Read the reference data for checks of a stream's rows."""
     items = read_valid_rows(paths["items"], StreamItem)
     places = read_valid_rows(paths["sequence"], SequencePlace)
     return StreamGrounds(

@@ -1,4 +1,4 @@
-"""Stage: compute an evaluation's figures: tables 2 to 11, figures 2 to 4, and pairs of methods."""
+"""Stage: compute an evaluation's figures: tables 2 to 11, figures 2 to 4, and comparisons of methods."""
 
 from __future__ import annotations
 
@@ -71,8 +71,7 @@ class StreamFigures:
     order: str = HASHED
     reading: str = LENIENT
     rule: str = ""
-    """`order`, `reading`, `rule`: the stream's order, reading of replies and scoring rule (empty:
-    default)."""
+    """`order`, `reading` and `rule` are settings of the stream; an empty rule means the default."""
 
 
 def evaluation_figures(
@@ -86,8 +85,8 @@ def evaluation_figures(
 ) -> Counts:
     """Write evaluation_figures.json: every cell of the page, with its number of steps and failures.
 
-    settings: `judging.thresholds.*`, beyond which the page shows a warning at the top, and the stream's
-    settings. Returns counts of steps. Raises StageFailed if no step was run.
+    settings: `judging.thresholds.*`, beyond which the page shows a warning, and the stream's settings.
+    Returns counts of steps. Raises StageFailed if no step was run.
     """
     if not steps:
         raise StageFailed("streambench.evaluation_figures: no step has run; run streambench.steps first")
@@ -135,7 +134,7 @@ def read_stream(settings: Mapping[str, Any], stream: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ConfusionMatrix:
-    """A system's answers by true label, over all seeds.
+    """A system's confusion matrix over all seeds.
 
     - labels: the labels of the rows.
     - columns: the labels, then `other` and `none`.
@@ -154,7 +153,7 @@ class ConfusionMatrix:
 
 
 def draw_confusions(runs: StreamRuns) -> list[ConfusionMatrix]:
-    """Return each system's matrix of the labels with most errors; empty for kinds without labels."""
+    """Return each system's matrix for the labels with most errors; empty for kinds without labels."""
     readers = [find_reader(scored.item.kind) for scored in runs.steps[:1]]
     reader = readers[0] if readers else None
     if reader is None:
@@ -171,12 +170,12 @@ def draw_confusions(runs: StreamRuns) -> list[ConfusionMatrix]:
 
 
 def find_reader(kind: str) -> Callable[[ScoredStep], tuple[str, str]] | None:
-    """Return the function that reads (true label, answered label) of a step; None without labels."""
+    """Return the function from a step to (true label, predicted label); None for kinds without labels."""
     return {"ddxplus": read_diagnoses, "toolbench": read_calls_made}.get(kind)
 
 
 def read_diagnoses(one: ScoredStep) -> tuple[str, str]:
-    """Return the numbers of the true diagnosis and the answered diagnosis."""
+    """Return the numbers of the true diagnosis and the predicted diagnosis."""
     label = None if one.step.answer is None else find_label(one.step.answer)
     gold = find_label(f"{one.item.gold}.") if one.item.gold.isdecimal() else find_label(one.item.gold)
     return str(gold), NONE if label is None else str(label)
@@ -219,7 +218,7 @@ def _order(label: str) -> tuple[int, int, str]:
 
 @dataclass(frozen=True)
 class ComparedSystems:
-    """A comparison of two systems of one model. tested: the p value of the test; None with too few items."""
+    """A comparison of two methods with the same model. tested: the p value; None with too few items."""
 
     first: StreamSystem
     second: StreamSystem
@@ -228,7 +227,7 @@ class ComparedSystems:
 
 
 def tabulate_pairs(runs: StreamRuns) -> dict[str, FigureTable]:
-    """Return a table for each model, which compares its methods, including methods with a shared memory."""
+    """Return one table per model with pairwise comparisons of methods, including shared-memory methods."""
     tables = {}
     for model in runs.models:
         systems = runs.select(model=model, ablated=None)
@@ -240,7 +239,7 @@ def tabulate_pairs(runs: StreamRuns) -> dict[str, FigureTable]:
 
 
 def compare_systems(runs: StreamRuns, first: StreamSystem, second: StreamSystem) -> ComparedSystems:
-    """Compare two systems over the seeds and items that both have, with an uncorrected p value."""
+    """Compare two systems over their common seeds and items, with an uncorrected p value."""
     pairs = pair_steps(runs.systems[first], runs.systems[second])
     if not pairs:
         return ComparedSystems(first, second, tuple(leave_out("no common seed") for _ in COLUMNS), None)

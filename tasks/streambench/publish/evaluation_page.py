@@ -1,6 +1,6 @@
-"""Stage: write the page of an evaluation, which includes a viewer of all steps of the stream.
+"""Stage: write an evaluation's page, with a viewer of all steps, tables and charts.
 
-The charts show accuracy, regret and memory size over time. Two more charts are the paper's Figures 2 and 4.
+The charts show accuracy, regret and memory size over time, and the paper's Figures 2 and 4.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ SCALE = "share of correct steps, from 0 to 100"
 
 @dataclass(frozen=True)
 class Traced:
-    """A figure in a chart over time. note: part of the chart's title. end: the last value's format."""
+    """A measure to plot over time. note: part of the chart's title. end: the last value's format."""
 
     note: str
     read: Callable[[CurvePoint], float]
@@ -86,10 +86,10 @@ def evaluation_page(
     bars: Path,
     lines: Path,
 ) -> Counts:
-    """Write the page into the folder `out`; the prompts of the steps come from the calls.
+    """Write the page into the folder `out`, and return counts of steps.
 
-    The steps of each run are in a separate file, which the page loads when a step is opened. Returns counts
-    of steps. Raises BadInput if the format of `evaluation_figures` is invalid.
+    The steps of each run, with prompts from `steps_calls`, are in a separate file, which the page loads when
+    a step is opened. Raises BadInput if the format of `evaluation_figures` is invalid.
     """
     figures = read_figures(evaluation_figures, StreamFigures)
     runs = gather_runs(items, steps, scores, entry)
@@ -215,7 +215,7 @@ def make_parts(
 
 
 def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
-    """Return the headline figures of the page, each with the rows that it is derived from."""
+    """Return the headline figures of the page, each with its source rows."""
     steps = runs.steps
     names = list_run_names(steps)
     failed = sum(scored.failed for scored in steps)
@@ -250,11 +250,10 @@ def make_headlines(runs: StreamRuns, calls: int) -> list[Headline]:
 
 
 def find_best(runs: StreamRuns) -> tuple[list[str], float, Sequence[ScoredStep]] | None:
-    """Return the methods with the highest share of right steps, over the models that all methods share.
+    """Return the names of the most accurate methods, the accuracy, and the steps of the first method.
 
-    Ablations are ignored. If a method has no such mean, each method counts separately with each of its
-    models, and its name includes the model. Returns the names of all methods with this share, the share, and
-    the steps of the first method.
+    Accuracies are means over the models that ran with all methods; ablations are ignored. If a method has no
+    comparable mean, each pair of method and model is ranked separately, and the names include the model.
     """
     made: dict[str, list[ScoredStep]] = {}
     for system in runs.select():
@@ -302,7 +301,7 @@ def list_stream_facts(figures: StreamFigures, entry: StreamEvaluation) -> list[t
 
 
 def draw_over_time(runs: StreamRuns, curves: Iterable[CurvePoint], traced: Sequence[Traced]) -> list[Plot]:
-    """Draw one chart over time per figure and model."""
+    """Return one chart over time per measure and model."""
     points = sorted(curves, key=lambda point: point.position)
     return [
         draw_lines(
@@ -341,7 +340,7 @@ def _find_band(point: CurvePoint) -> Interval | None:
 
 
 def list_points(runs: StreamRuns, curves: Iterable[CurvePoint], model: str) -> list[SeriesPoint]:
-    """Return the points that a model's accuracy chart shows."""
+    """Return the points of a model's accuracy chart."""
     points = sorted(curves, key=lambda point: point.position)
     return [
         SeriesPoint(int(point.x), point.y, point.interval, system.title)
@@ -351,7 +350,7 @@ def list_points(runs: StreamRuns, curves: Iterable[CurvePoint], model: str) -> l
 
 
 def draw_uses(table: FigureTable) -> list[Scale]:
-    """Draw Figure 2 from its table; empty if no ablation was run."""
+    """Return the charts of Figure 2 from its table; empty if no ablation was run."""
     if all(cell.value is None for line in table.lines for cell in line.cells[1:-1]):
         return []
     return [
@@ -370,9 +369,9 @@ def draw_uses(table: FigureTable) -> list[Scale]:
 
 
 def draw_seeds(table: FigureTable, models: Sequence[str]) -> list[Scale]:
-    """Draw Figure 4 from its table: mean and standard error per model; empty if all have only one seed.
+    """Return the charts of Figure 4 from its table: means and standard errors per model.
 
-    A method with a shared memory is in the chart of each of its models.
+    Empty if every system has only one seed. Methods with a shared memory are in the chart of every model.
     """
     if all(line.cells[1].value is None for line in table.lines):
         return []

@@ -1,6 +1,6 @@
-"""Run the gold SQL of a stream again, to detect between nights whether its results change.
+"""Re-run the gold SQL of a stream, to detect changed results between nightly runs.
 
-Datasets contain gold queries without results, so each night is compared with the previous night.
+Datasets contain gold queries without results, so each nightly run is compared with the previous one.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ SQL = "sql"
 
 
 def gold(items: list[StreamItem], streambench: Path) -> list[GoldAnswer]:
-    """Return a digest of the current result of each item's gold SQL, independent of the order of rows.
+    """Return a digest of the current result of each item's gold SQL, independent of row order.
 
-    streambench: the folder of the datasets. Items of kinds other than SQL have no query.
+    streambench: the folder of the datasets. Items of kinds other than SQL are skipped.
     """
     answers = []
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Stage: write a page for several streams, with one row per method and one column per dataset."""
+"""Stage: write a page that compares methods over several streams (rows: methods, columns: datasets)."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def overview_page(
 def make_overview_headlines(
     columns: Sequence[StreamColumn], evaluations: Sequence[ReadEvaluation]
 ) -> list[Headline]:
-    """Return the headline figures of the page, each with the rows that it is derived from."""
+    """Return the headline figures of the page, each with its source rows."""
     steps = [scored for column in columns for scored in column.runs.steps]
 
     def derive_all(measure: str, field: str = "") -> Derivation:
@@ -172,10 +172,10 @@ def list_overview_warnings(columns: Sequence[StreamColumn]) -> list[str]:
 
 
 def tell_best(by_model: Mapping[str, FigureTable]) -> str:
-    """Return a sentence that names the most accurate methods by dataset; empty without two methods.
+    """Return a sentence that names the most accurate methods by dataset; empty with fewer than two methods.
 
-    by_model: the result of `list_by_model`. If a method was not run with all models, methods are compared
-    separately with each of their models, and the names include the model.
+    by_model: the result of `list_by_model`. If a method was not run with all models, each pair of method and
+    model is compared separately, and the names include the model.
     """
     means = by_model[""]
     if len(means.lines) < 2:

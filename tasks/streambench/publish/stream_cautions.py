@@ -1,4 +1,4 @@
-"""Write the warnings at the top of an evaluation's page."""
+"""Compute the warnings for an evaluation's page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tasks.settings import read_section
 from tasks.streambench.scored_steps import ScoredStep, StreamRuns
 
 FEW = 100
-"""Minimum number of steps of a stream. With fewer steps, differences between methods are mostly chance."""
+"""Minimum number of steps in a stream. With fewer steps, differences between methods are mostly chance."""
 
 
 def list_stream_cautions(runs: StreamRuns, settings: Mapping[str, object]) -> list[str]:

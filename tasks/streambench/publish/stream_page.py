@@ -1,4 +1,4 @@
-"""Stage: write the page of a stream, with its items, orders and examples."""
+"""Stage: write a stream's page, with items, orders and examples."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SUBTITLE = (
     "A stream lists items in the order in which methods answer them. Methods get feedback after each item."
 )
 MOST_DROPPED, SHORT = 1_000, 120
-"""Maximum number of dropped items listed per reason; maximum characters of an example's summary."""
+"""Maximum number of dropped items to list per reason; maximum length of an example's summary."""
 
 
 def stream_page(
@@ -129,7 +129,7 @@ def stream_page(
 def list_headlines(
     items: Sequence[StreamItem], sequence: Sequence[SequencePlace], shots: Sequence[StreamShot]
 ) -> list[Headline]:
-    """Return the headline figures of the page, each with the rows that it is derived from."""
+    """Return the headline figures of the page, each with its source rows."""
     seeds = sorted({place.seed for place in sequence})
     datasets = sorted({item.dataset for item in items})
     return [
@@ -168,7 +168,7 @@ def list_stream_warnings(
 
 
 def count_datasets(items: Iterable[StreamItem], shots: Iterable[StreamShot]) -> FigureTable:
-    """Return a table with the numbers of items, kinds and examples by dataset, sorted."""
+    """Return a table with the numbers of items, kinds and examples per dataset, sorted by dataset."""
     groups: defaultdict[str, list[StreamItem]] = defaultdict(list)
     for item in items:
         groups[item.dataset].append(item)
@@ -192,7 +192,7 @@ def fold_dropped(dropped: Iterable[Dropped]) -> list[Folded]:
 
 
 def fold_shot(shot: StreamShot) -> Folded:
-    """Return a collapsible block with an example."""
+    """Return a collapsible block for an example."""
     text = shot.text if len(shot.text) <= SHORT else f"{shot.text[:SHORT]}…"
     inside: list[PartBlock] = [TextBlock(shot.text, "said"), Head("Answer"), TextBlock(shot.answer, "said")]
     return Folded(f"{text} ({shot.dataset})", inside)
@@ -201,7 +201,7 @@ def fold_shot(shot: StreamShot) -> Folded:
 def list_orders(
     items: Iterable[StreamItem], sequence: Iterable[SequencePlace], first: int = 10
 ) -> dict[int, list[str]]:
-    """Return, for each seed, the keys of the first items of its order."""
+    """Map each seed to the keys of the first items in its order."""
     keys = {item.id: item.key for item in items}
     orders: defaultdict[int, list[str]] = defaultdict(list)
     for place in sorted(sequence, key=lambda place: (place.seed, place.position)):
@@ -211,7 +211,7 @@ def list_orders(
 
 
 def group_dropped(dropped: Iterable[Dropped]) -> dict[str, list[Dropped]]:
-    """Return the dropped items by reason, sorted."""
+    """Group the dropped items by reason, sorted by reason."""
     reasons: defaultdict[str, list[Dropped]] = defaultdict(list)
     for row in dropped:
         reasons[row.reason].append(row)

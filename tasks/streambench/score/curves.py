@@ -18,7 +18,7 @@ Runs = Mapping[str, Sequence[StepScore]]
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Row of the stage `curves`: a method's state after step t, over its seeds."""
+    """Row of the stage `curves`: a method's accuracy, regret and memory after step t, averaged over seeds."""
 
     id: str
     """The row's id: `make_id("curve", method, agents, position)`."""
@@ -32,9 +32,9 @@ class CurvePoint:
     """Standard error over seeds (n - 1); None for one seed."""
     memory_size: float
     regret: float
-    """Mean, over seeds, of the regret: the sum of the best run's first t scores minus this run's sum.
+    """The mean regret over seeds: the best run's sum of the first t scores minus this run's sum.
 
-    The best run has the same seed and the highest sum over all T steps; the run's name breaks ties.
+    The best run has the same seed and the highest sum over all T steps; ties are broken by name.
     """
     origin: tuple[Origin, ...]
 
@@ -51,8 +51,8 @@ class RunningSums:
 def curves(scores: list[StepScore]) -> Drafts[CurvePoint]:
     """Compute a point for each method, set of models and position, up to the end of the shortest run.
 
-    A point's origin contains only the scores of the same step, in the method's runs and in the best runs. The
-    previous points contain the earlier scores. Raises StageFailed if a run lacks a position.
+    A point's origin contains only the scores at its position, in the method's runs and in the best runs.
+    Earlier scores are in the origins of earlier points. Raises StageFailed if a run lacks a position.
     """
     runs = {run: _sum_up(run, run_scores) for run, run_scores in group_runs(scores).items()}
     best = {seed: _find_best(runs, seed) for seed in {score.seed for score in scores}}
@@ -70,7 +70,7 @@ def curves(scores: list[StepScore]) -> Drafts[CurvePoint]:
 
 
 def group_runs(scores: Sequence[StepScore]) -> dict[str, list[StepScore]]:
-    """Return the scores by run, each in the order of its stream."""
+    """Group the scores by run, in stream order."""
     runs: defaultdict[str, list[StepScore]] = defaultdict(list)
     for score in sorted(scores, key=lambda score: (score.run, score.position)):
         runs[score.run].append(score)
@@ -95,7 +95,7 @@ def _sum_up(run: str, steps: Sequence[StepScore]) -> RunningSums:
 
 
 def _find_best(runs: Mapping[str, RunningSums], seed: int) -> RunningSums:
-    """Return the run of a seed with the highest final sum; the run's name breaks ties."""
+    """Return the run of a seed with the highest final sum; ties are broken by name."""
     return min(
         (run_sums for run_sums in runs.values() if run_sums.steps[0].seed == seed),
         key=lambda run_sums: (-run_sums.sums[-1], run_sums.run),

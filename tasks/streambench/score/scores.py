@@ -27,17 +27,17 @@ class StepScore:
     score: float
     """The primary metric (section 3.2), 0 or 1."""
     tokens_in: int
-    """Input tokens of only the answering calls (`calls`). A call that two steps share counts for both."""
+    """Input tokens, only of answering calls (`calls`). A call shared by two steps counts for both steps."""
     tokens_out: int
     estimated: bool
-    """Whether a token count is an estimate instead of the provider's count."""
+    """Whether any token count is an estimate rather than the provider's count."""
     memory_size: int
     failed: bool
     origin: tuple[Origin, ...]
 
 
 def scores(steps: list[StreamStep], steps_calls: list[Call]) -> Drafts[StepScore]:
-    """Score each step and count the tokens of its calls. Raises StageFailed if a call is missing."""
+    """Return the score and token counts of each step. Raises StageFailed if a call is missing."""
     calls = {call.id: call for call in steps_calls}
     return Drafts([score_step(step, calls) for step in sorted(steps, key=lambda row: row.id)])
 

@@ -14,7 +14,7 @@ PROMPTS = Path(__file__).parents[1] / "prompts"
 
 @dataclass(frozen=True)
 class AgentReply:
-    """The reply of an agent. value: None if it could not be parsed; `problem` then has the reason."""
+    """The reply of an agent. value: the parsed reply; None if parsing failed. problem: the reason."""
 
     text: str
     value: str | None
@@ -23,7 +23,7 @@ class AgentReply:
 
 
 class RoleAgents:
-    """Agents that are roles of params.yaml, each with a model."""
+    """The agents for the roles in params.yaml, each with a model."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -39,13 +39,13 @@ class RoleAgents:
         max_tokens: int,
         item: str,
     ) -> AgentReply:
-        """Have the role's model answer a prompt. Raises ModelFailed, BudgetSpent, CallMissing."""
+        """Send a prompt to the role's model. Raises ModelFailed, BudgetSpent or CallMissing."""
         answer = await self._ask(prompt, fields, role=agent, row=row, parse=parse, max_tokens=max_tokens)
         return AgentReply(answer.text, answer.value, answer.problem, (answer.call,))
 
 
 class SystemAgent:
-    """A system under test as agent. A prompt's messages are sent as one question, joined by blank lines."""
+    """An agent that sends prompts to a system under test, with all messages joined by blank lines."""
 
     def __init__(self, system: System) -> None:
         self._system = system
@@ -61,7 +61,7 @@ class SystemAgent:
         max_tokens: int,
         item: str,
     ) -> AgentReply:
-        """Have the system answer a prompt; the limit `max_tokens` is not passed to the system."""
+        """Send a prompt to the system, without the limit `max_tokens`."""
         messages = render_prompt(prompt, fields).messages
         question = "\n\n".join(message["content"] for message in messages)
         response = await self._system.answer(question, row=row, item=item)
@@ -73,4 +73,4 @@ class SystemAgent:
 
 
 StreamAgents = RoleAgents | SystemAgent
-"""The agents of a stage; `ask` selects an agent by name."""
+"""The agents of a stage; the parameter `agent` of `ask` selects an agent."""

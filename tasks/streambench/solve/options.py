@@ -1,4 +1,4 @@
-"""Parameters for running streams: `streambench.steps` and `streambench.system_steps` in params.yaml."""
+"""Define the settings `streambench.steps` and `streambench.system_steps` in params.yaml."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from tasks.streambench.entries import Choices, MethodChoice, Order, Reading, See
 
 
 class StreamLimits(Settings):
-    """Limits on runs over a stream."""
+    """The limits for runs over a stream."""
 
     refinements: int = Field(default=4, ge=0)
-    """Maximum number of refinements of Self-Refine."""
+    """Maximum number of refinements in Self-Refine."""
     critique_tokens: int = Field(default=200, gt=0)
-    """Maximum length of a critique of Self-Refine, in tokens."""
+    """Maximum length of a critique in Self-Refine, in tokens."""
     window: int = Field(default=32_768, gt=0)
-    """Context window, in tokens, of a model that has no `context` under `models`."""
+    """Context window in tokens for models without `context` under `models`."""
     windows: Mapping[str, int] = {}
-    """Role -> the context window of its model, in tokens."""
+    """Role -> the model's context window in tokens."""
     exact_up_to: int = Field(default=20_000, gt=0)
     """Number of memories above which a vector index is used."""
     count_unanswered: bool = False
     """Whether a step without a reply counts as wrong.
 
-    A replay stops at such a step, because no ledger contains its call. If false, the stage fails at its end,
-    and the next run repeats these calls.
+    If true, a replay stops at this step, because the ledger does not contain the call. If false, the stage
+    fails at its end, and the next run repeats these calls.
     """
 
 
 class OwnLimits(StreamLimits):
-    """Limits on your system's runs, and the settings of `benchloom evaluate streambench`."""
+    """The limits for your system's runs, and the settings of `benchloom evaluate streambench`."""
 
     methods: Choices = (MethodChoice(method="zero_shot"), MethodChoice(method="self_stream_icl"))
     """Methods to run.
 
-    Only `benchloom evaluate` reads this key and the following keys; entries have similar keys.
+    Only `benchloom evaluate` uses this key and the following keys; entries in params.yaml have similar keys.
     """
     seeds: Seeds = (42,)
     """Seeds to run."""

@@ -14,15 +14,15 @@ from tasks.streambench.method import StreamMethod
 from tasks.streambench.methods.finding import find_method
 
 DEFAULT_K = 16
-"""Default maximum number of examples in a prompt, k (appendix A)."""
+"""Default for k, the maximum number of examples in a prompt (appendix A)."""
 Places = Sequence[tuple[SequencePlace, StreamItem]]
 StreamOrders = Mapping[int, Places]
-"""Seed -> the positions of its order with their items."""
+"""Seed -> the ordered positions with their items."""
 
 
 @dataclass(frozen=True)
 class StreamRun:
-    """A run of a method with its agents over the items in the order of one seed."""
+    """A run of a method with its agents over a stream, for one seed."""
 
     choice: MethodChoice
     method: type[StreamMethod]
@@ -41,8 +41,8 @@ def order_items(
 ) -> StreamOrders:
     """Return the items in the order of each seed, up to a number of steps.
 
-    whole: False in a preview, which has only some items. Raises StageFailed if the item of a position
-    is missing, or if items are of several kinds.
+    whole: False in a preview with only some items. Raises StageFailed if a position has no item, or if the
+    items are of several kinds.
     """
     if not items or not sequence:
         raise StageFailed("streambench: the stream has no items")
@@ -70,10 +70,9 @@ def list_runs(
     method_seeds: Mapping[str, Sequence[int]] | None = None,
     method_models: Mapping[str, Sequence[str]] | None = None,
 ) -> list[StreamRun]:
-    """Return the runs: method x models x seed; a method with a shared memory runs once with all models.
+    """Return the runs: method x model x seed; a method with a shared memory has one run with all models.
 
-    Raises BadInput if a method does not exist, if the stream has no order for a seed, or if a label belongs
-    to no method.
+    Raises BadInput for an unknown method, seed or label.
     """
     choices, own_seeds, own_models = list(methods), method_seeds or {}, method_models or {}
     labels = {choice.label for choice in choices}

@@ -1,4 +1,4 @@
-"""Make a method's calls within a step: build, send and parse prompts, and record them in the step's row."""
+"""Make a method's model calls within a step: build, send and parse prompts, and record the calls."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from tasks.streambench.solve.stream_step import READ_AS
 ZERO_SHOT, WITH_EXAMPLES = PROMPTS / "zero_shot.md", PROMPTS / "with_examples.md"
 CRITIQUE, REFINE = PROMPTS / "critique.md", PROMPTS / "refine.md"
 MARKER = "NO NEED TO REFINE"
-"""The text by which a critique states that the answer needs no changes."""
+"""The text with which a critique states that the answer needs no changes."""
 NO_REPLY = "no reply: the endpoint gave none"
 NO_VERDICT = "no verdict: the judge's endpoint gave none"
 BETWEEN = "\n\n\n"
-"""Separator of examples: two blank lines."""
+"""The separator between examples: two blank lines."""
 FRAME = 160
-"""Upper bound on the number of tokens of a prompt file without its fields."""
+"""Maximum number of tokens in the fixed text of a prompt."""
 SLACK = 0.9
-"""The fraction of a context window to use; below 1, since token counts are estimates."""
+"""The usable fraction of a context window; below 1, since token counts are estimates."""
 
 
 @dataclass
 class Unanswered:
-    """The steps with a call that received no reply from any endpoint: step id -> the last failure.
+    """The steps with a call that no endpoint answered. problems: step id -> the last failure.
 
-    counted: whether such a step counts as wrong. Otherwise, the step ends its run, since later steps depend
-    on it.
+    counted: whether these steps count as wrong. Otherwise, an unanswered step ends its run, since later steps
+    depend on it.
     """
 
     counted: bool
@@ -56,12 +56,11 @@ class TalkSetup:
     critique_tokens: int
     unanswered: Unanswered
     other: Environment | None = None
-    """The environment with its other reading of replies, used only for figures; None if it has one
-    reading."""
+    """The environment with the other reading of replies, for comparison; None if there is only one."""
     examples: dict[tuple[str, str, str | None], str] = field(default_factory=dict)
-    """Past steps as text, by key, answer and feedback text; cached, since many prompts show a step."""
+    """A cache of past steps as text, by key, answer and feedback, since a step appears in many prompts."""
     verdicts: dict[tuple[str, str], Feedback] = field(default_factory=dict)
-    """Feedback by item and answer; cached, since runs often give the same answer."""
+    """A cache of feedback by item and answer, since runs often give the same answer."""
 
     def show_example(self, one: ShownExample) -> str:
         """Return a past step as text for prompts."""
@@ -73,7 +72,7 @@ class TalkSetup:
     async def judge(self, item: StreamItem, answer: str, row: str) -> Feedback:
         """Return the environment's feedback on an answer; cached unless it made calls or is unjudged.
 
-        Each row must record its own judge calls, and an unjudged answer may get a verdict the next time.
+        Each row must record its own judge calls, and an unjudged answer may get a verdict on retry.
         """
         if (feedback := self.verdicts.get((item.id, answer))) is None:
             feedback = await self.environment.feedback(item, answer, row=row)
@@ -84,7 +83,7 @@ class TalkSetup:
 
 @dataclass
 class Booked:
-    """The calls of a step, as its row records them."""
+    """The calls and notes to record in a step's row."""
 
     calls: list[str] = field(default_factory=list)
     judge_calls: list[str] = field(default_factory=list)
@@ -121,7 +120,7 @@ class StreamTalk:
         return replace(reply, stop=MARKER in reply.text)
 
     async def refine(self, agent: str, history: Sequence[tuple[str, str]]) -> StepReply:
-        """Ask for a better answer, given the history; omit the history's first rounds if it does not fit."""
+        """Ask for a better answer, given the history; the first rounds are omitted if they do not fit."""
         parts = await self._show(agent, "refine")
         if isinstance(parts, StepReply):
             return parts
@@ -140,7 +139,7 @@ class StreamTalk:
         return replace(reply, style="refine")
 
     async def ask(self, agent: str, prompt: Path, fields: Mapping[str, object]) -> StepReply:
-        """Ask with the method's own prompt."""
+        """Ask with a custom prompt of the method."""
         parts = await self._show(agent, "direct")
         if isinstance(parts, StepReply):
             return parts
@@ -153,7 +152,7 @@ class StreamTalk:
     async def shadow(
         self, agent: str, *, examples: Sequence[ShownExample] = ()
     ) -> tuple[StepReply, Feedback]:
-        """Have another agent answer, and score the answer without counting it."""
+        """Return an uncounted answer of another agent, with feedback."""
         caller = StreamTalk(self._setup, self._item, self._row)
         reply = await caller.answer(agent, examples=examples)
         feedback = await caller.judge(reply)
@@ -162,7 +161,7 @@ class StreamTalk:
         return reply, feedback
 
     async def judge(self, reply: StepReply) -> Feedback:
-        """Return the feedback on a reply; a reply without an answer is wrong, and needs no call."""
+        """Return the feedback on a reply; a reply without an answer is wrong, without a judge call."""
         if reply.answer is None:
             return Feedback(False, Outcome.FAILED, self._environment.say(False), problem=reply.problem)
         try:
@@ -176,9 +175,9 @@ class StreamTalk:
         return feedback
 
     async def compare(self, reply: StepReply, feedback: Feedback) -> Mapping[str, float | None]:
-        """Return the bit under each reading if they give different answers; otherwise an empty mapping.
+        """Return the feedback bit under each reading if the answers differ; otherwise an empty mapping.
 
-        No judge is called: if only a judge could decide, the bit of the other reading is None.
+        No judge is called. If only a judge can decide, the bit under the other reading is None.
         """
         own, other = self._environment, self._setup.other
         if reply.answer is None or other is None:
@@ -269,14 +268,14 @@ class StreamTalk:
 
 
 def read_critique(text: str) -> str:
-    """Return a critique without surrounding white space. Raises Unparsed if it is empty."""
+    """Return a critique without surrounding white space. Raises Unparsed if the critique is empty."""
     if not (critique := text.strip()):
         raise Unparsed("empty: it says nothing")
     return critique
 
 
 def count_cut(texts: Sequence[str], room: float) -> int:
-    """Return how many of the first texts to omit so that the rest fits. room: number of tokens."""
+    """Return how many texts to omit at the start so that the rest fits. room: number of tokens."""
     cut = len(texts)
     while cut and (room := room - measure(texts[cut - 1]) - 1) >= 0:
         cut -= 1
@@ -284,7 +283,7 @@ def count_cut(texts: Sequence[str], room: float) -> int:
 
 
 def measure_room(parts: PromptParts, window: int, reply_tokens: int, more: Iterable[str] = ()) -> float:
-    """Return the number of tokens left in a window after the item, other texts and the reply.
+    """Return the number of tokens in a window that remain after the item, other texts and the reply.
 
     The result is negative if the item alone does not fit.
     """
@@ -293,7 +292,7 @@ def measure_room(parts: PromptParts, window: int, reply_tokens: int, more: Itera
 
 
 def list_fields(parts: PromptParts) -> dict[str, object]:
-    """Return the values of the fields that every prompt has."""
+    """Return the fields of the parts, which every prompt has."""
     return {
         "task": parts.task,
         "common": parts.common,
@@ -304,11 +303,11 @@ def list_fields(parts: PromptParts) -> dict[str, object]:
 
 
 def name_source(source: RetrievedEntry) -> str:
-    """Return a description of an example that the prompt omits."""
+    """Return a description of an omitted example."""
     return f"example of step {source.position}" if source.position else f"shot {source.item}"
 
 
 @lru_cache(maxsize=16_384)
 def measure(text: str) -> float:
-    """Estimate the number of tokens of a text; cached, since the same texts are in many prompts."""
+    """Estimate the number of tokens in a text; cached, since the same texts are in many prompts."""
     return estimate_tokens(text)

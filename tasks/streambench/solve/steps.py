@@ -67,12 +67,12 @@ async def steps(
 
 
 def list_scored(rows: Iterable[StreamStep]) -> list[Scored]:
-    """Return the bit of each step, for comparisons of nights."""
+    """Return the feedback bit of each step, to compare nightly runs."""
     return [Scored(row.id, row.item, float(row.bit)) for row in rows]
 
 
 def list_answered(items: list[StreamItem], steps: list[StreamStep]) -> list[Answered]:
-    """Return the answer of each step, for comparisons. An item under two seeds counts as two cases."""
+    """Return the answer of each step, to compare nightly runs. An item with two seeds is two cases."""
     asked = {row.id: row for row in items}
     return [
         Answered(

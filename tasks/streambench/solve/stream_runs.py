@@ -1,4 +1,4 @@
-"""Execute all runs of a stage concurrently, with environment, embedded keys, progress and failed calls.
+"""Execute all runs of a stage concurrently, and track progress and failed calls.
 
 A run answers, scores and learns step by step over its sequence, and returns one row per step (algorithm 1).
 """
@@ -41,14 +41,14 @@ SECTION = "streambench.streams"
 # Maximum number of different problems in the error message.
 NAMED = 3
 WIDTH = 32
-"""Number of concurrent steps of a method whose steps are independent of each other."""
+"""Number of concurrent steps in a run whose steps are independent of each other."""
 ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=False)
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
 class StreamWork:
-    """The shared state of a stage's runs. settings: values by dotted name. files: environment's folder."""
+    """The inputs for all runs of a stage. settings: values by dotted name. files: the datasets' folder."""
 
     stage: str
     items: Sequence[StreamItem]
@@ -65,9 +65,9 @@ class StreamWork:
 
 
 async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamStep]:
-    """Run all runs concurrently, each in its own order.
+    """Execute all runs concurrently, and return one row per step.
 
-    Raises StageFailed at the end if a call received no reply from any endpoint, unless such steps count as
+    Raises StageFailed at the end if a call received no reply from any endpoint, unless these steps count as
     wrong. Raises BadInput (from a method or environment), BudgetSpent and CallMissing immediately.
     """
     asked = sorted({item.id: item for run in runs for _, item in work.orders[run.seed]}.items())
@@ -109,7 +109,7 @@ async def follow_all(
     setup: TalkSetup,
     work: StreamWork,
 ) -> list[StreamStep]:
-    """Run all streams concurrently and show the progress of each."""
+    """Execute all runs concurrently, and show the progress of each run."""
     with BOARD.follow({run.name: len(work.orders[run.seed]) for run in runs}) as lines:
         found = await gather_or_stop(
             run_stream(run, methods[run.name], work.orders[run.seed], vectors, setup, lines[run.name].tell)
@@ -119,7 +119,7 @@ async def follow_all(
 
 
 async def embed_keys(items: Sequence[StreamItem], ask: Ask, role: str) -> Mapping[str, Vector]:
-    """Embed the memory keys of items: item id -> L2-normalised vector. In a dry run, the width is 0.
+    """Embed the items' memory keys: item id -> L2-normalised vector. In a dry run, the width is 0.
 
     Raises ModelFailed (also if vectors differ in width), BudgetSpent and CallMissing.
     """
@@ -186,10 +186,10 @@ async def run_stream(
     setup: TalkSetup,
     tell: Callable[[bool], None],
 ) -> list[StreamStep]:
-    """Run a method over a sequence. vectors: item -> embedded key. tell: called with a step's bit.
+    """Run a method over a sequence. vectors: item -> embedded key. tell: called with each step's bit.
 
-    A sequential run ends at a call without a reply, unless such a step counts as wrong. Raises BudgetSpent
-    and CallMissing.
+    A sequential run ends at a call without a reply, unless this step counts as wrong. Raises BudgetSpent and
+    CallMissing.
     """
     if run.method.sequential:
         rows = []
@@ -198,7 +198,7 @@ async def run_stream(
             tell(row.bit)
             rows.append(row)
             if row.id in setup.unanswered.problems and not setup.unanswered.counted:
-                break  # the next run answers it, and may learn differently from here on
+                break  # the next run repeats this step, and may learn differently afterwards
         return rows
     room = asyncio.Semaphore(WIDTH)
 
@@ -214,7 +214,7 @@ async def run_stream(
 async def gather_or_stop(works: Iterable[Coroutine[Any, Any, Result]]) -> list[Result]:
     """Await all coroutines concurrently; if one fails, cancel the rest before raising the error.
 
-    So the environment is never closed while a stream still uses it.
+    The environment is therefore never closed while a run still uses it.
     """
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
@@ -227,13 +227,13 @@ async def gather_or_stop(works: Iterable[Coroutine[Any, Any, Result]]) -> list[R
 
 @lru_cache(maxsize=65_536)
 def name_step(run: str, position: int) -> str:
-    """Return the id of a step; cached, since later steps refer to it."""
+    """Return the id of a step; cached, since later steps refer to this step."""
     return make_id("step", run, position)
 
 
 @lru_cache(maxsize=65_536)
 def refer_to(run: str, position: int, item: str) -> Origin:
-    """Return the origin of an example in a prompt: a step of the run, or the shot `item` at position 0."""
+    """Return the origin of an example in a prompt: a step of the run, or the shot `item` if position is 0."""
     return Origin("row", f"steps#{name_step(run, position)}" if position else f"shots#{item}")
 
 
@@ -268,7 +268,7 @@ def make_row(
     memory_size: int,
     booked: Booked,
 ) -> StreamStep:
-    """Return the row of a step. The prompt's figures are in `values` as `prompt.<name>`."""
+    """Return the row of a step. Metrics of the prompt are in `values` as `prompt.<name>`."""
     values = {**feedback.values, **{f"prompt.{name}": value for name, value in booked.notes.items()}}
     calls = tuple(dict.fromkeys(booked.calls))
     judge_calls = tuple(dict.fromkeys(booked.judge_calls))

@@ -1,4 +1,4 @@
-"""Define the row of a step, which the stages `steps` and `system_steps` write."""
+"""Define the row type of the stages `steps` and `system_steps`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tasks.scoring.outcome import Outcome
 from tasks.streambench.memory import MemoryEntry, RetrievedEntry
 
 READ_AS = "reading."
-"""Prefix of a key in `values` for the bit under a reading, which is recorded if two readings differ."""
+"""Prefix of keys in `values` for the bit under each reading, recorded if two readings differ."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class StreamStep:
     method: str
     """The label of the method; see `MethodChoice.label`."""
     agents: tuple[str, ...]
-    """All roles of the run, in order; exactly one role, except for methods with a shared memory."""
+    """All roles of the run, in order; exactly one role unless the method has a shared memory."""
     seed: int
     k: int
     position: int
@@ -37,25 +37,25 @@ class StreamStep:
     agent: str
     """The role that answered this step."""
     shown: tuple[RetrievedEntry, ...]
-    """The memory entries that the prompt showed, in order; the most similar is last."""
+    """The memory entries in the prompt, in order; the most similar is last."""
     left_out: tuple[str, ...]
     """One line for each text that did not fit into the prompt."""
     reply: str
     """The raw text of the last call; empty if there was no reply."""
     answer: str | None
-    """The post-processed answer. If it is None, the step counts as wrong."""
+    """The post-processed answer; None if the step failed and therefore counts as wrong."""
     bit: bool
-    """The feedback: whether the answer is right. It is False for a failed step."""
+    """The feedback: whether the answer is right; False for a failed step."""
     outcome: Outcome
     """The metric's outcome, or FAILED or UNJUDGED."""
     words: str
     """The feedback as text."""
     values: str
-    """JSON object: the metric's figures of this item, as `benchloom score --items` writes them."""
+    """JSON object with the item's scores, as in `benchloom score --items`."""
     failed: str
     """Why the answer or the verdict is missing; empty if both exist."""
     stored: MemoryEntry | None
-    """The entry that was added to the memory at this step."""
+    """The entry that this step added to the memory, or None."""
     memory_size: int
     """Number of entries in the memory after the step."""
     calls: tuple[str, ...]
@@ -63,5 +63,5 @@ class StreamStep:
     judge_calls: tuple[str, ...]
     """Ledger keys of the environment's calls, which are not part of the method's cost."""
     shadow_calls: tuple[str, ...]
-    """Ledger keys of unscored answers (the rule `shadow` of Table 7)."""
+    """Ledger keys of calls for uncounted answers (the rule `shadow` in Table 7)."""
     origin: tuple[Origin, ...]

@@ -1,4 +1,4 @@
-"""Stage: run the user's system over the stream instead of an agent."""
+"""Stage: run the user's system, instead of an agent, over the stream."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ async def system_steps(
     ask: Ask,
     limit: int | None = None,
 ) -> Drafts[StreamStep]:
-    """Run like `steps`, but send each prompt to the system as a question; `agent` is the system's name."""
+    """Like `steps`, but each prompt is sent to the system as a question; `agent` is the system's name."""
     orders = order_items(items, sequence, None, whole=limit is None)
     runs = list_runs(entry.methods, (entry.system,), orders, items[0].kind, k=entry.k, seeds=entry.seeds)
     work = StreamWork(

@@ -1,8 +1,8 @@
-"""A memory of embedded entries, with exact search up to a size, and a vector index for larger sizes.
+"""Implement a memory of embedded entries, with exact search up to a size, and a vector index beyond.
 
-Dot products in single precision select candidates; differences in double precision rank them. So the same
-candidates have the same ranking on every machine. An exact search includes every entry within MARGIN of the
-k-th entry. MARGIN exceeds the rounding error of single precision. An index may miss neighbours
+Dot products in single precision select candidates; differences in double precision rank the candidates, so
+that the ranking is the same on every machine. Exact search includes every entry within MARGIN of the k-th
+entry; MARGIN exceeds the rounding error of single precision. An index may miss neighbours
 (docs/streambench.md).
 """
 
@@ -18,14 +18,14 @@ from tasks.streambench.memory import FoundEntry, MemoryEntry, Vector
 from tasks.systems.extras import load_library
 
 DIGITS = 6
-"""Number of decimal places that distances are rounded to."""
+"""Number of decimal places of distances."""
 MARGIN = 1e-4
-"""Squared distance beyond the k-th entry up to which entries are ranked, too; exceeds float32 errors."""
+"""Entries up to this squared distance beyond the k-th entry are candidates; exceeds float32 errors."""
 FIRST_ROWS = 64
 CANDIDATES, MIN_CANDIDATES = 8, 128
-"""Number of candidates to get from the index: per requested entry, and the minimum."""
+"""Number of candidates from the index: CANDIDATES per requested entry, at least MIN_CANDIDATES."""
 CONNECTIVITY, EXPANSION = 32, 256
-"""Parameters of the index: higher values find more of the true neighbours, but are slower."""
+"""Parameters of the index: higher values increase recall, but are slower."""
 
 
 class VectorMemory:
@@ -83,8 +83,7 @@ class VectorMemory:
             most = min(count, max(MIN_CANDIDATES, CANDIDATES * k))
             keys: NDArray[np.int64] = self._open_index().search(vector, most).keys.astype(np.int64)
             return keys
-        # einsum runs in one thread. A BLAS product waits for all of its threads, up to 100 ms if all cores
-        # are busy.
+        # einsum runs in one thread. A BLAS product waits for its threads, up to 100 ms if all cores are busy.
         products = np.einsum("ij,j->i", self._matrix[:count], vector)
         distances = self._norms[:count] - 2 * products
         return np.flatnonzero(distances <= np.partition(distances, k - 1)[k - 1] + MARGIN)

@@ -1,1 +1,1 @@
-"""Plugs with a project's own systems, one file per system (docs/plugs.md)."""
+"""Plug-ins for the project's systems under test, one file per system (docs/plugs.md)."""

@@ -1,6 +1,6 @@
 """Compute skills on amounts: conversion to another unit or scale, and approximation (section 3.3, step 5).
 
-This module also contains the names of units, and the unit that each unit is converted to.
+This module also defines unit names, and the target unit of each conversion.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class UnitWords:
     `mi`. pint: the name in the library Pint.
 
 
-    other: the name of the unit that amounts are converted to; empty if amounts are not converted.
+    other: the target unit of conversions; empty if amounts are not converted.
     """
 
     one: str
@@ -80,10 +80,9 @@ WORDS: Mapping[str, UnitWords] = {
 
 
 def find_words(label: str) -> UnitWords | None:
-    """Return the names of a unit by its label, such as `square kilometers`.
+    """Return the names of the unit with a label, such as `square kilometers`; None for an empty label.
 
-    The names of a unit that is not in `WORDS` are derived from its label. Returns None for an empty label,
-    which means a plain number.
+    An empty label means a plain number. Units that are not in `WORDS` get names derived from the label.
     """
     label = " ".join(label.split())
     if not label:
@@ -113,7 +112,7 @@ def convert_unit(amount: Decimal, unit: str, other: str) -> Decimal:
 
 
 def approximate(amount: Decimal, step: int) -> Decimal:
-    """Round to the nearest multiple of a step; halves are rounded away from zero, as taught at school."""
+    """Round to the nearest multiple of a step; halves are rounded away from zero."""
     return (amount / step).quantize(Decimal(1), ROUND_HALF_UP) * step
 
 
@@ -126,7 +125,7 @@ def round_converted(amount: Decimal) -> Decimal:
 
 
 def say_number(amount: Decimal) -> str:
-    """Write an amount as in a sentence: `500,000`, `2.5 million`."""
+    """Format an amount for a sentence: `500,000`, `2.5 million`."""
     for power, word in ((9, "billion"), (6, "million")):
         short = amount.scaleb(-power)
         if abs(short) >= 1 and short == short.quantize(Decimal("0.1")):

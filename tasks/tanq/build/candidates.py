@@ -1,4 +1,4 @@
-"""Stage: choose the extended questions whose evidence could fill a table, before asking a model (step 3)."""
+"""Stage: select the extended questions with enough evidence for a table, before model calls (step 3)."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Candidates(Settings):
     """The settings in params.yaml under `tanq.candidates`."""
 
     a_question: float | None = Field(default=None, ge=1)
-    """Number of extended questions to verify per requested question; null verifies all extended questions."""
+    """Number of extended questions to verify per requested question; null means no limit."""
     gaps: float = Field(default=1, ge=0, le=1)
-    """Maximum share of verified questions that may have a cell without evidence.
+    """Maximum share of verified questions with a cell that has no evidence.
 
-    A filter may later remove the row of such a cell.
+    A filter may later remove the row of that cell.
     """
     columns: bool = True
     """Require evidence for every column.
@@ -50,12 +50,12 @@ def candidates(
     params: Candidates,
     entry: TanqSet,
 ) -> Drafts[ExtendedQuestion]:
-    """Keep the questions that would have a table if the model accepted every proof that no rule rejects.
+    """Return the questions that can have a table, if the model accepts every proof that no rule rejects.
 
-    All other questions would lose a column or be dropped after the model calls. If there are more questions
-    than needed, kinds alternate. Questions come first whose relations, shape and list question are least used
-    so far. settings: the parameters of `tanq.tables` and `tanq.verify`. Drop reasons: the reasons of stage
-    `tables`; `columns_missing`; `not_taken`. Raises StageFailed if no question is left.
+    If there are more questions than needed, the selection alternates between kinds, and prefers relations,
+    shapes and list questions with the fewest uses so far. settings: the parameters of `tanq.tables` and
+    `tanq.verify`. Drop reasons: the reasons of stage `tables`; `columns_missing`; `not_taken`. Raises
+    StageFailed if no question is left.
     """
     rules = read_section(settings, "tanq.tables", Tables)
     known = {fact.id: fact for fact in list_wanted(extend, facts)}
@@ -87,7 +87,7 @@ def candidates(
 def list_told(
     proofs: Iterable[Proof], facts: Mapping[str, Fact], relations: Iterable[Relation], params: Verify
 ) -> set[str]:
-    """Return the facts with at least one proof that no rule rejects."""
+    """Return the ids of the facts with at least one proof that no rule rejects."""
     by_relation = {relation.id: relation for relation in relations}
     return {
         proof.fact
@@ -121,8 +121,8 @@ def take_candidates(
 ) -> list[ExtendedQuestion]:
     """Choose at most `most` questions, and return them sorted by id.
 
-    whole: ids of questions with evidence for all cells. gaps: maximum share of other questions; once this
-    share is reached, questions in `whole` come first. seed: decides ties.
+    whole: ids of questions with evidence for all cells. gaps: maximum share of questions that are not in
+    `whole`; once this share is reached, questions in `whole` come first. seed: decides ties.
     """
     waiting: defaultdict[str, list[ExtendedQuestion]] = defaultdict(list)
     for question in sorted(questions, key=lambda candidate: make_id(seed, candidate.id)):

@@ -1,6 +1,6 @@
 """Compute skills on dates: the year of a date, and the time between two dates (section 3.3, step 5).
 
-The rules of a calendar are also used for dates before its introduction. There is no year 0.
+Calendar rules also apply to dates before the calendar's introduction. There is no year 0.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ def count_days_between(first: Time, second: Time) -> int:
 
 
 def show_year(time: Time) -> str:
-    """Write the year of a time: `1879`, `44 BCE`. Raises ValueError if it is less precise than a year."""
+    """Format the year of a time: `1879`, `44 BCE`. Raises ValueError if it is less precise than a year."""
     if time.precision < Precision.YEAR:
         raise ValueError("it is less precise than a year")
     return say_year(time.year)
 
 
 def say_year(year: int) -> str:
-    """Write a historical year: `1879`, `44 BCE`."""
+    """Format a historical year: `1879`, `44 BCE`."""
     return str(year) if year > 0 else f"{-year} BCE"
 
 
 def read_year(text: str) -> int:
-    """Read a year in the format of `say_year`. Raises ValueError if the text has another format."""
+    """Parse a year in the format of `say_year`. Raises ValueError if the text has another format."""
     number, _, era = text.partition(" ")
     if era not in ("", "BCE") or not number.isdecimal() or int(number) == 0:
         raise ValueError(f"{text!r:.40} is no year")

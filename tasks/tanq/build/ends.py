@@ -1,6 +1,6 @@
 """Find a mention of a fact's entity or value in a text: a name, an amount or a date (step 2).
 
-A mention is not yet a proof, because the text may state another fact about the value.
+A mention alone is not a proof, because the text may state another fact about the value.
 """
 
 from __future__ import annotations
@@ -37,12 +37,9 @@ YEAR_BEFORE = r"(?<![\w$€£#/])(?<!\d[,.])"
 """A pattern for the text before a year. The year may be the second year of a range, such as `1879-1955`."""
 ENDING = r"(?:st|nd|rd|th)?"
 COMMA = "(?: ?,)?"
-"""A pattern for the comma before a year.
-
-Published texts that are split into tokens also have a space before the comma.
-"""
+"""A pattern for the comma before a year; published tokenized texts also have a space before the comma."""
 EARLY = 1000
-"""The earliest year that matches without an era. A smaller number could be any number."""
+"""The earliest year that matches without an era, because a smaller number may not be a year."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +62,8 @@ End = NamedEnd | AmountEnd | DateEnd
 def find_date(text: str, end: DateEnd) -> tuple[int, int] | None:
     """Find the first mention of a date in a text, as (start, end) in characters, or None.
 
-    A month without the day does not mention a day, but any day of a year mentions the year. A day also
-    matches its date in the other calendar.
+    A month does not match a day in that month, but any day of a year matches the year. A day also matches
+    its date in the other calendar.
     """
     pattern = _match_date(end)
     found = pattern.search(text) if pattern else None
@@ -153,7 +150,7 @@ def _write_name(month: int) -> str:
 def make_ends(
     facts: Sequence[Fact], things: Sequence[Thing], rounding: Decimal
 ) -> Iterator[tuple[Fact, NamedEnd | None, End | None]]:
-    """Yield each fact with the search patterns for its entity and its value, None for an unnamed end."""
+    """Yield each fact with the search patterns for its entity and its value; None for a missing name."""
     used = {fact.entity for fact in facts} | {fact.value.item for fact in facts if fact.value.item}
     names = {thing.id: make_names(thing.label, thing.aliases) for thing in things}
     longer = find_longer(

@@ -1,4 +1,4 @@
-"""Stage: extend list questions with relations that hold for all their answers (section 3, step 1)."""
+"""Stage: extend list questions with relations that all answers have (section 3, step 1)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tasks.tanq.graph.unread import UnreadIndex, name_statement
 
 @dataclass(frozen=True)
 class ExtendedQuestion:
-    """A row of stage `extend`: a list question with relations that hold for all its answers (step 1).
+    """A row of stage `extend`: a list question with relations that all its answers have (step 1).
 
     facts: ids of all facts of each answer and relation.
     """
@@ -45,24 +45,23 @@ class Extend(Settings):
     relations: tuple[int, int] | Literal["all"] = (1, 3)
     """Minimum and maximum number of relations per question.
 
-    `all` uses every relation that holds for the answers, in one question per list question.
+    `all` makes one question per list question, with every relation that the answers have.
     """
     without: tuple[str, ...] = ()
-    """Relations that only list questions may use, for example because articles do not state them."""
+    """Relations to exclude from extension, for example because articles do not state their values."""
     a_seed: int = Field(default=1, gt=0)
     """Number of extended questions per list question, each with different relations."""
     most_values: int = Field(default=5, gt=0)
     """Maximum number of values that an answer may have for a relation."""
     clear: bool = False
-    """Exclude relations that could also refer to the intermediate entities through which the answers were
-    found.
+    """Exclude relations that could also refer to the intermediate entities of a question.
 
     An example is `their dates of founding` for headquarters of companies.
     """
     leads_back: bool = False
-    """Allow relations that lead back to the condition.
+    """Allow relations that lead back to the intermediate entities of a question.
 
-    An example is a question for the countries of the capitals of the countries that border Peru.
+    For the capitals of the countries that border Peru, an example is the country of each capital.
     """
 
 
@@ -74,12 +73,11 @@ def extend(
     unread: list[Unread],
     params: Extend,
 ) -> Drafts[ExtendedQuestion]:
-    """Extend list questions with relations; relations that were used least so far come first.
+    """Extend list questions with relations; the relations with the fewest uses so far come first.
 
-    A question is not extended with its own conditions, with a relation whose values the question names, or
-    with a relation that has an unread value. Drop reasons: `no_relation` (too few relations hold for all
-    answers); `incomplete` (too few relations were read completely). Raises StageFailed if no question can be
-    extended.
+    Excludes relations in the question's conditions, relations whose values the question names, and relations
+    with an unread value. Drop reasons: `no_relation` (all answers have too few relations in common);
+    `incomplete` (too few relations were read completely). Raises StageFailed if no question can be extended.
     """
     index = UnreadIndex(unread, ())
     by_entity: defaultdict[str, defaultdict[str, list[Fact]]] = defaultdict(lambda: defaultdict(list))
@@ -147,9 +145,9 @@ def can_ask(
 ) -> bool:
     """Return whether a question can be extended with a relation.
 
-    The relation must hold for all answers, with at most `most_values` values each. It must not be a condition
-    of the question, and the question must not name its values. Unless `leads_back` is set, its values must
-    not be the entities by which the answers were found.
+    All answers must have the relation, with at most `most_values` values per answer. The relation must not be
+    a condition of the question, and the question must not name its values. Unless `leads_back` is set, its
+    values must not be the intermediate entities of the question.
     """
     if any(relation.id in (condition.relation, condition.through) for condition in seed.conditions):
         return False
@@ -192,7 +190,7 @@ def is_ambiguous(
 def draw_relations(
     seed: str, relations: Sequence[Relation], used: Counter[str], params: Extend
 ) -> list[tuple[Relation, ...]]:
-    """Choose at most `a_seed` combinations of relations for a question, and update the counts of uses."""
+    """Choose at most `a_seed` combinations of relations for a question, and update the counts in `used`."""
     if isinstance(params.relations, str):
         return [tuple(relations)] if relations else []
     least, most = params.relations

@@ -44,13 +44,12 @@ BORDER = "P47"
 AT_SEA = re.compile(
     r"\b(?:maritime|sea|marine)\b[^.;]{0,12}(?:border|boundar)(?!.*(?:border|boundar))", re.DOTALL
 )
-"""Matches the text before a mention if the last border in that text is a maritime border."""
+"""Matches the text before a mention if the last border named in that text is a maritime border."""
 PRESENT = re.compile(r"\b(?:is|are|shares)\b")
 BEHIND, AHEAD = 70, 30
-"""Numbers of characters before and after a mention in which a word can change the meaning of the
-statement."""
+"""Numbers of characters before and after a mention that are searched for words that change its meaning."""
 FAR = 160
-"""Number of characters before a mention in which a word of the same clause can deny the fact."""
+"""Number of characters before a mention that are searched for negations in the same clause."""
 PATTERNS: Mapping[str, str] = {
     "P36": r"\bcapital(?: city)?(?: and[^.;,]{0,40})?,? (?:is|of)(?: the)? {}"
     r"|{} is the (?:\w+ and )?capital(?: city)?(?: and[^.;]{0,40})?(?: of (?!its)|[.,])",
@@ -66,20 +65,20 @@ PATTERNS: Mapping[str, str] = {
     "P20": r"\bdied (?:(?!born)[^.;]){0,60}\bin {}",
     "P57": r"\bdirected by (?:[^.;]{0,25} and )?{}",
 }
-"""Map each property to a pattern for a text that states the relation directly, with {} for the mention."""
+"""Map each property to a pattern for texts that state the relation directly; {} stands for the mention."""
 
 
 class Inference(Settings):
     """Settings for checking statements against proofs; part of `tanq.verify` in params.yaml."""
 
     labels: Literal[2, 3] = 3
-    """Number of labels: three are supported, refuted and not enough information; two omit refuted."""
+    """Number of labels: 3 (supported, refuted, not enough information), or 2 (without refuted)."""
     guards: bool = True
-    """Without asking the model, reject proofs that do not name the relation, deny it or refer to the past."""
+    """Reject proofs that do not name the relation, deny it or refer to the past, without a model call."""
     rules: bool = False
-    """Accept a proof that matches a known pattern for the relation, without asking the model."""
+    """Accept a proof that matches a known pattern for the relation, without a model call."""
     tries: int = Field(default=2, gt=0)
-    """Maximum number of proofs per fact that a model checks, the best first."""
+    """Maximum number of proofs per fact that a model checks, in order of rank."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class Evidence:
 
 
 def decide_by_rule(evidence: Evidence, relation: Relation, params: Inference) -> Support | None:
-    """Return the label if a rule decides it, or None if a model must be asked."""
+    """Return the label of the evidence if a rule decides, or None if a model must decide."""
     if params.guards and find_objection(evidence, relation):
         return Support.NOT_ENOUGH
     return Support.SUPPORTED if params.rules and tells_outright(evidence, relation) else None
@@ -171,7 +170,7 @@ def _shorten(evidence: Evidence) -> str:
 
 
 def _cut_clause(evidence: Evidence, behind: int) -> str:
-    """Return the words around a mention in lower case, cut at the ends of their clause.
+    """Return the words around a mention in lower case, within the same clause.
 
     behind: maximum number of characters before the mention.
     """

@@ -1,4 +1,4 @@
-"""Find faults in finished items by rules: the faults that the paper's audit reports (section 3.5)."""
+"""Detect faults in finished items by rules: the faults in the paper's audit (section 3.5)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,15 @@ LEAKED, DISORDERED, UNLIKE_NOUN, NO_UNIT = (
     "answer_in_question", "relations_out_of_order", "noun_unlike_answers", "unit_not_named",
 )  # fmt: skip
 SHORT = 3
-"""Minimum number of letters of a value that is searched for in the question.
-
-Shorter values occur by chance in too many words.
-"""
+"""Minimum length of a value to search for in the question; shorter values occur by chance."""
 HUMAN = "human"
 
 
 def find_leak(item: TanqItem) -> str:
-    """Describe an answer's entity or value that the question names outside of its filters; else empty.
+    """Describe an entity or value of the answer that the question names, ignoring filters; else empty.
 
-    Amounts are ignored, because a number can be in a question for other reasons. A longer name is not a match
-    either: `South Sudan` does not name Sudan.
+    Amounts are ignored, because a number can be in a question for other reasons. Longer names do not match:
+    `South Sudan` does not name Sudan.
     """
     named = [
         value
@@ -46,7 +43,7 @@ def find_leak(item: TanqItem) -> str:
 
 
 def find_disorder(item: TanqItem, ranks: Mapping[str, int]) -> str:
-    """Describe relations that are not in the order of their ranks (death before birth); else empty."""
+    """Describe relations that are not in the order of their ranks, such as death before birth; else empty."""
     order = [ranks[relation] for relation in item.relations if relation in ranks]
     if order == sorted(order):
         return ""
@@ -77,7 +74,7 @@ def find_unnamed_unit(item: TanqItem) -> str:
 
 
 def list_faults(item: TanqItem, ranks: Mapping[str, int]) -> Iterator[tuple[str, str]]:
-    """Yield the faults of an item: reason and detail."""
+    """Yield the faults of an item as pairs of reason and detail."""
     checks: Sequence[tuple[str, Callable[[TanqItem], str]]] = (
         (LEAKED, find_leak),
         (DISORDERED, lambda item: find_disorder(item, ranks)),

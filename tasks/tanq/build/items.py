@@ -1,4 +1,4 @@
-"""Stage: make the finished items, each with a question, an answer table, and proofs for every cell."""
+"""Stage: build the finished items, each with a question, an answer table, and proofs for every cell."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Items(Settings):
     plain: float = Field(default=1, ge=0, le=1)
     """Maximum share of items without a skill."""
     classes: bool = False
-    """Alternate between classes; otherwise the most common class has the most items."""
+    """Balance items over classes of answers; otherwise, the most common class has the most items."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """The rows of earlier stages from which items are made, by id."""
+    """The input rows for making items, by id."""
 
     seeds: Mapping[str, SeedQuestion]
     tables: Mapping[str, AnswerTable]
@@ -70,7 +70,7 @@ def items(
     params: Items,
     entry: TanqSet,
 ) -> Drafts[TanqItem]:
-    """Make items from questions, tables and proofs, and choose the items of the set.
+    """Combine questions, tables and proofs into items, and return the items selected for the set.
 
     Drop reasons: `answer_in_question`, `relations_out_of_order`, `noun_unlike_answers` and `unit_not_named`
     (the faults of section 3.5), and `not_chosen`. Raises StageFailed if no item is left.
@@ -95,7 +95,7 @@ def items(
     ]
     if not chosen:
         raise StageFailed(
-            f"no item is left of {len(drafts):,} questions: {len(good):,} have no fault, and at most "
+            f"none of {len(drafts):,} questions became an item: {len(good):,} have no fault, and at most "
             f"{params.share:.0%} may have the same shape (tanq.items.share)"
         )
     return Drafts(chosen, dropped)
@@ -111,7 +111,7 @@ def gather(
     proofs: Iterable[Proof],
     verify: Iterable[ProofVerdict],
 ) -> Made:
-    """Index the artifacts from which items are made, with only the facts and proofs that the tables use."""
+    """Index the input rows by id, with only the facts and proofs that the tables use."""
     used = {fact for table in tables for row in table.rows for cell in row.cells for fact in cell.facts}
     supporting = {verdict.id for verdict in verify if verdict.label == Support.SUPPORTED}
     by_fact: defaultdict[str, list[Proof]] = defaultdict(list)
@@ -130,7 +130,7 @@ def gather(
 
 
 def make_item(question: SkilledQuestion, made: Made) -> TanqItem:
-    """Make an item from a question with its skills."""
+    """Return the item for a question with skills."""
     table = made.tables[question.question]
     seed = made.seeds[table.seed]
     rephrased = made.rephrased[question.question]
@@ -177,7 +177,7 @@ def make_item(question: SkilledQuestion, made: Made) -> TanqItem:
 
 
 def make_proof(proof: Proof, fact: Fact) -> ItemProof:
-    """Make an item's proof from a proof that supports its fact."""
+    """Return the item's record of a proof that supports a fact."""
     return ItemProof(
         proof.id, fact.id, fact.entity, fact.relation, fact.shown, proof.article, proof.revision,
         proof.section, proof.parent, proof.position, proof.kind, proof.headers, proof.row, proof.text,
@@ -205,9 +205,8 @@ def list_classes(entities: Iterable[str], things: Mapping[str, Thing]) -> tuple[
 def choose_items(items: Sequence[TanqItem], most: int, params: Items, seed: int) -> list[TanqItem]:
     """Choose up to `most` items within the limits on shapes, gaps and items without skills.
 
-    Items are grouped by kind and skills, and the groups alternate. Within a group, items without gaps and
-    with rare shapes come first. Items whose list question and extended question were not used yet also come
-    first.
+    The selection alternates between groups with the same kind and skills. It prefers unused list questions,
+    then unused extended questions. Within a group, items without gaps and with rare shapes come first.
     """
     order = _group(items, seed, classes=params.classes)
     for number in range(min(most, len(items)), 0, -1):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 MOST_WORDS = 8
-"""Maximum number of words of a name in which shorter names are searched for."""
+"""Maximum number of words of a name that are searched for shorter names."""
 SIGNS = dict.fromkeys("\u2019\u2018\u02bb\u02bc\u00b4", "'") | dict.fromkeys("\u00a0\u202f\u2009", " ")
-"""Map apostrophes and spaces of all kinds to the plain characters."""
+"""Map Unicode apostrophes and spaces to the ASCII characters."""
 BEFORE = re.compile(
     r"(?:(?<![\w-])(?:Equatorial|Papua New|New|Old|North|South|East|West|Northern|Southern|Eastern|Western|"
     r"Central|Upper|Lower|Greater|Great|Little|Inner|Outer|American|British|Dutch|French|Spanish|Portuguese|"
@@ -19,14 +19,14 @@ BEFORE = re.compile(
     r"|(?<![\w-])(?:Gulf|Bay|Sea|Straits?|Channel|Battle|Treaty|University|Bank|Bishop|Archbishop|Duke|Earl|"
     r"Isle|Mount|Siege|Congress|Peace|Lake|Port) of (?:the )?)$"
 )
-"""Words before a name that make it the name of another entity: `South Sudan`, `Gulf of Mexico`."""
+"""Words before a name that make the name refer to another entity: `South Sudan`, `Gulf of Mexico`."""
 AFTER = re.compile(
     r" (?:City|Island|Islands|Isles|River|Sea|Strait|Bay|Gulf|Lake|Mountains|Desert|Peninsula|Province|"
     r"County|University|Cup|Prize|Airport|Street|Station|Current|Ocean|Trench|Basin|Times|Post|Railway|Empire)\b"
 )
-"""Words after a name that make it the name of another entity: `Mexico City`."""
+"""Words after a name that make the name refer to another entity: `Mexico City`."""
 NEAR = 30
-"""Number of characters before a name in which the words of `BEFORE` are searched for."""
+"""Number of characters before a name that are searched for the words of `BEFORE`."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class NamedEnd:
 
     - names: normalised names, the longest first.
     - longer: names of other entities that contain one of these names.
-    - parts: whether the name of a part of the entity is a mention, such as `Northern Europe` for Europe.
+    - parts: whether a part of the entity also counts as a mention, such as `Northern Europe` for Europe.
     """
 
     names: tuple[str, ...]
@@ -51,8 +51,8 @@ def fold(text: str) -> str:
 def make_names(label: str, aliases: Iterable[str] = ()) -> tuple[str, ...]:
     """List the variants of an entity's names, normalised, the longest first.
 
-    A trailing `(country)` is removed; variants have `St.` for `Saint` and `&` for `and`. Names with one
-    character or with only digits are left out, because they would match everywhere.
+    Removes a trailing `(country)`; variants have `St.` for `Saint` and `&` for `and`. Excludes names that are
+    one character or have no letters, because these names would match everywhere.
     """
     found: dict[str, None] = {}
     for name in (label, *aliases):
@@ -63,7 +63,7 @@ def make_names(label: str, aliases: Iterable[str] = ()) -> tuple[str, ...]:
 
 
 def find_longer(wanted: Collection[str], others: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    """Map each wanted name to the other names that contain it, in one pass over the other names."""
+    """Map each wanted name to the other names that contain the wanted name."""
     found: dict[str, dict[str, None]] = {}
     for other in others:
         words = re.split(r"[ -]", other)[:MOST_WORDS]

@@ -17,7 +17,7 @@ COUNTS = (
     "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
     "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
 )  # fmt: skip
-"""The number words from `two`. The word `one` is left out, because it is usually not a number."""
+"""The number words from `two`; `one` is excluded, because `one` is usually not a number."""
 FIGURE = re.compile(
     r"(?<![\w.,'])(?P<sign>[-\u2212])?(?P<digits>\d{1,3}(?:[,\u00a0\u202f\u2009]\d{3})+(?:\.\d+)?|\d{1,30}(?:\.\d+)?)"
     rf"(?:[ \u00a0-](?P<scale>{'|'.join(SCALES)})\b)?(?![\w]|[.,]\d)",
@@ -49,7 +49,7 @@ class AmountEnd:
     """An amount that a text may mention.
 
     - unit: the name that `find_unit` returns; empty for a plain number.
-    - names: the names of a unit that the units library does not know, such as a currency.
+    - names: the names of a unit that Pint does not know, such as a currency.
     - most: maximum difference between the amount and a rounded figure, relative to the amount.
     """
 
@@ -61,9 +61,9 @@ class AmountEnd:
 
 @dataclass(frozen=True)
 class WrittenNumber:
-    """A number in a text. step: the place value of its last significant digit.
+    """A number in a text. step: the place value of the last significant digit.
 
-    start, stop: its position in the text, without the unit.
+    start, stop: the position in the text, without the unit.
     """
 
     number: Decimal
@@ -102,8 +102,8 @@ def list_numbers(text: str) -> Iterator[WrittenNumber]:
 def agrees(amount: Decimal, written: WrittenNumber, before: str, most: Decimal) -> bool:
     """Return whether an amount is equal to a written number, up to the number's rounding.
 
-    before: the words before the number; `over` and `nearly` say whether the amount is above or below the
-    number. most: maximum relative difference.
+    before: the words before the number; after `over`, the amount must be at least the number, and after
+    `nearly`, at most. most: maximum relative difference.
     """
     difference = amount - written.number
     if abs(difference) > most * abs(amount):
@@ -128,7 +128,7 @@ def _find_step(digits: str, scaled: bool) -> Decimal:
 def _match(
     text: str, written: WrittenNumber, before: str, end: AmountEnd, headers: Sequence[str]
 ) -> int | None:
-    """Return the position at which the figure and its unit end; None if the figure is not the amount."""
+    """Return the end position of a figure with its unit; None if the figure is not the amount."""
     unit, stop = _read_unit(text, written.stop)
     if end.names:
         return _match_named(text, written, before, end)

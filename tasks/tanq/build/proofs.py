@@ -1,4 +1,4 @@
-"""Stage: find sentences, cells and infobox entries that mention a fact's value or entity (step 2)."""
+"""Stage: find sentences, table cells and infobox entries that may prove a fact (step 2)."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ TELLING = {INFOBOX: 0, TEXT: 1, CELL: 2}
 
 @dataclass(frozen=True)
 class Proof:
-    """A row of stage `proofs`: a text from the article about one end of a fact that mentions the other end.
+    """A row of stage `proofs`: a text about the entity of a fact that mentions the value, or the reverse.
 
-    The text is a sentence, a table row or an infobox entry.
+    The text is a sentence, a table cell or an infobox entry.
 
-    - side: `entity` if the article is about the fact's entity, `value` if it is about its value.
-    - kind, section, parent, position, headers: the fields of the article's part. - row: for a cell, its whole
-      row with headers; otherwise empty.
+    - side: `entity` or `value`, whichever the article is about.
+    - kind, section, parent, position, headers: the fields of the article's part.
+    - row: for a table cell, the whole row with headers; otherwise empty.
     - mention: the matched words.
     """
 
@@ -66,12 +66,12 @@ class Proofs(Settings):
     each_kind: bool = False
     """Apply `most` to text, tables and infoboxes separately."""
     rounding: float = Field(default=0.02, ge=0, lt=0.5)
-    """Maximum relative difference of a rounded figure: `5.6 million` for 5,594,340."""
+    """Maximum relative error of a rounded figure in a text, such as `5.6 million` for 5,594,340."""
 
 
 @dataclass(frozen=True)
 class ArticleSearch:
-    """A search in the article of a fact's entity or value for a mention of the fact's other end.
+    """A search for a fact's value in the entity's article, or for the entity in the value's article.
 
     side: `entity` or `value`, whichever the article is about. end: the search pattern.
     """
@@ -84,7 +84,7 @@ class ArticleSearch:
 def arrange_facts(
     extend: Iterable[ExtendedQuestion], facts: Iterable[Fact], **others: object
 ) -> Sequence[Fact]:
-    """Sort the questions' facts by entity, so that few shards read the same article."""
+    """Return the questions' facts sorted by entity, so that few shards read the same article."""
     return sorted(list_wanted(extend, facts), key=lambda fact: (fact.entity, fact.id))
 
 
@@ -97,10 +97,10 @@ def proofs(
     articles: Path,
     params: Proofs,
 ) -> Drafts[Proof]:
-    """Search for each fact in the articles of its entity and of its value.
+    """Return proofs for each fact from the articles about the fact's entity and value.
 
-    articles: the folder of stage `articles`. Drop reasons of facts: `no_article` (neither end has an
-    article); `no_mention`; `more_proofs` (the fact has more proofs than `params` allows).
+    articles: the folder of stage `articles`. Drop reasons of facts: `no_article` (neither the entity nor the
+    value has an article); `no_mention`; `more_proofs` (the fact has more proofs than `params` allows).
     """
     known = {fact.id: fact for fact in list_wanted(extend, facts)}
     index = ArticleIndex(articles)
@@ -143,7 +143,7 @@ def group_kinds(proofs: Iterable[Proof]) -> dict[str, list[Proof]]:
 def plan_searches(
     facts: Sequence[Fact], things: Sequence[Thing], index: ArticleIndex, rounding: Decimal
 ) -> Mapping[IndexedArticle, list[ArticleSearch]]:
-    """Map each article to the searches in it."""
+    """Map each article to its searches."""
     searches: defaultdict[IndexedArticle, list[ArticleSearch]] = defaultdict(list)
     for fact, entity, value in make_ends(facts, things, rounding):
         own, other = index.find(fact.entity), index.find(fact.value.item or "")
@@ -164,7 +164,7 @@ def search_article(
 
 
 def write_row(part: PartRow, parts: Iterable[PartRow]) -> str:
-    """Write the row of a cell, each cell with the header of its column: `Name: Oslo | Area: 454`."""
+    """Return the table row of a cell as text with column headers: `Name: Oslo | Area: 454`."""
     if part.kind != CELL:
         return ""
     row = sorted(
@@ -210,7 +210,7 @@ def _say_none(fact: Fact, read: set[str]) -> Dropped:
 
 
 def rank_proof(proof: Proof, relation: Relation) -> tuple[bool, int, bool, int, str]:
-    """Return a sort key: proofs that name the relation first, then order by kind, side and position."""
+    """Return a sort key: proofs that name the relation come first, then by kind, side and position."""
     said = names_relation(" ".join((*proof.headers, proof.text)), relation)
     return not said, TELLING[proof.kind], proof.side != ENTITY, proof.position, proof.id
 

@@ -1,4 +1,4 @@
-"""Stage: have a model rephrase questions while preserving the tags of all relations (step 4)."""
+"""Stage: rephrase questions with a model, and preserve the tags of all relations (step 4)."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ FIRST_WORDS = frozenset({
     "Among", "As", "By", "For", "From", "Give", "How", "In", "Of", "On", "The", "What", "When", "Where",
     "Which", "Who", "Whose",
 })  # fmt: skip
-"""Words with a capital letter that a question may begin with."""
+"""Capitalised words that a question may begin with."""
 SUBJECT = re.compile(r"(?!(?:does|do|did|has|have been|will|can) )\w+ .+")
-"""Matches the rest of a question after `Which countries`, if the countries are the subject of its verb."""
+"""Matches the rest of a question after `Which countries`, if the countries are the subject of the verb."""
 SHORT, A_COLUMN = 160, 25
-"""Maximum number of tokens of a reply, and the additional tokens for each column after the third."""
+"""Maximum number of tokens in a reply, and the number of extra tokens per column after the third."""
 LONGER = 12
 """Maximum number of words by which a rephrased question may exceed the original."""
 
 
 @dataclass(frozen=True)
 class RephrasedQuestion:
-    """A row of stage `rephrase`: a question in the words of a model (step 4).
+    """A row of stage `rephrase`: a question that a model rephrased (step 4).
 
     tagged: the question with the tag of each relation in parentheses. text: the question without tags.
     """
@@ -69,7 +69,7 @@ async def rephrase(
     entry: TanqSet,
     ask: Ask,
 ) -> Drafts[RephrasedQuestion]:
-    """Rephrase every question with a model; its relations, names and numbers must not change.
+    """Rephrase every question with a model, without changes to its relations, names and numbers.
 
     Drop reasons: `unrephrased` (no reply passed the checks); `not_asked` (beyond the parameter `questions`).
     """
@@ -110,9 +110,9 @@ def tag_columns(
     *,
     of_each: bool = False,
 ) -> dict[str, str]:
-    """Map each tag to the words for its column followed by the tag: `capitals (capital)`.
+    """Map each tag to the name of its column, followed by the tag: `capitals (capital)`.
 
-    of_each: write the words for a single answer, in the singular unless an answer has several values.
+    of_each: use the singular, unless an answer has several values.
     """
     several = {
         name
@@ -128,9 +128,9 @@ def tag_columns(
 
 
 def list_frames(seed: SeedQuestion, columns: Mapping[str, str], each: Mapping[str, str]) -> Parts:
-    """List the wordings that the grammar allows for a question; the first is the extended question's wording.
+    """List the wordings that the grammar allows; the first wording is the extended question.
 
-    columns, each: the results of `tag_columns`, worded for all answers together and for a single answer.
+    columns, each: the results of `tag_columns` without and with `of_each`.
     """
     asked = " ".join(seed.text.split()).rstrip("?. ")
     listed, single = list_words(list(columns.values())), list_words(list(each.values()))
@@ -148,7 +148,7 @@ def list_frames(seed: SeedQuestion, columns: Mapping[str, str], each: Mapping[st
 
 
 def check_rephrased(text: str, tagged: str, seed: SeedQuestion, tags: Sequence[str]) -> str:
-    """Return a reply with normalised spaces if its question has the meaning of the tagged question.
+    """Return a reply with normalised spaces, after checking it against the tagged question.
 
     Raises Unparsed with the first problem found.
     """
@@ -177,7 +177,7 @@ def check_rephrased(text: str, tagged: str, seed: SeedQuestion, tags: Sequence[s
 
 
 def list_names(text: str) -> set[str]:
-    """List the words of a text with a capital letter, except the first words of questions."""
+    """List the capitalised words of a text, except the words in `FIRST_WORDS`."""
     return {name for name in NAME.findall(text) if name not in FIRST_WORDS}
 
 
@@ -192,7 +192,7 @@ async def _rephrase(
     frames = list_frames(seed, columns, each)
     tagged = f"{frames[0][0]}?"
     tags = list(columns)
-    # The example in the prompt varies between questions; otherwise a small model always copies the first
+    # The example in the prompt varies between questions; otherwise a small model always copies the same
     # wording.
     meant = sorted(frames[0][1:], key=lambda frame: make_id(table.id, frame))
     written = await ask_in_rounds(

@@ -1,4 +1,4 @@
-"""Stage: choose the list questions of a set, with all kinds and shapes (section 3, step 1)."""
+"""Stage: choose the list questions for a set, balanced over kinds and shapes (section 3, step 1)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Seeds(Settings):
     """The settings in params.yaml under `tanq.seeds`."""
 
     a_question: float = Field(default=2.5, ge=1)
-    """Number of list questions per requested question; later stages drop some."""
+    """Number of list questions per requested question, since later stages drop questions."""
 
 
 def seeds(list_questions: list[SeedQuestion], params: Seeds, entry: TanqSet) -> Drafts[SeedQuestion]:
@@ -34,7 +34,7 @@ def seeds(list_questions: list[SeedQuestion], params: Seeds, entry: TanqSet) -> 
 def take_in_turn(questions: Iterable[SeedQuestion], most: int, seed: int) -> list[SeedQuestion]:
     """Choose at most `most` questions, alternating between kinds, and between shapes within a kind.
 
-    The order within a shape depends on the seed. Of several questions with the same answers, one is chosen.
+    The seed decides the order within a shape. No two chosen questions have the same answers.
     """
     shapes: defaultdict[str, defaultdict[str, list[SeedQuestion]]] = defaultdict(lambda: defaultdict(list))
     for question in sorted(

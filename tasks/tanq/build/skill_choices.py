@@ -1,4 +1,4 @@
-"""List the uses of skills that a table allows, with bounds and steps that its evidence supports (step 5)."""
+"""List the possible uses of skills for a table, with bounds and steps that the evidence supports (step 5)."""
 
 from __future__ import annotations
 
@@ -40,25 +40,21 @@ from tasks.tanq.graph.facts import Fact
 from tasks.tanq.graph.showing import ITEM, QUANTITY, TEXT, TIME, show_amount
 
 COUNTED = Decimal(100_000)
-"""Minimum plain number that a question may ask for in millions."""
+"""The smallest plain number that may be converted to millions."""
 CLEAR = Decimal("0.02")
 """Minimum distance of an amount from a rounding boundary, as a fraction of the rounding step."""
 FEW = 5
-"""Minimum size of an amount as a multiple of the rounding step, so that rounding does not remove most of its
-digits."""
+"""Minimum size of an amount as a multiple of the rounding step, so that most digits remain."""
 ROUND_YEARS = (100, 50, 25, 10, 5, 1)
-"""The factors of years that bound a filter.
-
-Such a year is a multiple of one of these factors; the roundest is tried first.
-"""
+"""A filter's year is a multiple of one of these numbers; the first number that fits is used."""
 
 
 @dataclass(frozen=True)
 class Doubts:
-    """The facts that the evidence does not decide.
+    """The facts without a supporting proof, and the precision of supported amounts.
 
-    - left: maps (entity, relation) to the facts without a supporting proof. - steps: maps each fact to the
-      place value of the last significant digit in its most precise supporting figure.
+    - left: maps (entity, relation) to the facts without a supporting proof.
+    - steps: maps each fact to the place value of the last digit in the most precise supporting figure.
     """
 
     left: Mapping[tuple[str, str], tuple[Fact, ...]] = field(default_factory=dict)
@@ -72,7 +68,7 @@ class Doubts:
 
 @dataclass(frozen=True)
 class KnownCell:
-    """The supported facts of a cell, and the graph's facts for the same cell that no proof supports."""
+    """The facts of a cell, with a supporting proof (`supported`) and without (`left`)."""
 
     supported: tuple[Fact, ...]
     left: tuple[Fact, ...]
@@ -84,9 +80,9 @@ NO_DOUBTS = Doubts()
 def list_uses(
     table: BaseTable, margin: Decimal, least: int, doubts: Doubts = NO_DOUBTS
 ) -> dict[str, list[SkillUse]]:
-    """List the uses of each skill that change a table and leave `least` or more rows, in a fixed order.
+    """List the uses of each skill that change a table and leave at least `least` rows, in a fixed order.
 
-    margin: minimum distance of all amounts from the bound of a filter, relative to the amount.
+    margin: minimum relative distance of all amounts from the bound of a filter.
     """
     found: dict[str, list[SkillUse]] = {}
     for column in table.columns:
@@ -100,7 +96,7 @@ def list_uses(
 def list_steps(
     table: BaseTable, relation: str, conversion: SkillUse | None, doubts: Doubts = NO_DOUBTS
 ) -> list[SkillUse]:
-    """List the approximations of a column's values, before or after a conversion, the coarsest first."""
+    """List the possible rounding steps for a column's values, after a conversion if given, coarsest first."""
     column = table.columns[table.find(relation)]
     facts = [fact for cell in table.list_cells(relation) for fact in cell]
     amounts = [_convert(get_amount(fact), column, conversion) for fact in facts]
@@ -132,7 +128,7 @@ def _list_column_uses(
 
 
 def is_filled(cells: Sequence[KnownCell], least: int) -> bool:
-    """Return whether enough cells of a column are filled to rewrite it: half, and at least `least`."""
+    """Return whether a column has enough filled cells for rewriting: at least half, and at least `least`."""
     filled = sum(bool(cell.supported) for cell in cells)
     return filled >= least and 2 * filled >= len(cells)
 
@@ -140,8 +136,8 @@ def is_filled(cells: Sequence[KnownCell], least: int) -> bool:
 def decides(cells: Sequence[KnownCell], passes: Callable[[Fact], bool], least: int) -> bool:
     """Return whether the evidence decides a filter for every row, and the filter leaves enough rows.
 
-    At least `least` rows must be left, but not all rows. A row passes only by a supported fact. A row that
-    does not pass must fail by all facts of the graph. Facts of one cell must not contradict each other.
+    At least `least` rows must be left, but not all rows. In each row, all facts must pass or all must fail,
+    and a passing row needs a supported fact.
     """
     left = 0
     for cell in cells:
@@ -172,7 +168,7 @@ def _filter_by_number(
     for low, high in pairwise(amounts):
         bound = find_round(low * (1 + margin), high * (1 - margin))
         if whole and bound is not None and bound != bound.to_integral_value():
-            continue  # nobody asks for an atomic number of at most 9.5
+            continue  # a bound of 9.5 is unnatural for an integer, such as an atomic number
         for operator in (LEAST, MOST) if bound is not None else ():
             use = SkillUse(FILTER_NUMBER, column.relation, "", operator, show_amount(bound or high), "")
             if decides(cells, partial(passes_bound, use), least):
@@ -214,7 +210,7 @@ def _convert(amount: Decimal, column: BaseColumn, conversion: SkillUse | None) -
 def _is_clear(amounts: Sequence[Decimal], step: int) -> bool:
     """Return whether rounding changes some amounts, and all amounts are far from rounding boundaries.
 
-    All amounts must have at least `FEW` steps.
+    All amounts must be at least `FEW` rounding steps.
     """
     rounded = [approximate(amount, step) for amount in amounts]
     parts = [abs(abs(amount) / step % 1 - Decimal("0.5")) for amount in amounts]
@@ -226,7 +222,7 @@ def _is_clear(amounts: Sequence[Decimal], step: int) -> bool:
 
 
 def _is_told(amount: Decimal, told: Decimal, step: int) -> bool:
-    """Return whether an amount and its rounded form `told` round to the same multiple of a step."""
+    """Return whether an amount that is already rounded to multiples of `told` rounds correctly to `step`."""
     if not told:
         return True
     written = (amount / told).quantize(Decimal(1), ROUND_HALF_UP) * told
@@ -273,7 +269,7 @@ def find_round(low: Decimal, high: Decimal) -> Decimal | None:
 
 
 def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal, most: int) -> int:
-    """Return the number of steps whose total is within the bounds and nearest to the middle, or 0.
+    """Return the multiple of a step within the bounds that is nearest to the middle, in steps, or 0.
 
     most: the maximum number of steps.
     """
@@ -283,7 +279,7 @@ def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal, mo
 
 
 def find_round_year(first: int, last: int) -> int | None:
-    """Find the roundest year from `first` to `last`, the earliest of equally round years, or None."""
+    """Find the roundest year from `first` to `last`, or None; the earliest of equally round years."""
     for step in ROUND_YEARS:
         year = -(-first // step) * step
         if year <= last and year != 0:

@@ -20,7 +20,7 @@ class SkillLimits:
 
     - least: minimum number of rows that pass the filters.
     - filled: minimum share of these rows with a value in a rewritten column.
-    - choice: whether a filtered column must retain a value other than the filter's.
+    - choice: whether a filtered column must retain a value other than the filter's value.
     """
 
     least: int
@@ -37,9 +37,9 @@ def draw_uses(
     limits: SkillLimits,
     seed: str,
 ) -> Uses:
-    """Choose up to `wanted` distinct compatible skills, the least used so far first.
+    """Choose up to `wanted` distinct compatible skills; the skills with the fewest uses so far come first.
 
-    used: number of uses of each skill so far, which this function updates. seed: decides ties.
+    used: number of uses of each skill so far; updated in place. seed: decides ties.
     """
     drawn: Uses = ()
     while len(drawn) < wanted:
@@ -65,9 +65,9 @@ def _extend(
     limits: SkillLimits,
     seed: str,
 ) -> Iterator[Uses]:
-    """Yield the chosen uses, extended by each compatible further use.
+    """Yield the chosen uses plus one further compatible use, the combinations with fewest empty cells first.
 
-    Combinations with the fewest empty cells come first; the seed decides ties.
+    seed: decides ties.
     """
     found = []
     for use in choices:
@@ -85,14 +85,14 @@ def _count_gaps(table: BaseTable, uses: Uses) -> int:
 
 
 def keep_rows(table: BaseTable, uses: Sequence[SkillUse]) -> BaseTable:
-    """Return the table with only those rows that pass all filters among the uses."""
+    """Return the table with only the rows that pass all filters."""
     filters = [use for use in uses if use.name in FILTERS]
     rows = (row for row in table.rows if all(passes_filter(row, table, use) for use in filters))
     return BaseTable(table.columns, tuple(rows))
 
 
 def leaves_choice(kept: BaseTable, use: SkillUse) -> bool:
-    """Return whether the remaining rows have a value other than the filter's in the filtered column.
+    """Return whether the filtered column has a value other than the filter's value in the remaining rows.
 
     Otherwise the question reveals the whole column: `Keep only the countries whose continent is Asia.`
     """
@@ -102,7 +102,7 @@ def leaves_choice(kept: BaseTable, use: SkillUse) -> bool:
 def split_choices(
     table: BaseTable, choices: Mapping[str, Sequence[SkillUse]]
 ) -> tuple[dict[str, list[SkillUse]], list[SkillUse]]:
-    """Split uses into usable uses, by skill, and filters that leave only one value in their column."""
+    """Return the usable uses by skill, and the filters that leave only one value in their column."""
     refused = [
         use
         for name in choices
@@ -115,9 +115,9 @@ def split_choices(
 
 
 def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses | None:
-    """Add a use to the chosen uses; None if they are incompatible.
+    """Add a use to the chosen uses; None if the use is incompatible.
 
-    A conversion comes before an approximation.
+    An approximation applies after a conversion of the same column.
     """
     if {use.name} & FILTERS and any(
         skill.relation == use.relation for skill in drawn if skill.name in REWRITES
@@ -143,8 +143,8 @@ def _join(table: BaseTable, drawn: Uses, use: SkillUse, doubts: Doubts) -> Uses 
 def _tells(table: BaseTable, uses: Uses, limits: SkillLimits) -> bool:
     """Return whether the uses leave enough rows, and every use changes the table.
 
-    Each filter must remove a row that no other filter removes, and each other use must change a cell. In the
-    remaining rows, no column may be empty, and the share of filled cells in a rewritten column must reach
+    Each filter must remove a row that no other filter removes, and each other skill must change a cell. In
+    the remaining rows, no column may be empty, and the share of filled cells in a rewritten column must reach
     `limits.filled`.
     """
     filters = [use for use in uses if use.name in FILTERS]

@@ -1,4 +1,4 @@
-"""Apply skills to an answer table, as a pure function of its facts and the uses of skills (step 5)."""
+"""Apply skills to an answer table: filters, rewritten columns and calculated columns (step 5)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from tasks.tanq.graph.showing import ITEM, TEXT, show_amount
 class BaseColumn:
     """A column before skills are applied.
 
-    words, one: the column's name for several values and for one value. unit: the label of its unit, or empty.
+    words, one: the column's plural and singular name. unit: the label of the unit, or empty.
     """
 
     relation: str
@@ -129,13 +129,13 @@ def passes_bound(use: SkillUse, fact: Fact) -> bool:
 
 
 def rewrite_cell(cell: Sequence[Fact], column: BaseColumn, uses: Sequence[SkillUse]) -> FinalCell:
-    """Make a cell from its facts and the skills that rewrite its column, in the order of `REWRITES`."""
+    """Return a cell with the column's skills applied. uses: in the order of `REWRITES`."""
     values = [_rewrite(fact, column, uses) for fact in cell]
     return FinalCell(tuple(dict.fromkeys(values)), tuple(fact.id for fact in cell))
 
 
 def calculate_cell(row: BaseRow, table: BaseTable, use: SkillUse) -> FinalCell:
-    """Make the cell of a time calculation; empty if one of the two dates is missing."""
+    """Return the cell of a time calculation; empty if one of the two dates is missing."""
     first, second = (row.cells[table.find(relation)] for relation in (use.relation, use.other))
     if not first or not second:
         return FinalCell((), ())
@@ -171,7 +171,7 @@ def name_made(use: SkillUse, table: BaseTable) -> str:
 
 
 def name_event(words: str) -> str:
-    """Return the event of a date: `founding` for `date of founding`, `opening` for `opening date`."""
+    """Return the event in the name of a date: `founding` for `date of founding`."""
     return words.removeprefix("date of ").removesuffix(" date")
 
 
@@ -230,7 +230,7 @@ def _rewrite(fact: Fact, column: BaseColumn, uses: Sequence[SkillUse]) -> str:
 
 
 def convert_amount(amount: Decimal, column: BaseColumn, use: SkillUse) -> Decimal:
-    """Convert an amount of a column to the unit or scale that a conversion asks for."""
+    """Convert an amount of a column to the unit or scale of a conversion."""
     if use.operand in SCALES:
         return convert_scale(amount, use.operand)
     unit = find_words(column.unit)

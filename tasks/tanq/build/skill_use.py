@@ -29,7 +29,7 @@ SPANS: Mapping[tuple[str, str], str] = {
     ("P1619", "P3999"): YEARS,
     ("P2031", "P2032"): YEARS,
 }
-"""Map the properties for a start and an end to the unit of the time between the two."""
+"""Map each pair of start and end properties to the unit of the time between the two dates."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,11 @@ class SkillUse:
     """One use of a skill by a question (step 5).
 
     - name: one of `SKILLS`.
-    - relation: the relation of the column that the skill works on; `other` is the relation of a second
+    - relation: the relation of the column that the skill applies to; `other` is the relation of a second
       column.
     - operator: `=`, `>=` or `<=` for a filter.
     - operand: the filter's bound as shown, or the unit, scale or step.
-    - words: the sentence or the words for the skill in the question.
+    - words: the skill's wording in the question.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""Write skills in a question: sentences for filters, and additions to the words for a column.
+"""Add skills to the text of a question: sentences for filters, and words that replace a column's tag.
 
-The question has a tag in parentheses for every column. The additions for a column replace its tag.
+The rephrased question has a tag in parentheses for every column.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BY_YEAR = {
 
 
 def make_tags(labels: Mapping[str, str]) -> dict[str, str]:
-    """Make a tag from the label of each relation, such as `shares_border_with`.
+    """Map each relation to a tag made from its label, such as `shares_border_with`.
 
     labels: maps each relation to its label.
     """
@@ -50,7 +50,7 @@ def make_tags(labels: Mapping[str, str]) -> dict[str, str]:
 
 
 def find_tags(text: str, tags: Iterable[str]) -> list[str]:
-    """List the tags in a text, in order and with repetitions."""
+    """List the tags in a text, in order and with duplicates."""
     known = set(tags)
     return [tag for tag in re.findall(r"\(([^()\s]+)\)", text) if tag in known]
 
@@ -63,7 +63,7 @@ def remove_tags(text: str, tags: Iterable[str]) -> str:
 
 
 def write_question(tagged: str, table: BaseTable, uses: Sequence[SkillUse], noun: str) -> str:
-    """Write the final question with its skills.
+    """Return the final text of a question with its skills.
 
     tagged: the question with tags. noun: the noun for the answers of the question.
     """
@@ -107,7 +107,7 @@ def _say_filter(use: SkillUse, column: BaseColumn, table: BaseTable) -> str:
 
 
 def say_amount(amount: Decimal, column: BaseColumn) -> str:
-    """Write an amount with its unit: `500,000 square kilometres`, `1 hour`."""
+    """Format an amount with its unit: `500,000 square kilometres`, `1 hour`."""
     unit = find_words(column.unit)
     if unit is None:
         return say_number(amount)
@@ -130,7 +130,7 @@ def _name_target(use: SkillUse) -> str:
 
 
 def _write_column(text: str, column: BaseColumn, uses: Sequence[SkillUse]) -> str:
-    """Replace the tag of a column by the words of its skills and by its unit."""
+    """Replace the tag of a column with the wording of its skills and with its unit."""
     mark = f" ({column.tag})"
     before, found, after = text.partition(mark)
     if not found:

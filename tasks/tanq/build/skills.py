@@ -1,4 +1,4 @@
-"""Stage: make questions that also ask for filtering, conversion, calculation or approximation (step 5)."""
+"""Stage: add skills (filtering, conversion, calculation, approximation) to questions (step 5)."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from tasks.tanq.graph.things import Thing
 from tasks.tanq.labels import Support
 
 STRIDE = 3
-"""Number of positions in `counts` from one variant of a question to the next variant."""
+"""Offset in `counts` between two variants of a question."""
 
 
 @dataclass(frozen=True)
 class SkilledQuestion:
-    """A row of stage `skills`: a question and its answer, with up to three skills or without skills (step 5).
+    """A row of stage `skills`: a question and its answer, with up to three skills (step 5).
 
     id: the id of the question with its skills. question: the id of the extended question.
     """
@@ -56,9 +56,9 @@ class Skills(Settings):
     """The settings in params.yaml under `tanq.skills`."""
 
     counts: tuple[int, ...] = Field(default=(1, 2, 0, 1, 3, 1, 2, 0, 1, 1), min_length=1)
-    """Numbers of skills per question, which questions cycle through; at most three in the paper.
+    """Numbers of skills per question, repeated cyclically; at most three in the paper.
 
-    The 0s are used first for questions whose tables allow no skill.
+    Questions whose tables allow no skill count towards the 0s.
     """
     variants: int = Field(default=2, ge=1)
     """Maximum number of variants of a question with different skills."""
@@ -69,12 +69,12 @@ class Skills(Settings):
     filled: float = Field(default=0.5, gt=0, le=1)
     """Minimum share of rows with a value in a converted or rounded column."""
     choice: bool = False
-    """Drop filters that leave only rows with the filter's value in the column (reason `no_choice`)."""
+    """Drop filters after which the column contains only the filter's value (reason `no_choice`)."""
 
 
 @dataclass(frozen=True)
 class GraphByIds:
-    """The parts of tables: facts, relations and entities by id, and tags by relation."""
+    """Facts, relations and entities by id, and tags by relation."""
 
     facts: Mapping[str, Fact]
     relations: Mapping[str, Relation]
@@ -109,7 +109,7 @@ def skills(
     params: Skills,
     entry: TanqSet,
 ) -> Drafts[SkilledQuestion]:
-    """Choose skills for each question, and apply them to its table.
+    """Choose skills for each question, and apply the skills to the question's table.
 
     Drop reason of filters: `no_choice`. Raises StageFailed if no question is left.
     """
@@ -141,7 +141,7 @@ def skills(
 
 
 def drop_filter(question: RephrasedQuestion, table: BaseTable, use: SkillUse) -> Dropped:
-    """Record a dropped filter that leaves only its own value in its column."""
+    """Return the drop record of a filter after which the column contains only the filter's value."""
     column = table.columns[table.find(use.relation)]
     detail = (
         f"{column.one} {use.operator} {use.operand}, the only {column.one} that it leaves: {question.text}"
@@ -151,11 +151,10 @@ def drop_filter(question: RephrasedQuestion, table: BaseTable, use: SkillUse) ->
 
 
 def draw_all(drafts: Sequence[SkillDraft], params: Skills, seed: int) -> Iterator[tuple[SkillDraft, Uses]]:
-    """Choose the skills of all questions, without repeating a set of skills for one question."""
+    """Yield each question with its chosen skills; no two variants of a question have the same skills."""
     bare = sum(not draft.choices for draft in drafts)
     turns = params.counts
-    # Tables that allow no skill already count as questions without skills, so only the remaining share is
-    # sampled.
+    # Tables that allow no skill count as questions without skills. If these are enough, the 0s are removed.
     if bare * len(turns) >= turns.count(0) * len(drafts) and any(turns):
         turns = tuple(count for count in turns if count)
     used: Counter[str] = Counter()
@@ -179,7 +178,7 @@ def draw_all(drafts: Sequence[SkillDraft], params: Skills, seed: int) -> Iterato
 
 
 def make_skilled(question: RephrasedQuestion, table: BaseTable, uses: Uses, noun: str) -> SkilledQuestion:
-    """Make the question and its answer with the given skills."""
+    """Return the question and its answer with the given skills."""
     said = tuple(replace(use, words=say_use(use, table, noun)) for use in uses)
     columns, rows = apply_skills(table, said)
     text = write_question(question.tagged, table, said, noun)
@@ -195,7 +194,7 @@ def make_skilled(question: RephrasedQuestion, table: BaseTable, uses: Uses, noun
 
 
 def make_graph(facts: Iterable[Fact], relations: Sequence[Relation], things: Iterable[Thing]) -> GraphByIds:
-    """Index the facts, relations and entities that tables are made from."""
+    """Index the facts, relations and entities of tables by id."""
     return GraphByIds(
         {fact.id: fact for fact in facts},
         {relation.id: relation for relation in relations},
@@ -205,7 +204,7 @@ def make_graph(facts: Iterable[Fact], relations: Sequence[Relation], things: Ite
 
 
 def make_base(answer: AnswerTable, graph: GraphByIds) -> BaseTable:
-    """Make a table of facts from an answer table of ids."""
+    """Replace the ids in an answer table with facts."""
     columns = tuple(make_column(graph.relations[relation], graph) for relation in answer.relations)
     rows = tuple(
         BaseRow(
@@ -219,7 +218,7 @@ def make_base(answer: AnswerTable, graph: GraphByIds) -> BaseTable:
 
 
 def make_column(relation: Relation, graph: GraphByIds) -> BaseColumn:
-    """Make the column of a relation."""
+    """Return the column for a relation."""
     unit = graph.things[relation.unit].label if relation.unit in graph.things else ""
     return BaseColumn(relation.id, relation.words, relation.one, relation.kind, unit, graph.tags[relation.id])
 
@@ -227,7 +226,7 @@ def make_column(relation: Relation, graph: GraphByIds) -> BaseColumn:
 def find_doubts(
     answer: AnswerTable, question: ExtendedQuestion, graph: GraphByIds, steps: Mapping[str, Decimal]
 ) -> Doubts:
-    """Collect the facts of a question that no proof supports, together with the precision of figures."""
+    """Return the facts of a question that no proof supports, together with the precision of figures."""
     supported = {fact for row in answer.rows for cell in row.cells for fact in cell.facts}
     left: defaultdict[tuple[str, str], list[Fact]] = defaultdict(list)
     for name in question.facts:

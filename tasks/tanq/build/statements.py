@@ -1,4 +1,4 @@
-"""Write facts as sentences, and detect the words by which texts express relations (step 3)."""
+"""Write facts as sentences, and detect words in texts that express a relation (step 3)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Saying:
 
     - template: a sentence with {entity} and {value}.
     - cues: a pattern for words in texts that express the relation.
-    - parts: whether a mention of a part of the value is enough, such as `Northern Europe` for Europe.
+    - parts: whether a part of the value also counts as a mention, such as `Northern Europe` for Europe.
     """
 
     template: str
@@ -124,7 +124,7 @@ def say_fact(fact: Fact, relation: Relation, things: Mapping[str, Thing]) -> str
 
 
 def find_saying(relation: Relation) -> Saying:
-    """Return the wording of a relation."""
+    """Return the wording of a relation: from `SAYINGS`, or derived from the label."""
     if relation.id in SAYINGS:
         return SAYINGS[relation.id]
     words = re.findall(r"[^\W\d_]+", f"{relation.label} {relation.one} {relation.words}".lower())
@@ -146,7 +146,7 @@ def _match_cues(cues: str) -> re.Pattern[str]:
 
 
 def _cut(word: str) -> str:
-    """Cut the ending of a word, so that its other forms begin with the result."""
+    """Return the stem of a word: the word without its last two letters, and at least `LEAST` letters."""
     return word[: max(LEAST, len(word) - 2)]
 
 

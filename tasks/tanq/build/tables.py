@@ -1,4 +1,4 @@
-"""Stage: make answer tables from the facts that proofs support, and shorten the questions (step 3)."""
+"""Stage: build answer tables from supported facts, and shorten the questions to match (step 3)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tasks.tanq.labels import Support
 
 @dataclass(frozen=True)
 class TableCell:
-    """The supported values of an entity for a relation; an empty cell has none."""
+    """The supported values of an entity for a relation, possibly none, with the ids of their facts."""
 
     facts: tuple[str, ...]
     values: tuple[str, ...]
@@ -41,7 +41,7 @@ class AnswerTable:
     """A row of stage `tables`: the part of an extended question that proofs support (step 3).
 
     - id: the id of the question.
-    - unsupported: number of its facts without a supporting proof.
+    - unsupported: number of the question's facts without a supporting proof.
     - rows_left_out, relations_left_out: entities and relations without a supported cell.
     """
 
@@ -62,17 +62,17 @@ EMPTY = TableCell((), ())
 class Tables(Settings):
     """The settings in params.yaml under `tanq.tables`.
 
-    Defaults other than `most_values` and `least_rows` are the paper's.
+    The defaults are the paper's values, except for `most_values` and `least_rows`.
     """
 
     most_values: int = Field(default=5, gt=0)
-    """Maximum number of values in a cell; other questions are dropped (section 3, step 3)."""
+    """Maximum number of values in a cell; questions with more values are dropped (section 3, step 3)."""
     least_rows: int = Field(default=2, gt=0)
-    """Minimum number of rows of a question."""
+    """Minimum number of rows in a table."""
     whole_cells: bool = False
     """Empty a cell if one of its values has no supporting proof, because an incomplete list is wrong.
 
-    If a cell has several amounts, it contains the first amount with evidence.
+    A cell with several amounts retains only the first amount with evidence.
     """
     rows_kept: float = Field(default=0, ge=0, le=1)
     """Minimum share of a question's answers that remain as rows; 1 requires all answers."""
@@ -89,7 +89,7 @@ def tables(
     relations: list[Relation],
     params: Tables,
 ) -> Drafts[AnswerTable]:
-    """Make the table of each question from supported values, with a row per entity and a column per relation.
+    """Build the table of each question from supported values: one row per entity, one column per relation.
 
     Rows and columns without a value are removed from the table and from the question. Drop reasons:
     `no_values`, `few_rows`, `rows_missing`, `many_values`.
@@ -132,7 +132,7 @@ def tables(
 def fill_cells(
     question: ExtendedQuestion, facts: Mapping[str, Fact], supported: set[str], params: Tables
 ) -> dict[tuple[str, str], TableCell]:
-    """Fill the cell of each entity and relation with its supported values, in the question's order."""
+    """Return the cell for each entity and relation, with the supported values in the question's order."""
     found: dict[tuple[str, str], list[Fact]] = {}
     for name in question.facts:
         fact = facts[name]

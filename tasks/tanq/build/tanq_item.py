@@ -28,7 +28,7 @@ class FinalColumn:
 
 @dataclass(frozen=True)
 class FinalCell:
-    """The values of a cell as shown, and the ids of their facts; a calculated value has several facts."""
+    """The values of a cell as shown, and the ids of the facts; a calculated value has several facts."""
 
     values: tuple[str, ...]
     facts: tuple[str, ...]
@@ -45,14 +45,14 @@ class FinalRow:
 
 
 def write_answer(columns: Sequence[FinalColumn], rows: Iterable[FinalRow]) -> str:
-    """Write the answer table with the rows that pass; the values of a cell are joined by `, `."""
+    """Format the answer table, with only the rows that pass; the values of a cell are joined by `, `."""
     lines = [[ENTITY, *(column.header for column in columns)]]
     lines += [[row.label, *(", ".join(cell.values) for cell in row.cells)] for row in rows if row.filter_pass]
     return "\n".join("|".join(map(clean_cell, line)) for line in lines)
 
 
 def clean_cell(text: str) -> str:
-    """Write a cell on one line, without the separator `|`."""
+    """Return the text of a cell on one line, without the separator `|`."""
     return " ".join(text.replace("|", " ").split())
 
 
@@ -60,8 +60,8 @@ def clean_cell(text: str) -> str:
 class ItemProof:
     """A proof in an item, with the fact that the proof supports.
 
-    value: the fact's value as shown. eval_result: the label of the verdict. mention: the words of the text
-    that name the value.
+    value: the fact's value as shown. eval_result: the verdict's label. mention: the words that name the
+    value.
     """
 
     id: str
@@ -97,16 +97,15 @@ class ItemThing:
 
 @dataclass(frozen=True)
 class TanqItem:
-    """A row of stage `items`, of imports and of own datasets: a question, its answer table, and all proofs.
+    """A row of stage `items`, an import or an own dataset: a question, its answer table, and all proofs.
 
-    - question: the final question. `ext_question_rephrased` contains the tags, and `ext_question_cleaned`
-      does not.
+    - question: the final question. `ext_question_rephrased` contains tags; `ext_question_cleaned` has none.
     - instance_type: labels of the answers' classes. extended_types: kinds of the relations' values.
     - intermediates: the intermediate entities of a composition.
     - near: entities that meet exactly one condition of an intersection; empty if unknown.
     - rows: all rows, including the rows that fail a filter.
     - answer_table: lines `a|b`, with `entity` as the first header; the values of a cell are joined by `, `.
-    - record: for an imported item, the whole published record as JSON, with all fields; otherwise empty.
+    - record: for an imported item, the whole published record as JSON; otherwise empty.
     """
 
     id: str

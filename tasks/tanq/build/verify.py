@@ -38,8 +38,7 @@ class Verify(Inference):
     """The settings in params.yaml under `tanq.verify`."""
 
     each_kind: bool = False
-    """Check text, tables and infoboxes separately, as in the paper, so that a fact can have proofs of each
-    kind."""
+    """Check text, tables and infoboxes separately, as in the paper, for proofs of each kind."""
 
 
 async def verify(
@@ -51,7 +50,7 @@ async def verify(
     params: Verify,
     ask: Ask,
 ) -> Drafts[ProofVerdict]:
-    """Check each fact against its proofs, the best first, until a proof supports it or after `tries` calls.
+    """Check each fact against its proofs in order of rank, up to a supporting proof or `tries` calls.
 
     With `each_kind`, each kind of proof is checked separately. Drop reasons of proofs: `not_asked` (the fact
     is already decided); `no_verdict` (no reply could be parsed). Drop reason of facts: `not_supported`.
@@ -75,7 +74,7 @@ async def verify(
 
 
 def make_evidence(proof: Proof) -> Evidence:
-    """Convert a proof to the evidence that a statement is checked against."""
+    """Return a proof as evidence for the check of a statement."""
     return Evidence(proof.article, proof.kind, show_proof(proof), proof.mention, proof.headers)
 
 

@@ -35,9 +35,8 @@ class VerifyCanary(KnownCase):
 async def verify_canaries(settings: Mapping[str, object], ask: Ask) -> Drafts[CanaryRow]:
     """Run the verifier on test cases about invented entities, whose labels are certain.
 
-    settings: the parameters of `tanq.verify`, which also apply to facts. The model is asked about every case,
-    even if a rule decides it: `given` is the model's label, and `rule` the rule's label. Raises
-    BadInput if the file of test cases cannot be read.
+    settings: the parameters of `tanq.verify`. The model labels every case (`given`), even if a rule decides
+    the case (`rule`). Raises BadInput if the file of test cases cannot be read.
     """
     params = read_section(settings, "tanq.verify", Verify)
     tried = (try_canary(canary, params, ask) for canary in read_cases(FILE, VerifyCanary))

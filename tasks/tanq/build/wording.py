@@ -1,4 +1,4 @@
-"""Write extended questions: a list question, followed by the relations that it asks for (step 1)."""
+"""Write the text of extended questions: a list question followed by relations (step 1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def extend_text(question: str, relations: Sequence[Relation], things: Mapping[st
 
 
 def name_column(relation: Relation, things: Mapping[str, Thing], *, one: bool = False) -> str:
-    """Return the words for a column with its unit: `areas in square kilometres`; `area in ...` if `one`."""
+    """Return a column's name with its unit: `areas in square kilometres`; `area in ...` if `one`."""
     unit, words = things.get(relation.unit), relation.one if one else relation.words
     return f"{words} in {name_units(unit.label)}" if unit else words
 
@@ -33,5 +33,5 @@ def name_units(unit: str) -> str:
 
 
 def list_words(words: Sequence[str]) -> str:
-    """Join words as in an English list: `a, b and c`."""
+    """Join words into an English list: `a, b and c`."""
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

@@ -1,1 +1,1 @@
-"""Read the Wikidata graph that questions are made from: its entities, relations and facts."""
+"""Read the Wikidata graph from which questions are generated: entities, relations and facts."""

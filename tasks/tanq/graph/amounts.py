@@ -22,7 +22,7 @@ INEXACT = frozenset({"year", "month"})
 def convert_amount(value: ValueRow, unit: str, labels: Mapping[str, str]) -> ValueRow | None:
     """Convert a quantity and its bounds to another unit; None if the conversion is not exact.
 
-    unit: the Wikidata id of the target unit. labels: maps ids to labels, for the units that the graph names.
+    unit: the Wikidata id of the target unit. labels: the labels in the graph, by entity id.
     """
     names = [find_unit(UNIT_NAMES.get(name) or labels.get(name, "")) for name in (value.unit or "", unit)]
     written = [value.amount, value.lower, value.upper]

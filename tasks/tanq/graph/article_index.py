@@ -1,4 +1,4 @@
-"""Find the articles of a graph's entities on disk, and read them one group of parts at a time."""
+"""Find the articles of a graph's entities on disk, and read them one row group at a time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class IndexedArticle:
 
     - first, parts: the first row of the article in parts.parquet, and its number of rows.
     - things: ids of the entities that the article is about.
-    - licence, attribution: the terms for the text, as the source states them.
+    - licence, attribution: the licence terms of the text, as stated by the source.
     """
 
     article: str
@@ -36,7 +36,7 @@ class IndexedArticle:
 
 
 class ArticleIndex:
-    """Reads the folder that stage `articles` writes."""
+    """An index of the articles in the folder that stage `articles` writes."""
 
     def __init__(self, folder: Path) -> None:
         """Load the index into memory. Raises BadInput if the folder has no readable index."""

@@ -22,7 +22,7 @@ from tasks.tanq.graph.article_index import ARTICLES, GROUP, PARTS, IndexedArticl
 from tasks.tanq.graph.things import Thing
 
 BATCH = 16_384
-"""Maximum number of rows of the source that are in memory at a time."""
+"""Maximum number of source rows in memory at a time."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class _Found:
 
 
 def articles(things: Iterable[Thing], entry: GraphSource, out: Path) -> Counts:
-    """Copy the articles of all entities, found by title or by a title that redirects to them.
+    """Copy the articles of all entities, which are found by title or redirect.
 
-    out: a folder with articles.parquet (each article with its position and its entities) and parts.parquet.
-    Drop reason: `no_article` (the source has no article with the entity's title). Raises BadInput if the
-    source cannot be read.
+    out: the folder for parts.parquet (the text) and articles.parquet (the position and entities of each
+    article). Drop reason: `no_article` (the source has no article with the entity's title). Raises BadInput
+    if the source cannot be read.
     """
     wanted: defaultdict[str, list[str]] = defaultdict(list)
     for thing in things:

@@ -1,4 +1,4 @@
-"""Stage: select the statements of a graph that questions can use, all of the best rank (step 1)."""
+"""Stage: select the best-ranked statements of a graph that questions can use (step 1)."""
 
 from __future__ import annotations
 
@@ -67,8 +67,7 @@ class Fact:
 class Unread:
     """A row of stage `unread`: a statement that is not a fact because it could not be read or shown.
 
-    entity, relation, value: empty if unknown; an unknown field may have any value. value: the id of an
-    entity.
+    entity, relation, value: empty if unknown, so that any value is possible. value: an entity id.
     """
 
     id: str
@@ -90,7 +89,7 @@ class GraphReading:
 
 
 def facts(entry: GraphSource) -> Drafts[Fact]:
-    """Read the facts of the relations that questions may use, and the classes of entities.
+    """Return the facts for the relations that questions may use, and for the classes of entities.
 
     All amounts of a relation are converted to its most frequent unit, if the conversion is exact. Drop
     reasons of statements:
@@ -99,7 +98,7 @@ def facts(entry: GraphSource) -> Drafts[Fact]:
     - `of_itself`: the value is the entity itself. Wikidata lists Brazil as the country of Brazil.
     - `not_shown`: the value has no name, or is a date less precise than a millennium.
     - `other_unit`: the amount has no exact conversion.
-    - `same_amount`: another statement has the converted amount.
+    - `same_amount`: another statement has the same amount after conversion.
     - `not_read`: the import skipped the statement.
     - `unranked`: the rank of another statement of the same relation was not read.
 
@@ -164,40 +163,37 @@ def group_skipped(
 ) -> dict[tuple[str, str], list[SkippedEntity]]:
     """Group the skipped records of an import by entity and property.
 
-    Records are left out if they concern other properties, or have a reason without effect on statements.
+    Excludes deprecated records, other properties, and skip reasons that cannot affect a statement.
     """
     grouped: defaultdict[tuple[str, str], list[SkippedEntity]] = defaultdict(list)
     for record in (part for whole in skipped for part in split_nameless(whole)):
         if record.reason in BEARING and record.rank != "deprecated" and record.property in (*wanted, ""):
-            # A record that counts several statements covers a whole property, although it names one of its
-            # entities.
+            # A record that counts several statements covers a whole property, although it names only one
+            # entity.
             grouped[name_thing(record), record.property].append(record)
     return dict(grouped)
 
 
 def split_nameless(skipped: SkippedEntity) -> list[SkippedEntity]:
-    """Split the record of a row without an id into its statements. Such a row is a separate entity."""
+    """Split a skipped record without an id into one record per statement."""
     own = replace(skipped, statements=(), rank="normal")
     return [replace(own, property=name, value=value) for name, value in skipped.statements] or [skipped]
 
 
 def name_thing(skipped: SkippedEntity) -> str:
-    """Return the entity that a skipped record is about; empty if unknown, so that it could be any entity."""
+    """Return the id of the entity that a skipped record is about; empty if it could be any entity."""
     if skipped.reason == NO_ID and skipped.property:
         return skipped.where
     return skipped.entity if ENTITY.fullmatch(skipped.entity) and not is_total(skipped) else ""
 
 
 def is_total(skipped: SkippedEntity) -> bool:
-    """Return whether a record represents several skipped statements of a property.
-
-    If it does, the entity in the record is only an example.
-    """
+    """Return whether a record covers several statements of a property, so that its entity is an example."""
     return skipped.count > 1 or skipped.reason == OTHER_TYPE
 
 
 def name_skipped(skipped: SkippedEntity) -> Unread:
-    """Make the row of stage `unread` for a record that an import skipped."""
+    """Return the row of stage `unread` for a record that an import skipped."""
     entity = name_thing(skipped)
     where = "" if entity == skipped.where else skipped.where
     detail = ", ".join(filter(None, (where, skipped.detail)))
@@ -208,7 +204,7 @@ def name_skipped(skipped: SkippedEntity) -> Unread:
 
 
 def make_unread(claim: ClaimRow | Fact, reason: str, detail: str) -> Unread:
-    """Make the row of stage `unread` for a statement that cannot be shown."""
+    """Return the row of stage `unread` for a statement that cannot be shown."""
     relation = claim.property if isinstance(claim, ClaimRow) else claim.relation
     origin = (Origin("evidence", f"claims.parquet#{claim.id}"),)
     return Unread(claim.id, claim.entity, relation, claim.value.item or "", reason, detail, origin)
@@ -222,14 +218,14 @@ def find_fault(claim: ClaimRow, labels: Mapping[str, str]) -> str:
 
 
 def name_fault(claim: ClaimRow, labels: Mapping[str, str]) -> str:
-    """Describe what is missing to show a statement, such as the label of an entity."""
+    """Return a description of the data missing to show a statement, such as the label of an entity."""
     lacking = [name for name in (claim.entity, claim.value.item) if name and not labels.get(name)]
     said = [f"{name} {'has no label' if name in labels else 'is not in the graph'}" for name in lacking]
     return ", ".join(said) or f"{claim.value.kind} value of statement {claim.id}"
 
 
 class DroppedFacts:
-    """Collects dropped statements: it names the first statements of each reason, and counts the rest."""
+    """The dropped statements by reason: the first `MOST_NAMED` are named, and the others are counted."""
 
     def __init__(self) -> None:
         self._named: list[Dropped] = []

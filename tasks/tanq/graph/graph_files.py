@@ -73,7 +73,7 @@ def find_article(entity: EntityRow) -> str:
 
 
 def find_best_rank(ranks: Iterable[str]) -> str:
-    """Return the best of the given ranks, as Wikidata does to select truthy statements."""
+    """Return the best rank, by Wikidata's rule for truthy statements."""
     return "preferred" if "preferred" in ranks else "normal"
 
 

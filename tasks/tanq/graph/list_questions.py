@@ -1,4 +1,4 @@
-"""Stage: collect the list questions of a source, imported or made from its graph (section 3, step 1)."""
+"""Stage: import list questions, or generate list questions from a graph (section 3, step 1)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ListQuestions(Settings):
     answers: tuple[int, int] = (3, 8)
     """Minimum and maximum number of answers to a question."""
     a_shape: int = Field(default=200, gt=0)
-    """Maximum number of questions with the same shape; the order is by id."""
+    """Maximum number of questions with the same shape (see `SeedQuestion`)."""
 
 
 def list_questions(
@@ -51,13 +51,13 @@ def list_questions(
     entry: GraphSource,
     params: ListQuestions,
 ) -> Drafts[SeedQuestion]:
-    """List the imported questions, or make questions from the graph if `seeds` is the graph's folder.
+    """Return the imported questions, or generate questions if `seeds` is the graph's folder.
 
     Drop reasons:
 
     - `incomplete`: a statement that was not read could change the answers.
-    - `no_entity`: the graph does not have an answer of an imported question.
-    - `no_article`: an answer has no article, so there could be no evidence for it.
+    - `no_entity`: an answer of an imported question is not in the graph.
+    - `no_article`: an answer has no article, and therefore no evidence.
     - `many_alike`: more questions than `a_shape` have the same shape.
 
     Raises StageFailed if no question is left.
@@ -130,10 +130,10 @@ class Draft:
 
 @dataclass(frozen=True)
 class FulfilledCondition:
-    """A condition, with the entities of a class that meet it.
+    """A condition, with the entities of a class that meet the condition.
 
-    by: maps each entity to the id of the fact by which it meets the condition. others: further entities that
-    may meet the condition.
+    by: maps each entity to the id of the fact that fulfils the condition. others: entities that may also meet
+    the condition.
     """
 
     target: str
@@ -145,29 +145,29 @@ class FulfilledCondition:
 
 @dataclass(frozen=True)
 class GraphView:
-    """The facts of a graph, indexed by class, relation and value for making questions."""
+    """The facts of a graph, indexed by class, relation and value to generate questions."""
 
     things: Mapping[str, Thing]
     relations: Mapping[str, Relation]
     facts: Mapping[str, Mapping[str, Sequence[Fact]]]
     """Map each relation and entity to the facts whose value is an entity."""
     shared: Mapping[tuple[str, str], int]
-    """Map each pair of relation and value to the number of facts with this pair."""
+    """The number of facts for each pair of relation and value."""
     nouns: Mapping[str, str]
     """Map each class to the plural noun for its entities. No question asks for a class without a noun."""
     conditions: Mapping[str, str]
     """Map each relation to the wording of its condition, such as `border {}`."""
     complete: frozenset[str]
-    """Classes of which the graph has all entities.
+    """Classes whose entities are all in the graph.
 
-    It is known which entities meet a condition only for these classes.
+    Conditions apply only to these classes, because the list of answers must be complete.
     """
 
 
 def view_graph(
     facts: Sequence[Fact], things: Sequence[Thing], relations: Sequence[Relation], entry: GraphSource
 ) -> GraphView:
-    """Index the facts of a graph for making questions."""
+    """Index the facts of a graph to generate questions."""
     own: defaultdict[str, defaultdict[str, list[Fact]]] = defaultdict(lambda: defaultdict(list))
     shared: Counter[tuple[str, str]] = Counter()
     for fact in sorted(facts, key=lambda fact: fact.id):
@@ -252,8 +252,8 @@ def draft_through_values(
 ) -> Iterator[Draft]:
     """Draft questions that describe a value by one of its facts, such as a country by its capital.
 
-    An example is `Which countries border the country whose capital is Lima?`. No other entity has the same
-    value for that relation.
+    An example is `Which countries border the country whose capital is Lima?`. The fact must identify the
+    value uniquely.
     """
     for question in asked:
         thing = view.things[question.condition.value]
@@ -287,7 +287,7 @@ def draft_through_values(
 def draft_values(
     view: GraphView, index: UnreadIndex, asked: Sequence[FulfilledCondition], least: int
 ) -> Iterator[Draft]:
-    """Draft questions that ask for values of other questions' answers.
+    """Draft questions about a relation of the entities that meet a condition.
 
     An example is `What are the capitals of the countries that border Peru?`.
     """
@@ -346,7 +346,7 @@ def make_seed(
     answers: Sequence[SeedAnswer],
     near: Sequence[str] = (),
 ) -> SeedQuestion:
-    """Make the row of a question that the graph answers. near: as in `SeedQuestion`."""
+    """Return a question generated from the graph. near: see `SeedQuestion`."""
     facts = sorted({fact for answer in answers for fact in answer.facts})
     return SeedQuestion(
         make_id("seed", text),
@@ -365,6 +365,6 @@ def make_seed(
 
 
 def _find_telling(view: GraphView, thing: str, relation: str) -> Fact | None:
-    """Return the only fact of an entity for a relation, if no other entity has the same value."""
+    """Return an entity's fact for a relation if it is the only one and its value is unique, or None."""
     own = view.facts.get(relation, {}).get(thing, ())
     return own[0] if len(own) == 1 and view.shared[relation, own[0].value.item or ""] == 1 else None

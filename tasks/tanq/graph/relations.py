@@ -1,4 +1,4 @@
-"""Stage: list the relations that questions use as conditions or are extended with (step 1)."""
+"""Stage: list the relations that questions use as conditions or as columns (step 1)."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from tasks.tanq.graph.unit_names import UNIT_NAMES
 
 @dataclass(frozen=True)
 class Relation:
-    """A row of stage `relations`: a property that questions use as a condition or are extended with.
+    """A row of stage `relations`: a property that questions use as a condition or as a column.
 
     - label: the label in the source, such as `shares border with`.
-    - words, one: how a question asks for a column of several values or one value, such as `neighbouring
+    - words, one: the wording in questions for several values and for one value, such as `neighbouring
       countries`.
-    - kind: the kind of its values, `item`, `time`, `quantity` or `text`.
-    - unit: the id of the unit of its amounts; empty for plain numbers.
+    - kind: the kind of the values, `item`, `time`, `quantity` or `text`.
+    - unit: the unit's id for amounts; empty for plain numbers.
     - aspect: the topic, such as `birth`. Questions ask for relations of the same aspect together, in the
       order of `rank`.
     """
@@ -44,10 +44,10 @@ class Relation:
 
 
 def relations(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Relation]:
-    """Describe every relation that questions may use and that has facts in the graph.
+    """Return every relation that questions may use and that has facts in the graph.
 
-    Drop reasons: `no_facts`; `no_label` (the graph has no label of the property); `no_unit` (the graph has no
-    label of its unit); `unlike_values` (the values are of several kinds). Raises StageFailed if no relation
+    Drop reasons: `no_facts`; `no_label` (the property has no label in the graph); `no_unit` (the unit has no
+    label in the graph); `unlike_values` (the values are of several kinds). Raises StageFailed if no relation
     is left.
     """
     by_relation: defaultdict[str, list[Fact]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Define the schema of list questions, for stages list_questions and seeds and for imports (step 1)."""
+"""Define the schema of list questions, for imports and for stages list_questions and seeds (step 1)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ def choose_pronoun(noun: str) -> str:
 class Condition:
     """A condition of a list question on its answers. value: an entity's id. shown: the entity's label.
 
-    through: the relation from an answer to the entity on which `relation` is tested; empty for the answer
-    itself.
+    through: the second relation in a composition, via an intermediate entity; otherwise empty.
     """
 
     relation: str
@@ -32,7 +31,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class SeedAnswer:
-    """An answer of a list question. facts: ids of the facts that make it an answer.
+    """An answer to a list question. facts: ids of the facts that prove the answer.
 
     through: ids of the intermediate entities.
     """
@@ -44,7 +43,7 @@ class SeedAnswer:
 
 @dataclass(frozen=True)
 class SeedProof:
-    """A text that an imported dataset gives as evidence for an answer."""
+    """A text that is evidence for an answer in an imported dataset."""
 
     entity: str
     article: str
@@ -53,9 +52,9 @@ class SeedProof:
 
 @dataclass(frozen=True)
 class SeedQuestion:
-    """A row of stages `list_questions` and `seeds`: a list question, imported or made from the graph.
+    """A row of stages `list_questions` and `seeds`: a question whose answer is a list of entities.
 
-    - shape: the kind of question, with the relations and the direction of its conditions.
+    - shape: kind, noun and relations; questions with the same shape differ only in their entities.
     - noun: the noun for the answers, such as `countries`. target: the class of the answers.
     - source: `graph`, or the imported dataset.
     - near: for an intersection, the entities that meet exactly one of the conditions; empty if unknown.

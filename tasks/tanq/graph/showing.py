@@ -1,6 +1,6 @@
-"""Show values as tables do: names, dates by their precision, amounts without their unit.
+"""Format values for tables: names, dates by their precision, amounts without their unit.
 
-Functions named `say_...` write values for use in a sentence, where some names need an article.
+Functions named `say_...` format values for sentences, where some names need an article.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ WITH_ARTICLE = re.compile(
 
 
 def show_value(value: ValueRow, labels: Mapping[str, str]) -> str:
-    """Show a value on one line.
+    """Return a value as one line of text.
 
-    Returns an empty text for an item without a label and for a time less precise than a millennium. labels:
-    maps ids to labels.
+    The text is empty for an item without a label and for a time less precise than a millennium. labels: maps
+    ids to labels.
     """
     if value.kind == ITEM:
         shown = labels.get(value.item or "", "")
@@ -43,17 +43,17 @@ def show_value(value: ValueRow, labels: Mapping[str, str]) -> str:
 
 
 def show_amount(amount: Decimal) -> str:
-    """Show a number exactly, without an exponent and without trailing zeros: `385207`, `1.5`."""
+    """Format a number exactly, without an exponent or trailing zeros: `385207`, `1.5`."""
     text = f"{amount:f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return "0" if text in ("-0", "") else text.removeprefix("+")
 
 
 def show_time(value: ValueRow) -> str:
-    """Show a date by its precision: `14 March 1879`, `March 1879`, `1879`, `1870s`, `19th century`.
+    """Format a date by its precision: `14 March 1879`, `March 1879`, `1879`, `1870s`, `19th century`.
 
-    Millennia are shown as `3rd millennium`. Years before 1 CE end with BCE. Returns an empty text if the
-    precision is less than a millennium.
+    Millennia are formatted as `3rd millennium`. Years before 1 CE end with BCE. The text is empty for a date
+    less precise than a millennium.
     """
     year, precision = value.year, value.precision
     if year is None or precision is None or precision < Precision.MILLENNIUM:
@@ -71,7 +71,7 @@ def show_time(value: ValueRow) -> str:
 
 
 def show_ordinal(number: int) -> str:
-    """Show a number as an ordinal: `1st`, `12th`, `22nd`."""
+    """Format a number as an ordinal: `1st`, `12th`, `22nd`."""
     ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{ending}"
 

@@ -1,4 +1,4 @@
-"""Stage: list the entities that have facts, and the entities that are values, units or classes (step 1)."""
+"""Stage: list the entities in facts: subjects, values, units and classes (step 1)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tasks.tanq.graph.unit_names import UNIT_NAMES
 
 @dataclass(frozen=True)
 class Thing:
-    """A row of stage `things`: an entity that has facts, or that is a value, a unit or a class in facts.
+    """A row of stage `things`: an entity that is a subject, value, unit or class in a fact.
 
     article: the title of the entity's Wikipedia article; empty if there is no article. classes: the ids of
     its classes (instance of).
@@ -39,8 +39,8 @@ class Thing:
 def things(facts: Iterable[Fact], entry: GraphSource) -> Drafts[Thing]:
     """List the entities in a graph's facts with their names and articles.
 
-    Common units get their names from `UNIT_NAMES` if the graph does not have them. Drop reason: `no_label`
-    (the graph has no label of the entity). Raises BadInput if the folder is not a graph.
+    Common units that are not in the graph get their names from `UNIT_NAMES`. Drop reason: `no_label` (the
+    entity has no label in the graph). Raises BadInput if the folder is not a graph.
     """
     used: set[str] = set()
     classes: defaultdict[str, list[str]] = defaultdict(list)

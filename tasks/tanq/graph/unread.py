@@ -1,4 +1,4 @@
-"""Stage: list the statements of a graph that concern questions but could not be read or shown (step 1)."""
+"""Stage: list the statements that could change answers but could not be read or shown (step 1)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tasks.tanq.graph.graph_files import INSTANCE_OF
 from tasks.tanq.graph.showing import ITEM
 
 ANY = ""
-"""The key for an entity, relation or value that was not read and may therefore be any."""
+"""The key for an unknown entity, relation or value."""
 
 
 def unread(entry: GraphSource) -> Drafts[Unread]:
-    """List the unread and unshowable statements about classes, and about relations that questions use.
+    """List the statements about classes and used relations that could not be read or shown.
 
     Raises BadInput if the folder is not a graph.
     """
@@ -25,14 +25,14 @@ def unread(entry: GraphSource) -> Drafts[Unread]:
 
 
 def name_statement(statement: Unread) -> str:
-    """Describe an unread statement, with the reason why it was not read, for people."""
+    """Return a readable description of an unread statement, with the reason why it was not read."""
     what = " of ".join(filter(None, (statement.relation, statement.entity)))
     return " ".join(filter(None, (f"{what}:" if what else "", statement.reason, f"({statement.detail})")))
 
 
 @dataclass(frozen=True)
 class Others:
-    """Entities that may meet a condition because of unread statements, besides the known entities.
+    """Entities that may meet a condition because of unread statements, without the known entities.
 
     A statement whose entity is unknown has the key `ANY`. by_value: maps entities to a statement that names
     the value. by_relation: maps entities to a statement whose value is unknown.
@@ -43,12 +43,12 @@ class Others:
     by_relation: Mapping[str, Unread]
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the entities; an entity can occur twice."""
+        """Yield the entities, possibly with duplicates."""
         for found in (self.by_value, self.by_relation):
             yield from (entity for entity in found if entity not in self.known)
 
     def get(self, entity: str) -> Unread | None:
-        """Return an unread statement by which an entity may meet the condition, or None."""
+        """Return an unread statement that may fulfil the condition for an entity, or None."""
         if entity in self.known:
             return None
         own = self.by_value.get(entity) or self.by_relation.get(entity)
@@ -59,7 +59,7 @@ class Others:
         return next(map(self.get, self), None)
 
     def meet(self, others: Others) -> Unread | None:
-        """Return an unread statement by which an entity may meet both conditions, or None.
+        """Return an unread statement that may fulfil both conditions for an entity, or None.
 
         Entities that are known to meet both conditions do not count.
         """
@@ -75,12 +75,12 @@ class Others:
         return next((small.get(entity) for entity in small if large.get(entity)), None)
 
     def __contains__(self, entity: str) -> bool:
-        """Return whether an entity may meet the condition because of a statement that names the entity."""
+        """Return whether a statement that names the entity may fulfil the condition."""
         return entity not in self.known and (entity in self.by_value or entity in self.by_relation)
 
 
 class UnreadIndex:
-    """Finds the unread statements that could change a condition's answers or a cell of a table."""
+    """An index of the unread statements that could change a condition's answers or a table cell."""
 
     def __init__(self, unread: Iterable[Unread], facts: Iterable[Fact]) -> None:
         """Index the statements.

@@ -1,1 +1,1 @@
-"""Import published questions (list questions of QAMPARI and records of TANQ), and tables of your own."""
+"""Import published questions (QAMPARI's list questions and TANQ's records), and your own tables."""

@@ -1,4 +1,4 @@
-"""Find the noun for the answers of an imported list question in the words of the question."""
+"""Extract the noun for the answers from the text of an imported list question."""
 
 from __future__ import annotations
 
@@ -16,21 +16,18 @@ LEAD = frozenset([
     "notable", "different", "discovered", "major", "famous", "current", "currently", "other", "various",
     "several", "main", "specific",
 ])  # fmt: skip
-"""Words before a noun that do not say what the noun is."""
+"""Words before a noun that are not part of the extracted noun phrase."""
 CONTAINERS = frozenset([
     "name", "names", "kind", "kinds", "type", "types", "example", "examples", "title", "titles", "list",
     "lists", "piece", "pieces", "sort", "sorts", "form", "forms", "feature", "features", "model",
     "models", "member", "members", "work", "works", "body", "bodies",
 ])  # fmt: skip
-"""Nouns that are replaced by the noun after their `of`, if they have an `of`."""
+"""Nouns that are replaced by the noun after `of`, as in `kinds of fish`."""
 WHOLE = frozenset([
     "piece", "pieces", "work", "works", "form", "forms", "model", "models", "feature", "features",
     "member", "members", "body", "bodies",
 ])  # fmt: skip
-"""Nouns of `CONTAINERS` that remain in the noun phrase, as in `works of art`.
-
-In `kind of land mass`, `kind` does not remain.
-"""
+"""Nouns of `CONTAINERS` that are kept in the noun phrase, as in `works of art`."""
 ENDS = frozenset([
     "is", "are", "was", "were", "did", "does", "do", "has", "have", "had", "that", "which", "who",
     "whom", "whose", "where", "when", "in", "on", "at", "by", "from", "for", "to", "with", "about",
@@ -49,7 +46,7 @@ VAGUE = frozenset([
     "thing", "things", "something", "someone", "entity", "entities", "item", "items", "individual",
     "name", "names",
 ])  # fmt: skip
-"""Nouns that are no more specific than the class of the answers."""
+"""Nouns that are too general to use; the name of the answers' class is used instead."""
 SAME = frozenset([
     "manga", "anime", "media", "series", "species", "news", "people", "aircraft", "literature", "music",
     "wildlife", "prix", "software",
@@ -60,10 +57,10 @@ MOST_WORDS = 6
 
 
 def find_noun(question: str, class_noun: str = "") -> str:
-    """Return the noun for the answers of a list question, in the plural: `movies`, `people`, `places`.
+    """Return the plural noun for the answers of a list question: `movies`, `people`, `places`.
 
-    class_noun: the plural name of the answers' class, if known; this noun is used if the question has no
-    specific noun.
+    class_noun: the plural name of the answers' class, if known; the fallback if the question has no specific
+    noun.
     """
     for found in ASKED.finditer(question):
         if OTHER.match(question):
@@ -83,7 +80,7 @@ def find_noun(question: str, class_noun: str = "") -> str:
 
 
 def _read_phrase(text: str) -> str:
-    """Return the noun phrase at the beginning of a text, in the plural; empty if there is no noun phrase."""
+    """Return the noun phrase at the start of a text, in the plural; empty if there is none."""
     text = re.split(r"[,;:?!()]", text, maxsplit=1)[0]
     words = [word.strip("'\"") for word in text.split()]
     while words and words[0].lower() in LEAD:
@@ -103,7 +100,7 @@ def _read_phrase(text: str) -> str:
 
 
 def _read_singular(text: str) -> str:
-    """Return the word after `pieces of`; empty if it cannot be a noun."""
+    """Return the first word of a text (the text after `pieces of`); empty if this word cannot be a noun."""
     word = text.split(maxsplit=1)[0].strip("?") if text.split() else ""
     return word if WORD.fullmatch(word) and word.lower() not in ENDS else ""
 

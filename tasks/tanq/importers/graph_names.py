@@ -22,7 +22,7 @@ BY_ID, BY_ARTICLE, BY_NAME = "id", "article", "name"
 
 @dataclass
 class WantedNames:
-    """All names to look up, collected so that a graph is read only once."""
+    """All names to look up in one pass over a graph."""
 
     ids: set[str] = field(default_factory=set)
     articles: set[str] = field(default_factory=set)
@@ -40,7 +40,7 @@ class ItemClaim:
 
 
 class GraphNames:
-    """The wanted entities of a graph, with their statements whose values are items."""
+    """The wanted entities of a graph, and their statements with items as values."""
 
     def __init__(self, graph: Path, wanted: WantedNames) -> None:
         """Read a graph; memory use depends only on the number of wanted names.
@@ -74,13 +74,10 @@ class GraphNames:
         }
 
     def find(self, item: str, article: str, names: Iterable[str]) -> tuple[str, list[str]]:
-        """Find an entity.
+        """Return the lookup method (`id`, `article` or `name`) and the ids of all matching entities.
 
-        Returns how the entity was found, and all candidates; the list is empty if there are no candidates.
-
-
-        An id or an article determines the entity by itself. Otherwise, the first name is tried as a label and
-        then as an alias. The remaining names are then tried as labels.
+        If `item` is given, only this id is looked up. Otherwise, the article is looked up, then the first
+        name as a label and as an alias, then the remaining names as labels.
         """
         if item:
             return BY_ID, [self._ids[item]] if item in self._ids else []
@@ -102,7 +99,7 @@ class GraphNames:
         return self._articles.get(title, "")
 
     def list_claims(self, entity: str) -> list[ItemClaim]:
-        """List an entity's statements whose values are items, except its classes."""
+        """List an entity's statements with items as values, except for its classes."""
         return [claim for claim in self._claims.get(entity, ()) if claim.relation != INSTANCE_OF]
 
     def list_classes(self, entity: str) -> set[str]:
@@ -110,7 +107,7 @@ class GraphNames:
         return {claim.value for claim in self._claims.get(entity, ()) if claim.relation == INSTANCE_OF}
 
     def get_label(self, entity: str) -> str:
-        """Return the English label of an entity that is the value of a statement; empty if unknown."""
+        """Return the English label of a statement's value; empty if unknown."""
         return self._names.get(entity, "")
 
     def _keep(self, row: EntityRow, wanted: WantedNames) -> None:
@@ -142,7 +139,7 @@ def count_classes(entities: Iterable[str], names: GraphNames) -> Mapping[str, in
 
 
 def _label(row: EntityRow) -> Iterator[str]:
-    """Yield the English label or its fallback, if there is one."""
+    """Yield an entity's English label or a fallback; nothing if the entity has no label."""
     return filter(None, (find_label(row.labels),))
 
 

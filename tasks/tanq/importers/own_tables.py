@@ -33,17 +33,14 @@ from tasks.sources.wikipedia.sentences import split_sentences
 GRAPHS, ARTICLES = Path("data/raw/wikidata"), Path("data/raw/wikipedia")
 SOURCES, SETS = ("tanq", "sources"), ("tanq", "sets")
 LABELS = ("name", "title", "label")
-"""Names of columns that contain the names of a table's rows; the first such column is used.
-
-If a table has no such column, its first column contains the names.
-"""
+"""Headers of the column with the row names, in order of preference; the default is the first column."""
 LONGEST_NAME = 80
 """Maximum number of characters of a cell that contains a name.
 
-A column with longer text becomes sentences of evidence.
+A column with longer text is split into sentences of evidence.
 """
 YEARS = range(1000, 2200)
-"""The range of values in a column of years."""
+"""The valid values in a column of years."""
 INSTANCE_OF = "P31"
 TEXTS, NUMBERS, DATES, NAMES = "texts", "numbers", "dates", "names"
 
@@ -64,7 +61,7 @@ class OwnColumn:
 
 @dataclass(frozen=True)
 class ThingTable:
-    """A table as it was read. rows: maps the name of each row to the row, in the order of the file."""
+    """One of your own tables. rows: maps the name of each row to the row, in the order of the file."""
 
     path: Path
     noun: str
@@ -74,7 +71,7 @@ class ThingTable:
 
     @property
     def key(self) -> str:
-        """The part of an id that identifies the table."""
+        """The part of ids that identifies the table."""
         return make_key(self.noun)
 
     @property
@@ -86,7 +83,7 @@ class ThingTable:
 class OwnTables(BaseImporter):
     """Import your own tables, from which tanq builds its questions (docs/tanq.md).
 
-    Each row becomes a thing, each column becomes a relation, and each cell becomes a fact and its evidence.
+    Each row becomes an entity, each column becomes a relation, and each cell becomes a fact and its evidence.
 
     Example: benchloom import own-tables films.csv people.csv --name cinema
     """
@@ -108,7 +105,10 @@ class OwnTables(BaseImporter):
     questions: int = option("Number of questions to select.", "N", default=60, least=1)
 
     def bring_in(self, project: Project) -> Imported:
-        """Write the graph and the evidence, and add both to params.yaml. Raises BadInput for a bad row."""
+        """Write the graph and the evidence, and add both to params.yaml.
+
+        Raises BadInput for an invalid row.
+        """
         check_name(self.called)
         tables = self.read_tables()
         things = name_things(tables)
@@ -212,7 +212,7 @@ def read_own_table(path: Path, named: Mapping[str, str], units: Mapping[str, str
 
 
 def make_column(name: str, noun: str, records: Sequence[Record], units: Mapping[str, str]) -> OwnColumn:
-    """Find the kind of a column: numbers or dates if all cells are, otherwise names or longer texts."""
+    """Return a column, with its kind inferred from the cells: numbers, dates, names or longer texts."""
     cells = [record.get(name) for record in records if clean(record.get(name))]
     label = say_words(name)
     kind = NAMES
@@ -248,8 +248,7 @@ class NamedThing:
 def name_things(tables: Sequence[ThingTable]) -> dict[str, NamedThing]:
     """Assign an id to every row, and to every name in a cell that is not the name of a row.
 
-    Raises BadInput if two tables have a row with the same name, because a cell with that name could mean
-    either row.
+    Raises BadInput if two tables have a row with the same name, because a cell with that name is ambiguous.
     """
     things: dict[str, NamedThing] = {}
     taken: set[str] = set()
@@ -259,7 +258,7 @@ def name_things(tables: Sequence[ThingTable]) -> dict[str, NamedThing]:
                 raise BadInput(
                     table.path,
                     f"the row {name!r} has the same name as a row of another table",
-                    hint=f"add what it is to the name: '{name} ({make_singular(table.noun)})'",
+                    hint=f"add the kind of thing to the name: '{name} ({make_singular(table.noun)})'",
                 )
             things[name] = NamedThing(make_id(f"{table.key}/{make_key(name)}", taken), name)
     for table in tables:
@@ -272,7 +271,7 @@ def name_things(tables: Sequence[ThingTable]) -> dict[str, NamedThing]:
 
 
 def add_table(draft: GraphDraft, table: ThingTable, things: Mapping[str, NamedThing]) -> None:
-    """Add a table's rows, their class and their facts to a graph draft."""
+    """Add a table's rows, the rows' class and their facts to a graph draft."""
     draft.add_thing(INSTANCE_OF, "instance of", kind="property")
     draft.add_thing(table.class_id, make_singular(table.noun))
     for name in table.rows:
@@ -306,7 +305,7 @@ def make_value(cell: object, kind: str, unit: str | None) -> Value:
 
 
 def list_parts(article: str, table: ThingTable, record: Record) -> list[PartRow]:
-    """List the evidence of a row: an infobox entry for each cell, and the sentences of longer texts."""
+    """Return the evidence for a row: an infobox entry for each cell, and the sentences of longer texts."""
     parts: list[PartRow] = []
     for column in table.columns:
         text = clean(record.get(column.name))
@@ -323,7 +322,7 @@ def list_parts(article: str, table: ThingTable, record: Record) -> list[PartRow]
 
 
 def describe_source(graph: Path, evidence: Path, tables: Sequence[ThingTable]) -> dict[str, object]:
-    """Return the entry of `tanq.sources`, with the classes and relations and their words in questions."""
+    """Return the entry of `tanq.sources`, with the wording of classes and relations in questions."""
     relations: dict[str, object] = {}
     nouns = {table.class_id: table.noun for table in tables}
     for table in tables:
@@ -345,25 +344,25 @@ def describe_source(graph: Path, evidence: Path, tables: Sequence[ThingTable]) -
 
 
 def describe_table(table: ThingTable) -> str:
-    """Describe in one line which rows and columns were read from a table."""
+    """Return a one-line summary of a table's rows and columns."""
     kinds = Counter(column.kind for column in table.columns)
     said = ", ".join(f"{count} of {kind}" for kind, count in sorted(kinds.items()))
     return f"{table.path.name}: {len(table.rows):,} {table.noun}; columns: {said or 'none'}"
 
 
 def clean(cell: object) -> str:
-    """Write a cell on one line; empty for a missing cell."""
+    """Return the text of a cell on one line; empty for a missing cell."""
     return "" if cell is None else " ".join(str(cell).split())
 
 
 def say_words(name: str) -> str:
-    """Split the name of a file or column into words: release_date and releaseDate are `release date`."""
+    """Split a file or column name into words: release_date and releaseDate become `release date`."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
     return " ".join(re.sub(r"[\W_]+", " ", spaced).lower().split()) or "value"
 
 
 def make_key(name: str) -> str:
-    """Convert a name to a form that can be part of an id."""
+    """Convert a name to lower case, with hyphens between words, for use in an id."""
     return re.sub(r"\W+", "-", name.lower()).strip("-") or "x"
 
 

@@ -1,9 +1,9 @@
-"""Read the table of a published record, with the answers and proofs behind its cells.
+"""Read the table of a published record, and match its cells with answers and proofs.
 
-The release names the entity of an answer only in its table. Rows are therefore matched with answers by the
-answer's article, and then by shared values. If equally many rows and answers remain, they are matched by
-order. Columns are matched with properties by label, then by shared words, then by shared values, because a
-skill may have renamed the header.
+The release names the entity of an answer only in the table. Rows are therefore matched with answers by the
+answer's article, and then by shared values. If equally many rows and answers remain, rows and answers are
+matched in order. Columns are matched with properties by label, then by shared words, then by shared values,
+because a skill may have renamed the header.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ VERDICTS: Mapping[str, Support] = {
         Support.NOT_ENOUGH,
     ),
 }  # fmt: skip
-"""Map a publisher's word for a verdict to our label.
+"""Map the verdicts in published records to our labels.
 
 An empty word means supported, because the release contains only facts that passed verification. An unknown
 word means not enough information (`find_verdict`).
@@ -64,14 +64,14 @@ DAY = re.compile(r"(\d{4})-\d\d-\d\d")
 MOST_PAIRS = 200_000
 """Maximum number of pairs of a row and an answer that are compared by values.
 
-With more pairs, rows and answers are matched only by order, which bounds the time for one record.
+With more pairs, rows and answers are matched only in order, to limit the time for one record.
 """
 Property = tuple[str, str]
-"""Normalised id and label of a property."""
+"""The normalised id and label of a property."""
 
 
 class PublishedTable:
-    """A record's table with the answers behind its rows. Raises BadRecord if the record has no table."""
+    """A record's table, with the answer for each row. Raises BadRecord if the record has no table."""
 
     def __init__(self, record: PublishedRecord) -> None:
         self._given = record.answers
@@ -106,7 +106,7 @@ class PublishedTable:
                 yield FinalRow(self.identify(answer), self._label(answer), False, tuple(own))
 
     def make_column(self, place: int, rows: Sequence[FinalRow]) -> FinalColumn:
-        """Make a column, with its property and kind inferred from the values."""
+        """Return a column, with its property and kind inferred from the values."""
         name = self.names[place]
         shown = [value for row in rows for value in row.cells[place].values]
         alike = [value for answer in self._given for value in self._list_values(answer, place)]
@@ -122,7 +122,7 @@ class PublishedTable:
         return FinalColumn(relation, name, kind, unit[1] if unit else "")
 
     def list_things(self) -> Iterator[ItemThing]:
-        """Yield the answers, and the values of answers that are entities."""
+        """Yield the entities of the answers, and of the answers' values."""
         for answer in self._given:
             yield ItemThing(self.identify(answer), self._label(answer), answer.thing.article)
             for value in answer.values:
@@ -142,7 +142,7 @@ class PublishedTable:
                     yield replace(made, id=make_id(made.id, again)) if again else made
 
     def _build_rows(self) -> Rows:
-        """Build the table from the answer list: passing answers, and columns in order of first appearance."""
+        """Build the table from the passing answers, with columns in order of first appearance."""
         passing = [answer for answer in self._given if answer.filter_pass is not False]
         labels = list(dict.fromkeys(value.label for answer in passing for value in answer.values))
         if not labels:
@@ -194,7 +194,7 @@ class PublishedTable:
         return found
 
     def _find_answers(self) -> list[PublishedTanqAnswer | None]:
-        """Find the answer of each row; among answers with the same name, passing answers come first."""
+        """Return the answer of each row, or None; among answers with the same name, passing answers first."""
         waiting = sorted(self._given, key=lambda answer: answer.filter_pass is False)
         by_name: defaultdict[str, list[PublishedTanqAnswer]] = defaultdict(list)
         for answer in waiting:
@@ -240,7 +240,7 @@ class PublishedTable:
         return [found.get(place) for place, _ in rows]
 
     def _list_told(self, answer: PublishedTanqAnswer) -> dict[int, set[str]]:
-        """Map each column to the normalised texts that the answer's values may have in that column."""
+        """Map each column to the normalised texts of the answer's values in that column."""
         told: defaultdict[int, set[str]] = defaultdict(set)
         for value in answer.values:
             place = self._columns.get(_name_property(value))
@@ -249,7 +249,7 @@ class PublishedTable:
         return told
 
     def _choose_texts(self) -> Iterator[tuple[int, str]]:
-        """Yield the text of each value: the variant that its cell contains, otherwise the first variant."""
+        """Yield the id and text of each value: the variant in the table's cell, or the first variant."""
         cells = {
             id(answer): row[1:] for row, answer in zip(self.rows[1:], self.answers, strict=True) if answer
         }
@@ -272,10 +272,9 @@ class PublishedTable:
         return [value for value in answer.values if self._columns.get(_name_property(value)) == place]
 
     def _make_cell(self, cell: str | None, answer: PublishedTanqAnswer, place: int) -> FinalCell:
-        """Make a cell. cell: its text, or None for an answer that is not in the table.
+        """Return a cell. cell: the text, or None for an answer that is not in the table.
 
-        The text is split at the values of the answer list, or at commas if that gives as many parts as
-        values.
+        The text is split into the answer's values, or at commas if there are as many parts as values.
         """
         own = self._list_values(answer, place)
         facts = {value.shown or self._texts[id(value)]: self._name_fact(answer, value) for value in own}
@@ -298,7 +297,10 @@ class PublishedTable:
 
 
 def make_proof(proof: PublishedProof, fact: str, entity: str, relation: str, value: str) -> ItemProof:
-    """Make an item's proof. For a table, `row` contains all rows of the proof, each cell with its header."""
+    """Convert a published proof.
+
+    For a table, `row` contains all rows of the proof, each cell with a header.
+    """
     text, headers, row = proof.text, proof.headers, ""
     if proof.kind == INFOBOX:
         headers = headers or ((proof.key,) if proof.key else ())
@@ -327,7 +329,7 @@ def make_proof(proof: PublishedProof, fact: str, entity: str, relation: str, val
 
 
 def write_proof_rows(proof: PublishedProof) -> str:
-    """Write the table of a proof on one line: the caption, then the rows, each cell after its header."""
+    """Format the table of a proof on one line: the caption, then the rows, each cell after its header."""
     header, *body = proof.rows or ((),)
     lines = [
         " | ".join(
@@ -339,14 +341,14 @@ def write_proof_rows(proof: PublishedProof) -> str:
 
 
 def find_verdict(said: str) -> Support:
-    """Convert a publisher's word for a verdict to our label."""
+    """Convert a published verdict to our label."""
     return VERDICTS.get(said, Support.NOT_ENOUGH)
 
 
 def _split(text: str, values: Sequence[str]) -> list[str]:
-    """Split a text into the values that it joins, longest first, so that commas within values are kept.
+    """Split a text into the given values, longest first, so that commas within values are kept.
 
-    Returns an empty list if the text contains anything else.
+    Returns an empty list if the text contains anything other than values and separators.
     """
     if not values:
         return []
@@ -361,7 +363,7 @@ def _stands_in(text: str, cell: str) -> bool:
 
 
 def _list_telling(value: PublishedValue) -> set[str]:
-    """Return the normalised texts by which a cell may show a value; for a date, these include the year."""
+    """Return the normalised texts that a cell may have for a value, including the year of a date."""
     texts = {_fold(text) for text in value.texts}
     return texts | {day[1] for text in texts if (day := DAY.fullmatch(text))}
 

@@ -1,4 +1,4 @@
-"""Import list questions of QAMPARI as seeds: find their answers and conditions in a graph."""
+"""Import QAMPARI's list questions, and look up their answers and conditions in a graph."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ class Qampari(RecordsImporter):
         "Use the questions as the list questions of this entry of `tanq.sources`.", "NAME", "--source"
     )
     names: GraphNames | None = None
-    """The names of the graph's entities; without a graph, only answers with an id are used."""
+    """The names in the graph; None without a graph, so that only answers with an id are used."""
 
     def bring_in(self, project: Project) -> Imported:
-        """Write the questions, and set their path in params.yaml if `--source` names a source of tanq."""
+        """Write the questions, and set their path in params.yaml if `--source` names an entry."""
         if self.tanq_source is not None and self.tanq_source not in (project.find(SOURCES) or {}):
             raise BadInput("--source", f"params.yaml has no {SOURCES}.{self.tanq_source}")
         self.names = self._read_graph(self.graph) if self.graph else None
@@ -84,7 +84,7 @@ class Qampari(RecordsImporter):
         return GraphNames(graph, wanted)
 
     def read_row(self, where: str, record: object) -> ReadRecord | None:
-        """Make the row of a question, and log its lost answers; None if too few answers are left."""
+        """Convert a record to a question, and log answers that were not found; None if too few are left."""
         question = read_question(record)
         answers = find_answers(question, self.names) if self.names else take_given(question)
         for answer in answers.lost:
@@ -113,7 +113,7 @@ class Qampari(RecordsImporter):
         return [f"what the question demands is known by the graph: {known:,} questions"]
 
     def advise(self) -> str:
-        """Explain why no question could be imported."""
+        """Return the reason why no question could be imported."""
         if self.graph is None and self.skipped.counts["answer_no_id"]:
             return "its answers have no Wikidata ids: --graph FOLDER finds them in an imported graph"
         return super().advise()
@@ -121,7 +121,7 @@ class Qampari(RecordsImporter):
 
 @dataclass(frozen=True)
 class LostAnswer:
-    """An answer without an entity. reason: one of the four reasons defined as constants in this module."""
+    """An answer without an entity. reason: `no_id`, `not_in_graph`, `ambiguous` or `other_class`."""
 
     name: str
     reason: str
@@ -129,7 +129,7 @@ class LostAnswer:
 
 @dataclass(frozen=True)
 class FoundAnswers:
-    """The answers of a question by entity, in the question's order, and the answers without an entity."""
+    """The answers of a question: `found` by entity, in the question's order, and `lost` without an entity."""
 
     found: Mapping[str, QampariAnswer]
     lost: Sequence[LostAnswer]
@@ -145,7 +145,7 @@ def want_names(question: QampariQuestion, wanted: WantedNames) -> None:
 
 
 def take_given(question: QampariQuestion) -> FoundAnswers:
-    """Use the ids that the file gives, if there is no graph to find answers in."""
+    """Return the answers with an id in the file as found, and all other answers as lost."""
     found: dict[str, QampariAnswer] = {}
     lost = []
     for answer in question.answers:
@@ -159,9 +159,8 @@ def take_given(question: QampariQuestion) -> FoundAnswers:
 def find_answers(question: QampariQuestion, names: GraphNames) -> FoundAnswers:
     """Find the answers of a question in a graph.
 
-    An entity found by name must be an instance of the most common class among the other answers, if they have
-    such a class. The name of a film therefore does not match a manga. If several entities remain, the answer
-    is lost as ambiguous.
+    An entity found by name must be an instance of the class that most answers have, if there is one. The name
+    of a film therefore does not match a manga. If several entities remain, the answer is lost as ambiguous.
     """
     options = [
         (answer, *names.find(answer.item, answer.article, answer.names)) for answer in question.answers
@@ -183,7 +182,7 @@ def find_answers(question: QampariQuestion, names: GraphNames) -> FoundAnswers:
 def make_imported_seed(
     question: QampariQuestion, answers: Mapping[str, QampariAnswer], names: GraphNames | None, place: str
 ) -> SeedQuestion:
-    """Make the row of a question. place: its position in the source, as `file#id`."""
+    """Convert a question to a row. place: the question's position in the source, as `file#id`."""
     target = _find_common_class(list(answers), names) if names else ""
     called = names.get_label(target) if names else ""
     noun = find_noun(question.text, "people" if target == PEOPLE else make_plural(called) if called else "")
@@ -211,7 +210,7 @@ def make_imported_seed(
 
 
 def _find_common_class(entities: Sequence[str], names: GraphNames) -> str:
-    """Return the class that more than half of the entities are instances of; empty without such a class."""
+    """Return the class of more than half of the entities; empty if there is none."""
     counts = count_classes(entities, names)
     most = max(counts, key=lambda noun: counts[noun], default="")
     return most if most and 2 * counts[most] > len(entities) else ""
@@ -220,10 +219,10 @@ def _find_common_class(entities: Sequence[str], names: GraphNames) -> str:
 def _find_conditions(
     question: QampariQuestion, answers: Mapping[str, QampariAnswer], names: GraphNames
 ) -> tuple[tuple[Condition, ...], list[SeedAnswer]]:
-    """Find the conditions of a question: facts that all answers share and whose values the question names.
+    """Return the conditions of a question, and the answers with their facts.
 
-    For a composition, these are facts of intermediate entities whose articles are among the proofs. Returns
-    the conditions, and the answers with their facts.
+    Conditions are facts that all answers have in common and whose values the question names. For a
+    composition, these are facts of intermediate entities whose articles are among the proofs.
     """
     direct = {entity: _list_named(question.text, entity, names) for entity in answers}
     found = _share(
@@ -261,9 +260,8 @@ def _find_ways(
 ) -> list[tuple[str, ItemClaim, ItemClaim | None]]:
     """Find the intermediate entities between an answer and the values that the question names.
 
-    An intermediate entity has an article among the proofs, and a fact that links it with the answer. Returns
-    the entity, this fact, and the entity's fact with a value named in the question, or None without such a
-    fact.
+    Their articles are among the answer's proofs. Returns tuples of the entity, the fact that links the entity
+    with the answer, and the entity's fact whose value the question names, or None.
     """
     ways: list[tuple[str, ItemClaim, ItemClaim | None]] = []
     for title in dict.fromkeys(proof.article for proof in answer.proofs):
@@ -289,6 +287,6 @@ def _names_thing(text: str, label: str) -> bool:
 
 
 def _write_question(text: str) -> str:
-    """Write a question with a capital letter and one question mark, because people typed the questions."""
-    plain = re.sub(r"(?<![A-Z])[.\s]+$", "", text.rstrip(" ?"))  # the period of `U.S.` stays
+    """Normalise a question to a capital first letter and one question mark."""
+    plain = re.sub(r"(?<![A-Z])[.\s]+$", "", text.rstrip(" ?"))  # keep the period of `U.S.`
     return f"{plain[:1].upper()}{plain[1:]}?"

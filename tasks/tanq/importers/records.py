@@ -1,4 +1,4 @@
-"""Define the importers' base class, which converts each record to a row or a line of skipped.jsonl."""
+"""Define the base class for importers that convert each record to a row or a line of skipped.jsonl."""
 
 from __future__ import annotations
 
@@ -27,15 +27,14 @@ from tasks.sources.json_records import BrokenRecord, read_records
 from tasks.sources.loose_fields import BadRecord
 
 LONGEST = 300
-"""Maximum number of characters of a skipped part in skipped.jsonl."""
+"""Maximum number of characters of a skipped text in skipped.jsonl."""
 
 
 @dataclass(frozen=True)
 class ReadRecord:
     """A record after its conversion to a row.
 
-    text: the record's question. name: its published id. counts: numbers for the report, by the noun for what
-    is counted.
+    text: the record's question. name: the published id. counts: counts for the report, by noun.
     """
 
     row: Any
@@ -45,7 +44,7 @@ class ReadRecord:
 
 
 class RecordsImporter(BaseImporter):
-    """Imports a file of records as a Parquet file, with about.json and skipped.jsonl beside it."""
+    """Imports a file of records as a Parquet file, with about.json and skipped.jsonl in the same folder."""
 
     folder: ClassVar[Path]
     file: ClassVar[str]
@@ -64,7 +63,7 @@ class RecordsImporter(BaseImporter):
     then: ClassVar[str]
     """The next step for the user, with `{folder}` and `{file}` as placeholders."""
     in_memory: ClassVar[int] = RUN
-    """Number of rows kept in memory while they are sorted."""
+    """Maximum number of rows in memory during sorting."""
 
     path: Path = argument("The published JSON or JSON Lines file, plain or gzipped.", "PATH")
     called: str = "main"
@@ -76,7 +75,7 @@ class RecordsImporter(BaseImporter):
 
     @abstractmethod
     def read_row(self, where: str, record: object) -> ReadRecord | None:
-        """Return the row of a record, or None if too little of it can be used.
+        """Return the row of a record, or None if the record lacks usable content.
 
         Raises BadRecord if the record is not valid.
         """
@@ -94,7 +93,7 @@ class RecordsImporter(BaseImporter):
         return []
 
     def advise(self) -> str:
-        """Explain why no record could be imported."""
+        """Return the reason why no record could be imported."""
         return name_worst(self.skipped.counts) or "it is empty"
 
     def bring_in(self, project: Project) -> Imported:
@@ -170,14 +169,14 @@ class RecordsImporter(BaseImporter):
 
 
 class SkippedRecords:
-    """Writes a line to skipped.jsonl for each part of a file that is not imported, and counts by reason."""
+    """Writes each skipped part of a file to skipped.jsonl, and counts the parts by reason."""
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
         self.counts: Counter[str] = Counter()
 
     def add(self, reason: str, where: str, what: str = "", name: str = "") -> None:
-        """Write and count a part of the file that is not imported. name: the id of its record."""
+        """Write and count a skipped part of the file. name: the id of the part's record."""
         self.counts[reason] += 1
         record = {"reason": reason, "where": where, "id": name[:100], "what": what[:LONGEST]}
         line = {key: value for key, value in record.items() if value}

@@ -1,4 +1,4 @@
-"""Import published TANQ records as items for evaluating baselines and systems."""
+"""Import published TANQ records as items to evaluate baselines and systems."""
 
 from __future__ import annotations
 
@@ -42,20 +42,14 @@ SKILL_NAMES: Mapping[str, tuple[str, ...]] = {
     TIME_CALCULATION: ("calc",),
     APPROXIMATION: ("approx",),
 }
-"""Map each skill to parts of words in its published names.
-
-The first skill whose parts all occur is chosen.
-"""
+"""Map each skill to word stems in its published names; the first skill with all stems matches."""
 FURTHER_WORDS = {"numeric": "num", "quantity": "num", "date": "time", "temporal": "time", "round": "approx"}
 NO_SKILL = frozenset({"no skill", "none"})
 OWN_FIELDS = frozenset({"rows", "columns", "proofs", "answer_table"})
-"""Fields that distinguish an item of our publications (data/items.jsonl) from a record of the release."""
+"""Fields that only the items of our own publications (data/items.jsonl) have, not the TANQ release."""
 PUBLICATION = "publication.json"
 OWN_FILES = ("data/items.jsonl", "tanq/test.jsonl", "test.jsonl")
-"""Files to look for in a folder: first the files of our publications, then the file of a release.
-
-The first existing file is read.
-"""
+"""Files to look for in a folder, in order: a file of our own publications, then of the TANQ release."""
 
 
 class Tanq(RecordsImporter):
@@ -85,7 +79,7 @@ class Tanq(RecordsImporter):
     asked: Counter[str]
 
     def bring_in(self, project: Project) -> Imported:
-        """Write the items of the records."""
+        """Convert the records to items, and write the items."""
         if self.question and self.question not in ASKED:
             what = f"{self.question[:40]!r} is not a field that is read"
             raise BadInput("--question", what, hint=", ".join(ASKED))
@@ -98,7 +92,7 @@ class Tanq(RecordsImporter):
         return super().bring_in(project)
 
     def describe_source(self) -> dict[str, str]:
-        """Describe the release, or our publication if the file is in the folder of one.
+        """Describe the TANQ release, or our own publication if the file is in a publication's folder.
 
         Raises BadInput if the publication's record is not valid.
         """
@@ -111,7 +105,7 @@ class Tanq(RecordsImporter):
             sources = [(str(entry["title"]), str(entry["licence"])) for entry in told["sources"]]
             name = str(told["dataset"])
         except (ValueError, KeyError, TypeError) as error:
-            raise BadInput(record, "does not say what was published", hint="publish again") from error
+            raise BadInput(record, "does not describe the publication", hint="publish again") from error
         return {
             "source": f"publication of {name}",
             "licence": "; ".join(dict.fromkeys(licence for _, licence in sources)),
@@ -119,7 +113,7 @@ class Tanq(RecordsImporter):
         }
 
     def read_row(self, where: str, record: object) -> ReadRecord:
-        """Convert a record to an item, and log the parts that cannot be read."""
+        """Convert a record to an item, and log the unreadable parts."""
         if isinstance(record, dict) and record.keys() >= OWN_FIELDS:
             own = read_own(record)
             return ReadRecord(own, own.question, own.init_qid, {"proofs": len(own.proofs)})
@@ -156,7 +150,7 @@ class Tanq(RecordsImporter):
         return lines
 
     def describe_options(self) -> Mapping[str, object]:
-        """Return for about.json the fields used as questions, and the unknown fields."""
+        """Return the fields used as questions and the unknown fields, for about.json."""
         return {
             "question": self.question or None,
             "asked": dict(sorted(self.asked.items())),
@@ -166,10 +160,10 @@ class Tanq(RecordsImporter):
 
 @dataclass(frozen=True)
 class ReadItem:
-    """An item, and how completely it was read. asked: the field of its question. unknown: its unknown skills.
+    """An item, and its unreadable parts. asked: the question's field. unknown: the unknown skills.
 
-    apart: passing answers that are not in the table. unlisted: rows of the table without an answer. verdicts:
-    proofs with an unknown verdict, which counts as not enough information.
+    apart: number of passing answers that are not in the table. unlisted: number of table rows without an
+    answer. verdicts: number of proofs with an unknown verdict, which means not enough information.
     """
 
     item: TanqItem
@@ -181,7 +175,7 @@ class ReadItem:
 
 
 def read_own(record: dict[str, Any]) -> TanqItem:
-    """Read an item from one of our publications. Raises BadRecord if it is not valid."""
+    """Read an item of our own publications. Raises BadRecord if the item is not valid."""
     unknown = record.keys() - {part.name for part in fields(TanqItem)}
     if unknown:
         raise BadRecord(f"bad_item: it has a field {min(unknown)!r}, which no item has")
@@ -261,7 +255,7 @@ def make_published_item(record: PublishedRecord, asked: str, place: str, given: 
 
 
 def find_skill(name: str) -> str:
-    """Return the skill that a published name means, such as `Filtering numeric`; empty if unknown."""
+    """Return the skill for a published name, such as `Filtering numeric`; empty if unknown."""
     words = name.lower()
     for other, ours in FURTHER_WORDS.items():
         words = words.replace(other, ours)

@@ -1,4 +1,4 @@
-"""Stage: check a question set's artifacts against their contracts, and recompute the tables from facts."""
+"""Stage: check a question set's artifacts against contracts, and recompute the tables from facts."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ SINGLE: Mapping[str, Sequence[Expectation]] = {
     "skills": (expect_hash(),),
     "items": (expect_hash(),),
 }
-"""Map each artifact to the expectations for its single rows."""
+"""Map each artifact to the expectations for single rows."""
 ROUNDING = Decimal("0.05")
 """Maximum relative difference between an amount in a text and the fact's amount.
 
 Stage `proofs` found the texts with a stricter tolerance.
 """
 TURNED = frozenset({"denied", "past"})
-"""Objections to a text that mentions relation and value, but denies the fact or limits it to the past."""
+"""Objections to a text that names the fact's relation and value, but denies the fact or is about the past."""
 COLUMNS = tuple(schema_of(TanqItem).names)
 
 
@@ -92,8 +92,8 @@ def contracts(
 ) -> Counts:
     """Check the artifacts with their dropped rows and calls, and write the findings.
 
-    facts, relations, things: artifacts of the set's source. Raises ContractBroken after the findings are
-    written; its message is one line with artifact, contract, count and ids.
+    facts, relations, things: artifacts of the set's source. Raises ContractBroken after writing the findings;
+    the message is one line with artifact, contract, count and ids.
     """
     made = (seeds, extend, proofs, candidates, verify, tables, rephrase, skills, items)
     paths = {path.stem: path for path in made}
@@ -109,7 +109,7 @@ def contracts(
 
 
 def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Rules:
-    """Declare the rules of each artifact: rules for single rows, and rules that need other artifacts."""
+    """Return the rules for each artifact: rules for single rows, and rules that need other artifacts."""
 
     def find_problem(record: Record) -> str | None:
         proof = grounds.proofs.get(record["id"])
@@ -127,9 +127,9 @@ def declare(paths: Mapping[str, Path], grounds: Grounds, origins: RowRule) -> Ru
 
 
 def read_grounds(paths: Mapping[str, Path], facts: Path, relations: Path, things: Path) -> Grounds:
-    """Read the data that items are checked against.
+    """Read the reference data for checks of items.
 
-    The result contains only facts of the source that items name or that have proofs.
+    The result contains only the source's facts that items use or that have proofs.
     """
     proofs = {proof.id: proof for proof in read_valid_rows(paths["proofs"], Proof)}
     named = {proof.fact for proof in proofs.values()}
@@ -150,7 +150,7 @@ def _read_facts(path: Path, named: set[str]) -> Iterable[Fact]:
 
 @dataclass(frozen=True)
 class Grounds:
-    """The data that items are checked against, by id: facts, relations, things, proofs and verdicts."""
+    """The reference data for checks of items, by id: facts, relations, entities, proofs and verdicts."""
 
     graph: GraphByIds
     proofs: Mapping[str, Proof]
@@ -213,7 +213,7 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
 
 
 def read_item(record: Record) -> TanqItem | str:
-    """Make an item from its record. Returns an error text if the record is not a valid item."""
+    """Convert a record to an item. Returns an error text if the record is not a valid item."""
     try:
         return _adapt_item().validate_python(record)
     except ValidationError as error:
@@ -222,9 +222,9 @@ def read_item(record: Record) -> TanqItem | str:
 
 
 def find_wrong_cell(item: TanqItem, graph: GraphByIds) -> str:
-    """Describe the first header or cell that differs from the result of applying the skills to the facts.
+    """Describe the first header or cell that is not reproduced when the skills are applied to the facts.
 
-    Returns an empty text if there is no such header or cell.
+    Returns an empty text if all headers and cells are reproduced.
     """
     made = _make_anew(item, graph)
     if isinstance(made, str):
@@ -243,9 +243,9 @@ def find_wrong_cell(item: TanqItem, graph: GraphByIds) -> str:
 
 
 def find_wrong_filter(item: TanqItem, graph: GraphByIds) -> str:
-    """Describe the first row with a wrong `filter_pass`, or an answer table that has the wrong rows.
+    """Describe the first row with a wrong `filter_pass`, or an answer table with wrong rows.
 
-    Returns an empty text if all rows are right.
+    Returns an empty text if all rows are correct.
     """
     made = _make_anew(item, graph)
     if isinstance(made, str):
@@ -273,8 +273,8 @@ def find_unproven(item: TanqItem) -> str:
 def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
     """Describe the first proof that is not valid; empty if all proofs are valid.
 
-    A proof must be a verified text with the label of its verdict. It must mention the fact's value or entity,
-    and must not deny the fact if it is labelled as supporting it.
+    A proof must be a verified text with the label of its verdict. The text must mention the fact's value or
+    entity. A text labelled as supporting the fact must not deny the fact.
     """
     for proof in item.proofs:
         verified, verdict = grounds.proofs.get(proof.id), grounds.verdicts.get(proof.id)
@@ -296,10 +296,9 @@ def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
 
 
 def find_no_mention(proof: Proof, graph: GraphByIds) -> str:
-    """Return a message if a proof does not mention the other end of its fact: its value or its entity.
+    """Return a message if a proof does not mention the fact's value, or the entity if `side` is `value`.
 
-    The other end is the end that the article is not about. Returns an empty text if the proof mentions it, or
-    has no fact.
+    Returns an empty text if the proof has the mention, or has no fact.
     """
     fact = graph.facts.get(proof.fact)
     if fact is None:
@@ -313,7 +312,7 @@ def find_no_mention(proof: Proof, graph: GraphByIds) -> str:
 
 
 def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
-    """Return a message if a proof labelled as supporting its fact denies it or limits it to the past.
+    """Return a message if a proof labelled as supporting a fact denies the fact or is about the past.
 
     Returns an empty text otherwise.
     """
@@ -326,7 +325,7 @@ def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
 
 
 def mentions_end(proof: Proof, fact: Fact, graph: GraphByIds) -> bool:
-    """Return whether a proof mentions the end of its fact that its article is not about."""
+    """Return whether a proof mentions the fact's value, or the entity if the proof's side is `value`."""
     name = fact.entity if proof.side == "value" else fact.value.item or ""
     if proof.side == "value" or fact.value.kind == ITEM:
         thing = graph.things.get(name)
@@ -337,7 +336,7 @@ def mentions_end(proof: Proof, fact: Fact, graph: GraphByIds) -> bool:
 
 
 def find_other_question(item: TanqItem, graph: GraphByIds) -> str:
-    """Describe how a question differs from its rephrased question plus skills; empty if they are equal."""
+    """Describe how a question differs from the rephrased question plus skills; empty if both are equal."""
     base = _make_base(item, graph)
     if isinstance(base, str):
         return base

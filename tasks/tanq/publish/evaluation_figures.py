@@ -22,7 +22,7 @@ from tasks.tanq.tables_evaluation import tabulate_failures, tabulate_faults, tab
 FEW = 30
 """Minimum number of questions.
 
-With fewer questions, the page warns that differences between systems may be chance.
+With fewer questions, the page warns that differences between systems may be due to chance.
 """
 
 
@@ -42,8 +42,8 @@ def evaluation_figures(
 ) -> Counts:
     """Write an evaluation's figures as one JSON object; scores and shares are fractions of 1.
 
-    settings: the parameters `judging.thresholds.*`; the page shows a warning if a threshold is exceeded.
-    Raises StageFailed if a question uses a skill that has no column in Table 6.
+    settings: the parameters `judging.thresholds.*`; the page warns if a threshold is exceeded. Raises
+    StageFailed if a question uses a skill that has no column in Table 6.
     """
     outcomes = join_table_outcomes(items, [*predictions, *human_tables], [*scores, *human_scores])
     failures = tabulate_failures(
@@ -77,7 +77,7 @@ def list_table_cautions(
 ) -> Iterator[str]:
     """Yield the warnings for an evaluation's page.
 
-    unread: lines of people's tables that could not be used. settings: the parameters `judging.thresholds.*`.
+    unread: unusable lines of human-written tables. settings: the parameters `judging.thresholds.*`.
     """
     most = read_section(settings, "judging.thresholds", TrustThresholds).unscored_share
     items = {outcome.item.id for outcome in outcomes}

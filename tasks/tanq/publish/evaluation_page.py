@@ -1,4 +1,4 @@
-"""Stage: write the report page of an evaluation, with tables, and with answers beside predicted tables."""
+"""Stage: write an evaluation's report page with tables, and with answers next to predicted tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tasks.tanq.solve.prediction import Prediction
 from tasks.tanq.view import ASSETS, view_predictions
 
 FORM = "to_label.csv"
-"""The CSV form in which people label other hallucinations, linked on the page."""
+"""The CSV form for human labels of other hallucinations, linked on the page."""
 SUBTITLE = (
     "This page shows how models answer questions whose answers are tables. There are three settings: from "
     "memory (closed), from a set of texts that contains the proofs of every cell (oracle), and by "
@@ -52,7 +52,7 @@ TO_LABEL = (
 
 @dataclass(frozen=True)
 class EvaluationFigures:
-    """The fields of `evaluation_figures.json` that the page reads.
+    """The fields of `evaluation_figures.json` that the page uses.
 
     tables: maps keys such as `5-released` to tables.
     """
@@ -123,7 +123,7 @@ def evaluation_page(
 
 
 def make_score_part(tables: Mapping[str, FigureTable], rule: str) -> PagePart:
-    """Make the page part with the tables of scores by a rule, whose keys end with the rule's name."""
+    """Return the page part with the tables of scores for an RMS variant. rule: the suffix of table keys."""
     shown = {key: table for key, table in tables.items() if key.endswith(f"-{rule}")}
     said = (
         f"The tables show mean precision, recall and F1 in percent, with 95% intervals. {MATCHED[rule]} "
@@ -139,7 +139,7 @@ def make_score_part(tables: Mapping[str, FigureTable], rule: str) -> PagePart:
 
 
 def make_failure_part(tables: Mapping[str, FigureTable]) -> PagePart:
-    """Make the page part with the tables of failures and faults."""
+    """Return the page part with the tables of failures and faults."""
     scored = tuple(f"-{rule}" for rule in RULES)
     shown = {key: table for key, table in tables.items() if not key.endswith(scored)}
     return PagePart(
@@ -155,7 +155,7 @@ def make_failure_part(tables: Mapping[str, FigureTable]) -> PagePart:
 
 
 def list_systems(tables: Mapping[str, FigureTable], dataset: str) -> list[SystemFigure]:
-    """List the F1 of each system over all questions, by both rules, from Table 5."""
+    """List each system's F1 over all questions, for both RMS variants, from Table 5."""
     return [
         figure
         for rule in RULES
@@ -206,10 +206,10 @@ def _make_headlines(outcomes: Sequence[TableOutcome], calls: Mapping[str, ShownC
 
 
 def _find_best(outcomes: Sequence[TableOutcome]) -> tuple[str, float, list[TableOutcome]] | None:
-    """Find the systems with the highest mean F1 by the released rule, as a fraction of 1.
+    """Return the systems with the highest mean F1 in the released variant; None if there are no scores.
 
-    Returns the names of all systems with this mean, the mean, and the outcomes of the first system. Returns
-    None if there are no scores.
+    The result has the names of all systems with this mean, the mean as a fraction of 1, and the outcomes of
+    the first system.
     """
     own: dict[str, list[TableOutcome]] = {}
     for outcome in outcomes:

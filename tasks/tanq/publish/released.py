@@ -1,4 +1,4 @@
-"""Write items in the record format of TANQ's release, with predictions in the field its evaluator reads."""
+"""Write items in the record format of TANQ's release, with predictions for its evaluator."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ Record = dict[str, Any]
 
 
 def write_released(items: Path, predictions: Path | None, key: str, out: Path) -> list[str]:
-    """Write `test.jsonl` with a record per item to the folder `out`, and return notes for the user.
+    """Write `test.jsonl` with one record per item to the folder `out`, and return notes for the user.
 
-    items, predictions: paths of artifacts. key: the field of a record for the predicted table. If `key` is
-    not empty, each system gets its own file `test.SYSTEM.jsonl`, without questions that have no reply. Raises
-    BadInput if records already have a field of that name, or if there are no predictions.
+    items, predictions: paths of artifacts. key: the record field for the predicted table. If `key` is not
+    empty, there is one file `test.SYSTEM.jsonl` per system, without questions that have no reply. Raises
+    BadInput if records already have a field `key`, or if there are no predictions.
     """
     stored = StoredRows(items, TanqItem)
     names, renamed = name_records(stored)
@@ -58,10 +58,11 @@ def write_released(items: Path, predictions: Path | None, key: str, out: Path) -
 
 
 def name_records(items: Iterable[TanqItem]) -> tuple[dict[str, str], int]:
-    """Choose a distinct record name for every item, because the evaluator writes its output by `init_qid`.
+    """Return a unique record name for every item, and the number of names that needed a numeric suffix.
 
-    Several questions may come from one list question, whose id does not give the kind. Returns a map from
-    item ids to names, and the number of names that got a number because an earlier record has the same name.
+    Names must be unique, because the evaluator writes its output by `init_qid`, and several questions may
+    come from one list question. Names include the question's kind if the list question's id does not state
+    it.
     """
     wanted = {item.id: _name_record(item) for item in items}
     names: dict[str, str] = {}
@@ -84,7 +85,7 @@ def _name_record(item: TanqItem) -> str:
 
 
 def name_files(systems: Sequence[str]) -> dict[str, str]:
-    """Choose a distinct file name for each system, such as `test.oracle-agent-1-random-simple.jsonl`."""
+    """Return a unique file name for each system, such as `test.oracle-agent-1-random-simple.jsonl`."""
     names: dict[str, str] = {}
     for system in systems:
         stem = re.sub(r"[^\w.-]+", "-", system)
@@ -96,7 +97,7 @@ def name_files(systems: Sequence[str]) -> dict[str, str]:
 
 
 def add_prediction(item: TanqItem, name: str, key: str, table: str) -> Record:
-    """Write an item's record with a prediction and with all fields that the evaluator reads.
+    """Return an item's record with a prediction and with all fields that the evaluator reads.
 
     Raises BadInput if the record already has a field `key`.
     """
@@ -111,9 +112,9 @@ def add_prediction(item: TanqItem, name: str, key: str, table: str) -> Record:
 
 
 def write_prediction(prediction: Prediction) -> str | None:
-    """Write a predicted table in the evaluator's format; empty without a table, None without a reply.
+    """Return a predicted table in the evaluator's format; empty without a table, None without a reply.
 
-    A first header `title` gets a trailing space, because `title|` would start the line of a table's title.
+    A first header `title` gets a trailing space, because the evaluator reads `title|` as the table's title.
     """
     if prediction.failed:
         return None
@@ -124,7 +125,7 @@ def write_prediction(prediction: Prediction) -> str | None:
 
 
 def write_record(item: TanqItem, name: str) -> Record:
-    """Return an item's record: the record that it was imported from, or a new one made from its columns."""
+    """Return an item's record: the imported record, or a new record made from the item's columns."""
     if item.record:
         given: Record = json.loads(item.record)
         return {**given, "init_qid": name}
@@ -152,9 +153,9 @@ def name_property(column: FinalColumn) -> str:
 
 
 def write_row(row: FinalRow, item: TanqItem, proofs: Mapping[str, Sequence[ItemProof]]) -> Record:
-    """Write one answer.
+    """Return the record of one answer.
 
-    The intermediate entities are known only for the whole question, so every answer lists all of them.
+    Every answer lists all intermediate entities, which are known only for the whole question.
     """
     article = next((thing.article for thing in item.things if thing.id == row.entity), "")
     return {
@@ -180,7 +181,7 @@ def write_row(row: FinalRow, item: TanqItem, proofs: Mapping[str, Sequence[ItemP
 def write_cell(
     cell: FinalCell, column: FinalColumn, item: TanqItem, proofs: Mapping[str, Sequence[ItemProof]]
 ) -> Iterator[Record]:
-    """Write the values of a cell, each with its proofs. A column that a skill added has no property."""
+    """Yield the values of a cell, each with its proofs. Columns that a skill added have no property."""
     asked = column.relation in item.relations
     shown = cell.values
     if not asked or not cell.facts:
@@ -196,7 +197,7 @@ def write_cell(
 def write_value(
     text: str, shown: str, column: FinalColumn, item: TanqItem, proofs: Sequence[ItemProof], *, asked: bool
 ) -> Record:
-    """Write one value. text: the value in the proofs; shown: the value in the table, after the skills."""
+    """Return the record of one value. text: the value in the proofs. shown: the value after the skills."""
     named = [thing for thing in item.things if thing.label == text]
     thing = named[0] if len(named) == 1 else ItemThing("", text, "")
     metadata = {"value": text, ITEM: thing.id, SHOWN: shown if shown != text else ""}
@@ -210,7 +211,7 @@ def write_value(
 
 
 def write_ids(name: str, item: str, article: str) -> Record:
-    """Write the ids of an entity; the Wikidata id is None if the id is not in Wikidata's format."""
+    """Return the ids of an entity; the Wikidata id is None if the id is not in Wikidata's format."""
     return {
         f"{name}_wikidata_id": item if ITEM_ID.fullmatch(item) else None,
         f"{name}_wikipedia_id": article or None,
@@ -218,12 +219,12 @@ def write_ids(name: str, item: str, article: str) -> Record:
 
 
 def write_thing(thing: ItemThing) -> Record:
-    """Write an intermediate entity of a composition."""
+    """Return the record of an intermediate entity."""
     return {**write_ids("answer", thing.id, thing.article), ITEM: thing.id, LABEL: thing.label}
 
 
 def write_proof(proof: ItemProof) -> Record:
-    """Write a proof in the release's format for its kind: infobox, table or text."""
+    """Return a proof in the release's format for infoboxes, tables or texts."""
     own: Record = {REVISION: proof.revision, MENTION: proof.mention}
     if proof.kind == INFOBOX:
         content: Record = {"key": proof.headers[-1] if proof.headers else "", "value": proof.text}
@@ -246,7 +247,7 @@ def write_proof(proof: ItemProof) -> Record:
 
 
 def write_rows(proof: ItemProof) -> list[Record]:
-    """Write the row of a cell, such as `Name: Oslo | Area: 454`, as a row of headers and a row of cells."""
+    """Split the row of a cell, such as `Name: Oslo | Area: 454`, into a row of headers and a row of cells."""
     parts = (proof.row or proof.text).split(BAR)
     pairs = [part.partition(COLON) if COLON in part else ("", "", part) for part in parts]
     headers, cells = [header for header, _, _ in pairs], [cell for _, _, cell in pairs]
@@ -255,5 +256,5 @@ def write_rows(proof: ItemProof) -> list[Record]:
 
 
 def write_address(article: str) -> str | None:
-    """Write the URL of an article in the English Wikipedia; None if there is no article."""
+    """Return the URL of an article in the English Wikipedia; None if there is no article."""
     return PAGE + quote(article.replace(" ", "_"), safe="/:,()'!*;@$") if article else None

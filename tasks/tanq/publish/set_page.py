@@ -1,4 +1,4 @@
-"""Stage: write the page of a question set: Tables 3 and 4, yields of stages, and evidence for answers."""
+"""Stage: write a question set's page: Tables 3 and 4, row counts of stages, and evidence for answers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tasks.tanq.tables_set import ITEMS, SetStatistics, describe_means, tabulate
 from tasks.tanq.view import ASSETS, view_questions
 
 FORM = "to_answer.csv"
-"""The CSV form in which people answer the questions from the evidence, linked on the page."""
+"""The CSV form for human answers to the questions, linked on the page."""
 TO_ANSWER = (
     "Write a table in the column table, in lines of the form a|b, and your name in the column rater. Then "
     "put the file into data/labels, and set `people` of an evaluation in params.yaml to its path."
@@ -48,7 +48,7 @@ COUNTED = (
     "questions. To see the reasons for dropped rows, choose a number in the column Dropped."
 )
 MOST_DROPPED = 50
-"""Maximum number of dropped rows that are listed for each reason."""
+"""Maximum number of dropped rows to list per reason."""
 SUBTITLE = (
     "Each question extends a list question with further relations of a knowledge graph, and its answer is a "
     "table. Every cell has evidence in an "
@@ -56,10 +56,7 @@ SUBTITLE = (
     "rounding."
 )
 LEAST_CANARIES = 0.9
-"""Minimum share of test cases (0 to 1) that the verifier must get right.
-
-Below this share, the page shows a warning.
-"""
+"""Minimum accuracy of the verifier on test cases (0 to 1); below this, the page shows a warning."""
 FEW = 30
 """Minimum number of questions.
 
@@ -86,11 +83,11 @@ def set_page(
     out: Path,
     metrics: Path,
 ) -> Counts:
-    """Write the page into the folder `out`; also read the artifacts' `*.dropped` and `*.calls` files.
+    """Write the page into the folder `out`, and return the number of questions.
 
-    articles: the source's folder of articles, read for their licences. contracts: the folder with the
-    findings. statistics: the set's `statistics.json`. Returns the number of questions. Raises BadInput if
-    `statistics` is not valid.
+    Also reads the artifacts' `*.dropped` and `*.calls` files. articles: the source's folder of articles, for
+    the licences. contracts: the folder with the findings. statistics: the set's `statistics.json`. Raises
+    BadInput if `statistics` is not valid.
     """
     paths = (list_questions, seeds, extend, proofs, candidates, verify, tables, rephrase, skills, items)
     stages = [read_yield(path) for path in paths]
@@ -152,7 +149,7 @@ def set_page(
 def list_item_calls(
     items: Iterable[TanqItem], skills: Path, rephrase: Path, verify: Path
 ) -> dict[str, list[str]]:
-    """List the calls behind each item without duplicates: first its rewording, then its proofs' verdicts."""
+    """Return the ids of each item's model calls without duplicates: for rephrasing, then for verdicts."""
     skilled = pq.read_table(skills, columns=["id", "question"]).to_pylist()
     questions = {row["id"]: row["question"] for row in skilled}
     worded, verified = _read_calls_by_row(rephrase), _read_calls_by_row(verify)
@@ -192,7 +189,7 @@ def list_set_warnings(items: Collection[TanqItem], canaries: Sequence[CanaryRow]
 
 
 def count_bare(item: TanqItem) -> int:
-    """Count the filled cells of an item without a proof for any fact of the cell."""
+    """Count an item's filled cells for which no fact has a proof."""
     proven = {proof.fact for proof in item.proofs}
     return sum(bool(cell.values) and proven.isdisjoint(cell.facts) for row in item.rows for cell in row.cells)
 
@@ -233,7 +230,7 @@ def _make_headlines(items: Sequence[TanqItem], stages: Sequence[StageYield]) -> 
 
 
 def list_licences(items: Sequence[TanqItem], articles: Path) -> list[tuple[str, str]]:
-    """List the licences and attributions of the proofs' texts, with the number of articles per pair."""
+    """Return the licences and attributions of the proofs' texts, with the number of articles for each."""
     used = {proof.article for item in items for proof in item.proofs}
     counts = Counter(
         (row.licence, row.attribution)

@@ -1,4 +1,4 @@
-"""Stage: compute a question set's Tables 3 and 4 (section 3.4), and count dropped rows by reason."""
+"""Stage: compute Tables 3 and 4 for a question set (section 3.4), and count dropped rows by reason."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ NEEDS: Mapping[str, tuple[str, int, str]] = {
     TIME_CALCULATION: (TIME, 2, "dates"),
     APPROXIMATION: (QUANTITY, 1, "numbers"),
 }
-"""Map each skill to the kind of values that it needs, the number of columns with such values, and the plural
-noun for the values."""
+"""Map each skill to its required kind of values, number of columns, and plural noun for the values."""
 DEFINITIONS = {
     "types": "The table counts the facts in the cells of the answer lists, by the kind of their value. Each "
     "fact counts once.",
@@ -51,7 +50,7 @@ DEFINITIONS = {
     "columns": "Counts the columns of the answer table, including the column of entities.",
     "relations": "Counts the relations that the question adds to its list question.",
 }
-"""The definitions of the counts that the paper does not define."""
+"""Definitions of counts that the paper does not define."""
 
 
 def statistics(
@@ -142,7 +141,7 @@ def share_out(
 
 
 def compute_means(items: Sequence[TanqItem]) -> dict[str, float | None]:
-    """Compute the means of tokens, rows, columns and relations; None without items."""
+    """Compute the mean numbers of tokens, rows, columns and relations per item; None without items."""
     sizes = {
         "tokens": [len(item.question.split()) for item in items],
         "rows": [sum(row.filter_pass for row in item.rows) for item in items],
@@ -164,7 +163,7 @@ def count_shapes(items: Sequence[TanqItem]) -> dict[str, float | int | None]:
 def explain_absent(
     items: Sequence[TanqItem], tables: Sequence[AnswerTable], kinds: Mapping[str, str]
 ) -> dict[str, str]:
-    """Explain for each unused skill why no item uses it.
+    """Map each unused skill to the reason why no item uses the skill.
 
     kinds: maps each relation to the kind of its values.
     """

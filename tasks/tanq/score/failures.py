@@ -1,7 +1,4 @@
-"""Detect the failures of Table 11 by rules, and the six faults of the open agent (sections 5.6 and 5.7).
-
-Faults are detected in the agent's steps and in its table.
-"""
+"""Detect failures of tables (Table 11) and faults of the open agent by rules (sections 5.6 and 5.7)."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from tasks.tanq.solve.open_replies import SUB_TASK
 from tasks.tanq.solve.prediction import UNREAD, Prediction
 
 OWN_WORDS = frozenset({"", SUB_TASK, UNREAD})
-"""Values of a step's `tool` for which a model wrote the result, rather than a tool."""
+"""Values of `tool` in steps whose result was written by a model, not by a tool."""
 
 
 def find_failures(item: TanqItem, match: TableMatch | None) -> tuple[FailureKind, ...]:
@@ -72,9 +69,9 @@ def find_faults(item: TanqItem, prediction: Prediction, match: TableMatch | None
 
 
 def can_have(item: TanqItem) -> Mapping[AgentFault, bool]:
-    """Map each fault to whether the agent can show it on an item, as far as known.
+    """Map each fault to whether the rules can detect this fault on an item.
 
-    For some intersections, it is unknown which entities meet only one condition. For some compositions, the
+    For some intersections, the entities that meet only one condition are unknown. For some compositions, the
     intermediate entities are unknown.
     """
     return {
@@ -101,7 +98,7 @@ def _find_faults(item: TanqItem, prediction: Prediction, match: TableMatch) -> I
 
 
 def ends_search(item: TanqItem, prediction: Prediction, match: TableMatch) -> bool:
-    """Return whether the table has some answers but lacks an answer that no tool's result contained."""
+    """Return whether the table has some answers, but lacks an answer that was not in any tool result."""
     seen = f" {fold(' '.join(step.result for step in prediction.steps if step.tool not in OWN_WORDS))} "
     lacking = [
         row.label
@@ -124,9 +121,9 @@ def is_malformed(match: TableMatch) -> bool:
 
 
 def lacks_attributes(item: TanqItem, match: TableMatch) -> bool:
-    """Return whether an answer in the table lacks a value that it has in the answer list.
+    """Return whether a cell of an answer is empty in the table, but has a value in the answer list.
 
-    Columns that the table does not have are ignored.
+    Missing columns are ignored.
     """
     return any(
         all(is_nothing(match.read(place, column)) for place in places)
@@ -138,6 +135,6 @@ def lacks_attributes(item: TanqItem, match: TableMatch) -> bool:
 
 
 def lists_any(things: tuple[ItemThing, ...], match: TableMatch) -> bool:
-    """Return whether a row of the table is about one of these entities, and is not an answer."""
+    """Return whether a row of the table that is not an answer is about one of the given entities."""
     names = [match.read(place, 0) for place in match.others]
     return any(is_same_name(thing.label, name) for thing in things for name in names if name)

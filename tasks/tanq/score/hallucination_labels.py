@@ -1,4 +1,4 @@
-"""Stage: read people's labels of other hallucinations, which rules cannot detect (section 5.6)."""
+"""Stage: read human labels for hallucinations that rules cannot detect (section 5.6)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORM_COLUMNS = ("id", "question", "answer", "response", "choices", "label", "rat
 
 @dataclass(frozen=True)
 class HallucinationLabel:
-    """A row of stage `hallucination_labels`: a person's label for one prediction.
+    """A row of stage `hallucination_labels`: a human label for one prediction.
 
     rater: empty if the file has no rater.
     """
@@ -41,9 +41,8 @@ def hallucination_labels(
     `read_human_labels`. Drop reasons, with the line in `detail`:
 
     - the reasons of `read_human_labels`.
-    - `unknown_prediction`: this run has no such prediction with a reply.
-    - `other_response`: the reply in the line differs from the prediction's reply, so the line labels another
-      run.
+    - `unknown_prediction`: this run has no prediction with this id and a reply.
+    - `other_response`: the line has a different reply than the prediction, so the label is from another run.
     """
     if entry.labels is None:
         return Drafts([])
@@ -63,7 +62,7 @@ def hallucination_labels(
 
 
 def make_label_form(items: Mapping[str, TanqItem], predictions: Iterable[Prediction]) -> str:
-    """Write the CSV form: each reply beside its question and answer, in the order of ids."""
+    """Return the CSV form: each reply with its question and answer, in order of id."""
     replied = sorted((row for row in predictions if not row.failed), key=lambda row: row.id)
     asked = ((row, items[row.item]) for row in replied)
     return write_form(

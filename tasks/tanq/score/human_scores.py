@@ -1,4 +1,4 @@
-"""Stage: score the tables that people wrote, in the same way as stage `scores`."""
+"""Stage: score human-written tables, in the same way as stage `scores`."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from tasks.tanq.solve.prediction import Prediction
 
 
 def human_scores(items: list[TanqItem], human_tables: list[Prediction]) -> Drafts[PredictionScore]:
-    """Score people's tables by both rules, and list their failures."""
+    """Score human-written tables by both variants of the metric, and list their failures."""
     return Drafts(score_all(items, human_tables, "human_tables"))

@@ -1,4 +1,4 @@
-"""Stage: read tables that people wrote, for the human baseline (section 4)."""
+"""Stage: read human-written tables, for the human baseline (section 4)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNREADABLE, NO_ID, NO_ITEM, NO_TABLE, TWICE = (
 
 
 def human_tables(items: list[TanqItem], entry: TableEvaluation) -> Drafts[Prediction]:
-    """Read people's tables as predictions; no rows if the evaluation names no file.
+    """Read human-written tables as predictions; no rows if the evaluation names no file.
 
     A line has the `id` of an item, the `table` as lines of `a|b`, and a `rater`; lines with an empty table
     are skipped. Drop reasons, with the line in `detail`: `unreadable`; `no_id`; `unknown_item` (not in the
@@ -51,7 +51,7 @@ def human_tables(items: list[TanqItem], entry: TableEvaluation) -> Drafts[Predic
 
 
 def make_table_form(items: Iterable[TanqItem]) -> str:
-    """Write the CSV form for annotators: each question with its evidence, in the order of ids."""
+    """Return the CSV form for annotators: each question with its evidence, in order of id."""
     return write_form(
         FORM_COLUMNS,
         (
@@ -62,7 +62,7 @@ def make_table_form(items: Iterable[TanqItem]) -> str:
 
 
 def cite_proof(proof: ItemProof) -> str:
-    """Write a proof after the title of its page and, for a text, the titles of its sections."""
+    """Return a proof's text, preceded by the titles of its page and sections."""
     place = " / ".join(filter(None, (proof.article, proof.parent, proof.section)))
     return f"[{place}] {proof.row or proof.text}"
 

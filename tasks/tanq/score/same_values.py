@@ -1,7 +1,7 @@
-"""Compare predicted names and values with the answer's, to count failures (section 5.6).
+"""Compare predicted names and values with the answer's names and values, to count failures (section 5.6).
 
-Relative mapping similarity also credits similar values. A failure needs a stricter comparison: Austria is not
-Australia, and 14 March is not 15 March.
+Relative mapping similarity gives partial credit to similar values. Failures need a stricter comparison:
+Austria is not Australia, and 14 March is not 15 March.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from rapidfuzz.distance import Levenshtein
 from tasks.tanq.graph.showing import QUANTITY, TIME
 
 LIKE = 0.9
-"""Minimum similarity (0 to 1) of two spellings of a name; their digits must also be equal."""
+"""Minimum similarity (0 to 1) of two spellings of a name; the digits must also be equal."""
 NUMBER_CUT = 0.005
 """Maximum difference of two equal amounts, relative to the answer's amount."""
 NOTHING = frozenset({
     "", "n a", "na", "none", "null", "nan", "unknown", "not known", "not found", "not available", "not given",
     "not mentioned", "not specified", "missing",
 })  # fmt: skip
-"""Texts of a cell without a value, normalised by `simplify`."""
+"""Cell texts that mean a missing value, normalised by `simplify`."""
 MOST_PARTS, LONGEST_AMOUNT = 40, 80
-"""Maximum number of values that are read from a cell, and of characters in an amount."""
+"""Maximum number of values per cell, and of characters in an amount."""
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12}
 AMOUNT = re.compile(rf"[^\d\-]*(-?\d[\d,\u00a0\u202f ]*(?:\.\d+)?)\s*({'|'.join(SCALES)})?(\D*)")
 POWER = re.compile(r"(?<=[a-z])[23\u00b2\u00b3]\b")
-"""The exponent of a unit, as in `km2`."""
+"""Matches the exponent of a unit, as in `km2`."""
 REMARK = re.compile(r"\s*\([^()]*\)")
 BOUND = r"[;,/&\n]|\band\b"
 PARTS = re.compile(r"\s*[;/\n]\s*|,\s+|,(?!\d)|\s+and\s+|\s*&\s*")
@@ -51,7 +51,7 @@ def fold(text: str) -> str:
 
 
 def is_nothing(text: str) -> bool:
-    """Return whether a cell has no value: it is empty, a dash, or says that the value is unknown."""
+    """Return whether a cell has no value: it is empty, a dash, or a text such as `unknown`."""
     return simplify(text) in NOTHING
 
 
@@ -101,7 +101,7 @@ def split_parts(text: str, kind: str) -> Iterator[str]:
 
 
 def read_amount(text: str) -> float | None:
-    """Read a text with a single number, such as `385,207 km²` or `5.6 million`; None for other texts."""
+    """Parse a text with a single number, such as `385,207 km²` or `5.6 million`; None for other texts."""
     if len(text) > LONGEST_AMOUNT:
         return None
     match = AMOUNT.fullmatch(POWER.sub("", text.casefold().replace("\u2212", "-")))
@@ -124,7 +124,7 @@ def sort_date_words(text: str) -> list[str]:
 def _cut_known(gold: tuple[str, ...], said: str) -> tuple[list[str], str]:
     """Remove the answer's values from a cell, longest first; return the values not found, and the rest.
 
-    As a result, a comma or `and` within a value does not split the value.
+    A comma or `and` within one of these values therefore does not split the value.
     """
     rest, left = said.strip(), list(gold)
     for value in sorted(gold, key=lambda gold_value: (-len(gold_value), gold_value)):

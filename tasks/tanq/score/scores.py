@@ -23,13 +23,11 @@ PREDICTIONS = 500
 
 @dataclass(frozen=True)
 class PredictionScore:
-    """A row of the stages that score predictions: relative mapping similarity by both rules.
-
-    The stages are `scores`, `system_scores` and `human_scores`.
+    """A row of stages `scores`, `system_scores` and `human_scores`: RMS (mapping similarity) in two variants.
 
     - id: the id of the prediction.
     - precision, recall, F1: fractions of 1; None if there is no reply.
-    - failures: the kinds of Table 11 that rules detect.
+    - failures: the failures of Table 11 that rules detect.
     - faults: the faults of section 5.7; None if there is no reply, or if the system is not the open agent.
     """
 
@@ -68,7 +66,7 @@ def score_all(
 
 
 def score_prediction(item: TanqItem, prediction: Prediction, artifact: str) -> PredictionScore:
-    """Score one prediction by both rules, and list its failures and faults."""
+    """Score one prediction by both variants of the metric, and list its failures and faults."""
     replied = not prediction.failed
     match = match_table(item, prediction.table) if prediction.table else None
     released, paper = compare_tables(item, prediction.table or ()) if replied else (None, None)
@@ -89,9 +87,9 @@ def score_prediction(item: TanqItem, prediction: Prediction, artifact: str) -> P
 
 
 def compare_tables(item: TanqItem, table: Rows) -> tuple[RmsScores, RmsScores]:
-    """Compute the similarity of a predicted table with the answer, by the released and by the paper's rule.
+    """Compute the similarity of a predicted table with the answer, by the released code and by the paper.
 
-    The released rule uses the text of the answer. The paper's rule uses the lists of values in the answer.
+    The released variant uses the text of the answer. The paper's variant uses the answer's lists of values.
     """
     said = read_rows(table)
     return compute_released(parse_table(item.answer_table), said), compute_paper(list_values(item), said)
@@ -103,7 +101,7 @@ def read_rows(table: Rows) -> CellTable:
 
 
 def list_values(item: TanqItem) -> CellTable:
-    """Make the answer's table with a list of values in each cell, without rows that fail a filter."""
+    """Return the answer table with a list of values in each cell, without rows that fail a filter."""
     rows: list[tuple[Cell, ...]] = [_fold(["entity", *(column.header for column in item.columns)])]
     for row in item.rows:
         if row.filter_pass:
@@ -117,14 +115,14 @@ def _fold(texts: Sequence[str]) -> tuple[str, ...]:
 
 
 def list_scored(rows: Iterable[PredictionScore]) -> list[Scored]:
-    """List the F1 of each prediction by the released rule, to compare nightly runs; None if unscored."""
+    """List each prediction's F1 in the released variant, to compare nightly runs; None if unscored."""
     return [Scored(row.id, row.item, row.released_f1) for row in rows]
 
 
 def list_answered(
     items: list[TanqItem], predictions: list[Prediction], scores: list[PredictionScore]
 ) -> list[Answered]:
-    """List the question, reference and prediction for each score, for comparisons of nightly runs."""
+    """List the question, reference and prediction for each score, to compare nightly runs."""
     asked, given = {row.id: row for row in items}, {row.id: row for row in predictions}
     return [
         Answered(

@@ -17,7 +17,7 @@ ENTITY_HEADS = frozenset({"entity", "name", "item", "title", "answer"})
 FILLERS = frozenset({"of", "the", "in", "and", "a", "an", "by", "its", "their"})
 UNIT = re.compile(r"\([^()]*\)|\[[^\][]*\]")
 CELLS_TOLD = 10
-"""Maximum number of cells that are compared to identify a column with an unknown header."""
+"""Maximum number of cells to compare to identify a column with an unknown header."""
 SPELLING = 0.85
 """Minimum similarity (0 to 1) of two spellings of a header."""
 
@@ -30,14 +30,14 @@ class TableMatch:
 
     - rows: the predicted rows, transposed if the entities are in the first row of the reply's table.
     - head: whether the first row is a header.
-    - columns: for each column of the answer, the position of the predicted column; None if it is missing.
+    - columns: for each column of the answer, the position of the predicted column, or None.
     - entities: for each row of the answer list, including rows that fail a filter, the positions of predicted
       rows.
     - cells: for each row of the answer list, the state of each cell.
 
     A cell is RIGHT if exactly the answer's values are predicted. It is PARTIAL if only some or none of the
     values are predicted, and WRONG if another value is predicted. It is MISSING if its row or column is not
-    predicted, and UNTOLD if the answer has no value either.
+    predicted, and UNTOLD if the answer has no value.
     """
 
     rows: tuple[tuple[str, ...], ...]
@@ -59,7 +59,7 @@ class TableMatch:
 
     @property
     def unrequested(self) -> tuple[int, ...]:
-        """The positions of columns after the first that the answer does not have."""
+        """The positions of columns that are not in the answer, without the first column."""
         width = max(map(len, self.rows), default=0)
         return tuple(place for place in range(1, width) if place not in self.columns)
 
@@ -71,9 +71,8 @@ class TableMatch:
 def match_table(item: TanqItem, table: Rows) -> TableMatch:
     """Match a predicted table with an item's answer.
 
-    Columns are matched by the words of their headers, otherwise by most of their cells. Without a header,
-    columns are matched by cells, otherwise by order if both tables have equally many columns. Rows are
-    matched by their first cells.
+    Columns are matched by header words, otherwise by cells. Without a header, columns are matched by cells,
+    otherwise in order if both tables have equally many columns. Rows are matched by their first cells.
     """
     rows = turn(item, table)
     head = has_header(item, rows)
@@ -88,7 +87,7 @@ def match_table(item: TanqItem, table: Rows) -> TableMatch:
 
 
 def turn(item: TanqItem, table: Rows) -> tuple[tuple[str, ...], ...]:
-    """Transpose a table whose first row has more of the answer's entities than its first column."""
+    """Transpose a table if its first row contains more of the answer's entities than its first column."""
     rows = tuple(tuple(cell.strip() for cell in row) for row in table)
     names = [row.label for row in item.rows]
     across = sum(_is_any(names, cell) for cell in rows[0][1:]) if rows else 0
@@ -97,7 +96,7 @@ def turn(item: TanqItem, table: Rows) -> tuple[tuple[str, ...], ...]:
 
 
 def has_header(item: TanqItem, rows: Rows) -> bool:
-    """Return whether the first row is a header: it contains no entity and no value of the answer."""
+    """Return whether the first row is a header: it has header words, or no entity and no value."""
     if not rows or not rows[0]:
         return False
     first, *cells = rows[0]
@@ -113,9 +112,9 @@ def has_header(item: TanqItem, rows: Rows) -> bool:
 
 
 def match_entities(answers: Sequence[FinalRow], rows: Rows, start: int) -> tuple[tuple[int, ...], ...]:
-    """List the positions of the rows of each answer.
+    """Return the positions of the predicted rows for each answer.
 
-    A row belongs to the answer with exactly its name, otherwise to the first answer with a similar name.
+    A row belongs to the answer with exactly the same name, otherwise to the first answer with a similar name.
     """
     places: list[list[int]] = [[] for _ in answers]
     names = [simplify(answer.label) for answer in answers]
@@ -152,8 +151,8 @@ def match_columns(
 def compare_heads(gold: str, said: str) -> float:
     """Compare two headers by their words without units, from 0 to 1.
 
-    If one header has all words of the other, the result is the share of common words. Otherwise, the result
-    is half the similarity of their letters if that similarity is at least `SPELLING`, and 0 if it is lower.
+    If one header has all words of the other, the result is the share of common words. Otherwise, it is half
+    the Levenshtein similarity if that similarity is at least `SPELLING`, and 0 if not.
     """
     one, other = _list_words(gold), _list_words(said)
     if not one or not other:
@@ -176,10 +175,10 @@ def _drop_plural(word: str) -> str:
 
 
 def _take_best(found: list[int | None], pairs: list[tuple[float, int, int]]) -> None:
-    """Assign predicted columns to the answer's columns, the most similar pairs first, without repetition.
+    """Assign each predicted column to at most one column of the answer, the most similar pairs first.
 
     pairs: similarity, number of the answer's column, and position of the predicted column. Ties are decided
-    by position.
+    by position. found: updated in place.
     """
     taken = {place for place in found if place is not None}
     for likeness, number, place in sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2])):
@@ -191,9 +190,9 @@ def _take_best(found: list[int | None], pairs: list[tuple[float, int, int]]) -> 
 def _compare_cells(
     item: TanqItem, rows: Rows, entities: Sequence[Sequence[int]], number: int, place: int
 ) -> float:
-    """Return the share of a predicted column's cells that contain a value of the answer.
+    """Return the share of a predicted column's cells that contain a value of the answer's column.
 
-    The result is 0 unless the share is more than a half. Up to `CELLS_TOLD` cells are compared.
+    The result is 0 if the share is at most a half. Up to `CELLS_TOLD` cells are compared.
     """
     column = item.columns[number]
     pairs = (

@@ -16,11 +16,11 @@ from tasks.sources.wikipedia.rows import ArticleRow, PartRow
 
 ARTICLES, PARTS = "articles.parquet", "parts.parquet"
 MOST_WORDS = 32
-"""Maximum number of words in a search; further words are ignored."""
+"""Maximum number of words in a search query; further words are ignored."""
 WORDS = re.compile(r"\w+")
 TOKENS = "tokenize = 'porter unicode61 remove_diacritics 2'"
 WEIGHTS = "10.0, 5.0, 1.0"
-"""BM25 weights of a word in the title, in titles that redirect to the article, and in the text."""
+"""BM25 weights of the title, the redirects and the text."""
 SCHEMA = (
     "CREATE TABLE articles (place INTEGER PRIMARY KEY, title TEXT NOT NULL)",
     "CREATE TABLE names (name TEXT PRIMARY KEY, place INTEGER NOT NULL) WITHOUT ROWID",
@@ -30,20 +30,20 @@ SCHEMA = (
 
 
 class ArticleShelf:
-    """Finds articles by name and by words. Names are looked up in the index and never used as paths."""
+    """A search index of articles. Names are looked up in the index and never used as paths."""
 
     def __init__(self, base: sqlite3.Connection) -> None:
         self._base = base
 
     def find(self, name: str) -> str | None:
-        """Return the title of the article with a name, or with a redirect of that name; case is ignored."""
+        """Return the title of the article with this title or redirect, ignoring case, or None."""
         rows = self._base.execute(
             "SELECT title FROM names JOIN articles USING (place) WHERE name = ?", (_fold(name),)
         ).fetchall()
         return str(rows[0][0]) if rows else None
 
     def search(self, words: str) -> str | None:
-        """Return the title of the best article for the words by BM25; None if no article has any of them."""
+        """Return the title of the best article for the words by BM25; None if no article matches."""
         query = _make_query(words)
         if not query:
             return None
@@ -59,7 +59,7 @@ class ArticleShelf:
         return [text for _, kind, section, _, text in self._read(title) if kind == TEXT and not section]
 
     def find_evidence(self, title: str, words: str, most: int) -> list[str]:
-        """Return the sentences, cells and infobox entries of an article with any of the words, best first.
+        """Return an article's sentences, cells and infobox entries that match any of the words, best first.
 
         most: maximum number of results.
         """
@@ -105,7 +105,7 @@ def open_shelf(folder: Path) -> Iterator[ArticleShelf]:
 
 
 def _fill(base: sqlite3.Connection, folder: Path) -> None:
-    """Write the articles and their parts to the index, with one article in memory at a time."""
+    """Write the articles and their parts to the index; the text of one article is in memory at a time."""
     aliases: dict[str, str] = {}
     places: dict[str, int] = {}
     for row in StoredRows(folder / ARTICLES, ArticleRow):
@@ -153,8 +153,8 @@ def _fold(name: str) -> str:
 
 
 def _make_query(words: str) -> str:
-    """Write a full-text query for any of the words.
+    """Return a full-text query that matches any of the words.
 
-    Words are quoted, so that no word is read as an operator.
+    Words are quoted, so that no word is parsed as an operator.
     """
     return " OR ".join(f'"{word}"' for word in dict.fromkeys(WORDS.findall(words.lower())[:MOST_WORDS]))

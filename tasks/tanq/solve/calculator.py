@@ -1,4 +1,4 @@
-"""Implement the open agent's calculator: only arithmetic, evaluated by the library simpleeval."""
+"""Implement the open agent's calculator, which evaluates only arithmetic with the library simpleeval."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simpleeval import SimpleEval
 LONGEST = 200
 """Maximum length of an expression in characters."""
 MOST = 1e18
-"""Maximum absolute value of every intermediate value. No cell of a table needs larger numbers."""
+"""Maximum absolute value of every intermediate result."""
 MOST_POWER = 64
 """Maximum exponent of a power, because 9**9**9 would take forever to compute."""
 FORM = re.compile(r"(?:[\d.,+\-*/%() \t]|[eE](?=[+-]?\d)|\b(?:round|abs|min|max)\b)+")
@@ -26,7 +26,7 @@ Number = int | float
 
 
 class NoArithmetic(ValueError):
-    """Raised if an expression cannot be computed; the message tells the agent why."""
+    """Raised if an expression cannot be computed; the message states the reason for the agent."""
 
 
 def calculate(expression: str) -> str:
@@ -60,9 +60,9 @@ def _write(value: Number) -> str:
 
 
 def _check(value: object) -> Number:
-    """Return a number within the limit; this is applied to every intermediate value.
+    """Return the value if it is a number within the limit, otherwise raise NoArithmetic.
 
-    Raises NoArithmetic for anything else.
+    Every intermediate value is checked.
     """
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise NoArithmetic("it is no number")
@@ -76,7 +76,7 @@ def _hold(compute: Callable[..., Number]) -> Callable[..., Number]:
 
 
 def _raise(base: Number, power: Number) -> Number:
-    """Compute a power; its exponent is checked first, because 9**9**9 would take forever."""
+    """Compute a power, after checking the exponent, because 9**9**9 would take forever."""
     if abs(power) > MOST_POWER:
         raise NoArithmetic(f"a power is at most {MOST_POWER}")
     return _check(_check(base) ** power)

@@ -1,4 +1,4 @@
-"""Choose other questions of the set as examples in a prompt (sections 4 and 5.4, Table 15)."""
+"""Choose other questions of the set as few-shot examples in a prompt (sections 4 and 5.4, Table 15)."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ RANDOM, CHOSEN = "random", "chosen"
 def take_examples(
     item: TanqItem, items: Sequence[TanqItem], shots: int, choice: str, seed: int
 ) -> list[TanqItem]:
-    """Choose examples for an item, except the item itself and items from the same list question.
+    """Choose examples for an item; the item itself and items from the same list question are excluded.
 
-    choice: `random` samples by seed for each item. `chosen` takes the most similar items by `rate_likeness`,
-    with ties in sampled order. The result may have fewer than `shots` items.
+    choice: `random` samples by seed for each item. `chosen` selects the most similar items by
+    `rate_likeness`, with ties in random order. The result may have fewer than `shots` items.
     """
     others = [other for other in items if other.id != item.id and other.init_qid != item.init_qid]
     drawn = sorted(others, key=lambda other: (make_id("example", seed, item.id, other.id), other.id))
@@ -26,7 +26,7 @@ def take_examples(
 
 
 def rate_likeness(item: TanqItem, other: TanqItem) -> tuple[bool, int, int, int]:
-    """Rate the similarity of two questions: by kind, then skills, relations, and number of columns."""
+    """Return a sort key for the similarity of two questions: kind, skills, relations, number of columns."""
     mine, theirs = ({use.name for use in compared.skills} for compared in (item, other))
     return (
         item.kind == other.kind,

@@ -34,12 +34,12 @@ from tasks.tanq.solve.table_options import OpenLimits
 from tasks.tanq.solve.table_text import make_table_grammar
 
 SHOWN_NAME = 80
-"""Maximum number of characters to show of an unknown article's name or an unread reply."""
+"""Maximum number of characters to show of an unknown article's name or an unparsed reply."""
 
 
 @dataclass(frozen=True)
 class AgentNote:
-    """The result of a step, as the agent's next prompt shows it."""
+    """The result of a step, in the form for the agent's next prompt."""
 
     head: str
     result: str
@@ -71,7 +71,7 @@ class OpenSession:
         tools: Sequence[Tool],
         max_tokens: int,
     ) -> AgentMove | None:
-        """Ask for the next step.
+        """Ask the model for the next step, and return it.
 
         Returns None if no reply could be parsed; the failure is recorded as a step.
         """
@@ -93,12 +93,10 @@ class OpenSession:
         tokens: int,
         thought: str,
     ) -> str:
-        """Ask for the text of the table.
+        """Ask the model for the table, and return its text.
 
-        Returns an empty text if there is no reply, with the reason in `failed`.
-
-
-        thought: the agent's last thought, with which it ended the search.
+        The text is empty if there is no reply, with the reason in `failed`. thought: the agent's last thought
+        in the search.
         """
         answer = await self._ask(
             prompt, fields, role=self._role, row=self._row, parse=parse, grammar=grammar, max_tokens=tokens
@@ -124,7 +122,7 @@ class OpenSession:
         self.steps.append(OpenStep(agent, move.thought, move.tool, move.argument, result))
 
     def _truncate(self, lines: Sequence[str]) -> list[str]:
-        """Return the first lines that fit into a result; a first line that is too long is cut."""
+        """Return the first lines that fit into a result; the first line is cut if it does not fit."""
         kept: list[str] = []
         left = float(self.params.result_tokens)
         for line in lines:
@@ -139,10 +137,7 @@ class OpenSession:
 
 @dataclass(frozen=True)
 class ShelfResult:
-    """The result of a tool.
-
-    article: the title of the article that the text comes from; None without an article.
-    """
+    """The result of a tool. article: the title of the source article, or None."""
 
     lines: list[str]
     article: str | None = None
@@ -174,10 +169,10 @@ def run_tool(shelf: ArticleShelf, move: AgentMove, evidence: int) -> ShelfResult
 
 
 async def search_table(session: OpenSession, window: int, table_tokens: int) -> str:
-    """Answer a question: run sub-tasks and calculations in sequence, then write the table.
+    """Run sub-tasks and calculations for a question in sequence, and return a reply with the table.
 
-    A reply that cannot be parsed counts as a step. window: the context window of the model in tokens. Returns
-    the reply with the table; empty if there is no reply.
+    A reply that cannot be parsed counts as a step. window: the context window of the model in tokens. The
+    result is empty if there is no reply.
     """
     params = session.params
     notes: list[AgentNote] = []
@@ -212,7 +207,7 @@ async def search_table(session: OpenSession, window: int, table_tokens: int) -> 
     room = measure_table_room(session.question, window, table_tokens)
     return await session.write(
         "open_table",
-        # The findings come first. The tools' results, which support the findings, follow as far as they fit.
+        # The findings come first, followed by the supporting tool results as far as these fit.
         {"question": session.question, "notes": fit_notes(session, [*notes, *evidence], room)},
         parse_reply,
         make_table_grammar(),
@@ -222,7 +217,7 @@ async def search_table(session: OpenSession, window: int, table_tokens: int) -> 
 
 
 async def work_on_task(session: OpenSession, task: str, window: int, evidence: list[AgentNote]) -> str:
-    """Have a sub-agent work on a task, and return its findings. Tool results are added to `evidence`."""
+    """Run a sub-agent on a task, and return its findings. Tool results are added to `evidence`."""
     params = session.params
     notes: list[AgentNote] = []
     for number in range(params.sub_steps):

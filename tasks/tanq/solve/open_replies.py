@@ -18,7 +18,7 @@ SUB_ACTIONS = (WIKI_SEARCH, FIND_EVIDENCE, GET_INTRO)
 BETWEEN = " | "
 """Separates the article and the keywords of a step."""
 CHARACTERS_PER_TOKEN = 3
-"""Estimated number of characters per token, from which grammars derive the lengths of lines."""
+"""Estimated number of characters per token, to compute the lengths of lines in grammars."""
 LONGEST = 400
 """Maximum number of characters of a thought or an argument; longer texts are cut."""
 ACTIONS = "|".join((*MAIN_ACTIONS, *SUB_ACTIONS))
@@ -30,9 +30,9 @@ END = re.compile(rf"(?im)^{SIGNS}{TABLE}{SIGNS}(?:[.:]{SIGNS})?$")
 
 @dataclass(frozen=True)
 class AgentMove:
-    """A parsed step.
+    """A parsed step of the agent.
 
-    tool: the tool's name; empty if the agent ends, and `argument` then contains a sub-agent's finding.
+    tool: the tool's name; empty if the agent ends. `argument` is then the finding of a sub-agent.
     """
 
     thought: str
@@ -41,19 +41,19 @@ class AgentMove:
 
 
 def parse_main_move(reply: str) -> AgentMove:
-    """Read the first step of the main agent in a reply. Raises Unparsed if there is no step."""
+    """Parse the first step of the main agent in a reply. Raises Unparsed if there is no step."""
     if END.search(_drop_invented(reply, MAIN_ACTIONS)):
         return AgentMove(_read_thought(reply), "", "")
     return _read_move(reply, MAIN_ACTIONS, "")
 
 
 def parse_sub_move(reply: str) -> AgentMove:
-    """Read the first step of a sub-agent in a reply. Raises Unparsed if there is no step."""
+    """Parse the first step of a sub-agent in a reply. Raises Unparsed if there is no step."""
     return _read_move(reply, SUB_ACTIONS, FOUND)
 
 
 def parse_found(reply: str) -> AgentMove:
-    """Read the final finding of a sub-agent, labelled or not. Raises Unparsed if it is empty."""
+    """Parse the final finding of a sub-agent, labelled or not. Raises Unparsed if the finding is empty."""
     parts = split_parts(reply, (FOUND,))
     text = _join(parts[0][1] if parts else reply)
     if not text:
@@ -73,7 +73,7 @@ def _read_move(reply: str, actions: Sequence[str], end: str) -> AgentMove:
     if not moves:
         raise Unparsed(f"no_step: no line begins with one of {', '.join((*actions, *filter(None, (end,))))}")
     label, text = parts[moves[0]]
-    # The model invents the text below the first line, except in a finding.
+    # Text below the first line is invented by the model, except in a finding.
     argument = _join(text) if label == end else _join(text.strip().partition("\n")[0])
     if not argument:
         raise Unparsed(f"no_step: nothing stands after `{label}:`")
@@ -87,7 +87,7 @@ def _list_keywords(parts: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _drop_invented(reply: str, actions: Sequence[str]) -> str:
-    """Cut a reply after its first action, because the model invents the text that follows."""
+    """Cut a reply at its first action, because the model invents the text that follows."""
     return re.split(rf"(?m)^{SIGNS}(?:{'|'.join(actions)}){SIGNS}[:(\[]", reply)[0]
 
 
@@ -102,14 +102,14 @@ def _join(text: str) -> str:
 
 
 def make_main_grammar(params: OpenLimits, *, noted: bool) -> str:
-    """Build the GBNF grammar for a step of the main agent. noted: whether it may already calculate or end."""
+    """Build the GBNF grammar for a step of the main agent. noted: whether the agent may calculate or end."""
     line = _line(params.step_tokens)
     more = f' | "{CALCULATE}: " [0-9+*/().% -]{{1,80}} | "{TABLE}"' if noted else ""
     return f'root ::= "{THOUGHT}: " line "\\n" ("{SUB_TASK}: " line{more})\nline ::= {line}'
 
 
 def make_sub_grammar(params: OpenLimits, *, noted: bool) -> str:
-    """Build the GBNF grammar for a step of a sub-agent. noted: whether it may already report its finding."""
+    """Build the GBNF grammar for a step of a sub-agent. noted: whether a finding may be reported."""
     more = f' | "{FOUND}: " found' if noted else ""
     return (
         f'root ::= "{THOUGHT}: " line "\\n" ("{WIKI_SEARCH}: " line | "{GET_INTRO}: " line'
@@ -124,12 +124,12 @@ def make_found_grammar(params: OpenLimits) -> str:
 
 
 def _line(tokens: int, lines: int = 2) -> str:
-    """Build the pattern of a line that gets an equal share of a step's tokens, among `lines` lines."""
+    """Build the pattern of a line whose length is one of `lines` equal shares of a step's tokens."""
     return f"[^ \\t\\n\\r] [^\\n\\r]{{0,{tokens * CHARACTERS_PER_TOKEN // lines}}}"
 
 
 def offer_main(*, noted: bool) -> tuple[Tool, ...]:
-    """Return the main agent's tools, for endpoints with tool calls.
+    """Return the main agent's tools, for endpoints that support tool calls.
 
     noted: whether the agent may calculate or end.
     """
@@ -145,7 +145,7 @@ def offer_main(*, noted: bool) -> tuple[Tool, ...]:
 
 
 def offer_sub(*, noted: bool) -> tuple[Tool, ...]:
-    """Return a sub-agent's tools, for endpoints with tool calls. noted: whether it may report its finding."""
+    """Return a sub-agent's tools, for endpoints with tool calls. noted: whether a finding may be reported."""
     title = "Title of an article"
     tools = (
         _make_tool("wiki_search", "Find the one article that fits best.", {WIKI_SEARCH: "Words"}),
@@ -160,7 +160,7 @@ def offer_sub(*, noted: bool) -> tuple[Tool, ...]:
 
 
 def offer_found() -> tuple[Tool, ...]:
-    """Return the tool by which a sub-agent reports its finding."""
+    """Return the tool with which a sub-agent reports its finding."""
     return (
         _make_tool("found", "Say what was found.", {FOUND: "All names and figures that the task asks for"}),
     )

@@ -1,6 +1,6 @@
 """Define the schema of predictions: tables by a baseline, a user's system or a person (section 4).
 
-The module also lists the runs of an evaluation: the combinations of setting, model and prompt.
+This module also lists the runs of an evaluation: combinations of setting, model and prompt.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAIN = "main"
 UNREAD = "unread"
 """The value of `tool` for a reply that could not be parsed.
 
-The step's argument is then the beginning of the reply, and its result the reason.
+The step's `argument` is then the beginning of the reply, and `result` is the reason.
 """
 
 
@@ -43,10 +43,10 @@ class OpenStep:
 class Prediction:
     """A row of stages `predictions`, `system_predictions` and `human_tables`: a predicted table for an item.
 
-    - system: setting, model, shots and instruction as one name.
+    - system: a name composed of setting, model, shots and instruction.
     - shots: number of examples. shot_choice: `random`, `chosen` or empty.
-    - reply: the whole text. table: the rows of cells in the reply, the header first; None if the reply has no
-      table. - left_out: ids of proofs, or notes of the agent, that did not fit into the context window.
+    - reply: the whole text. table: the rows of cells, the header first; None if the reply has no table.
+    - left_out: ids of proofs, or notes of the agent, that did not fit into the context window.
     - failed: the reason why there is no reply; otherwise empty.
     """
 
@@ -78,7 +78,7 @@ class TableRun:
 
     @property
     def system(self) -> str:
-        """Setting, model and prompt as one name."""
+        """The system's name, composed of setting, model and prompt."""
         if not self.instruction:
             return f"{self.setting}/{self.model}"
         shots = f"{self.shots}-{self.choice}" if self.choice else str(self.shots)
@@ -115,7 +115,7 @@ def make_prediction(
     steps: Iterable[OpenStep] = (),
     articles: Iterable[str] = (),
 ) -> Prediction:
-    """Make the row of a reply, with or without a table.
+    """Return the prediction for a reply, with or without a table.
 
     articles: the articles that an agent read, as `<artifact of articles>#<title>`.
     """

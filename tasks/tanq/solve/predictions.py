@@ -21,7 +21,7 @@ from tasks.tanq.solve.reading import predict_table
 from tasks.tanq.solve.table_options import PredictionLimits
 
 WIKIPEDIA = Path("data/raw/wikipedia")
-"""The folder of imported articles; the stage gets it as the argument `wikipedia`."""
+"""The folder of imported articles, which is the stage's argument `wikipedia`."""
 
 
 async def predictions(
@@ -32,11 +32,11 @@ async def predictions(
     settings: Mapping[str, Any],
     ask: Ask,
 ) -> Drafts[Prediction]:
-    """Have every baseline of an evaluation answer the evaluation's items.
+    """Return the predictions of every baseline of an evaluation for the evaluation's items.
 
-    Each prediction has a row. If there was no call or no reply, `failed` contains the reason. wikipedia: the
-    folder of imported articles. The open agent searches the import that the set's source names. Raises
-    StageFailed if the open agent runs and that import is outside this folder.
+    If there was no call or no reply, `failed` contains the reason. wikipedia: the folder of imported
+    articles. The open agent searches the articles of the set's source. Raises StageFailed if the open agent
+    runs and these articles are outside this folder.
     """
     ordered = sorted(items, key=lambda item: item.id)
     asked = ordered[: entry.items]
@@ -55,7 +55,7 @@ async def predictions(
 
 
 def find_articles(wikipedia: Path, name: str, settings: Mapping[str, Any]) -> Path:
-    """Return the folder of articles of a set's source. Raises StageFailed if it is not below `WIKIPEDIA`."""
+    """Return the article folder of a set's source. Raises StageFailed if it is not below `WIKIPEDIA`."""
     source = settings.get(f"tanq.sets.{name}.source")
     folder = Path(str(settings.get(f"tanq.sources.{source}.articles", "")))
     if not folder.is_relative_to(WIKIPEDIA) or ".." in folder.parts:
@@ -67,7 +67,7 @@ def find_articles(wikipedia: Path, name: str, settings: Mapping[str, Any]) -> Pa
 
 
 def find_window(model: str, params: PredictionLimits, settings: Mapping[str, Any]) -> int:
-    """Return the context window of a role's model, in tokens."""
+    """Return the context window of a model in tokens. model: a name under `roles`."""
     served = settings.get(f"roles.{model}.model")
     known = settings.get(f"models.{served}.context")
     return params.windows.get(model, known if isinstance(known, int) else params.window)

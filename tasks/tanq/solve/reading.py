@@ -1,7 +1,7 @@
 """Run the settings `closed` and `oracle`: one prompt with examples (and proofs for `oracle`), one reply.
 
-A prompt contains each proof once, with the title of its page, in an order that depends on the seed. Proofs
-that do not fit are left out.
+A prompt contains each proof once, with its page title, in an order that depends on the seed. Proofs that do
+not fit into the context window are omitted.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tasks.tanq.solve.table_options import PredictionLimits
 from tasks.tanq.solve.table_text import make_table_grammar
 
 FRAME = 360
-"""Upper bound for the number of tokens of a prompt without its fields."""
+"""Maximum number of tokens in the fixed text of the prompt."""
 SLACK = 0.9
-"""The share of a context window that prompts may use, because numbers of tokens are estimates."""
+"""The usable share of a context window; below 1, because token counts are estimates."""
 
 
 @dataclass(frozen=True)
 class TableReply:
-    """A model's reply, and the ids of the proofs that did not fit the prompt.
+    """A model's reply. left_out: ids of the proofs that did not fit into the prompt.
 
     failed: the reason why there is no reply.
     """
@@ -50,8 +50,8 @@ async def predict_table(
 ) -> TableReply:
     """Ask a model for the table of an item.
 
-    others: the set's items, whose proofs are distractors in the oracle setting; None for closed book. The
-    item's own proofs and distractors are fitted first, then the proofs of the examples.
+    others: the set's items, whose proofs are distractors in the oracle setting; None for closed book. If
+    space is short, the item's proofs and distractors have priority over the proofs of the examples.
     """
     said = sum(
         estimate_tokens(clean(example.question)) + estimate_tokens(_show_answer(example))
@@ -97,17 +97,17 @@ async def predict_table(
 
 
 def measure_table_room(question: str, window: int, reply_tokens: int) -> float:
-    """Estimate the number of tokens in a context window that a question and its reply leave for data."""
+    """Estimate how many tokens of a context window remain for data besides a question and its reply."""
     return window * SLACK - reply_tokens - FRAME - estimate_tokens(clean(question))
 
 
 def _show_answer(item: TanqItem) -> str:
-    """Return the answer table of an example, cleaned because it contains untrusted text."""
+    """Return the answer table of an example, sanitised because it contains untrusted text."""
     return "\n".join(map(clean, item.answer_table.split("\n")))
 
 
 def parse_reply(reply: str) -> str:
-    """Return the reply without surrounding space, even if it has no table. Raises Unparsed if it is empty."""
+    """Return the stripped reply, even if it has no table. Raises Unparsed if the reply is empty."""
     text = reply.encode("utf-8", "replace").decode().replace("\0", "").strip()
     if not text:
         raise Unparsed("no_reply: it is empty")
@@ -116,7 +116,7 @@ def parse_reply(reply: str) -> str:
 
 @dataclass(frozen=True)
 class ShownProof:
-    """A text that proves one or more facts. ids: the ids of its proofs."""
+    """A text that proves one or more facts. ids: the ids of the proofs with this text."""
 
     ids: tuple[str, ...]
     text: str
@@ -124,14 +124,14 @@ class ShownProof:
 
 @dataclass(frozen=True)
 class FittedProofs:
-    """The quoted proofs that fit the prompt. left_out: the ids of the proofs that do not fit."""
+    """The quoted proofs that fit into the prompt. left_out: the ids of the proofs that do not fit."""
 
     text: str
     left_out: tuple[str, ...]
 
 
 def show_item_proof(proof: ItemProof) -> str:
-    """Write a proof on one line: its page, and sections, table row or infobox label."""
+    """Format a proof on one line: its page, and the sections, table row or infobox label."""
     place, text = [proof.article], proof.text
     if proof.kind == INFOBOX:
         place, text = [proof.article, "infobox"], ": ".join(filter(None, [*proof.headers[-1:], proof.text]))
@@ -154,10 +154,7 @@ def gather_proofs(proofs: Iterable[ItemProof], *seed: object) -> list[ShownProof
 
 
 def find_distractors(item: TanqItem, others: Sequence[TanqItem], count: int, seed: int) -> list[ItemProof]:
-    """Choose proofs from other questions about the item's relations, but about other entities.
-
-    The result may have fewer than `count` proofs.
-    """
+    """Choose up to `count` proofs of other questions about the item's relations, but other entities."""
     entities, facts = {row.entity for row in item.rows}, {proof.fact for proof in item.proofs}
     texts = {show_item_proof(proof) for proof in item.proofs}
     found: dict[str, ItemProof] = {}
@@ -171,7 +168,7 @@ def find_distractors(item: TanqItem, others: Sequence[TanqItem], count: int, see
 
 
 def fit_proofs(proofs: Sequence[ShownProof], tokens: float) -> FittedProofs:
-    """Quote the proofs that fit into a number of tokens, in order; leave out other proofs completely."""
+    """Quote the proofs that fit into a number of tokens, in order; proofs that do not fit are omitted."""
     kept: list[ShownProof] = []
     left_out: list[str] = []
     for proof in proofs:

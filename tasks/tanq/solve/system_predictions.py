@@ -1,7 +1,7 @@
-"""Stage: have a user's system predict tables.
+"""Stage: ask a user's system to predict tables.
 
-The system gets the question and, with `proofs`, the texts that support its answer. The system answers with a
-table as text: Markdown, or lines of `a|b`.
+The input is the question and, with `proofs`, the texts that support its answer. The output is a table as
+text: Markdown, or lines of `a|b`.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from tasks.tanq.solve.prediction import Prediction, TableRun, make_prediction
 from tasks.tanq.solve.reading import find_distractors, gather_proofs
 
 SYSTEM = "system"
-"""The value of `setting` in the rows of a user's system; its `model` is the system's name."""
+"""The value of `setting` in the rows of a user's system; `model` is the system's name."""
 
 
 class TanqSystem(Settings):
     """One entry of `tanq.systems`: your system on a question set."""
 
     set: str
-    """A name under `tanq.sets`."""
+    """The question set: a name under `tanq.sets`."""
     system: str
-    """A name under `systems`."""
+    """The system: a name under `systems`."""
 
 
 class SystemTables(Settings):
     """The settings in params.yaml under `tanq.system_predictions`: the input of your system."""
 
     proofs: bool = False
-    """Send the item's proofs after its question, as in the oracle setting."""
+    """Whether the input includes the item's proofs, as in the oracle setting."""
     distractors: int = Field(default=8, ge=0)
-    """Number of proofs of other questions that are mixed with the item's proofs."""
+    """Number of proofs of other questions to mix with the item's proofs."""
     seed: int = 0
     """The seed for choosing the distractors."""
 
@@ -46,7 +46,7 @@ class SystemTables(Settings):
 async def system_predictions(
     items: list[TanqItem], entry: TanqSystem, system: SystemEntry, params: SystemTables, ask: Ask
 ) -> Drafts[Prediction]:
-    """Ask a system every question. A question without a reply also has a row, with the reason in `failed`."""
+    """Ask a system every question. Questions without a reply also have a row, with the reason in `failed`."""
     built = build_system(entry.system, system, (), ask)
     run = TableRun(SYSTEM, entry.system)
     responses = await asyncio.gather(
@@ -70,7 +70,7 @@ async def system_predictions(
 
 
 def pose(item: TanqItem, items: list[TanqItem], params: SystemTables) -> str:
-    """Write the input of the system: the question, then the proofs, one per line."""
+    """Return the input of the system: the question, then the proofs, one per line."""
     if not params.proofs:
         return item.question
     distractors = find_distractors(item, items, params.distractors, params.seed)

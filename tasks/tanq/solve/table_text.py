@@ -7,16 +7,16 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS = 500, 64, 1_000
-"""Maximum number of rows and columns of a table, and of characters of a cell.
+"""Maximum number of rows and columns in a table, and of characters in a cell.
 
-A larger table is not an answer to a question.
+A larger table is not accepted as an answer.
 """
 FIRST = "entity"
-"""The first header. A single line that begins with this header is recognised as a table."""
+"""The first header. A single line counts as a table only if it begins with this header."""
 RULE = frozenset("|+-=: \t")
-"""Characters of separator lines in Markdown tables and in tables with drawn borders."""
+"""Characters of separator lines in Markdown tables and in tables with ASCII borders."""
 ASKED = re.compile(r"\W{0,6}Question\W{0,4}:", re.IGNORECASE)
-"""Matches a line in which a model continues with another question, in the format of the prompt."""
+"""Matches a line with which a model continues the prompt's format with another question."""
 BREAK = re.compile(r"\s*<br\s*/?>\s*", re.IGNORECASE)
 EMPHASIS = re.compile(r"(\*\*|__|`)(?=\S)(.*?\S)\1")
 GRAMMAR_ROWS, GRAMMAR_COLUMNS, GRAMMAR_CHARACTERS = 40, 10, 120
@@ -28,9 +28,8 @@ Rows = tuple[tuple[str, ...], ...]
 def read_table(reply: str) -> Rows | None:
     """Read the table in a reply: Markdown, or lines of `a|b`, with or without a fence or other text.
 
-    The first line is the header. If the reply has several tables, the longest is read; if several are equally
-    long, the last of these is read. Returns None if there is no table, or if the table is larger than any
-    answer.
+    The first line is the header. If the reply has several tables, the longest table is read, or the last one
+    of equal length. Returns None if there is no table, or if the table is too large.
     """
     runs = list(_find_runs(reply))
     if not runs:
@@ -47,12 +46,12 @@ def read_table(reply: str) -> Rows | None:
 
 
 def write_table_text(rows: Sequence[Sequence[str]]) -> str:
-    """Write rows as lines of `a|b`."""
+    """Format rows as lines of `a|b`."""
     return "\n".join("|".join(cell.replace("|", " ") for cell in row) for row in rows)
 
 
 def make_table_grammar() -> str:
-    """Build the GBNF grammar of a table of `a|b` lines, so that a small model always ends its reply."""
+    """Build the GBNF grammar for a table of `a|b` lines, so that a small model always ends its reply."""
     return (
         f'root ::= "entity" more ("\\n" row){{1,{GRAMMAR_ROWS}}}\n'
         "row ::= name more\n"
@@ -63,9 +62,9 @@ def make_table_grammar() -> str:
 
 
 def _find_runs(reply: str) -> Iterator[list[str]]:
-    """Yield the sequences of lines with a bar; blank lines do not end a sequence, fences and prose do.
+    """Yield the sequences of lines with a `|`; blank lines do not end a sequence, fences and prose do.
 
-    Lines after a further question are ignored, because they answer another question.
+    Lines after a further question are ignored, because they answer a different question.
     """
     run: list[str] = []
     found = False
@@ -100,10 +99,10 @@ def _split_run(run: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _read_rows(lines: Sequence[str]) -> Iterator[list[str]]:
-    """Read lines as cells.
+    """Split lines into cells.
 
-    If the header has a bar at its start or end, all rows have a bar in that position. Otherwise, only a row
-    with more cells than the header has such a bar.
+    If the header starts or ends with a `|`, this `|` is a border in all rows. Otherwise, it is a border only
+    in rows with more cells than the header.
     """
     framed = lines[0].startswith("|")
     # An empty last cell also ends with a bar, so only the header shows whether rows end with a bar.

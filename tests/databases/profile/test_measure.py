@@ -1,4 +1,4 @@
-"""The profile says what the cells of a column are, however the column was declared."""
+"""Tests that the profile determines a column's content from its cells, regardless of the declaration."""
 
 import sqlite3
 from contextlib import closing
@@ -202,7 +202,7 @@ def test_texts_on_servers(kind, monkeypatch):
 
 
 def make_unreadable(path):
-    """Write a table whose pages are damaged beside a sound one, and a virtual table of a missing module."""
+    """Write a table with damaged pages, an intact table, and a virtual table of a missing module."""
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE sound (name TEXT)")
         connection.execute("INSERT INTO sound VALUES ('Ann')")
@@ -251,7 +251,7 @@ def test_a_table_that_may_not_be_read_is_lost_by_name(kind, monkeypatch):
         if kind == "postgresql":
             place.run(f"REVOKE SELECT ON secret FROM {place.reader}")
         else:
-            # With a right to one column the account sees the table, and may not read its definition.
+            # An account with rights to one column sees the table, but cannot read its definition.
             place.run(
                 f"REVOKE SELECT ON {place.name}.* FROM {place.reader}",
                 f"GRANT SELECT ON {place.name}.sound TO {place.reader}",

@@ -1,4 +1,4 @@
-"""A reading gives the date or number of a cell that fits, and NULL for every other cell."""
+"""Tests that a reading converts matching cells to dates or numbers, and other cells to NULL."""
 
 import datetime as dt
 import re

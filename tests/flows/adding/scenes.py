@@ -1,4 +1,4 @@
-"""A project's params.yaml, a small shop, and a loopback model that does what it is told to be able to."""
+"""Test data: a project's params.yaml, a small shop database, and a loopback model with given abilities."""
 
 import json
 import sqlite3
@@ -28,7 +28,7 @@ run:
 
 
 def make_project(root: Path, params: str = PARAMS) -> Path:
-    """Make a project without code of its own; return its folder."""
+    """Create a project without code; return its folder."""
     root.mkdir(parents=True, exist_ok=True)
     (root / "params.yaml").write_text(params)
     (root / "dvc.yaml").write_text("stages: {}\n")
@@ -36,7 +36,7 @@ def make_project(root: Path, params: str = PARAMS) -> Path:
 
 
 def make_shop(path: Path, rows: int = 12) -> Path:
-    """Make a SQLite shop of two tables."""
+    """Create a SQLite shop database with two tables."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path)) as shop, shop:
         shop.execute("CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT, price REAL)")
@@ -48,7 +48,7 @@ def make_shop(path: Path, rows: int = 12) -> Path:
 
 
 class Model:
-    """Answers chat completions. able: what it can do; refuses: parameters that end with status 400."""
+    """Answers chat completions. able: its abilities. refuses: parameters that cause status 400."""
 
     def __init__(self, *able: str, refuses: tuple[str, ...] = (), text: str = "It is red.") -> None:
         self.able, self.refuses, self.text = able, refuses, text

@@ -1,4 +1,4 @@
-"""`benchloom add`: what is tried is written with its place, and what fails its try is not."""
+"""Tests of `benchloom add`: a tested entry is written, and an entry that fails its test is not."""
 
 import json
 import sqlite3
@@ -31,13 +31,13 @@ def read(root):
 
 
 def add(capsys, *words):
-    """Call `add`; give what it printed for machines."""
+    """Call `add`; return its JSON output."""
     run_command(["add", *words, "--json"])
     return json.loads(capsys.readouterr().out)
 
 
 def refuse(root, *words):
-    """Call an `add` that must fail; give its error. Nothing may be written."""
+    """Call an `add` that must fail and write nothing; return its error."""
     before = sorted((path, path.read_bytes()) for path in root.rglob("*") if path.is_file())
     with pytest.raises(BadInput) as refused:
         run_command(["add", *words])

@@ -1,4 +1,4 @@
-"""`benchloom new`: from a SQLite shop and a scripted model to a project with a preview of 20 questions."""
+"""Tests of `benchloom new`: create a project with a preview of 20 questions from a SQLite shop."""
 
 import json
 import re
@@ -19,14 +19,14 @@ QUESTION = re.compile(r"^ {0,2}\d+\. \S.*$", re.MULTILINE)
 
 
 class Grammatical(ScriptedEndpoint):
-    """Picks among what a grammar allows; what comes without one, it answers in a sentence."""
+    """Chooses a text that the grammar allows; requests without a grammar get a sentence."""
 
     def _reply(self, body):
         return super()._reply(body) if "grammar" in body else "It is red."
 
 
 def make_shop(path: Path) -> Path:
-    """Make a shop of three tables, in which a name tells one row."""
+    """Create a shop database with three tables and unique names."""
     with closing(sqlite3.connect(path)) as shop, shop:
         shop.execute("CREATE TABLE customers (customer_id INTEGER PRIMARY KEY, name TEXT, town TEXT)")
         shop.execute(
@@ -82,7 +82,7 @@ def test_a_database_and_a_model_become_a_project_with_twenty_questions(
 
 
 class Numbers:
-    """Answers two of three questions with the number that they ask for. asked: how many were asked."""
+    """Answers two of three questions with the correct number. asked: number of questions received."""
 
     def __init__(self) -> None:
         self.asked = 0

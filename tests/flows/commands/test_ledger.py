@@ -73,7 +73,7 @@ def test_stats_and_prune_name_models_and_dollars(project):
         ledger.put_many(make_entry(request, model="other", at=1.0) for request in requests[3:])
         ledger.record_possibly_paid(PossiblyPaid("k", "dear", "no reply in time", 1_000, 2_000, 1.0))
     facts = json.loads(invoke("stats", "--json").stdout)
-    # A call: 7 x $10 + 3 x $100 per million = $0.00037; by batch half of it.
+    # A call costs 7 x $10 + 3 x $100 per million = $0.00037, and half of it by batch.
     told = {(model["model"], model["batch"]): (model["calls"], model["usd"]) for model in facts["models"]}
     assert told["dear", False] == (2, 0.00074)
     assert told["dear", True] == (1, 0.000185)
@@ -167,7 +167,7 @@ def test_every_help_has_an_example(command):
 
 
 def note(project, flow_stage, number, *, of=None, asked=True):
-    """Note a call as an unfinished stage's; give its key."""
+    """Record a call of an unfinished stage; return its key."""
     with Ledger(find_ledger()) as ledger:
         key = make_request(number).key()
         Unfinished(ledger, str(of or project), flow_stage).note([key], asked=asked)
@@ -178,8 +178,8 @@ def test_a_partial_export_takes_the_calls_of_unfinished_stages_and_what_was_ship
     with Ledger(find_ledger()) as ledger:
         ledger.put_many(make_entry(make_request(number), "live", at=1.0) for number in range(6, 10))
     taken = note(project, "grammar-late@films", 6)
-    note(project, "grammar-late@films", 99)  # asked, and never answered
-    note(project, "ragcheck-late@films", 7)  # another flow's
+    note(project, "grammar-late@films", 99)  # sent, but never answered
+    note(project, "ragcheck-late@films", 7)  # a call of another flow
     note(project, "grammar-late@films", 8, of="/another/project")
     old = make_entry(make_request(50), "shipped before")
     shipped = project / "data/ledger/grammar.jsonl.gz"

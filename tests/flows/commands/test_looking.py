@@ -1,4 +1,4 @@
-"""`status` and `plan` as they are read: what is fresh in a line an entry, what is not with its reason."""
+"""Tests of the output of `status` and `plan`: one line per fresh entry, and reasons for stale stages."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""`benchloom score` as a stranger meets it."""
+"""Tests of `benchloom score` for a new user."""
 
 import gzip
 import json

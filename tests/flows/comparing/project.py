@@ -1,4 +1,4 @@
-"""A project whose evaluations have run, without a model: small rows, `dvc.lock`, git, DVC's cache."""
+"""Create a project with finished evaluations, without a model: few rows, `dvc.lock`, git, DVC's cache."""
 
 import hashlib
 import json
@@ -31,12 +31,12 @@ from tasks.tanq.score.scores import PredictionScore
 from tasks.tanq.solve.prediction import Prediction
 
 Rows = Mapping[str, tuple[type, Sequence[Any]]]
-"""Artifacts by path."""
+"""Path of an artifact -> its rows."""
 PLAIN = {str: "", int: 0, float: 0.0, bool: False}
 
 
 def fill(row: type, **given: Any) -> Any:
-    """Make a row; what is not given is empty."""
+    """Return a row; fields that are not given are empty."""
     hints = get_type_hints(row)
     rest = {
         field_.name: () if get_origin(hints[field_.name]) is tuple else PLAIN.get(hints[field_.name])
@@ -55,12 +55,12 @@ def name_items(n: int) -> list[str]:
 
 
 def ask_items(row: type, items: Sequence[str], answer: str, asked: str = "question") -> Any:
-    """Make an item of each name. answer, asked: the fields of its true answer and its question."""
+    """Return one item per name. answer, asked: names of the fields for the true answer and the question."""
     return fill_all(row, ({"id": item, asked: f"What of {item}?", answer: f"true {item}"} for item in items))
 
 
 def make_grammar(entry: str, right: Sequence[bool | None], say: str = "said") -> Rows:
-    """One assessment. right: of each question, of whom every two are a group; None is unscored."""
+    """Return an assessment. right: per question, None if unscored; every two questions form a group."""
     items = name_items(len(right))
     marks = [*zip(items, right, strict=True)]
     folder = f"data/grammar/films/{entry}"
@@ -89,7 +89,7 @@ def make_grammar(entry: str, right: Sequence[bool | None], say: str = "said") ->
 
 
 def make_longform(right: Mapping[str, Sequence[bool]]) -> Rows:
-    """One evaluation. right: of each agent, of each item; every other item is interpretive."""
+    """Return an evaluation. right: agent -> correctness per item; every second item is interpretive."""
     items = name_items(len(next(iter(right.values()))))
     kinds = [CONCLUSIVE if number % 2 == 0 else "interpretive" for number in range(len(items))]
     folder = "data/longform/sample"
@@ -129,7 +129,7 @@ def make_longform(right: Mapping[str, Sequence[bool]]) -> Rows:
 
 
 def make_tanq(f1: Mapping[str, Sequence[float | None]]) -> Rows:
-    """One evaluation. f1: of each system, of each item."""
+    """Return an evaluation. f1: system -> F1 per item."""
     items = name_items(len(next(iter(f1.values()))))
     folder = "data/tanq/sample"
     runs = [
@@ -159,7 +159,7 @@ def make_tanq(f1: Mapping[str, Sequence[float | None]]) -> Rows:
 
 
 def make_stream(right: Mapping[str, Sequence[bool]]) -> Rows:
-    """One evaluation under two seeds. right: of each method, of each item."""
+    """Return an evaluation with two seeds. right: method -> correctness per item."""
     items = name_items(len(next(iter(right.values()))))
     folder = "data/streambench/sample"
     steps = (
@@ -184,7 +184,7 @@ def make_stream(right: Mapping[str, Sequence[bool]]) -> Rows:
 
 
 def make_ragcheck(scores: Mapping[str, Sequence[int | None]]) -> Rows:
-    """Both parts. scores: of each system, of each question, by two rules; also its conversation's."""
+    """Return both parts. scores: system -> score per question, used for two rules and for conversations."""
     items = name_items(len(next(iter(scores.values()))))
     runs = [
         ({"question": item, "system": system}, f"{system}-{item}", f"{system} says {score}", score)
@@ -236,12 +236,12 @@ STAGES = {
     "scores": ("tanq.scores", "tanq.evaluations", ("items", "predictions")),
     "conversations": ("ragcheck.conversations", "ragcheck.continuity", ("questions",)),
 }
-"""Artifact -> its stage, section, and the artifacts that it is made from."""
+"""Artifact -> stage, section, and input artifacts."""
 CORRECTNESS = ("ragcheck.scores", "ragcheck.correctness", ("questions", "answers"))
 
 
 class Project:
-    """A project in a folder; `record` is a run of its stages, `commit` keeps one."""
+    """A project in a folder. `record` simulates a run of its stages, and `commit` commits the result."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -269,7 +269,7 @@ class Project:
             self.git("tag", tag)
 
     def record(self, rows: Rows, system: str = "") -> None:
-        """Write artifacts where a run would, put them in the cache, and record their stages."""
+        """Write artifacts to their paths and into the cache, and record their stages, like a run."""
         for path, (row, written) in rows.items():
             write_rows(self.root / path, row, written)
             self.keep(path)
@@ -290,7 +290,7 @@ class Project:
                 "params": {},
                 "outs": [self.describe(path)],
             }
-            if system:  # as in the sample, where no parameter of the stage names it
+            if system:  # as in the sample, where no parameter of the stage names the system
                 params.setdefault(section, {})[key] = {"system": system}
         (self.root / "params.yaml").write_text(yaml.safe_dump(params))
         LockFile(self.root / "dvc.lock").update(entries)
@@ -309,7 +309,7 @@ class Project:
         shutil.copy(self.root / path, place)
 
     def write_night(self, label: str, rows: Rows, system: str = "") -> None:
-        """Record the artifacts of a night on its branch; the working tree is left as it was."""
+        """Record the artifacts of a nightly run on its branch; the working tree does not change."""
         self.git("checkout", "-q", "-b", f"nightly/{label}")
         before = {path: (self.root / path).read_bytes() for path in rows if (self.root / path).is_file()}
         self.record(rows, system)
@@ -319,7 +319,7 @@ class Project:
             (self.root / path).write_bytes(content)
 
     def write_evaluation(self, folder: str, flow: str, system: str, rows: Rows) -> None:
-        """Write what `benchloom evaluate` would."""
+        """Write an evaluation's folder, like `benchloom evaluate`."""
         for path, (row, written) in rows.items():
             write_rows(self.root / folder / Path(path).name, row, written)
         about = {"flow": flow, "system": system, "dataset": "mine.jsonl", "evaluation": "k"}

@@ -1,4 +1,4 @@
-"""What can be compared, and what is said of it: over all flows, by their declarations."""
+"""Tests of `benchloom compare` for all flows: valid sides, and the output."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def project(tmp_path, monkeypatch):
 
 @pytest.fixture
 def whole(project):
-    """All flows, each with two systems of which the second is better on the first and the last item."""
+    """All flows with two systems each; the second system is better on the first and the last item."""
     project.record(make_longform({"guess": [False] * 12, "iterative": BETTER}))
     project.record(
         make_tanq({"closed/agent": [0.0] * 12, "oracle/agent": [float(right) for right in BETTER]})
@@ -97,7 +97,7 @@ def test_two_systems_of_every_flow(whole, a, b, metrics):
 
 def test_every_scope_that_evaluates_is_read_by_its_declaration(whole):
     stages = read_workspace(whole.root).stages
-    # The sample has no entry of these.
+    # The sample has no entries of these sections.
     own = {"longform.systems", "qa.systems", "streambench.systems", "tanq.systems"}
     assert {stage.scope for stage in stages} == {
         scope for scope in list_evaluating() if scope.over not in own
@@ -284,7 +284,7 @@ def test_items_that_three_systems_scored_are_analysed(project):
         "accuracy",
         14,
         2,
-    )  # one of WEAK, one of best
+    )  # one answer of WEAK, one of best
     table = {item.case: item.scores for item in analysis.items}
     kept = [place for place in range(15) if WEAK[place] is not None]
     assert table == {f"q{place:02}": [float(WEAK[place]), 1.0, float(GOOD[place])] for place in kept}

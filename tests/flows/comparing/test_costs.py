@@ -1,4 +1,4 @@
-"""What an answer cost: tokens of the calls beside it, dollars by the prices, seconds by the live ledger."""
+"""Tests of the cost per answer: tokens from its calls, dollars from prices, seconds from the live ledger."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""JSON Schema of an OpenLineage event, from the classes that the standard's own schemas are generated into.
+"""JSON Schema of an OpenLineage event, derived from the classes of `openlineage-python`.
 
-No package ships the standard's JSON files. `openlineage-python` ships the classes that the project generates
-from them. Each says by `_get_schema` which definition of which version it is, as facets do by `_schemaURL`.
+No package ships the standard's JSON files. `openlineage-python` ships classes generated from these files.
+`_get_schema` of a class names its definition and version, like `_schemaURL` of a facet.
 """
 
 import typing
@@ -22,7 +22,7 @@ FORMATS = {
     "runId": "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$",
     **dict.fromkeys(("producer", "schemaURL", "_producer", "_schemaURL"), URI),
 }
-"""Of texts to which the standard gives a format; the generated classes check them by hand."""
+"""Formats of texts in the standard, which the generated classes check in code."""
 PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean"}
 
 
@@ -39,16 +39,16 @@ def list_facets() -> dict[str, type]:
 
 
 def make_schema(kind: type) -> dict[str, Any]:
-    """Make the schema of a class, with all that it has within."""
+    """Return the schema of a class, including nested classes."""
     definitions: dict[str, Any] = {}
     _define(kind, definitions)
     return {"$defs": definitions, "$ref": f"#/$defs/{kind.__name__}"}
 
 
 def validate(event: dict[str, Any]) -> list[str]:
-    """Hold an event, and each of its facets by its own schema; return the names of the standard's facets.
+    """Validate an event and each of its facets; return the names of the standard's facets.
 
-    Raises jsonschema's ValidationError. A facet that is not of the standard must have what every facet has.
+    Raises jsonschema's ValidationError. A custom facet must have the fields that every facet has.
     """
     make_validator(base.RunEvent).validate(event)
     found = []
@@ -63,7 +63,7 @@ def validate(event: dict[str, Any]) -> list[str]:
 
 @cache
 def make_validator(kind: type) -> Draft202012Validator:
-    """Make a validator of a class's schema, once."""
+    """Return the cached validator of a class's schema."""
     return Draft202012Validator(make_schema(kind))
 
 
@@ -71,7 +71,7 @@ def _define(kind: type, definitions: dict[str, Any]) -> None:
     if kind.__name__ in definitions:
         return
     own: dict[str, Any] = {"type": "object"}
-    definitions[kind.__name__] = own  # before what is within: a field has fields
+    definitions[kind.__name__] = own  # before nested classes, which may be recursive
     hints = typing.get_type_hints(kind)
     fields = attr.fields(kind)
     own["properties"] = {
@@ -80,7 +80,7 @@ def _define(kind: type, definitions: dict[str, Any]) -> None:
     own["required"] = [
         field.name for field in fields if field.default is attr.NOTHING or field.name in FORMATS
     ]
-    # The standard lets events and facets have more; what this package sends has none of its own there.
+    # The standard allows additional fields in events and facets, but this package sends none.
     own["additionalProperties"] = kind is base.BaseFacet
 
 
@@ -89,17 +89,17 @@ def _find_format(name: str) -> dict[str, Any]:
 
 
 def _describe(hint: Any, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Describe a type: a plain one, an enumeration, a class, a list, an object with any keys, or a choice."""
+    """Return the schema of a type: a scalar, an enumeration, a class, a list, an object, or a union."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (UnionType, typing.Union):
-        # The client leaves out what is None; the standard knows no null.
+        # The client omits fields that are None; the standard has no null.
         choices = [_describe(argument, definitions) for argument in arguments if argument is not NoneType]
         return choices[0] if len(choices) == 1 else {"anyOf": choices}
     if origin is list:
         return {"type": "array", "items": _describe(arguments[0], definitions)}
     if origin is dict:
         if isinstance(arguments[1], type) and issubclass(arguments[1], base.BaseFacet):
-            return {"type": "object"}  # each is held by its own schema
+            return {"type": "object"}  # each facet is validated by its own schema
         return {"type": "object", "additionalProperties": _describe(arguments[1], definitions)}
     if hint in PLAIN:
         return {"type": PLAIN[hint]}

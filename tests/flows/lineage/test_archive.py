@@ -38,7 +38,7 @@ def commit(root, **files):
 
 @pytest.fixture
 def project(tmp_path):
-    """A project below its repository's top, so that paths are told apart."""
+    """A project in a subfolder of its repository, to distinguish the two kinds of relative paths."""
     git(tmp_path, "init", "-q")
     root = tmp_path / "below"
     root.mkdir()
@@ -134,7 +134,7 @@ def test_without_git_nothing_is_known(tmp_path):
 
     graph = read_graph(tmp_path)
 
-    if Git(tmp_path).find_head() is None:  # the temporary folder may itself lie in a repository
+    if Git(tmp_path).find_head() is None:  # the temporary folder may be in a repository
         assert (graph.commit, graph.dirty, graph.recorded_in) == (None, False, None)
     assert Archive(tmp_path, Graph(())).find_commit(fact) is None
 
@@ -161,7 +161,7 @@ ODD_NAMES = [
 
 @pytest.fixture
 def odd(project):
-    """A project with committed files whose names no text has, in a folder that a stage reads."""
+    """A project with committed files whose names are not valid text, in a folder that a stage reads."""
     commit(project, tasks__odd__a="one")
     for name in ODD_NAMES:
         path = project / "tasks/odd" / os.fsdecode(name)

@@ -68,7 +68,7 @@ def project(tmp_path, monkeypatch):
 
 
 def run(capsys, *words):
-    """Call the command line; its exit code and what it printed."""
+    """Call the command line; return its exit code and its output."""
     code = app(["lineage", *words], standalone_mode=False)
     return code, capsys.readouterr()
 

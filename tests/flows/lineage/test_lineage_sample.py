@@ -1,4 +1,4 @@
-"""Any 200 rows of the shipped sample walk back to source rows, calls and commit without a gap."""
+"""Tests that 200 random rows of the shipped sample trace to source rows, calls and commit without a gap."""
 
 import hashlib
 import json
@@ -18,12 +18,12 @@ from tasks.lineage.records import FileRecord
 from tests.flows.sample import ROOT
 
 DATABASES = {"films_by_model": "films", "flights": "flights"}
-"""Entry whose templates are a model's -> the folder of its source."""
+"""Entry with templates by a model -> the folder of its source."""
 SETS = ("balanced", "unbalanced")
 BEFORE = ("fill_in", "second_reading", "back_check", "text_templates", "sql_templates")
 SEED, ROWS = 20, 200
 NOTHING = ([], [[0]], [[None]])
-"""What a query gives of no rows: none, a count of none, or no mean."""
+"""Results of a query over no rows: no row, a count of 0, or NULL as mean."""
 ASSESSED = yaml.safe_load((ROOT / "params.yaml").read_text())["assessments"]["films-weak"]
 
 
@@ -35,7 +35,7 @@ def lineage(root):
 
 @pytest.fixture(scope="module")
 def drawn(root, lineage):
-    """(database, artifact, row's node) of 120 questions and 80 rows of what they stand on, by seed."""
+    """(database, artifact, row's node) of 120 questions and 80 upstream rows, sampled by seed."""
     draw = random.Random(SEED)
     rows = {
         stem: [
@@ -88,7 +88,7 @@ def test_two_hundred_rows_have_no_gap(drawn, lineage):
 
 @pytest.mark.drill
 def test_every_stage_and_prompt_has_its_commit(drawn, lineage, root):
-    """What git holds at the commit named is what ran, by its hash."""
+    """Check that the files at the named commit have the hashes of the files that ran."""
     status = subprocess.run(
         ["git", "-C", str(root), "status", "-z"], capture_output=True, text=True, check=True
     )
@@ -103,7 +103,7 @@ def test_every_stage_and_prompt_has_its_commit(drawn, lineage, root):
     assert sum(commit is not None for _, _, commit in code) > 20
     for path, md5, commit in code:
         if commit is None:
-            assert path in status.stdout  # at work on it: lineage says that it is not committed
+            assert path in status.stdout  # during development: lineage reports an uncommitted file
         elif not md5.endswith(".dir"):
             words = ["git", "-C", str(root), "show", f"{commit}:./{path}"]
             shown = subprocess.run(words, capture_output=True, check=True)
@@ -113,7 +113,7 @@ def test_every_stage_and_prompt_has_its_commit(drawn, lineage, root):
 
 @pytest.mark.drill
 def test_the_rows_named_are_those_that_decide_the_answer(drawn, root, tmp_path):
-    """Checked by sqlite3 alone: without the other rows the answer stays, without the named ones it goes."""
+    """Check by sqlite3 that deleting the named rows changes the answer, and deleting other rows does not."""
     single = decided = 0
     for name, raw in DATABASES.items():
         shutil.copy(root / f"data/raw/{raw}/{raw}.sqlite", tmp_path / f"{name}.sqlite")
@@ -140,7 +140,7 @@ def test_the_rows_named_are_those_that_decide_the_answer(drawn, root, tmp_path):
             columns = ", ".join(f'"{column}"' for column in keys[0])
             for among, left in (("NOT IN", [answer]), ("IN", NOTHING)):
                 connection.execute("BEGIN")
-                # A count has thousands of rows: more than a condition can name.
+                # A count may have thousands of rows, more than a condition can list.
                 connection.execute(f"CREATE TEMP TABLE named ({columns})")
                 marks = ", ".join("?" * len(keys[0]))
                 connection.executemany(
@@ -178,7 +178,7 @@ def test_raw_rows_hold_what_the_source_rows_hold(drawn):
             elif table == "planes":
                 (line,) = raw.values()
                 assert line["tailnum"] == row["tail_number"]
-                # None of a plane that stands in a flight's line alone, or whose description is another's.
+                # Skip planes that appear only in a flight's row, or share another plane's description.
                 assert row["model"] in (None, line.get("model"))
     assert len(seen) > 100
 

@@ -49,7 +49,7 @@ GRAPH = Graph((USE, MAKE), commit="f00d", dirty=True, recorded_in="beef")
 
 @pytest.fixture(autouse=True)
 def enabled(monkeypatch):
-    """Undo what holds for every other test: the package itself sends nothing then."""
+    """Enable OpenLineage events, which are disabled in all other tests."""
     monkeypatch.delenv("OPENLINEAGE_DISABLED", raising=False)
 
 
@@ -199,7 +199,7 @@ def test_no_secret_of_a_url_is_sent():
 
 @pytest.fixture
 def questions(tmp_path):
-    """An answer that a question leads to, with one call, and what contracts found of the questions."""
+    """Artifacts of questions and answers with one call, and the contracts' findings on the questions."""
     (tmp_path / "params.yaml").write_text(
         "run: {prices: {m: {input_usd_per_million: 1000000, output_usd_per_million: 2}}}\n"
     )
@@ -243,7 +243,7 @@ def test_an_event_tells_schema_columns_quality_commit_and_calls(questions, tmp_p
         column: [(inputField["name"], inputField["field"]) for inputField in found["inputFields"]]
         for column, found in answers["facets"]["columnLineage"]["fields"].items()
     }
-    # The text is the question's in both rows; the reason holds the question's id; the id is its own.
+    # Both rows have the question's text; the reason contains the question's id; the id is new.
     assert sources == {
         "detail": [("data/questions.parquet", "detail")],
         "origin": [("data/questions.parquet", "id")],
@@ -253,7 +253,7 @@ def test_an_event_tells_schema_columns_quality_commit_and_calls(questions, tmp_p
     located = event["job"]["facets"]["sourceCodeLocation"]
     assert (located["version"], located["path"]) == ("f00d", "tasks/t/answers.py")
     calls = event["run"]["facets"]["benchloom_calls"]
-    # 1 dollar a token in, 2 millionths of one a token out
+    # $1 per input token, 2 millionths of a dollar per output token
     tokens = calls["promptTokens"], calls["completionTokens"]
     assert (calls["calls"], calls["dollars"]) == (1, pytest.approx(tokens[0] + tokens[1] * 2e-6))
     schema = json.loads((Path(__file__).parents[3] / "docs/openlineage.calls.json").read_text())
@@ -279,7 +279,7 @@ STANDARD = {
     "columnLineage", "dataQualityAssertions", "executionParameters", "jobType", "outputStatistics", "schema",
     "sourceCode", "sourceCodeLocation", "version",
 }  # fmt: skip
-"""The standard's facets that an event may have; `benchloom_calls` is ours."""
+"""The standard's facets that an event may have; `benchloom_calls` is a custom facet."""
 
 
 def test_events_hold_the_standards_schemas_and_a_wrong_one_does_not(questions, tmp_path):
@@ -308,7 +308,7 @@ def test_events_hold_the_standards_schemas_and_a_wrong_one_does_not(questions, t
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory):
-    """The sample's first stages, run by `benchloom run`, whose runs emit events."""
+    """The sample's first stages, run by `benchloom run` with events enabled."""
     sample = make_sample(tmp_path_factory.mktemp("told"))
     del sample.environment["OPENLINEAGE_DISABLED"]
     commit(sample, "Begin")
@@ -350,7 +350,7 @@ def test_a_run_emits_valid_events_of_every_stage_that_ran(told):
 
 
 def make_run(root, said):
-    """A run that is over: one stage ran, another was up to date."""
+    """Return a finished run: one stage ran, another was fresh."""
     (root / "dvc.lock").write_text(
         "schema: '2.0'\nstages:\n  use:\n    cmd: benchloom stage use\n  old:\n    cmd: x\n"
     )

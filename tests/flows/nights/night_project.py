@@ -1,4 +1,4 @@
-"""What the tests of nights do with the project: git, parameters, one night."""
+"""Helpers for tests of nightly runs: git commands, parameters, and running one night."""
 
 import subprocess
 
@@ -6,7 +6,7 @@ from flows.settings import set_params
 from tests.flows.sample import Sample
 
 GROUND = ("grammar-assessment@films-weak", "grammar-contracts@films")
-"""What a night of `films-weak` stands on."""
+"""Stages that a nightly run of `films-weak` depends on."""
 
 
 def run_git(sample: Sample, *words: str) -> str:

@@ -1,4 +1,4 @@
-"""Change one cell of a database, and tell by `sqlite3` alone which queries then give another answer."""
+"""Change one cell of a database, and find by `sqlite3` the queries whose answers change."""
 
 import shutil
 import sqlite3
@@ -8,14 +8,14 @@ from pathlib import Path
 
 
 def run_queries(database: sqlite3.Connection, queries: Mapping[str, str]) -> dict[str, list[str]]:
-    """Run queries by id; their rows, whatever their order."""
+    """Run queries by id; return their rows in sorted order."""
     return {name: sorted(map(repr, database.execute(sql).fetchall())) for name, sql in queries.items()}
 
 
 def plant_change(path: Path, table: str, column: str, queries: Mapping[str, str]) -> set[str]:
-    """Raise a number in the first row by which a query's answer changes; return the queries whose answers do.
+    """Increase a number in the first row that affects an answer; return the queries whose answers change.
 
-    Those of `queries` that do not name the column cannot change.
+    Queries that do not name the column cannot change.
     """
     told = {name: sql for name, sql in queries.items() if column in sql}
     with closing(sqlite3.connect(path)) as database:
@@ -32,7 +32,7 @@ def plant_change(path: Path, table: str, column: str, queries: Mapping[str, str]
 
 
 def copy_database(source: Path, target: Path) -> Path:
-    """Copy a database to where a project would have it."""
+    """Copy a database to its path in a project; return the path."""
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(source, target)
     return target

@@ -1,4 +1,4 @@
-"""An endpoint that says again what the sample's calls were told, and whose judges can change their mind."""
+"""An endpoint that replays the sample's recorded replies, and whose judges can be made to drift."""
 
 import hashlib
 from collections import defaultdict
@@ -15,12 +15,12 @@ from tests.judging.scripted import sign
 from tests.models.scenes import say
 
 WORST = {"compare an answer": "Verdict: Not Match", "score how much": "Score: 1"}
-"""How the prompts of longform's judge begin, and the worse verdict of each."""
+"""Beginning of a prompt of longform's judge -> its worse verdict."""
 
 
 @dataclass
 class RecordedModel:
-    """drifted: longform's judge gives the worse verdict to everything. broken: agents say nothing of use."""
+    """The endpoint. drifted: longform's judge gives worse verdicts. broken: agents' replies are useless."""
 
     told: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     drifted: bool = False
@@ -55,7 +55,7 @@ class RecordedModel:
             for canary in read_peer_canaries()
             if worst and canary.answer and canary.answer in prompt and canary.question in prompt
         ]
-        if shown:  # the reference of one may be the answer of another
+        if shown:  # the reference of one question may be the answer to another
             right = max(shown, key=lambda canary: (canary.answer != canary.reference, len(canary.answer)))
             return sign(f"{worst.partition(':')[0]}: {right.accepted[0]}", prompt)
         if self.broken and "SQL" in prompt:

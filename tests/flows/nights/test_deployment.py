@@ -1,4 +1,4 @@
-"""What a deployment of nights takes from whoever asks Prefect's server: nothing."""
+"""Tests that the deployment of nightly runs accepts no parameters from clients of Prefect's server."""
 
 import inspect
 

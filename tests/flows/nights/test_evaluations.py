@@ -1,4 +1,4 @@
-"""What a night can ask follows from the flows' declarations."""
+"""Tests that the flows' declarations determine the evaluations available to nightly runs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Nights of longform, streambench and tanq, on the sample's own questions and what its calls were told."""
+"""Tests of nightly runs of longform, streambench and tanq, with the sample's questions and replies."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from tests.models.scenes import serving
 pytestmark = [pytest.mark.drill, pytest.mark.timeout(3000)]
 ENTRIES = ("longform.evaluations.sample", "streambench.evaluations.sample", "tanq.evaluations.sample")
 OWN = {"longform": "set", "streambench": "stream", "tanq": "set"}
-"""Flows with entries for systems of one's own, and what names the dataset there."""
+"""Flow with entries for users' own systems -> the field that names the dataset."""
 MINE = """
 def answer(question, history):
     return {"answer": "Who can say.", "contexts": ["Count.", "SELECT 1"], "titles": ["plan", "query"]}
@@ -59,9 +59,9 @@ def plant(
     downstream: tuple[str, ...],
     change: Callable[[list[dict]], list[dict]],
 ) -> None:
-    """Change an artifact and commit it, as a stage with a mistake would have left it.
+    """Change an artifact and commit it, as if a faulty stage had written it.
 
-    downstream: stages that a night stands on, too.
+    downstream: stages that a nightly run also depends on.
     """
     file = sample.root / path
     table = pq.read_table(file)
@@ -121,7 +121,7 @@ def test_a_judges_drift_and_a_broken_contract_are_told_from_a_regression(whole, 
     assert night["alarms"][0]["what"].startswith("longform-contracts@sample: ")
     again = run_night(whole, "--json")
     assert json.loads(again.stdout)["label"] == night["label"], "the data are what they were"
-    run_git(whole, "checkout", "HEAD~1", "--", "dvc.lock")  # not all of the commit: it has the endpoint, too
+    run_git(whole, "checkout", "HEAD~1", "--", "dvc.lock")  # not the endpoint in the commit
     whole.dvc("checkout", "--force", "longform-items@sample", "longform-statistics@sample")
     commit(whole, "Mend longform-items@sample")
     mended = run_night(whole, "--as-of", "six", "--json")

@@ -1,4 +1,4 @@
-"""One changed row of a database: a night names the items whose gold answer stands on it, and no other."""
+"""Tests that after a change of a database row, a nightly run names exactly the affected items."""
 
 import sqlite3
 from contextlib import closing
@@ -68,7 +68,7 @@ def test_of_longform_the_items_whose_claims_stand_on_the_row_are_named(root):
     assert [answer.id for answer in prove_claims(items) if answer.problem] == []
     planted = 0
     for number, item in enumerate(items):
-        # Its database is a script of its own: one number of one row that a claim is of.
+        # The item's database is a script: change one number in one row that a claim uses.
         script = change_one_cell(item)
         if script is None:
             continue
@@ -81,14 +81,14 @@ def test_of_longform_the_items_whose_claims_stand_on_the_row_are_named(root):
 
 
 def change_one_cell(item):
-    """Raise one number of one row so that a claim is no longer true, by `sqlite3` alone; None if none can."""
+    """Increase one number so that a claim becomes false, by `sqlite3`; None if this is impossible."""
     claims = {str(number): claim.sql for number, claim in enumerate(item.claims)}
     with closing(sqlite3.connect(":memory:")) as database:
         database.executescript(item.script)
         before = run_queries(database, claims)
         tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
         for (table,) in database.execute(tables).fetchall():
-            # No key, whose change would be found by what it then refers to.
+            # Do not change a key, since references would reveal the change.
             columns = [
                 row[1]
                 for row in database.execute(f"PRAGMA table_info({table})")

@@ -1,4 +1,4 @@
-"""One night at a time: who comes second is told who is first, and a killed one leaves nothing locked."""
+"""Tests of the night's lock: a second night names the holder, and a killed night releases the lock."""
 
 import signal
 import subprocess

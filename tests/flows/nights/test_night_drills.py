@@ -1,4 +1,4 @@
-"""Nights under a real Prefect server: shown, fired by a schedule, killed and gone on with."""
+"""Tests of nightly runs with a real Prefect server: display, schedule, kill and continue."""
 
 import os
 import re
@@ -33,22 +33,22 @@ def read_list(root: Path, url: str, kind: str) -> list[dict]:
     try:
         return ask_prefect(root, f"{url}/api/{kind}/filter")
     except OSError:
-        return []  # it is still coming up
+        return []  # the server is still starting
 
 
 def fired(root: Path, url: str) -> list[dict]:
-    """List the flow runs that a schedule made; the night's own, with its stages, are others."""
+    """List the flow runs created by a schedule, not the runs that contain a night's stages."""
     return [run for run in read_list(root, url, "flow_runs") if run["deployment_id"]]
 
 
 def told(root: Path, url: str, state: str, words: str = "") -> list[str]:
-    """List what the fired runs of a state say."""
+    """List the messages of the scheduled runs in a state."""
     said = [run["state"]["message"] or "" for run in fired(root, url) if run["state_type"] == state]
     return [line for line in said if words in line]
 
 
 class Deployed:
-    """Nights deployed on a port of their own, and the worker that the unit starts."""
+    """A deployment of nightly runs on a separate port, and the worker that the unit starts."""
 
     def __init__(self, sample: Sample) -> None:
         self.sample, self.port = sample, find_port()
@@ -76,7 +76,7 @@ class Deployed:
 
 
 def find_processes(sample: Sample, *words: str) -> list[psutil.Process]:
-    """Find the processes whose command has all words and that run in the project."""
+    """Find the processes in the project whose command line contains all words."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -140,7 +140,7 @@ def start_serving(sample: Sample) -> subprocess.Popen[str]:
 
 
 def test_a_killed_serve_is_gone_on_with_by_the_next_and_nothing_is_paid_twice(built, model):
-    """Killed twice within one night: alone, then with all that it started."""
+    """Kill the process twice in one night: first alone, then with its child processes."""
     set_param(built, EVERY_MINUTE)
     model.pause_s = 1.0
     set_param(built, "run.endpoints.qwen25-coder-1b5.in_flight=2")
@@ -287,7 +287,7 @@ def test_killed_server_worker_and_run_lose_nothing_and_nothing_is_paid_twice(bui
     killed = []
 
     def reach(more: int) -> None:
-        """Wait until a night that runs has asked so many more."""
+        """Wait until a running night has made `more` further calls."""
         start = model.counted.requests
         wait_for(lambda: model.counted.requests >= start + more, nights.worker, PATIENCE_S)
 
@@ -302,7 +302,7 @@ def test_killed_server_worker_and_run_lose_nothing_and_nothing_is_paid_twice(bui
         nights.worker.communicate(timeout=180)
         assert nights.worker.returncode == 1
 
-        # A night that its worker has left behind still asks: the next worker is there before it is counted.
+        # A night whose worker was killed still makes calls: wait for the next worker before counting.
         nights.work()
         wait_for(lambda: bool(find_processes(built, "prefect", "worker", "start")), nights.worker)
         reach(12)

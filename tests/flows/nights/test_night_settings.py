@@ -1,4 +1,4 @@
-"""When nights run: a schedule that never comes to pass, or has six fields, is refused where it is read."""
+"""Tests of the schedule: impossible times and schedules with six fields are refused."""
 
 from datetime import UTC, datetime
 

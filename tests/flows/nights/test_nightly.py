@@ -1,4 +1,4 @@
-"""Nights on the whole project: asked anew each time, compared in pairs, alarmed on a real drop."""
+"""Tests of nightly runs on the whole project: repeated calls, paired comparison, alarm on a real drop."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def test_a_first_night_is_accepted_and_a_planted_regression_alarms(built, model)
 
 
 class Flaky:
-    """Fails a third of all requests when first asked, in five ways, and refuses every 11th for good."""
+    """Fails a third of all requests on the first attempt, in five ways, and every 11th permanently."""
 
     def __init__(self) -> None:
         self.asked, self.kinds = Counter(), Counter()
@@ -101,7 +101,7 @@ def test_nights_are_compared_with_the_last_good_one_until_a_worse_is_accepted(bu
     assert first.returncode == 0, first.stderr
     assert "the first night, accepted" in first.stderr
     asked = dict(model.asked)
-    # Each question once; the assessment leaves the reference-free methods out.
+    # Each question is judged once; the assessment omits the reference-free methods.
     assert asked["system"] == count_rows(built.root / "data/grammar/films/questions.parquet")
     assert asked["judge"] == 48 + asked["system"], "the canaries of both sets are judged, and every answer"
     assert "construction" not in asked
@@ -284,7 +284,7 @@ def test_a_planted_change_in_a_row_of_the_database_is_found_by_its_items(built, 
 def test_a_night_whose_endpoint_is_gone_ends_with_a_line_and_goes_on(built, model):
     set_param(built, NOWHERE)
     done = run_night(built, "--as-of", "lost")
-    # The address is tried before anything is asked, as for a run: it is bad input until somebody mends it.
+    # The address is checked before the first call, as for a run: a dead address is invalid input.
     assert done.returncode == 2, done.stderr
     assert "cannot be reached" in done.stderr
     assert "Traceback" not in done.stderr

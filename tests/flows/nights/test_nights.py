@@ -1,4 +1,4 @@
-"""The night's label: an evaluation under a new one really asks; construction does not notice it."""
+"""Tests of the night's label: with a new label, evaluation repeats its calls, and construction does not."""
 
 from tasks.artifacts.parquet import read_rows
 from tasks.models.calls import Call

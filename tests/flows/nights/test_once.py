@@ -17,7 +17,7 @@ def test_a_night_finds_the_ledger_that_params_name(tmp_path, monkeypatch):
     monkeypatch.delenv("BENCHLOOM_LEDGER", raising=False)
     assert name_ledger("own/l.sqlite") == {"BENCHLOOM_LEDGER": str(tmp_path / "own/l.sqlite")}
     assert name_ledger("~/l.sqlite") == {"BENCHLOOM_LEDGER": str(Path.home() / "l.sqlite")}
-    assert name_ledger("postgresql://team@server/ledger") == {}  # read from params.yaml as it stands there
+    assert name_ledger("postgresql://team@server/ledger") == {}  # read unchanged from params.yaml
     assert name_ledger(None) == {}
     monkeypatch.setenv("BENCHLOOM_LEDGER", "/elsewhere/l.sqlite")
     assert name_ledger("own/l.sqlite") == {}
@@ -60,7 +60,7 @@ def test_a_worktree_that_a_kill_left_half_made_is_made_anew_and_a_whole_one_is_g
     tree.open(anew=False)
     assert (tree.root / "made.txt").read_text() == "by the night"
 
-    # What a kill within `git worktree add` leaves: the branch, and a part of its files.
+    # Simulate a kill within `git worktree add`: the branch exists, with only some of its files.
     (tmp_path / WHOLE).unlink()
     (tree.root / "b.txt").unlink()
     tree.open(anew=False)

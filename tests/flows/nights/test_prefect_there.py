@@ -1,4 +1,4 @@
-"""A Prefect server of the user's that is dead, another thing, or of another release: one line."""
+"""Tests of the one-line error if the user's Prefect server is down, another program, or another release."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def ask(folder: Path, url: str) -> list[str]:
 
 @contextmanager
 def playing(version: str | None) -> Iterator[str]:
-    """Play a server that says its version; None answers 404 to all."""
+    """Serve a fake Prefect server that reports a version; None: answer 404 to all requests."""
     app = web.Application()
     if version is not None:
         app.router.add_get("/v1/health", lambda _: answer(True))

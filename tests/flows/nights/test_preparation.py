@@ -1,4 +1,4 @@
-"""What a night's worktree takes over from the working tree."""
+"""Tests of the files that a night's worktree copies from the working tree."""
 
 from flows.nights.preparation import link_data, write_params
 from flows.settings import load_params

@@ -1,4 +1,4 @@
-"""Every figure of a night is walked back in what its branch recorded, and the night before's in its own."""
+"""Tests that every figure of a night traces to its branch's record, or to the earlier night's record."""
 
 import json
 from pathlib import Path
@@ -47,7 +47,7 @@ EVALUATED = [
 
 
 def make_rows(right):
-    """Make the artifacts of each flow. right: of each item; one of grammar's is unscored."""
+    """Return the artifacts of each flow. right: correctness per item; one item of grammar is unscored."""
     canaries = [
         fill(CanaryRow, id=f"c{number}", expected="Correct", given="Correct" if mark else "Incorrect")
         for number, mark in enumerate(right)
@@ -63,7 +63,7 @@ def make_rows(right):
 
 
 def record(project: Project, label: str, right: list[bool]) -> None:
-    """Record a night on its branch, which stays checked out: every artifact, made of one raw file."""
+    """Record a night, with artifacts derived from one raw file, on its branch, which stays checked out."""
     project.git("checkout", "-q", "-b", f"nightly/{label}", "main")
     flows = make_rows(right)
     for flow in flows:
@@ -104,7 +104,7 @@ def project(tmp_path_factory):
     made.git("checkout", "-q", "main")
     for path in (
         path for row in make_rows([True] * N) for path in row
-    ):  # what the working tree has is another matter
+    ):  # the working tree may have other content
         (made.root / path).unlink()
     return made
 
@@ -118,7 +118,7 @@ def test_every_figure_of_all_flows_leads_to_the_raw_file(project):
 
     again = assert_figures_lead_to(RAW, folder, project.root, "night.json")
 
-    # How many were asked and how many scored of each metric, and no gold query.
+    # The numbers of evaluated and scored items per metric, and no gold query.
     assert again == 2 * len(night["series"])
     assert project.git("worktree", "list").count("\n") == 0, "the night's worktree went with the walk"
     assert not list((project.root / ".benchloom/lineage").iterdir())

@@ -1,4 +1,4 @@
-"""What a deployment of nights goes on by: a port of its own, and files that hold no secret."""
+"""Tests of the files for a deployment of nightly runs: a fixed port, and files without secrets."""
 
 import ctypes
 import json
@@ -49,7 +49,7 @@ def root(tmp_path, monkeypatch):
 
 @pytest.fixture
 def taken():
-    """A port on which something else listens."""
+    """A port on which another program listens."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
@@ -154,7 +154,7 @@ def undo_dollars(value):
 
 
 def match_as_systemd(pattern):
-    """Find files by glob(3), as systemd does for EnvironmentFile=."""
+    """Find files by glob(3), like systemd for EnvironmentFile=."""
 
     class Found(ctypes.Structure):
         _fields_ = [
@@ -214,7 +214,7 @@ def test_a_server_that_stays_keeps_its_port_and_takes_the_place_of_one_that_woul
     said, port = [], find_port()
     passing = start_server(root)
     with pytest.raises(ZeroDivisionError), run_persistent_server(root, port, said.append):
-        raise ZeroDivisionError  # what could not be deployed needs no server
+        raise ZeroDivisionError  # a failed deployment needs no server
     assert (read_port(root), passing.is_alive()) == (None, False)
     passing = start_server(root)
     with run_persistent_server(root, port, said.append):
@@ -222,7 +222,7 @@ def test_a_server_that_stays_keeps_its_port_and_takes_the_place_of_one_that_woul
     assert persistent.url == describe_url(port)
     assert [passing.is_alive(), persistent.is_alive()] == [False, True]
     assert said[1] == f"the Prefect server at {passing.url} is replaced by a permanent one on port {port}"
-    with run_persistent_server(root, port, said.append):  # deployed again: it is left alone
+    with run_persistent_server(root, port, said.append):  # deployed again: the server keeps running
         assert persistent.is_alive()
     stop_servers(server_folder(root))
     require_free_port(port)

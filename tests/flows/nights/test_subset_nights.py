@@ -1,4 +1,4 @@
-"""Nights that ask a part: what is asked of the model, when the whole is, and what is compared."""
+"""Tests of nights that evaluate a subset of items: calls, nights with all items, and comparisons."""
 
 import json
 from collections import Counter
@@ -25,7 +25,7 @@ ENTRIES = [
 
 
 class CountingModel:
-    """Answers two of three questions right, and none once it is broken. asked: how often, by question."""
+    """Answers two of three questions correctly, and none if `broken`. asked: question -> number of calls."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
@@ -61,7 +61,7 @@ def project(tmp_path_factory, model) -> Sample:
 
 
 def run_labelled(project: Sample, model: CountingModel, label: str, code: int = 0) -> tuple[dict, str]:
-    """Run a night; return its record and what it said. `model.asked` has what this night asked."""
+    """Run a night; return its record and its output. `model.asked` counts only this night's calls."""
     model.asked.clear()
     done = run_night(project, "--as-of", label, "--json")
     assert done.returncode == code, done.stderr

@@ -1,4 +1,4 @@
-"""Which past nights a plan is from, and which rows a stage is given."""
+"""Tests of a night's plan: the past nights that it uses, and the rows that a stage receives."""
 
 from types import SimpleNamespace
 

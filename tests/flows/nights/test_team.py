@@ -1,4 +1,4 @@
-"""Several machines on one Prefect server: the files that bring them up, and two workers on PostgreSQL."""
+"""Tests of several machines on one Prefect server: deployment files, and two workers on PostgreSQL."""
 
 import asyncio
 import json
@@ -74,14 +74,14 @@ def test_what_kubernetes_documents_name_is_among_them(documents):
 
 def test_the_job_template_is_rendered_by_prefects_worker_and_valid(documents):
     template = json.loads((TEAM / "job-template.json").read_text())
-    with temporary_settings({PREFECT_API_URL: "http://server:4200/api"}):  # else Prefect starts a server
+    with temporary_settings({PREFECT_API_URL: "http://server:4200/api"}):  # otherwise Prefect starts a server
         rendered = asyncio.run(
             KubernetesWorkerJobConfiguration.from_template_and_values(template, {"memory": "8Gi"})
         )
     rendered.prepare_for_flow_run(FlowRun(id=uuid4(), flow_id=uuid4(), name="night"))
     job = rendered.job_manifest
     pod = job["spec"]["template"]["spec"]
-    for word in ("parallelism", "completions"):  # Prefect wants them here, where the API knows them not
+    for word in ("parallelism", "completions"):  # fields for Prefect that the API lacks
         pod.pop(word)
     job["metadata"]["name"] = job["metadata"].pop("generateName") + "1"
     kubernetes_validate.validate(job, "1.37", strict=True)
@@ -120,7 +120,7 @@ def test_the_image_has_what_a_run_needs_and_no_project():
 
 @contextmanager
 def serve_on_postgres(sample: Sample) -> Iterator[str]:
-    """Serve Prefect's API from a database of PostgreSQL; give its URL."""
+    """Serve Prefect's API from a PostgreSQL database; yield its URL."""
     port = find_port()
     with open_place("postgresql") as place:
         url = place.owner.url.set(drivername="postgresql+asyncpg").render_as_string(hide_password=False)
@@ -159,7 +159,7 @@ def start_worker(sample: Sample) -> subprocess.Popen[str]:
 
 
 def find_worker(run: psutil.Process, workers: list[subprocess.Popen[str]]) -> subprocess.Popen[str]:
-    """Find the worker that a night descends from."""
+    """Find the worker that started a night."""
     above = {process.pid for process in run.parents()}
     (found,) = [worker for worker in workers if worker.pid in above]
     return found

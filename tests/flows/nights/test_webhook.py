@@ -1,4 +1,4 @@
-"""What the webhook's receivers may do, each a real one on loopback: "told" is said only where it is so."""
+"""Tests of webhook receivers on loopback: success is reported only if the alarm arrived."""
 
 import json
 import logging
@@ -24,7 +24,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 @dataclass
 class Receiver:
-    """A receiver. heard: the requests that came whole, as (method, path, body)."""
+    """A webhook receiver. heard: the complete requests, as (method, path, body)."""
 
     url: str
     heard: list[tuple[str, str, bytes]] = field(default_factory=list)
@@ -53,7 +53,7 @@ def read_request(peer: socket.socket) -> tuple[str, str, bytes]:
 
 @contextmanager
 def receiving(behave: Behaviour, *, listens: bool = True) -> Iterator[Receiver]:
-    """Serve a behaviour on loopback. listens: whether the request is read before it."""
+    """Serve a behaviour on loopback. listens: whether to read the request first."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         receiver = Receiver(f"http://127.0.0.1:{server.getsockname()[1]}/{SECRET}")
 
@@ -81,7 +81,7 @@ def receiving(behave: Behaviour, *, listens: bool = True) -> Iterator[Receiver]:
 
 
 def say(*parts: bytes, pause_s: float = 0.0) -> Behaviour:
-    """Send parts, each after a pause."""
+    """Return a behaviour that sends parts, each after a pause."""
 
     def behave(peer: socket.socket, receiver: Receiver, request: tuple[str, str, bytes]) -> None:
         for part in parts:
@@ -93,7 +93,7 @@ def say(*parts: bytes, pause_s: float = 0.0) -> Behaviour:
 
 
 def endless(head: bytes, part: bytes, pause_s: float) -> Behaviour:
-    """Send a part again and again until the client leaves."""
+    """Return a behaviour that sends a part repeatedly until the client disconnects."""
 
     def behave(peer: socket.socket, receiver: Receiver, request: tuple[str, str, bytes]) -> None:
         peer.sendall(head)
@@ -109,7 +109,7 @@ def silent(peer: socket.socket, receiver: Receiver, request: tuple[str, str, byt
 
 
 def redirect(status: int, where: Callable[[Receiver], str], then: bytes = OK) -> Behaviour:
-    """Redirect every request but one to /there, which gets `then`."""
+    """Return a behaviour that redirects all requests except to /there, which get `then`."""
 
     def behave(peer: socket.socket, receiver: Receiver, request: tuple[str, str, bytes]) -> None:
         if request[1] == "/there":
@@ -168,7 +168,7 @@ NOT_TOLD = {
 
 
 def post(monkeypatch, url: str) -> str:
-    """Send the night's alarm; give the line, after the checks that hold for every receiver."""
+    """Send the night's alarm; return the line, after checks that apply to every receiver."""
     monkeypatch.setenv("NIGHT_HOOK", url)
     monkeypatch.setattr(sending, "DEADLINE_S", DEADLINE_S)
     begun = time.monotonic()

@@ -1,4 +1,4 @@
-"""A hub on loopback: as much of Hugging Face's HTTP API as a dataset's upload needs, with its refusals."""
+"""A fake hub on loopback: the part of Hugging Face's HTTP API for uploading a dataset, with its errors."""
 
 import base64
 import hashlib
@@ -30,7 +30,7 @@ class Repository:
 class Hub:
     repositories: dict[str, Repository] = field(default_factory=dict)
     large: dict[str, bytes] = field(default_factory=dict)
-    """What was uploaded outside of commits, by its SHA-256."""
+    """SHA-256 -> content that was uploaded outside of commits."""
     url: str = ""
 
     def make_app(self) -> web.Application:

@@ -1,4 +1,4 @@
-"""The ledger that goes with a dataset: every call of its rows, and none but these."""
+"""Tests that the ledger of a published dataset contains exactly the calls of its rows."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`benchloom publish`, as a user calls it: to a folder, to a hub on loopback, and what it refuses."""
+"""Tests of `benchloom publish` to a folder and to a hub on loopback, and of its errors."""
 
 import json
 import subprocess

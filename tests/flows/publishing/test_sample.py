@@ -1,4 +1,4 @@
-"""Every dataset of the sample, and an evaluation of each flow, published and loaded."""
+"""Tests that publish and load every dataset of the sample, and one evaluation of each flow."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Sources by the graph: who is named, what is private, and which entries of a section are none."""
+"""Tests of a dataset's sources: attributions, private sources, and entries that are not sources."""
 
 import json
 

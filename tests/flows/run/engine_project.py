@@ -1,4 +1,4 @@
-"""A project of its own whose one stage splits, can be killed in a shard, and tells which shards it did."""
+"""A project with one stage that splits, can be killed in a shard, and records the shards that ran."""
 
 import hashlib
 import json
@@ -83,7 +83,7 @@ SHARDS = 9
 
 @dataclass
 class EngineProject:
-    """Runs of the project; each has a turn of its own, so that DVC's run cache has none of them."""
+    """Runs of the project; each run has a different number, so that DVC's run cache does not contain it."""
 
     root: Path
     turn: int = 0
@@ -99,7 +99,7 @@ class EngineProject:
         return self._call("-c", RUN, "plain" if plain else "prefect", engine)
 
     def stage(self):
-        """Run the stage as `dvc repro` does."""
+        """Run the stage like `dvc repro`."""
         self.turn += 1
         self._write_params(2, {})
         return self._call("-m", "flows.cli", "stage", "sources.lengths")
@@ -123,7 +123,7 @@ class EngineProject:
         )
 
     def read_done(self) -> list[str]:
-        """The first words of the shards that were begun in this turn."""
+        """Return the first words of the shards that were begun in this run."""
         return [line.split()[1] for line in (self.notes / f"{self.turn}.txt").read_text().splitlines()]
 
     def count_processes(self) -> int:
@@ -131,7 +131,7 @@ class EngineProject:
         return len({line.split()[0] for line in lines})
 
     def list_parts(self) -> list[Path]:
-        """The parts that are kept of shards."""
+        """Return the existing parts of shards."""
         return sorted((self.root / ".benchloom/parts").glob("*/*/[0-9]*"))
 
     def digest(self) -> list[str]:
@@ -140,7 +140,7 @@ class EngineProject:
 
 
 def make_engine_project(folder: Path, words: int = WORDS) -> EngineProject:
-    """Make the project; its stage has a shard of every five words."""
+    """Create the project; its stage has one shard per five words."""
     root = make_folder(folder / "project")
     for package in ("flows", "tasks"):
         shutil.copytree(ROOT / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,4 +1,4 @@
-"""Functions that stand in a stage's place in a process of its own, where nothing of a test can be patched."""
+"""Functions that replace a stage in a separate process, where tests cannot patch objects."""
 
 import os
 import signal

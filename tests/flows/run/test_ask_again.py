@@ -1,4 +1,4 @@
-"""`run --ask-again`: a stage's recorded calls are asked once more, and the new answers take their place."""
+"""Tests of `run --ask-again`: a stage's recorded calls are repeated, and the new answers replace the old."""
 
 import asyncio
 import shutil
@@ -28,7 +28,7 @@ def list_texts(root: Path) -> set[str]:
 
 
 def forget_outputs(root: Path) -> None:
-    """Remove what has run, and DVC's run cache: only the ledger can answer."""
+    """Remove all outputs and DVC's run cache, so that only the ledger has the answers."""
     for place in ("data", ".dvc/cache", "dvc.lock"):
         path = root / place
         shutil.rmtree(path) if path.is_dir() else path.unlink()

@@ -1,4 +1,4 @@
-"""What a run says it paid, and what its artifacts cost in all."""
+"""Tests of the reported cost of a run, and of the total cost of its artifacts."""
 
 from flows.commands.run import describe_bill
 from tests.flows.running import finish_run
@@ -8,14 +8,14 @@ def run_and_bill(trial) -> str:
     return describe_bill(finish_run(trial.open()))
 
 
-# An answer is 20 + 5 tokens, by the trial's prices 20 x $100 + 5 x $1,000 per million = $0.007.
+# An answer has 20 + 5 tokens; at the trial's prices, 20 x $100 + 5 x $1,000 per million = $0.007.
 def test_a_run_says_what_it_paid_and_what_its_artifacts_stand_on(trial):
     assert run_and_bill(trial) == (
         "model calls: paid in this run: 125 tokens ($0.0350); "
         "the artifacts of 1 stage cost 125 tokens ($0.0350) in total"
     )
     trial.write("source.txt", "an oddity apple pear plum peach")
-    # One word more: one call more is paid, five more are in the ledger.
+    # With an additional word, one more call is paid, and five calls are in the ledger.
     assert run_and_bill(trial) == (
         "model calls: paid in this run: 25 tokens ($0.0070); "
         "the artifacts of 1 stage cost 150 tokens ($0.0420) in total"
@@ -36,5 +36,5 @@ def test_calls_by_batch_count_at_their_share(trial):
     session.close()
     run.recorder.close()
     trial.write("source.txt", "an oddity apple pear plum peach")
-    # Five at $0.0070 and one at half of it.
+    # Five calls at $0.0070 and one call at half this price.
     assert "cost 150 tokens ($0.0385) in total" in run_and_bill(trial)

@@ -1,4 +1,4 @@
-"""A stage's function gets what the graph, the parameters and its signature agree on, and nothing else."""
+"""Tests that a stage's arguments come from the graph and the parameters, according to its signature."""
 
 import sys
 import types
@@ -44,7 +44,7 @@ def refuse(stage, prompts, epoch):
 
 @pytest.fixture
 def stage(monkeypatch):
-    """Put a function where a stage's module would be."""
+    """Replace a stage's function."""
 
     def place(function):
         module = types.ModuleType(f"tasks.trial.{function.__name__}")
@@ -82,7 +82,7 @@ def test_an_asking_stage_gets_rows_and_an_ask_and_its_calls_are_an_artifact(tria
     rows = read_rows(trial.root / "data/trial/answers.parquet", Answer)
     calls = {call.id: call for call in read_rows(trial.root / "data/trial/answers.calls.parquet", Call)}
     assert sorted(row.text for row in rows) == ["It is apple?", "It is pear?", "It is plum?"]
-    assert len(calls) == 5  # one word's answer does not parse, and is asked twice
+    assert len(calls) == 5  # the answer for one word does not parse, so its call is repeated
     for row in rows:
         assert calls[row.origin[1].reference].text == row.text
 

@@ -1,4 +1,4 @@
-"""Figures of reports by DVC's own commands: compared, drawn, listed."""
+"""Tests of reports' figures in DVC's own commands: list, compare, plot."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.drill
 
 @pytest.fixture(scope="module")
 def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
-    """One assessment of the sample and what it stands on, committed."""
+    """One assessment of the sample with its upstream artifacts, committed."""
     made = make_sample(tmp_path_factory.mktemp("views"))
     made.run(REPORT)
     commit(made, "Begin")
@@ -24,7 +24,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
 
 
 def list_metrics(sample: Sample) -> dict[str, dict[str, float]]:
-    """Read the figures as their files have them: path -> keys -> numbers."""
+    """Read the figures from their files: path -> keys -> numbers."""
     files = sorted((sample.root / ACCURACY).rglob("*.json"))
     return {path.relative_to(sample.root).as_posix(): json.loads(path.read_text()) for path in files}
 
@@ -38,7 +38,7 @@ def test_metrics_are_shown_and_a_change_is_told(sample: Sample) -> None:
     path, values = next((path, values) for path, values in own.items() if "low" in values)
     text = (sample.root / path).read_text()
     try:
-        (sample.root / path).unlink()  # a link into the cache, perhaps
+        (sample.root / path).unlink()  # may be a link into the cache
         (sample.root / path).write_text(json.dumps({**values, "value": values["value"] + 0.25}))
         told = json.loads(sample.dvc("metrics", "diff", "--json", "--targets", path))
         assert list(told) == [path]

@@ -1,4 +1,4 @@
-"""Shards of a stage: the same bytes from every engine, and a killed process costs its own shard alone."""
+"""Tests of shards: the same bytes on every engine, and a killed process loses only its own shard."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from tasks.errors import BadInput
 from tests.flows.run.engine_project import SHARDS, make_engine_project
 
 LARGE = 2 * 2 * TASKS + 6
-"""Shards that are two in a task of two workers, and one in a task of four."""
+"""Number of shards for which a task has two shards with two workers, and one shard with four workers."""
 
 
 @pytest.fixture
@@ -22,14 +22,14 @@ def project(tmp_path):
 
 @pytest.fixture
 def large(tmp_path):
-    """A project whose shards are several in each task of two workers."""
+    """A project in which tasks have several shards with two workers."""
     made = make_engine_project(tmp_path, LARGE * 5)
     yield made
     stop_servers(server_folder(made.root))
 
 
 def run_whole(project):
-    """Run the stage undivided, as `dvc repro` does."""
+    """Run the stage undivided, like `dvc repro`."""
     done = project.stage()
     assert done.returncode == 0, done.stderr
     return project.digest()

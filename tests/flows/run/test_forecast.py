@@ -1,4 +1,4 @@
-"""The calls that a run has still to begin: of its last outcomes, of like stages, of what flows declare."""
+"""Tests of the forecast of remaining calls: from last outcomes, similar stages, or flows' declarations."""
 
 from types import SimpleNamespace
 
@@ -20,7 +20,7 @@ class Ask:
 
 @pytest.fixture
 def opened(trial):
-    """A run of a trial whose stages have run before, and whose source was edited since."""
+    """A run of the trial, whose source was edited after an earlier run."""
     trial.run()
     trial.write("source.txt", trial.read("source.txt") + "marzipan\n")
     run = trial.open()

@@ -1,4 +1,4 @@
-"""What `plan` says of calls of which ten were seen: within a factor of 3; nothing that is switched off."""
+"""Tests that `plan` is accurate within a factor of 3 after ten calls, and zero for disabled calls."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ SAMPLE = (
 
 
 def plan(root, **options):
-    """Plan a project's stages as `benchloom plan` does."""
+    """Plan a project's stages like `benchloom plan`."""
     run = open_run(root, replay=True, **options)
     session = run.open_session()
     try:
@@ -149,7 +149,7 @@ SWITCHES = [
 
 
 def test_each_switch_that_the_sample_has_set_asks_nothing(root, monkeypatch):
-    """Of the declared switches, the functions themselves: with these settings they make no call."""
+    """Run the stages' functions with the declared switches set: they make no call."""
     monkeypatch.chdir(root)
     params, recorder = load_params(root), Recorder(root)
     try:

@@ -1,4 +1,4 @@
-"""Hooks at the end of stages and of a run: the example of docs/plugs.md, wrong ones, and MLflow's."""
+"""Tests of hooks after stages and runs: the example of docs/plugs.md, invalid hooks, and MLflow."""
 
 import json
 import signal
@@ -49,7 +49,7 @@ POINTS = "[benchloom.hooks]\nown = acme_hooks:Own\n"
 
 @pytest.fixture
 def own_handlers():
-    """Give back what a run takes over of this process."""
+    """Restore the signal handlers that a run replaces."""
     kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     yield
     for number, handler in kept.items():
@@ -58,14 +58,14 @@ def own_handlers():
 
 @pytest.fixture
 def figured(project, own_handlers):
-    """A project with a stage that leaves a figure."""
+    """A project with a stage that writes a figure."""
     project.write("dvc.yaml", project.read("dvc.yaml") + FIGURE)
     project.write("figure.json", '{"value": 0.5, "low": 0.25, "high": 0.75}')
     return project
 
 
 def run(project, hooks="{}"):
-    """Bring everything up as the command does; return the exit code and what was said."""
+    """Run all stages like the command; return the exit code and the output."""
     project.write("params.yaml", f"shout: hey\nrun: {{hooks: {hooks}}}\n")
     work = make_run(project.root, Recorder(project.root), load_params(project.root))
     lines = []
@@ -101,7 +101,7 @@ def test_the_example_of_the_page_hears_of_every_end(figured, tmp_path, monkeypat
 
 
 class Kept(Hook):
-    """Keeps what it is handed."""
+    """A hook that stores its arguments."""
 
     name = "kept"
 

@@ -1,4 +1,4 @@
-"""What a person puts where a stage writes is kept, and said; what a run left there is not."""
+"""Tests that hand-written files at output paths are backed up and reported, unlike files of a run."""
 
 import pytest
 
@@ -53,7 +53,7 @@ def test_what_runs_wrote_makes_room_without_a_word(project, run):
     assert run() == []
     project.write("raw.txt", "some rows\n")
     assert run() == []
-    (project.root / "dvc.lock").unlink()  # as after a run that was killed before it was written
+    (project.root / "dvc.lock").unlink()  # simulate a run killed before it wrote dvc.lock
     assert run() == []
     assert not (project.root / ".benchloom/kept").exists()
 

@@ -1,4 +1,4 @@
-"""What dvc.lock never takes: the hash of code, parameters or data other than those that a stage ran with."""
+"""Tests that dvc.lock contains only hashes of the code, parameters and data that a stage ran with."""
 
 import os
 import shutil
@@ -42,7 +42,7 @@ run_plain(run, list(run.recorder.nodes), 1)
 run.finish()
 sys.exit(1 if run.errors else 0)
 """
-"""As `benchloom run --plain`, in a project whose stage no flow declares."""
+"""A script like `benchloom run --plain`, for a project whose stage no flow declares."""
 EDIT = """\
 from pathlib import Path
 
@@ -61,12 +61,12 @@ def edit(name: str, old: str, new: str, back: bool = False) -> None:
 
 
 """
-"""An edit as by `mv` or `rsync` of an older file: the time does not tell."""
+"""An edit that keeps an old modification time, like `mv` or `rsync` of an older file."""
 
 
 @dataclass
 class OwnCode:
-    """A project with code of its own, of one stage."""
+    """A project with its own code for one stage."""
 
     root: Path
 
@@ -92,7 +92,7 @@ class OwnCode:
         file.write_text(file.read_text().replace(old, new))
 
     def edit_within(self, path: str, old: str, new: str, **options: bool) -> None:
-        """Let the stage edit a file while it runs, as somebody else might."""
+        """Make the stage edit a file while it runs, like another person."""
         call = f"edit({path!r}, {old!r}, {new!r}, **{options})"
         self.edit(MODULE, "from dataclasses", f"{EDIT}from dataclasses")
         self.edit(MODULE, "    found =", f"    {call}\n    found =")
@@ -164,7 +164,7 @@ def test_code_of_the_same_size_and_second_is_not_taken_from_pythons_cache(tmp_pa
     for value in (1, 2):
         (tmp_path / "tasks/one.py").write_text(f"VALUE = {value}\n")
         os.utime(tmp_path / "tasks/one.py", ns=(0, 1_700_000_000_000_000_000 + value))
-        for before in ("", "import flows; "):  # Python's own import leaves its cache behind
+        for before in ("", "import flows; "):  # Python's own import writes cached bytecode
             code = f"{before}from tasks.one import VALUE; print(VALUE)"
             told.append(subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, env={}).strip())
     assert told == [b"1", b"1", b"1", b"2"]

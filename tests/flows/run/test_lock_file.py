@@ -1,4 +1,4 @@
-"""dvc.lock by entries: what DVC reads of it is what was written, whatever DVC or a person wrote before."""
+"""Tests of dvc.lock by entries: DVC reads the written entries, whoever wrote the file before."""
 
 import copy
 import json
@@ -134,7 +134,7 @@ def test_a_file_that_is_no_lock_file_is_refused_in_one_line(lock, text, line):
 
 
 def test_an_entry_is_written_as_dvc_writes_it_to_the_letter(lock):
-    """A run of ours and `dvc repro` in turn change no line of dvc.lock that stands for the same thing."""
+    """Alternate Benchloom's runs and `dvc repro`; lines of dvc.lock with the same content do not change."""
     own = Path(__file__).parents[3] / "dvc.lock"
     stages = load_yaml(str(own))["stages"]
     some = {name: stages[name] for name in sorted(stages)[::9]}

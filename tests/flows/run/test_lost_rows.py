@@ -1,4 +1,4 @@
-"""A stage without rows that must have some ends the run, and says where they were lost."""
+"""Tests that a stage without its required rows ends the run, and reports where the rows were lost."""
 
 import os
 
@@ -25,7 +25,7 @@ LOST = (
 
 @pytest.fixture
 def declare(trial, monkeypatch):
-    """Declare the trial's stages, words that may be none or not; no word is long enough."""
+    """Declare the trial's stages, with or without required words; no word is long enough."""
     trial.write("source.txt", "one two six\n")
     trial.set(trial={"words": {"letters": 9}, "page": {"title": "Words", "look": {}}})
 
@@ -40,7 +40,7 @@ def declare(trial, monkeypatch):
 
 
 def run_all(trial):
-    """Run the trial as `benchloom run --plain` does, in this process; returns what it said too."""
+    """Run the trial like `benchloom run --plain` in this process; also return its output."""
     run, said = trial.open(), []
     run.say = said.append
     names = order_nodes(run.recorder.nodes)
@@ -64,7 +64,7 @@ def test_a_stage_that_lost_all_its_rows_ends_the_run_and_is_recorded_nowhere(tri
     assert run.outcomes["trial-words"].error == LOST
     assert sum(LOST in line for line in said) == 1
     assert not (trial.root / "dvc.lock").exists()
-    assert (trial.root / "data/trial/words.dropped.parquet").is_file()  # to be looked into
+    assert (trial.root / "data/trial/words.dropped.parquet").is_file()  # for inspection
     assert not trial.asked
 
     trial.set(trial={"words": {"letters": 3}, "page": {"title": "Words", "look": {}}})
@@ -105,10 +105,10 @@ def test_a_preview_that_has_nothing_to_show_says_so(trial, declare):
 
 
 def test_each_stage_that_may_be_empty_is_said_once_by_its_flow():
-    """What people may fill is declared so; what a dataset is made of is not."""
+    """Stages with optional user input are declared; stages of a dataset are not."""
     may = {stage.name for stage in discovery.list_stages() if stage.may_be_empty}
     assert {"grammar.human_labels", "tanq.human_tables", "longform.human_labels", "ragcheck.ratings"} <= may
-    # One database of a set in which nothing can be asked does not end the set, which says `no_plan` for it.
+    # A database without possible questions does not end the set, which records `no_plan` for it.
     assert {"longform.foci", "longform.source_rows"} <= may
     datasets = {"grammar.fill_in", "grammar.balanced", "longform.items", "tanq.items", "streambench.items"}
     assert not may & datasets

@@ -32,7 +32,7 @@ def test_a_module_from_elsewhere_fails_the_stage_that_imported_it(project, monke
 
 
 def test_another_thread_may_import_meanwhile(monkeypatch):
-    """Collecting garbage amid the list of modules lets other threads in."""
+    """Garbage collection while modules are listed lets other threads run."""
 
     class Modules(dict):
         def items(self):

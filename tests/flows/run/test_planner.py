@@ -1,4 +1,4 @@
-"""What `plan` says beforehand, compared with what the run then really asks."""
+"""Tests that compare the estimate of `plan` with the calls of the following run."""
 
 import functools
 import json
@@ -43,7 +43,7 @@ def hash_tree(root):
         for path in root.rglob("*")
         if path.is_file()
         and not {".git", "tmp"} & set(path.relative_to(root).parts)
-        # What was parsed of dvc.lock, and resolved of dvc.yaml.
+        # The cached entries of dvc.lock and blocks of dvc.yaml.
         and path.name not in ("lock-entries.json", "blocks.json")
     }
 
@@ -78,7 +78,7 @@ def test_where_nothing_has_run_a_range_follows_from_what_the_flow_declares(trial
     assert answers.calls == Range(1.5, 10, exact=False)
     assert answers.tokens == Range(1.5 * 25, 10 * 25, exact=False)
     assert (answers.usd.low, answers.usd.high) == pytest.approx((1.5 * ONE_PAID, 10 * ONE_PAID))
-    assert answers.seconds is None  # of an endpoint that nothing was asked of yet
+    assert answers.seconds is None  # no call to the endpoint so far
     print_plan(list(plans.values()))
     said = capsys.readouterr().out
     assert "New calls: ~2 to 10, " in said
@@ -117,7 +117,7 @@ def test_a_stage_of_all_roles_has_a_time_where_the_models_of_its_entry_are_embed
     monkeypatch.setattr(pace, "find_models", lambda *given: ("tester", "other"))
     trial.run()
     trial.write("source.txt", "quince olive fig")
-    (trial.root / ".benchloom/stages/trial-answers.json").unlink()  # what tells how long a call took
+    (trial.root / ".benchloom/stages/trial-answers.json").unlink()  # contains the time of calls
     run = trial.open(replay=True)
     session = run.open_session()
     try:
@@ -159,7 +159,7 @@ def test_with_its_inputs_at_hand_the_new_calls_are_exact_and_the_run_makes_them(
 
     planned = plan(trial)["trial-answers"]
     assert (planned.exact_calls, planned.recorded, planned.calls.low) == (2, 5, 2)
-    assert planned.calls.high == 2 * 2  # every one may be asked a second time
+    assert planned.calls.high == 2 * 2  # every call may be repeated once
     assert trial.asked == []
 
     outcome = trial.run()["trial-answers"]
@@ -170,7 +170,7 @@ def test_with_its_inputs_at_hand_the_new_calls_are_exact_and_the_run_makes_them(
 
 
 def test_a_stage_that_cannot_go_on_without_an_answer_has_no_upper_end(trial, monkeypatch):
-    """As the company's profile: without a name there is nothing to ask about."""
+    """Like the company's profile, which needs a name before further calls."""
     from tests.flows.trial import answers as module
 
     plain = module.answers
@@ -240,7 +240,7 @@ def test_what_comes_back_from_the_run_cache_is_planned_as_such_with_all_that_fol
     assert [outcome.state for outcome in trial.run().values()] == ["restored"] * 3
     assert trial.asked == []
 
-    (trial.root / "data/trial/words.parquet").unlink()  # what follows it will be up to date then
+    (trial.root / "data/trial/words.parquet").unlink()  # its downstream stages are then up to date
     assert [name for name, planned in plan(trial).items() if planned.restored] == ["trial-words"]
     assert trial.run()["trial-answers"].state == "fresh"
 
@@ -293,7 +293,7 @@ def test_an_unknown_number_of_calls_leaves_the_rows_below_known(trial):
         planner = foreseeing.Foresight(counter, run.params)
         node = run.recorder.nodes["trial-answers"]
         planner.note(node, math.inf, 0.0)
-        assert planner._rows[node.artifact] == 3  # as in the last run, by the input rows
+        assert planner._rows[node.artifact] == 3  # from the input rows of the last run
         assert planner._shares[node.name] == 1
     finally:
         session.close()

@@ -1,4 +1,4 @@
-"""`benchloom run` under a real Prefect server: states, tables, and the same record as a plain run."""
+"""Tests of `benchloom run` with a real Prefect server: states, tables, the same record as a plain run."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""`run --limit N`: the first items beside the project, the record and the artifacts as they were."""
+"""Tests of `run --limit N`: a preview of the first items; record and artifacts do not change."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Stages that ask no model run in processes of their own."""
+"""Tests that stages without model calls run in separate processes."""
 
 import os
 import pickle
@@ -103,7 +103,7 @@ def test_our_errors_come_through_as_they_are(error):
 
 
 class Words:
-    """The module of a stage, as `find_function` gives it."""
+    """A fake module of a stage, as `find_function` returns it."""
 
     def __init__(self, error=None):
         self.error = error

@@ -102,7 +102,7 @@ def test_a_log_has_no_codes_of_a_terminal():
 
 
 def test_a_log_has_a_line_every_ten_seconds(monkeypatch):
-    """Redirected to a file: a clock of ten minutes, on which the reporter alone waits."""
+    """Simulate ten minutes with output redirected to a file; only the reporter waits on this clock."""
     now, said = [1_000.0], []
 
     class Clock:
@@ -118,7 +118,7 @@ def test_a_log_has_a_line_every_ten_seconds(monkeypatch):
     with WORK.follow(WorkProgress("grammar-contracts@films", 600, "rows", begun_at=1_000.0)) as work:
 
         def look():
-            work.done = round((now[0] - 1_000) / 2)  # one row in two seconds
+            work.done = round((now[0] - 1_000) / 2)  # one row per two seconds
             return IDLE
 
         reporter = Reporter(look, said.append, terminal=False)
@@ -151,7 +151,7 @@ def test_one_reporter_serves_all_that_want_one():
 
 
 def test_a_stage_without_calls_is_shown_while_it_runs_with_its_last_time(trial, monkeypatch):
-    """As in a redirected run: the stage's own lines, by a reporter that waits 20 ms."""
+    """Simulate a redirected run, with a reporter that waits 20 ms."""
     trial.run()
     trial.write("source.txt", "quince olive fig")
     run, said, looked = trial.open(), [], threading.Event()

@@ -1,4 +1,4 @@
-"""The graph and its staleness against DVC's own: the same stages, the same edges, the same answers."""
+"""Tests that stages, edges and staleness of the graph equal DVC's."""
 
 import os
 import random
@@ -78,7 +78,7 @@ def test_stages_and_edges_are_those_of_dvcs_index(many):
 
 
 def spoil(root, chance):
-    """Change something at random, as people and other programs do."""
+    """Change a random file, like a person or another program."""
     files = sorted(
         path for path in root.rglob("*") if path.is_file() and not {".git", ".dvc"} & {*path.parts}
     )
@@ -178,7 +178,7 @@ def test_a_folder_without_stages_has_none(project):
 
 
 def test_kept_blocks_are_those_of_the_files_as_they_are_now(many):
-    """DVC resolves the same two files once; after an edit of either, or a broken keep, again."""
+    """DVC resolves dvc.yaml and params.yaml only after an edit, or if the cache is damaged."""
     kept = many.root / ".benchloom/blocks.json"
 
     def read():
@@ -203,7 +203,7 @@ def test_kept_blocks_are_those_of_the_files_as_they_are_now(many):
     kept.write_text("no json")
     assert "each@west" in read()
 
-    many.write("dvc.yaml", "vars:\n  - other.yaml\n" + MANY)  # what that file says is in no hash of ours
+    many.write("dvc.yaml", "vars:\n  - other.yaml\n" + MANY)  # no hash includes other.yaml
     kept.unlink()
     assert "each@west" in read()
     assert not kept.exists()

@@ -1,4 +1,4 @@
-"""The sample pushed, cloned and pulled where no data package is installed: fresh, traced to its packages."""
+"""Tests that a pulled clone of the sample is fresh and traceable without installed data packages."""
 
 import subprocess
 from pathlib import Path
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.drill
 
 
 def take_packages_away(sample: Sample, place: Path) -> None:
-    """Make a process of this sample find no data package, as on a machine that has none."""
+    """Hide the data packages from processes of this sample, as if they were not installed."""
     place.mkdir()
     (place / "sitecustomize.py").write_text(WITHOUT.format(names={file.package for file in FILES}))
     sample.environment["PYTHONPATH"] = f"{sample.root}:{place}"

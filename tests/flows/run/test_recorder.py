@@ -1,4 +1,4 @@
-"""The runner against real DVC: after ours theirs has nothing to do, and the other way round."""
+"""Tests of the runner against DVC: after a run of one, the other has no stale stages."""
 
 import errno
 import json
@@ -79,7 +79,7 @@ def test_a_dependency_that_is_new_to_a_stage_is_recorded_as_dvc_records_it(proje
 
 
 def test_a_restored_stage_has_its_own_bytes_not_the_last_ones(project):
-    """`save_deps` before `restore` would hand back the outputs that lie there."""
+    """`save_deps` before `restore` would keep the existing outputs."""
     outputs = {}
     for rows in ("one", "two", "three"):
         project.write("raw.txt", rows)
@@ -93,7 +93,7 @@ def test_a_restored_stage_has_its_own_bytes_not_the_last_ones(project):
 
 @pytest.mark.parametrize("part", [0, 0.3, 0.6, 0.9])
 def test_what_a_killed_process_left_in_the_run_cache_is_passed_over(project, part):
-    """DVC writes an entry under another name first, and takes the newest file for one."""
+    """DVC first writes an entry under another name, and reads the newest file as an entry."""
     project.states()
     entries = [path for path in (project.root / ".dvc/cache/runs").rglob("*") if path.is_file()]
     assert len(entries) == 3
@@ -284,7 +284,7 @@ def test_a_lock_that_could_not_be_written_on_a_full_disk_is_not_held_by_ourselve
             with touch:
                 repo.lock.lock()
         except OSError as error:
-            kept.append(error)  # as a run keeps it
+            kept.append(error)  # like a run, which stores errors
         monkeypatch.setattr(zc.lockfile.LockFile, "_on_lock", room)
         with hold_repo(repo, patience_s=0):
             pass

@@ -1,4 +1,4 @@
-"""DVC's remotes, a folder and S3: what is pushed makes a clone fresh, and a refusal is one line."""
+"""Tests of DVC's remotes (folder and S3): a pulled clone is fresh, and a remote's error is one line."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ EVERYTHING = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action
 
 @dataclass
 class Store:
-    """An S3 server here. key: the one that it takes, once it was told to look at keys."""
+    """A local S3 server. key: the accepted key, if key checks are enabled."""
 
     url: str
     key: tuple[str, str] = ("any", "any")
@@ -58,7 +58,7 @@ def store():
 
 @pytest.fixture
 def s3(store: Store, monkeypatch, tmp_path) -> Store:
-    """The server, with the keys of this test in the environment and none anywhere else."""
+    """The server, with this test's keys in the environment and no other keys."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "none"))
@@ -164,7 +164,7 @@ def test_a_key_that_is_none_or_wrong_is_one_line_that_does_not_show_it(project, 
 @pytest.mark.drill
 @pytest.mark.timeout(900)
 def test_over_a_failing_network_all_arrives_in_the_end_and_nothing_is_spoiled(project, s3, tmp_path, capfd):
-    """Pushed and pulled until it is whole: what did not arrive is counted, and no file is half."""
+    """Push and pull until all files arrive: missing files are counted, and no file is incomplete."""
     s3.client("s3").create_bucket(Bucket="failing")
     place = urlsplit(s3.url)
     files = "[Path(f'many/{n}').write_text(str(n) * 5000) for n in range(60)]"

@@ -1,4 +1,4 @@
-"""Which failed stages Prefect tries again: none whose endpoint refuses every request."""
+"""Tests of retries with Prefect: a stage whose endpoint refuses every request is not retried."""
 
 from types import SimpleNamespace
 from typing import Any

@@ -1,4 +1,4 @@
-"""A run that is stopped, killed, crowded, cut off from Prefect or out of disk goes on to the same bytes."""
+"""Tests that an interrupted run (stop, kill, lock, Prefect, full disk) continues to the same bytes."""
 
 import shutil
 import signal
@@ -42,7 +42,7 @@ def undisturbed(sample) -> tuple[dict[str, str], object]:
 
 @pytest.fixture
 def blank(sample, undisturbed) -> Iterator[Sample]:
-    """The project before its first run: no artifact, no record, no cache."""
+    """The project before its first run, without artifacts, record and cache."""
     wipe(sample)
     yield sample
     sample.end_all()
@@ -56,13 +56,13 @@ def wipe(sample: Sample) -> None:
 
 
 def wait_until_held(sample: Sample, path: str) -> None:
-    """Wait until the run that was begun last is at work on an artifact."""
+    """Wait until the last started run writes an artifact."""
     locks = sample.root / ".dvc/tmp/rwlock"
     wait_for(lambda: locks.exists() and path in locks.read_text(), sample.begun[-1])
 
 
 def check_record(sample: Sample, undisturbed) -> int:
-    """Hold what is recorded against the undisturbed run; return the number of stages."""
+    """Compare the record with the undisturbed run; return the number of recorded stages."""
     stages = sample.lock()["stages"] if (sample.root / "dvc.lock").exists() else {}
     whole = undisturbed[1]["stages"]
     assert stages == {name: whole[name] for name in stages}
@@ -98,7 +98,7 @@ def test_after_a_kill_the_run_cache_brings_back_what_was_done(blank, undisturbed
 
 @pytest.mark.parametrize("order", ["run, run", "run, repro", "repro, run"])
 def test_two_runs_at_once_never_spoil_each_others_work(blank, undisturbed, order):
-    """`dvc repro` says in its own words, and by its own code, that it found a lock held; ours by 6."""
+    """`dvc repro` reports a lock with its own message and exit code; Benchloom exits with 6."""
     both = {}
     for number, kind in enumerate(order.split(", ")):
         both[number, kind] = blank.start() if kind == "run" else blank.start_dvc("repro")
@@ -125,7 +125,7 @@ def test_two_runs_at_once_never_spoil_each_others_work(blank, undisturbed, order
 
 @pytest.mark.parametrize("other", ["run", "repro"])
 def test_a_second_run_names_the_one_that_is_at_work_and_goes_on_after_it(sample, undisturbed, other):
-    """The first holds a path for longer than the second waits: its stage is a command that sleeps."""
+    """The first run's stage is a command that sleeps; it locks a path longer than the second run waits."""
     sample.edit("dvc.yaml", lambda text: text + SLOW_STAGE)
     first = sample.start("slow") if other == "run" else sample.start_dvc("repro", "slow")
     try:
@@ -165,7 +165,7 @@ def test_a_database_that_goes_while_it_is_read_fails_its_stage_and_comes_back(bl
     assert process.returncode in (1, 2)
     assert any(line.startswith("grammar-fill-in@films ") for line in failed)
     assert all("films.sqlite" in line and "@films" in line for line in failed)
-    assert not any("Error:" in line for line in failed)  # no bare kind of Python's
+    assert not any("Error:" in line for line in failed)  # no Python error class
     assert "grammar-report@flights" in said
     assert not any("flights" in line for line in said.splitlines() if " skipped " in line)
     check_record(blank, undisturbed)
@@ -177,7 +177,7 @@ def test_a_database_that_goes_while_it_is_read_fails_its_stage_and_comes_back(bl
 def test_without_its_prefect_server_a_run_goes_on_and_the_next_one_starts_another(blank, undisturbed):
     blank.environment.pop("PREFECT_API_URL", None)
     folder = server_folder(blank.root)
-    wait_for(lambda: comes_up(blank))  # on a machine that is short of breath a run would go on without it
+    wait_for(lambda: comes_up(blank))  # on a slow machine, a run would continue without the server
     process = blank.start(plain=False)
     try:
         wait_until_held(blank, "films/fill_in.parquet")
@@ -216,7 +216,7 @@ def test_on_a_full_disk_a_run_says_so_and_goes_on_when_there_is_room(small_disk,
     sample = make_datasets(small_disk / "project")
     sample.run("--set", NOWHERE, "sources.films")
     wipe(sample)
-    for room in (0, 8_000, 100_000, MEGABYTE, 2 * MEGABYTE, 4 * MEGABYTE):  # each leaves what it got done
+    for room in (0, 8_000, 100_000, MEGABYTE, 2 * MEGABYTE, 4 * MEGABYTE):  # each run keeps its finished work
         leave_room(small_disk, room)
         done = sample.call("flows.cli", "run", "--replay", "--plain")
         print(f"room {room}: exit {done.returncode}, {done.stderr.splitlines()[-1] if done.stderr else ''}")

@@ -1,4 +1,4 @@
-"""What a run does when it is stopped or something gives way under it."""
+"""Tests of stopped runs, and of runs with failing resources."""
 
 import errno
 import os
@@ -27,7 +27,7 @@ from tests.flows.running import finish_run
 
 
 def run_until(run: Run, condition) -> None:
-    """Run everything, and stop once a condition holds."""
+    """Run all stages, and stop when a condition holds."""
 
     def watch():
         while not condition():
@@ -52,14 +52,14 @@ def test_a_stage_that_asks_is_stopped_between_two_answers_and_pays_for_none_twic
     with Ledger(trial.root.parent / "ledger.sqlite") as ledger:
         noted = list_unfinished(ledger, str(trial.root), "trial")
         answered = [key for key in noted if ledger.get(key) is not None]
-    assert len(answered) == len(trial.asked)  # what has been paid for can be shipped from here
+    assert len(answered) == len(trial.asked)  # the ledger contains all paid calls
 
     trial.delay_s = 0.0
     assert len(trial.asked) < 5
     assert trial.run()["trial-answers"].state == "ran"
     with Ledger(trial.root.parent / "ledger.sqlite") as ledger:
         assert list_unfinished(ledger, str(trial.root), "trial") == []
-    assert len(trial.asked) == 5  # four words, one of them asked a second time
+    assert len(trial.asked) == 5  # four words, with one repeated call
 
 
 def test_a_command_is_ended_with_all_that_it_started(project):
@@ -71,7 +71,7 @@ def test_a_command_is_ended_with_all_that_it_started(project):
     run = Run(project.root, recorder, {}, open_session=lambda: None, say=lambda line: None)
     run_until(run, lambda: pid.exists() and pid.read_text())
     assert run.outcomes["first"].state == "skipped"
-    with suppress(psutil.NoSuchProcess):  # or it waits to be reaped by a parent that is not ours
+    with suppress(psutil.NoSuchProcess):  # or it is a zombie of another parent
         assert psutil.Process(int(pid.read_text())).status() == psutil.STATUS_ZOMBIE
     assert not (project.root / "dvc.lock").exists()
 
@@ -160,7 +160,7 @@ def test_a_stage_that_fails_is_a_failure_even_where_that_cannot_be_noted(project
 
 def test_a_record_that_cannot_be_written_is_said_and_made_good_by_the_run_cache(project):
     draft = project.root / f".dvc.lock.{os.getpid()}"
-    draft.mkdir()  # stands in the way of the file that is written beside dvc.lock
+    draft.mkdir()  # blocks the draft file beside dvc.lock
     with pytest.raises(StageFailed, match=r"dvc.lock cannot be written"):
         project.states()
     draft.rmdir()

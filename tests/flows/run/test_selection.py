@@ -1,4 +1,4 @@
-"""Which stages a command means, and what it is told that means none."""
+"""Tests of target selection: the selected stages, and errors for targets that match no stage."""
 
 import pytest
 

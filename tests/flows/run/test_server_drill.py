@@ -1,7 +1,7 @@
-"""Drill: the sample's flights on PostgreSQL and on MariaDB, through the whole flow, with the server kicked.
+"""Drill: run the whole flow on flights in PostgreSQL and MariaDB, with killed connections.
 
-Runs the real commands on a copy of the project, from the shipped ledger: the same artifacts as from the
-SQLite file, to the byte, and the password in no file.
+The real commands run on a copy of the project with the shipped ledger. The artifacts must have the same bytes
+as with the SQLite file, and no file may contain the password.
 """
 
 import shutil
@@ -25,7 +25,7 @@ BRING_UP = ("flows.cli", "run", "--replay", "--plain", TARGET)
 
 
 class Project:
-    """The sample's films and flights, with a home of its own, and the password in its environment alone."""
+    """The sample's films and flights, with a separate home folder; the password is in the environment."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -43,7 +43,7 @@ class Project:
         return done.returncode, output
 
     def move(self, fields: dict[str, object]) -> None:
-        """Point the flights at another place."""
+        """Change the location of the flights database."""
         path = self.root / "params.yaml"
         params = yaml.safe_load(path.read_text())
         kept = {name: value for name, value in params["databases"]["flights"].items() if name != "file"}
@@ -56,26 +56,26 @@ class Project:
         return {name: (folder / f"{name}.parquet").read_bytes() for name in COMPARED}
 
     def walk_back(self) -> tuple[int, str]:
-        """Walk every question of the flights back to its sources, from a commit that holds them all."""
+        """Commit, and trace every question about flights to its sources; return exit code and output."""
         identity = ("-c", "user.name=drill", "-c", "user.email=drill@localhost")
         for words in (("add", "-A"), (*identity, "commit", "-qm", "The flights as they stand")):
             subprocess.run(["git", *words], cwd=self.root, check=True)
         return self.run("flows.cli", "lineage", "data/grammar/flights/balanced.parquet", "--all")
 
     def forget_fill_in(self) -> None:
-        """Let go of the artifact that is read from the server, and of DVC's copies."""
+        """Remove the artifact that is computed from the server, and DVC's copies."""
         for path in (self.root / "data/grammar/flights").glob("fill_in*"):
             path.unlink()
         shutil.rmtree(self.root / ".dvc/cache")
 
     def forget_both_fill_ins(self) -> None:
-        """Make the films stale too, which no server is asked for."""
+        """Also make the films stale, which need no server."""
         for path in (self.root / "data/grammar/films").glob("fill_in*"):
             path.unlink()
         self.forget_fill_in()
 
     def bring_up_kicked(self, place: Place) -> tuple[int, str]:
-        """Run while the reader's connections are ended again and again."""
+        """Run while the reader's connections are ended repeatedly."""
         process = self.sample.start(*BRING_UP[4:])
         with ThreadPoolExecutor(1) as pool:
             said = pool.submit(process.communicate)
@@ -113,7 +113,7 @@ def test_the_same_artifacts_from_a_server_that_goes_away(project: Project, kind:
         assert project.read_artifacts() == expected
         code, output = project.walk_back()
         assert code == 0, output[-2000:]
-        assert f"source {kind}.json#" in output  # of the rows that are printed
+        assert f"source {kind}.json#" in output  # a source of the printed rows
         assert output.rstrip().endswith("no gap")
 
         project.forget_fill_in()
@@ -134,7 +134,7 @@ def test_the_same_artifacts_from_a_server_that_goes_away(project: Project, kind:
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
 def test_a_server_that_stops_while_it_is_read_fails_its_stage_alone(project: Project, kind: str) -> None:
-    """It answers through a gate that shuts in the middle of the fill-in."""
+    """The server is behind a gate that shuts during the fill-in."""
     code, output = project.run(*BRING_ALL_UP)
     assert code == 0, output
     expected = project.read_artifacts()
@@ -164,7 +164,7 @@ def test_a_server_that_stops_while_it_is_read_fails_its_stage_alone(project: Pro
             assert "Traceback" not in output
             failed = [line for line in output.splitlines() if " failed " in line]
             assert failed
-            assert all("@flights " in line for line in failed)  # whatever was reading it then
+            assert all("@flights " in line for line in failed)  # any stage that was reading the database
             assert all("databases.flights: the server does not answer" in line for line in failed)
             held_up = [line for line in output.splitlines() if " skipped " in line]
             assert all("@flights " in line for line in held_up)
@@ -180,9 +180,9 @@ def test_a_server_that_stops_while_it_is_read_fails_its_stage_alone(project: Pro
 
 
 def find_password(folder: Path) -> list[Path]:
-    """List the files that hold the password, whatever they are."""
+    """List all files that contain the password."""
     secret = PASSWORD.encode()
-    own = Path("tests/databases/servers.py")  # which the copy of the project holds
+    own = Path("tests/databases/servers.py")  # included in the copy of the project
     return [
         path
         for path in folder.rglob("*")

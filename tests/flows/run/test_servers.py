@@ -1,4 +1,4 @@
-"""Background servers: one for many, gone when idle, ended by stop, never somebody else's."""
+"""Tests of background servers: shared, ended when idle or by stop, and separate for each project."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""A run whose ledger is a PostgreSQL database."""
+"""Tests of runs whose ledger is a PostgreSQL database."""
 
 import shutil
 
@@ -8,7 +8,7 @@ MADE = ("words.parquet", "answers.parquet", "answers.dropped.parquet", "answers.
 
 
 def rebuild(trial, **options):
-    """Run everything anew; give the bytes of its artifacts."""
+    """Run all stages again; return the bytes of the artifacts."""
     for made in ("data", ".dvc/cache", ".dvc/tmp"):
         shutil.rmtree(trial.root / made, ignore_errors=True)
     (trial.root / "dvc.lock").unlink(missing_ok=True)

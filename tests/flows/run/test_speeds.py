@@ -1,4 +1,4 @@
-"""How fast models are: by the live ledger's calls, by a try of an embedded one, and what a long run says."""
+"""Tests of models' speed: from the live ledger, from a trial of an embedded model, and long-run warnings."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ PARAMS = {"models": {"small": EMBEDDED}, "run": {"endpoints": {"small": {"kind":
 
 
 def make_calls(prompts, outputs, *, together=1):
-    """Make calls of 40 tokens read and 10 written in a second, each after so many others have begun."""
+    """Make calls with 40 prompt and 10 output tokens per second, `together` of them concurrently."""
     calls, now = [], 1_000.0
     for prompt, output in zip(prompts, outputs, strict=True):
         seconds = prompt / 40 + output / 10
@@ -32,7 +32,7 @@ def make_calls(prompts, outputs, *, together=1):
 
 
 def test_reading_and_writing_are_told_apart_by_calls_of_different_sizes():
-    """Twelve calls, one after the other: 40 tokens read a second, 10 written."""
+    """Twelve sequential calls: 40 tokens read per second, 10 written per second."""
     speed = measure_calls(make_calls([200, 400, 80] * 4, [10, 20, 60] * 4), embedded=True)
     assert (speed.prompt_per_s, speed.output_per_s) == pytest.approx((40, 10))
     assert speed.call_s == pytest.approx((5 + 1 + 10 + 2 + 2 + 6) / 3)

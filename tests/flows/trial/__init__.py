@@ -1,1 +1,1 @@
-"""A flow of three stages for the runner's tests: one reads, one asks, one writes its file by itself."""
+"""A flow of three stages for tests of the runner: one reads, one calls a model, one writes its own file."""

@@ -20,7 +20,7 @@ def read(text: str) -> str:
 
 
 async def answers(words: list[Word], ask: Ask) -> Drafts[Answer]:
-    """Ask what each word is."""
+    """Call the model to describe each word."""
     replies = await asyncio.gather(
         *(ask("question", {"word": word.text}, role="generator", row=word.id, parse=read) for word in words)
     )

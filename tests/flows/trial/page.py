@@ -8,7 +8,7 @@ from tests.flows.trial.answers import Answer
 
 
 def page(answers: Path, settings: Mapping[str, Any], limit: int | None, out: Path) -> Counts:
-    """Write the answers down, under the settings they were made by."""
+    """Write the answers with the settings that produced them."""
     rows = read_rows(answers, Answer)
     shown = rows[:limit]
     out.mkdir()

@@ -1,8 +1,8 @@
-"""Datasets with documents over three databases, a system that reads them, and faults of four kinds in it.
+"""Datasets with documents on three databases, and a system with planted faults of four kinds.
 
-The questions and the corpus are made by the stages themselves. The retriever is the built-in one. The reader
-gives the true answer where the texts that it gets have it, next to what the question names; it knows nothing
-of which document states what.
+The stages create the questions and the corpus, and the built-in retriever retrieves. The reader returns the
+true answer if the retrieved texts contain it next to the values that the question names. The reader does not
+know which document states a fact.
 """
 
 import asyncio
@@ -43,10 +43,10 @@ from tests.newcomer.boatyard import make_boatyard
 
 DATABASE, RETRIEVAL, MODEL, JUDGE = "database", "retrieval", "model", "judge"
 SHARE = 0.6
-"""Of the groups, or of the answers, that a fault touches."""
+"""Fraction of the groups or answers that a fault affects."""
 UNKNOWN = "I do not know."
 Ask = tuple[str, tuple[str, ...], tuple[tuple[str, str], ...]]
-"""What is asked for, what is given, and the joins; columns as `table.column`."""
+"""The requested columns, the given columns, and the joins; columns as `table.column`."""
 
 FILMS: Sequence[Ask] = (
     *(
@@ -96,7 +96,7 @@ CONCERTS: Sequence[Ask] = (
 
 
 def make_concerts(path: Path) -> Path:
-    """Write a database in whose documents every fact of a hall and of a choir stands many times over."""
+    """Write a database whose documents repeat every fact about a hall and a choir many times."""
     draw = Random(7)
     starts, ends = ("Bal", "Cor", "Dun", "Fen", "Gal", "Hol", "Kel", "Mar"), ("more", "wick", "sey", "ford")
     names = [f"{start}{end}" for start in starts for end in ends]
@@ -147,7 +147,7 @@ def make_films(path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Scene:
-    """How the dataset of a database is made. entities: tables whose rows have documents."""
+    """The settings for a database's dataset. entities: tables whose rows have documents."""
 
     make: Callable[[Path], Path]
     asks: Sequence[Ask]
@@ -163,7 +163,7 @@ SCENES: Mapping[str, Scene] = {
 
 @dataclass(frozen=True)
 class Dataset:
-    """What is asked, with the documents. given: group -> the values that its question names."""
+    """Questions and documents. given: group -> the values that its question names."""
 
     questions: Sequence[AskedQuestion]
     documents: Sequence[Document]
@@ -173,7 +173,7 @@ class Dataset:
 
 
 def make_dataset(name: str, folder: Path) -> Dataset:
-    """Make the dataset of a scene: 60 groups, a short and a long question each."""
+    """Build the dataset of a scene: 60 groups with a short and a long question each."""
     scene = SCENES[name]
     entry = DatabaseEntry(name=name, file=scene.make(folder / f"{name}.sqlite"))
     columns = list(read_schema([], [], entry).rows)
@@ -209,7 +209,7 @@ def make_dataset(name: str, folder: Path) -> Dataset:
 def write_templates(
     asks: Sequence[Ask], columns: Sequence[Column]
 ) -> tuple[list[SqlTemplate], list[TextTemplate]]:
-    """Write a SQL template for each ask, with a short and a long text."""
+    """Return a SQL template for each `Ask`, with a short and a long text template."""
     templates, texts = [], []
     for projection, placeholders, joins in asks:
         query = Query(
@@ -234,8 +234,8 @@ def write_templates(
 
 
 def assess(dataset: Dataset, fault: str = "", *, seed: int = 0, slips: float = 0.05) -> list[JudgedRow]:
-    """Ask and judge a system with a fault of one kind; a good one without. slips: share of answers that it
-    gets wrong all the same."""
+    """Return the judged answers of a system with a fault of one kind, by default without a fault.
+    slips: fraction of other answers that are wrong."""
     draw = Random(seed)
     ill = {group for group in sorted(dataset.given) if draw.random() < SHARE}
     corpus = withhold(dataset, ill) if fault == DATABASE else dataset.documents
@@ -263,7 +263,7 @@ def judge(answer: AssessedAnswer, correct: bool) -> Judgement:
 
 
 def withhold(dataset: Dataset, groups: set[str]) -> list[Document]:
-    """Leave out every document that names what these groups are about."""
+    """Return the corpus without the documents about the entities of these groups."""
     names = {value for group in groups for value in dataset.given[group] if not value.isdigit()}
     return [
         document
@@ -273,7 +273,7 @@ def withhold(dataset: Dataset, groups: set[str]) -> list[Document]:
 
 
 def retrieve(dataset: Dataset, question: AskedQuestion, corpus: Sequence[Document]) -> tuple[Passage, ...]:
-    """Retrieve by the words of the question, by the built-in system."""
+    """Return the passages that the built-in system retrieves for a question."""
     key = (question.id, frozenset(document.id for document in corpus))
     if key not in dataset.retrieved:
         entry = RagEntry(kind="rag", retriever="bm25", top_k=3)
@@ -289,8 +289,8 @@ def retrieve(dataset: Dataset, question: AskedQuestion, corpus: Sequence[Documen
 
 
 def reads(dataset: Dataset, question: AskedQuestion, passages: Sequence[Passage]) -> bool:
-    """Tell whether one of the texts has the answer next to all that the question names, or two do together
-    where one names the other."""
+    """Return whether a text contains the answer next to all values that the question names. Two texts
+    together also suffice if one text names the other."""
     texts = [f"{passage.title}\n{passage.text}" for passage in passages]
     joined = [*texts, *(f"{text}\n{two.text}" for text in texts for two in passages if two.title in text)]
     wanted = [*dataset.given[question.group], *question.answer.split(";")]

@@ -17,7 +17,7 @@ THRESHOLDS = {"judging.thresholds.canary_agreement": 0.9, "judging.thresholds.un
 
 
 def write_figures(folder, parts, *, closed=None, llm_only=None, params=PARAMS):
-    """Run the stage over rows; the dataset's own artifacts are empty."""
+    """Run the stage on rows; the dataset's artifacts are empty."""
     paths = {}
     for stem, row in (
         ("sql_templates", SqlTemplate),
@@ -55,7 +55,7 @@ def test_the_weak_retriever_is_named_with_short_against_long_and_the_good_one_is
         for rule in ATTRIBUTIONS:
             assert weak["hypothesis"]["balanced"][mode]["fault"][rule]["module"] == "retrieval"
             assert good["hypothesis"]["balanced"][mode]["fault"][rule]["module"] == "none shown"
-    # All long questions find the chronicle, all short ones their village.
+    # All long questions retrieve the chronicle; all short questions retrieve their village.
     assert weak["rates"]["balanced"]["open"]["long"]["accuracy"] == 0
     assert weak["rates"]["balanced"]["open"]["short"]["accuracy"] == 1
     assert weak["attribution"]["balanced"]["open"]["siblings"]["all"] == {
@@ -68,7 +68,7 @@ def test_withheld_documents_are_found_again_as_gaps(tmp_path, world, seed):
     parts = assess(world, "good", withheld=DocumentAblation(share=0.3, seed=seed), sample=1)
     figures, _ = write_figures(tmp_path, parts)
     planted = figures["planted"]
-    assert planted["documents"] == len(planted["planted"]) == 6  # 0.3 of 20 groups, a document each
+    assert planted["documents"] == len(planted["planted"]) == 6  # 0.3 of 20 groups, with one document each
     for rule in ("gap", "gap_without_document"):
         for mode in MODES:
             assert planted["rules"][rule][mode]["recall"] >= 0.9
@@ -76,7 +76,7 @@ def test_withheld_documents_are_found_again_as_gaps(tmp_path, world, seed):
 
 
 def test_a_model_that_fails_with_its_document_is_no_planted_gap(tmp_path, world):
-    # The model never knows village 3, withheld or not: a gap by the paper's rule, but its document was there.
+    # The model never knows village 3, withheld or not: a gap by the paper's rule, despite its document.
     lost = world.questions[9]
     deaf = Model(lambda prompt, role, sample, fields: "I do not know" if prompt == "answer" and world.documents[3].title in fields["question"] else None)  # fmt: skip  # noqa: E501
     assert lost.true_document_ids == ("d03",)
@@ -127,7 +127,7 @@ def test_every_cell_says_its_rule_and_mode_or_why_it_is_empty(tmp_path, world):
         for line in figures["tables"]["3"]["lines"]
     }
     assert len(three) == 3 * (1 + len(RULES)) * len(MODES)
-    # Unbalanced: 40 short, all right; 10 long, all wrong. R of long has no row outside of its own gaps.
+    # Unbalanced: 40 short questions, all correct; 10 long, all wrong. All rows of long are in its own gaps.
     assert three["no action", "judgement", "open"] == [1, 0]
     assert three["remove gap groups", "judgement", "open"] == [1, None]
     assert three["balance gap groups", "judgement", "open"] == [1, 0]
@@ -139,7 +139,7 @@ def test_every_cell_says_its_rule_and_mode_or_why_it_is_empty(tmp_path, world):
 
 
 def test_groups_that_a_model_alone_answers_are_left_out_of_the_closed_domain(tmp_path, world):
-    # Alone, the model knows the first five villages; those leave table 4's second half.
+    # The model alone knows the first five villages, which are excluded from the second half of table 4.
     known = [f"{document.title}" for document in world.documents[:5]]
     reply = lambda prompt, role, sample, fields: next((question.answer for question in world.questions if question.question == fields["question"]), None) if prompt == "answer_alone" and any(k in fields["question"] for k in known) else None  # fmt: skip  # noqa: E501, E731
     alone = assess(world, "alone", model=Model(reply), sample=1)
@@ -148,7 +148,7 @@ def test_groups_that_a_model_alone_answers_are_left_out_of_the_closed_domain(tmp
         tmp_path, assess(world, "good", sample=1), closed=alone["closed_domain"], llm_only="v-alone"
     )
     lines = {tuple(line["label"]): line["cells"] for line in figures["tables"]["4"]["lines"]}
-    # 20 groups of two texts each, none of them a gap: Acc_retrieval_db is over groups, the others over rows.
+    # 20 groups of two texts each, without gaps: Acc_retrieval_db is over groups, other rates are over rows.
     assert [cell["n"] for cell in lines["with open-domain queries", "open"]] == [20, 40, 40]
     assert [cell["n"] for cell in lines["without open-domain queries", "open"]] == [15, 30, 30]
     own, _ = write_figures(tmp_path, alone)
@@ -157,7 +157,7 @@ def test_groups_that_a_model_alone_answers_are_left_out_of_the_closed_domain(tmp
 
 
 def test_two_wordings_of_the_model_alone_stand_side_by_side(tmp_path, world):
-    # In the paper's wording the model guesses, and is right of three villages; in ours it does not know.
+    # With the paper's prompt, the model guesses three villages correctly; with our prompt, it does not know.
     guess = lambda prompt, role, sample, fields: next((question.answer for question in world.questions[:9] if question.question == fields["question"]), "12") if prompt == "answer_concise" else None  # fmt: skip  # noqa: E501, E731
     ours = assess(world, "alone", sample=1)
     concise = assess(world, "concise", model=Model(guess), sample=1)
@@ -167,7 +167,7 @@ def test_two_wordings_of_the_model_alone_stand_side_by_side(tmp_path, world):
     own = lines["the model alone, with the paper's prompt, which asks for a concise answer (v-concise)"]
     assert own == [3 / 20, pytest.approx(9 / 60), 1]
     assert lines["the model alone, with our prompt (v-alone)"] == [0, 0, None]
-    # Three groups in one run alone: McNemar's exact p is 2 / 2^3.
+    # Three groups differ, all in one direction: McNemar's exact p is 2 / 2^3.
     assert "Only v-concise answers 3 of them, and only v-alone answers 0" in table["notes"][-1]
     assert "p = 0.25" in table["notes"][-1]
     good, _ = write_figures(tmp_path, assess(world, "good"), closed=ours["closed_domain"], llm_only="v-alone")
@@ -197,7 +197,7 @@ def test_failed_answers_are_rows_that_nobody_judges(tmp_path, world):
     figures, _ = write_figures(tmp_path, parts)
     assert figures["counts"]["failed_answers"] == 20
     assert figures["counts"]["unscored"] == 20
-    assert figures["judge"]["warnings"]  # 20 of 60 are too many
+    assert figures["judge"]["warnings"]  # 20 of 60 exceed the limit
 
 
 def test_the_same_rows_give_the_same_bytes(tmp_path, world):

@@ -28,9 +28,9 @@ def write_page(
     withheld: DocumentAblation | None = None,
     change: Callable[[dict[str, Any]], list[Dropped]] = lambda parts: [],
 ) -> Path:
-    """Write the page of an assessment over the villages; each judgement has a call of its own.
+    """Write the page of an assessment on the villages; each judgement has a separate call.
 
-    change: alters the stages' rows; gives what was dropped of people's labels.
+    change: modifies the stages' rows; returns the dropped labels of people.
     """
     world = make_world()
     parts = assess(world, name, withheld=withheld, sample=3)
@@ -116,6 +116,6 @@ def test_the_warning_stands_at_the_head_where_the_judge_fails(tmp_path, share, m
 
     monkeypatch.setitem(test_assessment.THRESHOLDS, "judging.thresholds.canary_agreement", share)
     page = (write_page(tmp_path, "good") / "index.html").read_text()
-    assert ('role="alert"' in page) == bool(share)  # the scripted judge gets some canaries wrong
+    assert ('role="alert"' in page) == bool(share)  # the scripted judge misjudges some canaries
     if share:
         assert page.index('role="alert"') < page.index("<h1>")

@@ -42,11 +42,11 @@ def test_faithful_and_consistent_answers_are_correct(world):
     assert len(found) == 6
     assert {verdict.verdict for verdict in found.values()} == {"correct"}
     assert {len(verdict.parts) for verdict in found.values() if verdict.method == "self_consistency"} == {4}
-    # Four samples of three answers, each by the sampler's role under a number of its own.
+    # Four samples for each of three answers, by the sampler's role with separate numbers.
     numbers = [sample for prompt, role, sample, _ in model.asked if (prompt, role) == ("answer", "sampler")]
     assert len(numbers) == len(set(numbers)) == 12
     assert all(0 < number <= 2**28 for number in numbers)
-    # The samples are the answer, so that no judge compares them; the claims of an answer are one request.
+    # The samples equal the answer, so no judge compares them; the claims of an answer are one request.
     assert (model.count("claims"), model.count("claim_check"), model.count("same_answer")) == (3, 3, 0)
     rules = {part.rule for row in found.values() if row.method == "self_consistency" for part in row.parts}
     assert rules == {"exact"}
@@ -67,7 +67,7 @@ def test_samples_that_differ_are_compared_in_one_request_each_text_once(world):
     def reply(prompt, role, sample, fields):
         if role != "sampler":
             return None
-        said[sample] = f"{100 + sample % 2} metres"  # two texts in four samples, by their numbers
+        said[sample] = f"{100 + sample % 2} metres"  # two different texts in four samples
         return said[sample]
 
     model = Model(reply)
@@ -186,7 +186,7 @@ def test_what_the_grammar_lets_through_is_read(claims):
 
 
 def test_precision_and_recall_by_hand():
-    # Six answers: says correct of a b c d, judged Correct a b e; f is unscored by the method, g by the judge.
+    # Answers: the method accepts a b c d, the judge a b e; f is unscored by the method, g by the judge.
     yes, no = BaselineLabel.CORRECT, BaselineLabel.INCORRECT
     says = dict.fromkeys("abcd", yes) | dict.fromkeys("e", no) | {"f": None, "g": yes}
     right, wrong = Correctness.CORRECT, Correctness.INCORRECT

@@ -30,7 +30,7 @@ def pair(group, short, long, retrieved_short="d", retrieved_long="d"):
 
 
 def test_rates_and_modules_by_hand():
-    # g1 short + {d}, long - {x}: the retriever's. g2 short + {d}, long - {d}: the model's. g3 both -: a gap.
+    # g1 short + {d}, long - {x}: retriever. g2 short + {d}, long - {d}: model. g3 both -: a gap.
     # g4 both +.
     found = contrast(
         pair("g1", "+", "-", retrieved_long="x")
@@ -43,7 +43,7 @@ def test_rates_and_modules_by_hand():
     assert (found["robustness"].a, found["robustness"].b) == (
         1,
         pytest.approx(1 / 3),
-    )  # 3 rows a side outside g3
+    )  # 3 rows per side outside g3
     assert (found["context.siblings"].a, found["context.siblings"].b) == (1, pytest.approx(2 / 3))
     shares = {name: (found[f"module.siblings.{name}"].a, found[f"module.siblings.{name}"].b) for name in
               ("database", "retrieval", "model")}  # fmt: skip
@@ -84,7 +84,7 @@ def test_a_model_that_fails_on_long_questions_with_the_right_document_is_named()
 
 
 def test_a_module_that_fails_the_other_way_round_explains_nothing():
-    # Long questions fail by the model 22 times, short ones by the retriever six times: short leads.
+    # The model fails 22 long questions, the retriever fails six short questions: short leads.
     rows = [row for n in range(12) for row in pair(f"m{n}", "+", "-")]
     rows += [row for n in range(6) for row in pair(f"r{n}", "-", "+", retrieved_short="x")]
     rows += [row for n in range(10) for row in pair(f"s{n}", "+", "-")]
@@ -94,7 +94,7 @@ def test_a_module_that_fails_the_other_way_round_explains_nothing():
 
 
 def test_the_interval_draws_whole_groups_and_never_shows_what_one_group_does():
-    # 50 rows of one group are no more than one observation: in a draw it is there or not.
+    # 50 rows of one group count as one observation: a bootstrap sample includes the group or not.
     rows = [make("g", "+", "d", criterion="short")] * 50 + [make("g", "-", "x", criterion="long")] * 50
     rows += [row for n in range(5) for row in pair(f"h{n}", "+", "+")]
     found = contrast(rows, draws=2000)
@@ -124,7 +124,7 @@ def test_the_same_seed_gives_the_same_intervals_and_p_is_never_zero():
 
 
 def draw_world(seed, right, *, templates=20):
-    """Three groups a template. right(criterion, easy, random): whether an answer is right, and why not."""
+    """Simulate three groups per template. right(criterion, easy, random): correctness, cause of an error."""
     random = Random(seed)
     rows = []
     for place in range(3 * templates):
@@ -186,7 +186,7 @@ def test_three_templates_show_nothing_however_far_apart_they_are():
 
 
 def test_a_rate_is_tested_over_the_templates_of_its_own_denominator():
-    # One group of thirty has a right answer: without mutual gaps there is one row against one.
+    # One group of thirty has a correct answer: without mutual gaps, one row is compared with one row.
     rows = pair("g0", "+", "-") + [row for n in range(1, 30) for row in pair(f"g{n}", "-", "-")]
     found = contrast(rows, draws=2000)
     kept = found["robustness"]

@@ -1,4 +1,4 @@
-"""Questions that somebody brings: read however broken they are, and what is made of their judgements."""
+"""Tests of evaluating a user's own questions: reading, errors for invalid files, and figures."""
 
 import json
 
@@ -92,7 +92,7 @@ ROWS = {
 
 
 def evaluate(*rows):
-    """rows: id, group, criterion, judgement (None unscored, 'failed' without an answer), retrieved, true."""
+    """Evaluate rows: id, group, criterion, judgement (None unscored, 'failed' no answer), retrieved, true."""
     questions, answers, judgements = [], [], []
     for listed_row, group, criterion, label, retrieved, true in rows:
         failed = label == "failed"
@@ -123,17 +123,17 @@ def evaluate(*rows):
 
 
 def complete(rows, tmp_path):
-    """Make figures.json of rows, by 200 draws."""
+    """Compute figures.json for rows, with 200 bootstrap samples."""
     settings = {"grammar.assessment": {"criteria": ("short", "long"), "draws": 200}}
     given = {name: (ROWS[name], found) for name, found in rows.items()}
     return measure_rows(EVALUATION, given, tmp_path, lambda key, model: model(**settings.get(key, {})))
 
 
 def test_figures_in_both_modes_by_hand(tmp_path):
-    """Open: g all right, h one of two, i none, j failed: 3 of 6 right, 4 of 6 outside of gaps: R = 3/4.
+    """Open: g all correct, h one of two, i none, j failed: 3 of 6 correct, 4 of 6 outside of gaps: R = 3/4.
 
-    Groups: 3 scored, 1 gap: Acc_retrieval_db = 2/3; lambda = 2/6. Closed: g's long answer came without its
-    document: 2 of 6, R = 2/4.
+    Groups: 3 scored, 1 gap: Acc_retrieval_db = 2/3; lambda = 2/6. Closed: g's long answer did not retrieve
+    its document: 2 of 6, R = 2/4.
     """
     evaluated = evaluate(
         ("1", "g", "short", "Correct", ("d1",), ("d1",)),
@@ -162,7 +162,7 @@ def test_figures_in_both_modes_by_hand(tmp_path):
     assert rates["robustness"] == pytest.approx(3 / 4)
     assert rates["retrieval_db_accuracy"] == pytest.approx(2 / 3)
     assert rates["lambda"] == pytest.approx(2 / 6)
-    # Of three groups there is no interval, of any rate or count.
+    # With three groups, no rate or count has an interval.
     assert {name: found for name, found in rates["ci"].items() if name != "context"} == dict.fromkeys(
         (*rates["over"], "gap_groups", "robust_groups", "non_robust_groups")
     )

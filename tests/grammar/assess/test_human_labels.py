@@ -1,4 +1,4 @@
-"""People's labels of an assessment's answers: matched, refused line by line, and told on the page."""
+"""Tests of people's labels for an assessment's answers: matching, errors per line, and the page."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ from tests.grammar.sample import HOSTILE
 
 
 def label(folder: Path, parts, text: str | bytes, name: str = "labels.csv"):
-    """Run the stage on a file; gives its drafts, and leaves its rows where `assessment` takes them."""
+    """Run the stage on a file; return its drafts, and write the rows for `assessment`."""
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     parts["entry"] = parts["entry"].model_copy(update={"labels": path})
@@ -100,7 +100,7 @@ def say(answer, judged, *, other: bool) -> str:
 
 @pytest.mark.parametrize("wrong", [0, 3])
 def test_the_page_tells_agreement_and_warns_at_its_head(tmp_path, wrong):
-    """Ten labels, of which `wrong` are not the judge's: 7 of 10 is less than 0.8, 10 of 10 is not."""
+    """Ten labels, of which `wrong` differ from the judge: 7 of 10 is below 0.8, 10 of 10 is not."""
 
     def give(parts):
         judged = {judgement.id: judgement.judgement for judgement in parts["judgements"]}

@@ -1,13 +1,13 @@
-"""The rules of GRAMMAR-Eval by hand, as stages see them.
+"""Tests of GRAMMAR-Eval's rules on cases computed by hand.
 
-d is the true document. Rows: + judged Correct, - Incorrect, ? unscored; in braces what was retrieved.
+d is the true document. Rows: + judged Correct, - Incorrect, ? unscored; retrieved documents in braces.
 
 group  rows                                  tag, open           tag, closed
 A      + {d}, + {d e}                        robust              robust
 B      + {d e}, - {d}, - {x}                 non-robust          non-robust
 C      - {d}, - {x}                          gap                 gap
 D      ? {d}                                 none                none
-E      + {x}, - {x}                          non-robust          gap: its answer was known without d
+E      + {x}, - {x}                          non-robust          gap: the model knew the answer without d
 """
 
 import random
@@ -86,7 +86,7 @@ def test_rates_in_both_modes():
 
 
 def test_wrong_rows_are_put_down_to_modules_under_each_rule():
-    # The wrong rows, in order: B {d}, B {x}, C {d}, C {x}, E {x}. C is a gap: the database's by every rule.
+    # The wrong rows, in order: B {d}, B {x}, C {d}, C {x}, E {x}. C is a gap: every rule blames the database.
     gap = [DATABASE, DATABASE]
     # B's correct sibling retrieved {d e}: neither {d} nor {x} equals it; E's correct sibling retrieved {x}.
     assert modules("open", "siblings") == [RETRIEVAL, RETRIEVAL, *gap, MODEL]
@@ -100,7 +100,7 @@ def test_wrong_rows_are_put_down_to_modules_under_each_rule():
 
 
 def test_more_than_the_true_documents_is_enough_for_containment_alone():
-    # {d e} holds d but is not {d}: the retriever's fault under `gold`, the model's under `gold_contained`.
+    # {d e} contains d but is not {d}: the retriever's fault under `gold`, the model's under `gold_contained`.
     rows = number([make("A", "+", "d"), make("A", "-", "de")])
     wrong = tag_rows(rows, "open")[1]
     assert [wrong.find_module(rule) for rule in RULES] == [RETRIEVAL, MODEL, RETRIEVAL, MODEL]
@@ -114,7 +114,7 @@ def test_no_true_document_is_not_contained_in_everything():
 
 
 def test_widening_does_not_undo_closed_mode():
-    # The second row was Correct without d. Overlap gives it no document of its sibling's, so it stays wrong.
+    # The second row was Correct without d. It shares no document with its sibling, so it stays wrong.
     rows = number([make("A", "+", "de"), make("A", "+", "e")])
     tagged = tag_rows(rows, "closed")
     assert [row.correct for row in tagged] == [True, False]
@@ -127,7 +127,7 @@ def test_a_system_that_does_not_show_its_retrieval_has_no_context_figures():
     rows = number([make("A", "+", None), make("A", "-", None)])
     for mode in MODES:
         figures = measure(rows, mode, Bootstrap(20))
-        assert figures["accuracy"] == 0.5  # and closed mode cannot tell, so the judgement stands
+        assert figures["accuracy"] == 0.5  # closed mode cannot decide, so the judgement remains
         assert figures["context"] == dict.fromkeys(RULES)
         assert figures["ci"]["context"] == dict.fromkeys(RULES)
         assert [row.find_module(rule) for row in tag_rows(rows, mode) for rule in RULES] == [None] * 8
@@ -137,7 +137,7 @@ def test_a_model_alone_has_no_retriever_to_blame():
     rows = number([make("A", "+", ""), make("A", "-", "")])
     assert measure(rows, "open")["context"] == dict.fromkeys(RULES)
     assert {tag_rows(rows, "open")[1].find_module(rule) for rule in RULES} == {None}
-    assert measure(rows, "closed")["accuracy"] == 0  # and in closed mode it knew everything by itself
+    assert measure(rows, "closed")["accuracy"] == 0  # closed: the model knew everything alone
 
 
 def test_unknown_true_documents_leave_gold_open_and_siblings_told():
@@ -180,7 +180,7 @@ def test_accuracy_is_always_r_times_one_less_lambda_and_modules_share_out_the_wr
         assert sum(found == tag for found in tags.values()) == figures[name]
     for rule in RULES:
         wrong = [row.find_module(rule) for row in tagged if not row.correct]
-        if shows_retrieval(rows):  # and true ids are known: every wrong row is told
+        if shows_retrieval(rows):  # true ids are known, so every wrong row has a module
             assert None not in wrong
         if figures["accuracy"] is not None:
             assert 1 - len(wrong) / len(tagged) == pytest.approx(figures["accuracy"])

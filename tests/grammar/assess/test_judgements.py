@@ -1,4 +1,4 @@
-"""Answers that a rule decides are shown to no judge."""
+"""Tests that answers decided by a rule are not sent to a judge."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from tests.grammar.assess_world import Model, make_world
 
 
 def judge(responses: list[str | None], columns=(), **params):
-    """Judge one response a question; the questions are of different villages."""
+    """Judge one response per question; the questions are about different villages."""
     questions = make_world(len(responses)).questions[::3]
     answers = [
         AssessedAnswer(
@@ -57,6 +57,6 @@ def test_another_value_of_the_answers_column_is_incorrect_by_rule_and_named():
         ("Correct", "exact", "1001"),
     ]
     assert not model.count("judge")
-    # What cannot be read as the answer or as another value is the judge's.
+    # The judge decides responses that are neither the answer nor another value.
     rows, model = judge(["It lies at 1,500 feet"], [column])
     assert (rows[0].rule, model.count("judge")) == ("", 1)

@@ -1,4 +1,4 @@
-"""An unknown word in an artifact with labels raises, and names artifact, row, column and word."""
+"""Tests that an unknown label in an artifact is an error with artifact, row, column and word."""
 
 import dataclasses
 
@@ -59,7 +59,7 @@ def test_a_canary_with_an_unknown_label_is_refused(tmp_path):
 
 
 def test_a_label_without_a_score_is_unscored_and_kept(monkeypatch):
-    """Two rows of a group: one right, one with a label that has no score."""
+    """Two rows of a group: one correct, one with a label without a score."""
     monkeypatch.setattr(Correctness.INCORRECT, "score", None)
     rows = [
         dataclasses.replace(ROWS["judgements"], id=name, judgement=label)

@@ -1,4 +1,4 @@
-"""The module that most wrong answers are put down to, whatever the wording."""
+"""Tests of naming the module that causes most wrong answers, for all phrasings."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ DRAWS = Bootstrap(2000, 0)
 
 
 def ask(group, marks, retrieved="d"):
-    """Rows of one group, one a mark: + is answered right, and - wrong; each of a criterion by turns."""
+    """Return rows of one group, one per mark (+ correct, - wrong), with alternating criteria."""
     return [make(group, mark, retrieved, criterion=("short", "long")[n % 2]) for n, mark in enumerate(marks)]
 
 
@@ -39,9 +39,9 @@ def test_a_module_that_fails_whatever_the_wording_is_named(retrieved, module):
 @pytest.mark.parametrize(
     ("groups", "why"),
     [
-        # 2 of 40 wrong: a good system.
+        # A good system: 2 of 40 wrong.
         ([ask(f"g{n}", "-+" if n in (3, 9) else "++") for n in range(20)], "more than 10% of all answers"),
-        # 16 wrong by each of two.
+        # 16 wrong answers by each of two modules.
         (
             [ask(f"g{n}", "--" if n < 16 else "++", "x" if n % 2 else "d") for n in range(20)],
             "do not differ significantly",

@@ -30,7 +30,7 @@ def test_a_tie_is_no_verdict():
 
 def test_unparsed_replies_do_not_vote():
     assert judge(["Correct", None, "Incorrect", "Correct", None]).value == "Correct"
-    assert judge(["Correct", None, "Correct", None]).value == "Correct"  # half is enough
+    assert judge(["Correct", None, "Correct", None]).value == "Correct"  # half suffices
 
 
 def test_with_fewer_than_half_of_the_replies_there_is_no_verdict():

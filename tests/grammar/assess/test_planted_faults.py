@@ -1,4 +1,4 @@
-"""Faults of four kinds, planted over three databases, are named; a good system is not."""
+"""Tests that four kinds of planted faults on three databases are named, and no fault of a good system."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_a_good_system_is_hardly_ever_named(dataset, redraws, at_most):
 
 
 def test_what_the_model_loses_is_told_of_what_was_retrieved_for(dataset):
-    # Of the groups that the retriever fails, the model loses nothing.
+    # The model loses no answers in groups that the retriever fails.
     found = find(assess(dataset, "retrieval"))
     assert found.of_enough is not None
     assert 0 < found.of_enough.n < found.n

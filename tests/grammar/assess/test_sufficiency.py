@@ -1,4 +1,4 @@
-"""Whether what was retrieved states what an answer needs, by facts that are known and by those found."""
+"""Tests whether retrieved documents suffice for an answer, by known facts and by facts found by a reader."""
 
 from dataclasses import replace
 

@@ -49,7 +49,7 @@ def make_closed(shop, **fields):
 
 
 def name_by_grammar(known=()):
-    """Write names that the grammar lets through; the judge knows those in `known`."""
+    """Return a model that writes names allowed by the grammar; as judge, it knows the names in `known`."""
     numbers = count(1)
 
     def reply(asked):
@@ -82,7 +82,7 @@ def read(path, query):
 def test_every_name_gets_one_successor_wherever_it_stands(shop):
     _, drafts, _ = run(shop)
     places = {(row.table, row.column) for row in drafts.rows}
-    # What points at a brand by foreign key changes with it.
+    # Foreign keys that refer to a brand change with it.
     assert places == {("brands", "brand"), ("people", "brand"), ("sales", "brand"), ("people", "full_name")}
     successors = {(row.old, row.new) for row in drafts.rows}
     assert len(successors) == len({old for old, _ in successors}) == len({new for _, new in successors}) == 6
@@ -105,10 +105,10 @@ def test_the_variant_keeps_rows_types_keys_and_rules(shop, tmp_path):
         (number, new[name], new.get(brand))
         for number, name, brand in read(shop, "SELECT person_id, full_name, brand FROM people ORDER BY 1")
     ]
-    # The trigger is back, and did not fire.
+    # The trigger exists again, and has not fired.
     assert read(out, "SELECT count(*) FROM log") == [(0,)]
     remarks = [remark for (remark,) in read(out, "SELECT remark FROM people ORDER BY person_id")]
-    # No full name stands in the first remark, so that `Berg` may be anybody there.
+    # The first remark contains no full name, so `Berg` is ambiguous there.
     assert remarks == [
         f"Berg left {new['Zeus']} for {new['Acme'].upper()}.", None,
         f"Knows {new['Jane Berg']} of the {new['Old Oak Co'].lower()}.",
@@ -163,7 +163,7 @@ def test_where_every_name_is_known_a_generic_one_stands_and_is_told_of(shop):
 
 
 def test_a_name_fits_its_column(shop):
-    """brands.brand holds 12 characters."""
+    """brands.brand has at most 12 characters."""
     numbers = count()
 
     def reply(asked):

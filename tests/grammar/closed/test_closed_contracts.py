@@ -1,4 +1,4 @@
-"""What is planted wrong in a closed variant is stopped by its contract, and named."""
+"""Tests that contracts detect and name planted errors in a closed variant."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def make_renamings(**changes: str) -> list[Renaming]:
 
 
 def check(folder, renamings, documents=None):
-    """Run the stage; give its findings, or the broken ones with what is wrong."""
+    """Run the stage; return its findings, or the violated contracts with their problems."""
     told = (
         documents or closed_documents([Document("d1", "Delta", TEXT, (Origin("row", "x"),))], renamings).rows
     )

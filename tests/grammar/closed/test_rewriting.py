@@ -13,11 +13,11 @@ PEOPLE = {"Jane Berg": "Mira Tolan", "Otto Berg": "Enno Falk", "Carl Dahl": "Ivo
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        # The longest first: Delta alone is not taken out of Delta Air Lines.
+        # Longest match first: Delta is not replaced inside Delta Air Lines.
         ("Delta Air Lines bought Delta.", "Vostel Sky bought Quorin."),
         # Whole words only.
         ("Deltas and Deltaic, but Delta's.", "Deltas and Deltaic, but Quorin's."),
-        # The case as it stood; one word is found as spelt or in capitals, several in any case.
+        # The case is kept. One word matches as spelt or in capitals, several words match in any case.
         ("DELTA and delta, NEW YORK and new york", "QUORIN and delta, OSLET and oslet"),
         ("It said that it was so.", "Pexo said that it was so."),
         ("(Delta), 'Delta'; Delta-like", "(Quorin), 'Quorin'; Quorin-like"),
@@ -36,7 +36,7 @@ def test_names_that_trade_places_are_not_changed_twice():
     ("before", "after"),
     [
         ("Carl Dahl came. Dahl spoke.", "Ivo Renn came. Renn spoke."),
-        ("Dahl spoke.", "Dahl spoke."),  # nobody here is told to be Carl
+        ("Dahl spoke.", "Dahl spoke."),  # no one here is named Carl
         ("Jane Berg and Otto Berg came. Berg spoke.", "Mira Tolan and Enno Falk came. Berg spoke."),
         ("Jane Berg came. Berg's word.", "Mira Tolan came. Tolan's word."),
     ],

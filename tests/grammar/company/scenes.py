@@ -1,4 +1,4 @@
-"""A company whose every word comes from a script, and the same one on every engine."""
+"""A scripted company, and the same company on every database engine."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ SMALL = Company(departments=2, employees=7, clients=4, projects=5, services=2)
 
 @dataclass
 class Script:
-    """Writes what each prompt asks for; every name is another one, and its grammar lets it through."""
+    """Replies to each prompt with distinct names that the grammar allows."""
 
     numbers: count = field(default_factory=lambda: count(1))
     overrides: dict[str, Callable[[Asked], str]] = field(default_factory=dict)
@@ -51,12 +51,12 @@ class Script:
 
 
 def spell(number: int) -> str:
-    """Write a number in letters, four at least: names hold no digit."""
+    """Return a number as at least four letters, since names contain no digits."""
     return "".join(chr(ord("a") + int(digit)) for digit in f"{number:04}")
 
 
 def write_section(asked: Asked) -> str:
-    """Say each fact in a sentence, as plainly as the grammar has it."""
+    """Return one simple sentence per fact, as the grammar allows."""
     kind, name = asked.fields["kind"], asked.fields["name"]
     said = []
     for number, fact in enumerate(asked.fields["facts"]):
@@ -73,13 +73,13 @@ class Scene:
     dropped: dict[str, list]
 
     def write(self, out: Path) -> Path:
-        """Write the database; give the SQLite file."""
+        """Write the database; return the path of the SQLite file."""
         database(*(self.parts[name] for name in ("profile", "employees", "clients", "projects")), out)
         return out / "company.sqlite"
 
 
 def make_scene(company: Company = SMALL, attempts: int = 1, **overrides: Callable[[Asked], str]) -> Scene:
-    """Go the five steps that make the rows."""
+    """Run the five steps that create the rows."""
     script = Script(overrides=overrides)
     asks = {
         name: ScriptedAsk(script, attempts)

@@ -1,4 +1,4 @@
-"""What is planted wrong in a company is stopped by its contract, and named: real Great Expectations."""
+"""Tests that contracts detect and name planted errors in a company, with real Great Expectations."""
 
 import asyncio
 import dataclasses
@@ -27,7 +27,7 @@ PARTS = ("profile", "employees", "clients", "projects")
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
-    """A company with its documents, as the stages write it."""
+    """The artifacts of a company with documents, as the stages write them."""
     folder = tmp_path_factory.mktemp("data") / "trial"
     scene = make_scene(ENTRY)
     told = asyncio.run(
@@ -46,7 +46,7 @@ def made(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def company(made, tmp_path) -> Path:
-    """A copy to plant in."""
+    """A copy for planting errors."""
     return Path(shutil.copytree(made, tmp_path / "trial"))
 
 
@@ -56,7 +56,7 @@ def check(folder: Path) -> None:
 
 
 def find_broken(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Run the stage on what was planted; give the broken contracts with the rows that they name."""
+    """Run the stage; return the violated contracts with the rows that they name."""
     with pytest.raises(ContractBroken) as caught:
         check(folder)
     assert "\n" not in str(caught.value)
@@ -68,7 +68,7 @@ def find_broken(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def plant(folder: Path, stem: str, change) -> str:
-    """Change an artifact's last row behind the stages' backs, and give its id; every cell may be NULL."""
+    """Change an artifact's last row in its file, and return the row's id; every cell may be NULL."""
     path = folder / f"{stem}.parquet"
     rows = pq.read_table(path).to_pylist()
     rows[-1].update(change(rows[-1]))
@@ -78,7 +78,7 @@ def plant(folder: Path, stem: str, change) -> str:
 
 
 def lose(folder: Path, stem: str, row: str) -> None:
-    """Take a row out of an artifact, and say so nowhere."""
+    """Remove a row from an artifact without recording the removal."""
     path = folder / f"{stem}.parquet"
     kept = [other for other in read_rows(path, ROWS[stem]) if other.id != row]
     write_rows(path, ROWS[stem], kept)

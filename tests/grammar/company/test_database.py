@@ -1,4 +1,4 @@
-"""One schema on three engines: the same content, and the same inserts refused."""
+"""Tests of one schema on three engines: the same content, and the same rejected inserts."""
 
 import asyncio
 import sqlite3
@@ -73,7 +73,7 @@ def scene():
 
 @pytest.fixture(scope="module")
 def engines(scene, tmp_path_factory):
-    """The same company three times: name -> its entry and what runs a statement as its owner."""
+    """Engine -> the company's entry, and a function that runs a statement as owner."""
     folder = tmp_path_factory.mktemp("company") / "database"
     path = scene.write(folder)
     file = sqlite3.connect(path, isolation_level=None)
@@ -121,7 +121,7 @@ def test_every_engine_refuses(engines, engine, what):
 
 @pytest.mark.parametrize("engine", ["sqlite", *SERVERS])
 def test_what_breaks_no_rule_is_let_in(engines, engine):
-    """So that no insert above fails for another reason than the one that it is named for."""
+    """Check that the inserts above fail only for the reason in their name."""
     _, run = engines[engine]
     run(EMPLOYEE.format(**SOUND_EMPLOYEE))
     run(PROJECT.format(**SOUND_PROJECT))
@@ -142,7 +142,7 @@ def test_what_others_point_at_cannot_go(engines, engine):
 
 
 def test_questions_can_be_asked_of_it(engines):
-    """Every template that the requests allow is filled from its rows, and links lead from table to table."""
+    """Every template that the requests allow can be filled in, and links connect all tables."""
     entry, _ = engines["sqlite"]
     schema = reflect(entry)
     kinds = {

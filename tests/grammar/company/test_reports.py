@@ -114,7 +114,7 @@ def test_what_a_reader_does_not_find_is_written_anew_and_read_anew(parts):
     reread = [
         request for request in ask.asked if request.prompt.name == "machine_reading" and request.sample == 1
     ]
-    # The whole section is new, so its start and end are read again too.
+    # The whole section is new, so its start and end are also read again.
     assert [[fact.attribute for fact in request.fields["facts"]] for request in reread] == [
         ["start date", "end date", "budget in eur"]
     ] * 5

@@ -75,7 +75,7 @@ def test_a_name_that_is_taken_is_asked_anew_with_other_letters():
     replies = iter(["Anna Berg", "anna BERG", "Carl Dahl", *(f"P{spell(n)} Q{spell(n)}" for n in range(9))])
     scene = make_scene(person=lambda _: next(replies))
     asked = [request for request in scene.asks["employees"].asked if request.prompt.name == "person"]
-    # The second reply has no capital, the third is new: position 2 took two requests.
+    # The second reply has no capital letter, the third is a new name: position 2 needed two requests.
     assert [(request.row, request.sample) for request in asked[:3]] == [
         (asked[0].row, 0), (asked[1].row, 0), (asked[1].row, 1)
     ]  # fmt: skip

@@ -1,7 +1,7 @@
-"""A scripted strong model on eight databases: SQL of any shape, its texts, and their second reading.
+"""Drill: a scripted strong model on eight databases writes SQL of any shape, texts and second readings.
 
-Its replies are good, wrong, hostile and malformed in known shares (tests/grammar/strong_model.py). The
-readings are equivalent SQL, mutations of the template, and slips that no mutation makes
+Known fractions of its replies are good, wrong, hostile and malformed (tests/grammar/strong_model.py). The
+readings are equivalent SQL, mutations of the template, and errors that no mutation makes
 (tests/grammar/misread.py). All eight databases take about fifteen minutes on two busy cores.
 """
 
@@ -61,9 +61,9 @@ class Built:
     templates: list[SqlTemplate]
     dropped: list
     due: dict[str, str]
-    """Id of a request's drop -> the reason that its reply should be dropped for; empty if it is good."""
+    """Id of a dropped request -> the expected drop reason; empty if the reply is good."""
     shown: dict[str, frozenset[str]]
-    """Id of a call -> the columns that its request showed."""
+    """Id of a call -> the columns in its prompt."""
 
 
 def find_database(name: str) -> Path:
@@ -137,7 +137,7 @@ def test_hostile_wrong_and_malformed_replies_are_dropped_with_the_right_word(nam
     reasons = {drop.id: drop.reason for drop in built.dropped if drop.reason != "uncovered"}
     bad = {request: reason for request, reason in built.due.items() if reason}
     assert {request: reasons.get(request) for request in bad} == bad
-    # What the script writes as good breaks a rule now and then: it asks for keys, or for what it gives.
+    # A scripted good reply sometimes breaks a rule: it asks for keys, or for a given value.
     good = [request for request in built.due if not built.due[request]]
     assert sum(request in reasons for request in good) <= 0.12 * len(good)
 
@@ -171,7 +171,7 @@ def number(sql: str, template: SqlTemplate) -> str:
 
 @cache
 def read_twice(name: str) -> Counter:
-    """Count right readings that are refused, and wrong ones by kind that are caught, missed or no other."""
+    """Count refused correct readings, and wrong readings by kind: caught, missed, or equivalent."""
     built, groups = build(name), defaultdict(list)
     for group in fill(name):
         groups[group.sql_template].append(group)
@@ -241,7 +241,7 @@ def read_twice(name: str) -> Counter:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_text_that_says_something_else_is_caught_and_a_right_one_is_kept(name):
     counts = read_twice(name)
-    print(name, dict(counts))  # the figures of a drill are what it is run for
+    print(name, dict(counts))  # the drill is run for these figures
     assert counts["refused"] <= 0.03 * counts["right"]
     caught = counts["mutant caught"] + counts["slip caught"]
     missed = counts["mutant missed"] + counts["slip missed"]
@@ -276,7 +276,7 @@ def test_a_new_table_and_a_renamed_column_change_only_what_was_asked_with_them_i
     own = f"{renamed.id}_now"
 
     def is_touched(template: SqlTemplate) -> bool:
-        """Tell whether a template's request shows the column, before or after, or the new table."""
+        """Return whether a template's request shows the column, before or after, or the new table."""
         call = template.origin[0].reference
         now = after.shown.get(call, frozenset())
         there = {renamed.id} & before.shown.get(call, frozenset()) or {own} & now
@@ -291,7 +291,7 @@ def test_a_new_table_and_a_renamed_column_change_only_what_was_asked_with_them_i
     ]
     print(name, renamed.id, len(old), "lost", len(lost), "of which without the column", len(silent))
     assert all(map(is_touched, [*lost, *won]))
-    # The script chooses among what a request shows, and so does a model: some do not come to the same.
+    # The script chooses among the shown columns, like a model, so some choices change.
     assert len(silent) <= 0.2 * len(old)
 
 

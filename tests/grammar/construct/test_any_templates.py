@@ -1,4 +1,4 @@
-"""A model's SQL of any shape: what is kept, and the word for what is not."""
+"""Tests of a model's SQL of any shape: accepted SQL, and drop reasons."""
 
 import asyncio
 from dataclasses import replace
@@ -99,7 +99,7 @@ def test_a_free_model_is_asked_by_plan_and_what_nobody_asks_about_is_named():
     def reply(asked):
         text, reason = find_reply(asked)
         about = asked.fields["subject"]
-        if "visits" in about.tables:  # the model does not get along with this table
+        if "visits" in about.tables:  # the model fails on this table
             text, reason = "SELECT x FROM y", "unknown_name"
         due[asked.row] = reason
         return text
@@ -126,7 +126,7 @@ def test_a_further_round_asks_only_about_what_is_not_covered():
 
     def find_good(asked):
         row, text, reason = asked.row, "", "?"
-        while reason:  # rows of other requests, until the script is in a good mood
+        while reason:  # try other requests until the script writes a good reply
             text, reason = find_reply(replace(asked, row=row))
             row += "x"
         return text

@@ -1,4 +1,4 @@
-"""Answers over dirty columns are those that a person would compute from the raw cells."""
+"""Tests that answers over dirty columns equal a plain computation from the raw cells."""
 
 import datetime as dt
 import json
@@ -59,7 +59,7 @@ def make(folder, declared, cells):
 
 
 def fill(entry, queries, **more):
-    """Fill templates, and hold every group to the contracts on its SQL."""
+    """Fill in templates, and check the SQL contracts of every group."""
     schema = read_columns(entry, ColumnRules())
     templates = [
         SqlTemplate(name, write_template(query), query.tables, query.projection, query.placeholders, 0, ())
@@ -121,7 +121,7 @@ def list_answers(drafts):
 
 
 def check_answers(drafts, values):
-    """Compare answers with a plain computation. values: a plant's number -> its value; no entry for none."""
+    """Compare answers with a plain computation. values: a plant's number -> its value, if any."""
     found = list_answers(drafts)
     regions = defaultdict(dict)
     for number, value in values.items():
@@ -146,7 +146,7 @@ def check_numbers(cells):
 
 
 def check_dates(cells, form):
-    """Cells: dates, written in a format, or something else."""
+    """Check answers for cells that are dates in a format, or other texts."""
     written = [cell.strftime(form) if isinstance(cell, dt.date) else cell for cell in cells]
     values = {n: cell.isoformat() for n, cell in enumerate(cells) if isinstance(cell, dt.date)}
     queries = {name: query for name, query in QUERIES.items() if name != "average"}

@@ -1,4 +1,4 @@
-"""The plan of what is asked about: it covers a schema, and a change of the schema changes little of it."""
+"""Tests of the question plan: it covers a schema, and a schema change affects few requests."""
 
 from dataclasses import replace
 
@@ -124,7 +124,7 @@ def test_a_renamed_column_leaves_every_request_that_does_not_mention_it_as_it_wa
         request for request in before if request in after
     ]
     for request in unchanged:
-        if request not in after:  # its table has one place for another column, and the new name takes it
+        if request not in after:  # its table has one slot for another column, which the new name uses
             (now,) = [listed_request for listed_request in after if listed_request.id == request.id]
             assert mentions(now, new)
 

@@ -1,4 +1,4 @@
-"""The same rows in SQLite, PostgreSQL and MariaDB: the same prompts, questions and answers, ids included."""
+"""Tests that SQLite, PostgreSQL and MariaDB give identical prompts, questions, answers and ids."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ MEASURED = (
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory):
-    """The same rows three times."""
+    """The same rows on three engines."""
     path = make_database(tmp_path_factory.mktemp("engines") / "clinic.sqlite", ROWS + TRICKY)
     with pytest.MonkeyPatch.context() as patch, open_place("postgresql") as one, open_place("mariadb") as two:
         patch.setenv(PASSWORD_ENV, PASSWORD)
@@ -110,7 +110,7 @@ def test_every_groups_sql_gives_its_answer_on_every_engine(places):
 
 
 def test_a_number_and_a_text_together_lose_no_combination(places):
-    """MariaDB did lose some, while ORDER BY repeated what was selected."""
+    """MariaDB lost combinations when ORDER BY repeated selected expressions."""
     query = Query(("beds.maker",), (), ("beds.floor", "beds.label"))
     schema = reflect(places[0])
     for place in places:
@@ -123,7 +123,7 @@ def test_a_number_and_a_text_together_lose_no_combination(places):
 
 
 def test_the_sample_holds_what_engines_differ_in(places):
-    """Without translation MariaDB would take these names for one."""
+    """Without translation, MariaDB would treat these names as equal."""
     assert places[0].file is not None
     with sqlite3.connect(places[0].file) as connection:
         guests = {name for (name,) in connection.execute("SELECT DISTINCT guest FROM stays")}

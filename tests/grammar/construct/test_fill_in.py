@@ -217,7 +217,7 @@ def test_another_answer_is_found_with_its_rows(year: DatabaseEntry) -> None:
     gone = make_group("SELECT DISTINCT fee FROM visits WHERE doctor = 'Cy'", [[1.0]])
     typed = make_group("SELECT DISTINCT fee FROM visits WHERE day = '07-01'", [["9.5"]])
     assert list(find_other_answers([fee, count, gone, typed], year, QueryLimits())) == [
-        (fee.id, [(0.1,), (0.2,)]),  # one more than the answer has, and no further
+        (fee.id, [(0.1,), (0.2,)]),  # one row more than the answer, and not more
         (count.id, [(3,)]),
         (gone.id, []),
         (typed.id, [(9.5,)]),

@@ -1,4 +1,4 @@
-"""How a person's SQL is described by the foreign keys that it joins along."""
+"""Tests of describing hand-written SQL by the foreign keys in its joins."""
 
 import pytest
 

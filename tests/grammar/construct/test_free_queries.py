@@ -1,4 +1,4 @@
-"""A person's SQL of any shape: every answer is what SQLite gives for the filled query."""
+"""Tests of hand-written SQL of any shape: every answer equals SQLite's result of the filled query."""
 
 import asyncio
 import json
@@ -34,7 +34,7 @@ def entry(tmp_path_factory):
 
 
 def construct(folder, entry, schema, lines, settings=SETTINGS, params=CAP):
-    """Take lines as `import` and the stages do, to questions; return templates, groups, drops, questions."""
+    """Import lines and run the stages; return templates, groups, drops and questions."""
     (folder / f"{entry.name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     own = list(own_templates(folder, schema, entry, settings).rows)
     templates = list(asyncio.run(sql_templates(schema, own, entry, {}, make_params(), None)).rows)
@@ -49,7 +49,7 @@ def construct(folder, entry, schema, lines, settings=SETTINGS, params=CAP):
 
 
 def check_answers(file, groups):
-    """Check every group's answer against SQLite's own."""
+    """Compare every group's answer with SQLite's result."""
     connection = sqlite3.connect(file)
     for group in groups:
         found = [tuple(row) for row in json.loads(group.answer_rows)]
@@ -63,7 +63,7 @@ def test_every_shape_is_filled_and_answers_as_sqlite_does(tmp_path, entry):
     assert len(own) == len(PEOPLE)
     check_answers(entry.file, groups)
     by_template = Counter(group.sql_template for group in groups)
-    # Quillport has two clinics and Vex one; LIKE finds no name with a specialty in it.
+    # Quillport has two clinics and Vex has one; LIKE finds no name that contains a specialty.
     empty = [template for template in own if template.id not in by_template]
     assert ["LIKE" in template.sql for template in empty] == [True]
     assert {drop.reason for drop in dropped} >= {"no_rows"}
@@ -76,7 +76,7 @@ def test_a_tied_first_row_and_an_empty_cell_are_no_answers(tmp_path, entry):
     sql = "SELECT name FROM doctors WHERE specialty = '[doctors.specialty]' ORDER BY clinic_id LIMIT 1"
     lines = [{"sql": sql, "texts": {"short": "[doctors.specialty]", "long": "[doctors.specialty]"}}]
     _, groups, dropped, _ = construct(tmp_path, entry, SCHEMA, lines)
-    # Ada Zwick is the first ozonotomist; Bo Ypsilon, of clinic 1, the first in kvetchology.
+    # Ada Zwick is the first in ozonotomy; Bo Ypsilon, of clinic 1, is the first in kvetchology.
     assert {group.answer for group in groups} == {"Ada Zwick", "Bo Ypsilon"}
     tied = [{**lines[0], "sql": sql.replace("clinic_id LIMIT", "specialty LIMIT")}]
     _, groups, dropped, _ = construct(tmp_path, entry, SCHEMA, tied)
@@ -99,7 +99,7 @@ def test_more_combinations_than_are_tried_are_drawn_by_seed_and_counted(tmp_path
 
 
 def test_rules_for_a_models_templates_hold_for_a_persons_only_where_it_is_asked_for(tmp_path, entry):
-    # The clinic alone tells the town of both; two rows answer the list; the second value changes nothing.
+    # The clinic determines the town of both; two rows answer the list; the second value has no effect.
     sql = ("SELECT clinics.town FROM clinics JOIN doctors ON doctors.clinic_id = clinics.clinic_id "
            "WHERE clinics.name = '[clinics.name]' AND doctors.name = '[doctors.name]'")  # fmt: skip
     short = "town of the clinic [clinics.name] of the doctor [doctors.name]"
@@ -157,7 +157,7 @@ def test_a_set_in_the_released_style_comes_in_whole(tmp_path, entry):
     lines = []
     for sql, (asked, given) in RELEASED.items():
         for short, long in zip(SHORT, LONG, strict=True):
-            # A line a pair of texts, as the released files have them.
+            # One line per pair of texts, as in the released files.
             lines.append({"sql": sql, "texts": {"short": short.format(asked, given),
                                                 "long": long.format(asked, given)}})  # fmt: skip
     own, groups, dropped, questions = construct(tmp_path, entry, SCHEMA, lines, params=FillIn())
@@ -165,7 +165,7 @@ def test_a_set_in_the_released_style_comes_in_whole(tmp_path, entry):
     check_answers(entry.file, groups)
     counts = Counter(group.sql_template for group in groups)
     assert len(counts) == 5
-    # Every text of every group is asked.
+    # There is a question for every text of every group.
     assert len(questions) == 20 * len(groups)
     assert Counter(question.group for question in questions) == dict.fromkeys([g.id for g in groups], 20)
     assert {drop.reason for drop in dropped} <= {"empty_answer", "unfit_value"}

@@ -1,4 +1,4 @@
-"""Texts of SQL of any shape: what a model is asked, and what every text must keep."""
+"""Tests of texts for SQL of any shape: the prompts, and the rules for every text."""
 
 import asyncio
 import json

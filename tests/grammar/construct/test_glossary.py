@@ -1,4 +1,4 @@
-"""What people call columns like `dob`: a person's words, the catalogue's comments, a model's proposals."""
+"""Tests of readable names for columns like `dob`: by people, from the catalogue's comments, by a model."""
 
 import asyncio
 import sqlite3

@@ -1,4 +1,4 @@
-"""Tables and columns with names that are not plain: from reflection to filled questions, on every engine."""
+"""Tests of unusual table and column names, from reflection to questions, on every engine."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Counts, means, extremes, lists and bounds: parsed, filled in, traced, and the same as the database says."""
+"""Tests of counts, means, extremes, lists and bounds: parsing, fill-in, lineage, and correct answers."""
 
 import asyncio
 import json
@@ -102,7 +102,7 @@ def test_ties_gaps_and_small_groups_are_left_out_and_counted(shelves):
 
 def test_a_bound_leaves_out_something_and_the_writer_matters(shelves):
     found = answers(fill(shelves, LONGER))
-    # Between 80 and 180 pages, 100 is the roundest bound; over 200 there is no book of another writer.
+    # Between 80 and 180 pages, 100 is the roundest bound; no other writer has a book with over 200 pages.
     assert found == {("100", "Bo"): "1"}
     assert reasons(fill(shelves, LONGER)) == {"idle_value": 2}
     only = Query(("books.book_id",), BY, ("books.pages:under", WHO), "count")

@@ -1,4 +1,4 @@
-"""Likely misreadings of a query, and the groups whose answers tell the query from them."""
+"""Tests of likely misreadings of a query, and of groups whose answers distinguish them from the query."""
 
 import pytest
 

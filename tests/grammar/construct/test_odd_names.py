@@ -1,4 +1,4 @@
-"""Names as they stand in databases that grew: prefixes, abbreviations, a year first, keys called `code`."""
+"""Tests of names in legacy databases: prefixes, abbreviations, leading years, keys called `code`."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""A person's templates: held to the rules for a model's, and what breaks one is named by its line."""
+"""Tests that hand-written templates obey the rules for a model's templates; errors name the line."""
 
 import asyncio
 import inspect
@@ -175,7 +175,7 @@ def test_lines_with_one_sql_are_one_template_with_all_of_their_texts(tmp_path):
 
 
 PEOPLE = [
-    # (SQL, text): fragments, no grammar, any length; what no model is asked for
+    # (SQL, text): fragments, no grammar, any length, other than a model's templates
     ("SELECT AVG(hourly_rate), MAX(doctors.hourly_rate) FROM doctors "
      "WHERE hourly_rate > '[doctors.hourly_rate]'",
      "mean n max rate, over [doctors.hourly_rate]"),
@@ -201,7 +201,7 @@ def test_any_select_that_runs_is_taken_with_any_text_that_has_its_values(tmp_pat
     query = read_stored(template.sql, SCHEMA)
     assert query.placeholders == template.placeholders
     assert query.id == template.id
-    # In strict mode the warnings are errors, and nothing is left.
+    # In strict mode, warnings are errors, so no template remains.
     strict = check(tmp_path, line, rules=STRICT)
     assert not strict.templates
     assert strict.errors
@@ -303,7 +303,7 @@ def test_beside_a_models_it_words_only_what_a_person_did_not_and_reads_all_back(
     worded = [
         asked.fields["sql"] for asked in ask.asked if asked.role == "generator" and "sql" in asked.fields
     ]
-    assert worded.count(own[0].sql) == 1  # the long text, which the person left to the model
+    assert worded.count(own[0].sql) == 1  # the long text, written by the model
     assert [text.text for text in texts] == [TOWN["texts"]["short"]]
     assert sum(asked.role == "reader" for asked in ask.asked) == 1
     assert len(checked.rows) + len(checked.dropped) == 1

@@ -1,4 +1,4 @@
-"""Both sets of questions: unbalanced by a rule per criterion, balanced by number."""
+"""Tests of both question sets: unbalanced by a rule per criterion, balanced by number."""
 
 from collections import Counter
 
@@ -50,7 +50,7 @@ def test_a_probability_leaves_a_seeded_part_of_the_groups():
 
     assert groups(1) == groups(1)
     assert groups(1) != groups(2)
-    # Of 40 fair draws, fewer than 8 or more than 32 come less than once in ten thousand.
+    # In 40 fair draws, fewer than 8 or more than 32 have a probability below 1 in 10,000.
     assert 8 <= len(groups(1)) <= 32
 
 

@@ -1,4 +1,4 @@
-"""The wordings that code composes: each names all that is given, and every one keeps the rules for texts."""
+"""Tests of wordings composed by code: each names all given values, and obeys the rules for texts."""
 
 import asyncio
 import json
@@ -93,7 +93,7 @@ def test_of_some_films_a_question_says_which():
     assert "Which genres are listed for the film [films.title] in the catalogue?" in word(genres, schema, "")
     unnamed = Query(("films.title",), BY, ("people.full_name",))
     assert "Which film in the catalogue is directed by [people.full_name]?" in word(unnamed, schema, "")
-    # A name may be another film's elsewhere; with its year it is not.
+    # Two films may share a name, but not name and year.
     named = Query(("films.runtime_minutes",), (), ("films.title",))
     assert all(
         "film [films.title] in the catalogue" in text.replace("called ", "") for text in word(named, schema)

@@ -1,4 +1,4 @@
-"""What people are called by what they do, and what another relation would have to say, in a small company."""
+"""Tests of role names for people by their relations (such as manager), in a small company."""
 
 import pytest
 

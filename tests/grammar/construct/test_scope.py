@@ -1,4 +1,4 @@
-"""What a question says of whose rows it is answered from, and what follows from that it says so."""
+"""Tests of a question's scope: whose rows the question states that it is answered from."""
 
 import sqlite3
 from dataclasses import replace
@@ -49,7 +49,7 @@ def test_what_is_computed_from_some_rows_says_which(month: DatabaseEntry) -> Non
     assert {column.scope for column in columns if column.table == "doctors"} == {""}
     assert find_scope(COUNT, columns) == ("visits", "in January 2013")
     assert find_scope(ROOM, columns) == ("visits", "in January 2013")
-    # What happened on a day, happened on it everywhere.
+    # A question about a date needs no scope in time.
     assert find_scope(ON, columns) == ("", "")
     assert find_scope(COUNT, list(schema([], [], month).rows)) == ("", "")
     entry = month.model_copy(update={"scope": {"visits": ("in January 2013", "in these books")}})

@@ -1,4 +1,4 @@
-"""A second reading: what a model or a person says that a text asks, compared with the groups' answers."""
+"""Tests of the second reading: a model's or person's reading of a text, compared with groups' answers."""
 
 import asyncio
 
@@ -153,7 +153,7 @@ def test_where_tables_join_in_several_ways_the_reader_says_which(clinic):
 @pytest.mark.parametrize("kind", ["postgresql", "mariadb"])
 def test_a_server_leads_to_the_same_outcomes(clinic, monkeypatch, kind):
     replies = {**READINGS, "best": "least doctors.name by doctors.hourly_rate; 1 equals clinics.name"}
-    replies["both"] = "list doctors.specialty; 1 equals visits.order"  # a number, and the text gives a name
+    replies["both"] = "list doctors.specialty; 1 equals visits.order"  # a number, but the text gives a name
 
     def describe(database):
         schema = reflect(database)

@@ -17,7 +17,7 @@ def make_column(name, kind):
     ("types", "values", "wanted"),
     [
         (("text", "integer"), [("O'Hara", -3), ("B", 12)], {"a.name": ["B", "O'Hara"], "a.number": [-3, 12]}),
-        # What is stored otherwise than the column's type says is not looked for by value.
+        # Values stored with a type other than the column's are not searched.
         (("text", "integer"), [("B", 2.5)], {"a.name": ["B"]}),
         (("text", "integer"), [(7, "B")], {}),
         (("text", "real"), [("B", 2)], {"a.name": ["B"]}),

@@ -14,7 +14,7 @@ from tasks.grammar.construct.source_rows import SourceRowTracer, find_sources, w
 from tasks.grammar.construct.sql_reading import BrokenRule
 from tasks.lineage.records import FileRecord, StageRecord
 
-# Halls are named by two columns, casts link plays and people, notes have no key at all.
+# Halls have a key of two columns, casts link plays and people, notes have no key.
 SCHEMA = """
 CREATE TABLE plays (play_id INTEGER PRIMARY KEY, title TEXT, year INTEGER, town TEXT, hall TEXT,
     FOREIGN KEY (town, hall) REFERENCES halls (town, hall));
@@ -114,7 +114,7 @@ CELLS = st.integers(0, 2)
     wanted=CELLS,
 )
 def test_sources_are_enough_and_every_table_of_them_is_needed(tmp_path_factory, left, right, wanted):
-    """Without all other rows the answer stays; without one table's named rows there is none."""
+    """Deleting all other rows keeps the answer; deleting one table's named rows removes it."""
     path = tmp_path_factory.mktemp("sources") / "small.sqlite"
     with sqlite3.connect(path) as connection:
         connection.executescript(

@@ -1,4 +1,4 @@
-"""A second reading of SQL of any shape: the reader writes SQL, and its rows are compared."""
+"""Tests of the second reading of SQL of any shape: the reader writes SQL, and the rows are compared."""
 
 import asyncio
 
@@ -74,7 +74,7 @@ def test_a_text_that_is_read_to_the_same_rows_is_kept_whatever_the_sql(clinic):
     assert asked.role == "reader"
     assert "[1: doctors.specialty] who take at least [2: doctors.hourly_rate]:" in asked.text
     assert "clinic_id integer -> clinics.clinic_id" in asked.text
-    assert ":from" not in asked.text  # the reader is not told how a value is compared
+    assert ":from" not in asked.text  # the prompt does not reveal how a value is compared
     assert "Quillport" not in asked.text
 
 

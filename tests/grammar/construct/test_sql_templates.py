@@ -50,7 +50,7 @@ def run(reply, params=None, attempts=1, own=(), constrain="grammar"):
 
 
 def list_replies(drafts):
-    """List the dropped replies; what no template asks about is dropped by its name."""
+    """List the dropped replies, without the drops of columns that no template asks about."""
     return [row for row in drafts.dropped if row.reason != "uncovered"]
 
 

@@ -42,7 +42,7 @@ def test_likely_single_answers_come_first():
     spreads = [route.spread for route in find_routes(SCHEMA, (1, 2), 1)]
     assert {0, 2} <= set(spreads)
     first = requests_of(tables=(2, 2), requests=2)[0]
-    # One clinic for a doctor, one doctor for a visit: never the many doctors of a clinic first.
+    # A doctor has one clinic, a visit has one doctor: routes never start from a clinic's many doctors.
     assert {column.partition(".")[0] for group in first.projections for column in group} <= {
         "clinics",
         "doctors",
@@ -104,7 +104,7 @@ def test_one_of_several_actors_is_not_asked_for_nor_the_mean_of_money():
         for sql in list_sql(tables=(2, 2), placeholders=1, measure="list")
         if "people.full_name FROM" in sql
     ]
-    # Who knows the date knows the year.
+    # The date determines the year.
     assert not [sql for sql in plain if "release_date = " in sql]
     means = list_sql(tables=(2, 2), placeholders=1, measure="average")
     assert {sql.partition(" FROM")[0] for sql in means} == {"SELECT ROUND(AVG(films.runtime_minutes), 1)"}

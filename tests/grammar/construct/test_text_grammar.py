@@ -42,7 +42,7 @@ def test_a_fragment_holds_its_placeholder_once_and_its_number_of_words(text, acc
 )
 def test_a_fragment_begins_with_what_its_form_says(form, text, accepted):
     phrases = [["clinic [clinics.name]"]]
-    # By the grammar a phrase may also begin with a word that happens to be that of the placeholder's noun.
+    # The grammar also allows a phrase to begin with the word of the placeholder's noun.
     assert accepts(write_text_grammar(phrases, 3, 10, form), text) is accepted
 
 

@@ -133,7 +133,7 @@ def test_no_two_requests_share_circumstance_and_opening():
 
 
 def test_a_request_without_a_wording_goes_on_to_a_frame_that_no_other_has():
-    # Of a clinic's town there are few fragments of a form; the fifth request finds none of its own left.
+    # A clinic's town has few fragments of a form; none is left for the fifth request.
     short = make_params(short=7).criteria["short"].model_copy(update={"forms": ("wanted", "given", "asking")})
     params = {"short": short.model_copy(update={"wordings": 2})}
     requests = list_requests("short", params["short"], [TEMPLATE])
@@ -143,7 +143,7 @@ def test_a_request_without_a_wording_goes_on_to_a_frame_that_no_other_has():
     assert [offer.request.id for offer in offers] == [request.id for request in requests]
     wordings = [text for offer in offers for text in offer.wordings]
     assert len(set(wordings)) == len(wordings)
-    # What has wordings of its own is as it is without the others.
+    # Templates with their own wordings do not depend on other templates.
     alone = compose_offers(requests[:2], SCHEMA, params)
     assert offers[:2] == alone
 

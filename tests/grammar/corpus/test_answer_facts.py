@@ -1,4 +1,4 @@
-"""Which documents state what an answer needs, by the rows that they were made from."""
+"""Tests of the documents that state the facts for an answer, by the rows that they were made from."""
 
 import asyncio
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Corpus:
         self.text = {document.id: document.text for document in self.documents}
 
     def find(self, query, value, dropped=()):
-        """Find the facts of one group, with its answer: that of the given value."""
+        """Find the facts of the group with the given value, and its answer."""
         template = SqlTemplate(
             query.id, write_template(query), query.tables, query.projection, query.placeholders, 1, ()
         )
@@ -69,7 +69,7 @@ class Corpus:
         return group.answer, facts
 
     def list_alone(self, facts):
-        """List the documents each of which states all by itself."""
+        """List the documents that state all facts alone."""
         return {name for name in self.title if suffices(facts, {name})}
 
 

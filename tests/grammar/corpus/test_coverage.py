@@ -8,7 +8,7 @@ RATE = Query(("doctors.hourly_rate",), (), ("doctors.name",))
 
 
 def find(query, *tables, **counts):
-    """Find what is untold by documents that tell one value of everything, but of the columns in `counts`."""
+    """Find facts missing from documents that state one value per column, except for columns in `counts`."""
     opened = [open_entity_table("hospital", table, SCHEMA) for table in tables]
     due = {name.replace("__", "."): count for name, count in counts.items()}
     return find_untold(query, opened, lambda _, attribute: due.get(attribute.column, 1))
@@ -30,10 +30,10 @@ def test_a_fact_that_is_left_out_is_named_whether_asked_for_given_or_ranked_by()
 
 
 def test_what_stands_in_a_table_beyond_the_documents_reach_is_untold():
-    # A clinic's document says nothing of its doctors, and without documents nobody says anything.
+    # A clinic's document states nothing about its doctors; without documents, no fact is stated.
     assert find(TOWN, "clinics") == ("doctors.name",)
     assert find(TOWN) == ("clinics.town", "doctors.name")
-    # A visit's doctor is one step away, the doctor's clinic two.
+    # A visit's doctor is one step away, and the doctor's clinic is two steps away.
     joins = (WORKS_AT, ("doctors.doctor_id", "visits.leading_doctor"))
     two_steps = Query(("clinics.town",), joins, ("visits.day",))
     assert find(two_steps, "visits") == ("clinics.town",)
@@ -41,7 +41,7 @@ def test_what_stands_in_a_table_beyond_the_documents_reach_is_untold():
 
 
 def test_two_documents_go_together_only_where_one_names_the_others_thing():
-    # The doctor's document leaves the town out, the clinic's has it; the clinic's name connects them.
+    # The doctor's document omits the town, the clinic's states it; the clinic's name connects both.
     two = Query(("clinics.town", "doctors.specialty"), (WORKS_AT,), ("doctors.name",))
     assert find(two, "doctors", "clinics") == ()
     assert find(two, "doctors", "clinics", clinics__name=0, clinics__town=0) != ()

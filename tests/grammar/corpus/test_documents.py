@@ -111,7 +111,7 @@ def test_a_sentence_that_breaks_a_rule_is_dropped_and_its_fact_written_plainly(r
     told = f"{rate} {sentence}"
     drafts, ask = run(lambda asked: told if asked.fields["facts"][0].id == "f1" else REST)
     (document,) = drafts.rows
-    # The reader is asked for what a model wrote alone.
+    # The reader checks only text that a model wrote.
     assert [fact.id for fact in ask.asked[-1].fields["facts"]] == ["f2", "f3"]
     assert [sentence.facts_read for sentence in document.sentences] == [1, 1, 1]
     assert sentence not in document.text
@@ -156,7 +156,7 @@ def test_a_part_whose_facts_are_not_read_is_written_anew_and_the_others_stay(run
         ("f3", 0),
         ("f1", 1),
     ]
-    # The part is new, so all its facts are read again, and those of no other.
+    # The part is new, so only its facts are read again.
     assert [fact.id for fact in ask.asked[-1].fields["facts"]] == ["f1", "f2"]
 
 
@@ -219,7 +219,7 @@ def test_a_document_that_is_too_long_is_dropped_and_of_few_facts_few_words_are_d
     assert len(run(words=(200, 400))[0].rows) == 1
     assert require_words(3, (200, 400)) == (24, 400)
     assert require_words(40, (200, 400)) == (200, 400)
-    # A plain sentence may tell a fact in four words, and each is told once.
+    # A plain sentence may state a fact in four words; each fact is stated once.
     assert require_words(3, (60, 400), PLAIN) == (12, 400)
 
 

@@ -1,4 +1,4 @@
-"""Names by which the rows of an entity table can be told apart."""
+"""Tests of natural keys: columns that identify the rows of an entity table by name."""
 
 import sqlite3
 from datetime import date, timedelta
@@ -52,7 +52,7 @@ def test_a_row_with_a_number_alone_is_named_by_number_airline_and_date(tmp_path)
         "flight 71 of the airline Zephyr Air on 23 January 2013",
     ]
     assert drafts.dropped == []
-    # The name states the number and the date. The airline is another thing, whose code may follow.
+    # The name contains the number and the date. The airline is another entity; its code may follow.
     first = next(profile for profile in drafts.rows if profile.key == ("1",))
     stated = {fact.attribute: fact.values for fact in first.facts if fact.id in first.named}
     assert stated == {"number": ("63",), "date": ("2013-01-23",)}

@@ -77,7 +77,7 @@ def test_every_fact_is_said_and_every_sentence_keeps_the_rules(values, name, see
     sentences = [sentence.text for paragraph in paragraphs for sentence in paragraph]
     assert [find_fault(sentence, ground) for sentence in sentences] == [""] * len(sentences)
     assert all(names_fact(" ".join(sentences), told) for told in facts)
-    # Each fact is told once.
+    # Each fact is stated once.
     assert sorted(fact for part in paragraphs for clause in part for fact in clause.facts) == sorted(values)
 
 
@@ -144,11 +144,11 @@ def test_what_the_name_says_is_not_said_again():
 
     said = f"F{name[1:]} has a distance of 700 miles."
     assert write(date, number, distance) == [(said, {"distance in miles", "date", "number"})]
-    # A fact that the reader did not find in the name gets a sentence.
+    # The writer adds a sentence for a fact that the reader did not find in the name.
     told = write(date, number, distance, attempts={"date": 1})
     assert (said, {"distance in miles", "number"}) in told
     assert {"date"} in [facts for _, facts in told]
-    # Without a sentence that has the name, the facts in it are not stated.
+    # Without a sentence that contains the name, the facts in the name are not stated.
     assert write(date, number) == write(date, number, named=())
     assert write(date, seats) == write(date, seats, named=())
 

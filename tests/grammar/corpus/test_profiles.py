@@ -81,7 +81,7 @@ def test_the_rows_that_most_groups_ask_about_come_first(entry):
 
 
 def test_a_fact_with_many_values_is_left_out_and_named(entry):
-    # A doctor leads visits, but a visit is no fact of hers: rows that refer to a thing are not told.
+    # Visits refer to a doctor, but rows that refer to an entity are not facts of the entity.
     assert not any("visit" in attribute.words for attribute in list_attributes("doctors", SCHEMA))
     drafts = profiles(
         [], TEMPLATES, SCHEMA, entry, {}, Profiles(entities={"hospital": ("visits",)}, values=1)
@@ -145,7 +145,7 @@ def test_groups_find_their_documents_by_the_keys_of_their_source_rows(entry):
     by_group = {group.sql: [names[document] for document in found.get(group.id, ())] for group in groups}
     of_ada = [documents for sql, documents in by_group.items() if "'Ada Zwick'" in sql]
     assert of_ada == [["Ada Zwick"], ["Ada Zwick"]]
-    # A question about a visit's reason stands on no doctor: nobody knows its documents.
+    # A question about a visit's reason depends on no doctor, so its documents are unknown.
     assert not any(documents for sql, documents in by_group.items() if "visits" in sql)
 
 
@@ -169,7 +169,7 @@ def test_a_group_whose_fact_a_document_leaves_out_says_so(entry, reason):
     asked = [group for group in groups if "'Ada Zwick'" in group.sql and "town" in group.sql]
     assert untold == {group.id: ("clinics.town",) for group in asked}
     assert len(untold) == 1
-    # A sentence that was dropped is no fact.
+    # A dropped sentence is not a fact.
     other = Dropped(town.id, "claim", "", ())
     assert not any(row.untold for row in map_documents(told, groups, entry, other))
 

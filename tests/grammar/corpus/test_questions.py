@@ -19,7 +19,7 @@ def ask(group, criterion, text, template="t"):
 
 
 def make_sets(groups=6):
-    """Groups g0.. over two templates; balanced has one text of each, unbalanced three short and one long."""
+    """Return groups g0, g1, ... of two templates; balanced: one text, unbalanced: three short, one long."""
     balanced, unbalanced = [], []
     for n in range(groups):
         template = "t" if n < groups - 1 else "rare"
@@ -72,7 +72,7 @@ def test_groups_are_drawn_by_seed_and_templates_come_in_turn():
     }
     assert all(
         "g11" in groups and len(groups) == 2 for groups in two.values()
-    )  # the rare template's only one
+    )  # the rare template's only group
     assert len({frozenset(groups) for groups in two.values()}) > 2
     assert run(balanced[::-1], unbalanced[::-1], groups=2).rows != []
     again = run(balanced[::-1], unbalanced[::-1], groups=2)

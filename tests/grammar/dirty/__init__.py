@@ -1,6 +1,6 @@
-"""Databases whose cells are not what their columns say: made into datasets, and recomputed in plain Python.
+"""Tests of databases whose cells do not match their columns: datasets are recomputed in plain Python.
 
-The least number of inputs of the ordinary suite for each kind of fault; drills draw many more.
+The table has the minimum number of inputs per kind of fault in the ordinary suite; drills use many more.
 
 kind of fault                          by hand  generated  where (below tests/)
 the declared type decides                   50         20  databases/profile/test_measure.py,
@@ -8,11 +8,11 @@ the declared type decides                   50         20  databases/profile/tes
                                                            grammar/construct/test_column_kinds.py
 one value, several renderings               20        304  databases/test_rendering.py,
                                                            test_own_templates_on_dirty_columns.py
-what was left out bears on what is asked    48        115  tanq/test_unread.py,
+omitted data affect answers                 48        115  tanq/test_unread.py,
                                                            sources/wikidata/test_languages.py
 a cell silently becomes something else      41        160  sources/wikidata/test_table.py
-a part is read and nobody is told           18          9  databases/test_left_out.py
-one oddity bars everything                  14         12  test_odd_cells.py, test_unreadable_cells.py,
+a part is not read and not reported         18          9  databases/test_left_out.py
+one odd cell blocks the whole database      14         12  test_odd_cells.py, test_unreadable_cells.py,
                                                            databases/profile/test_measure.py
 look-alikes                                 18          6  test_generated_look_alikes.py,
                                                            databases/profile/test_measure.py
@@ -22,6 +22,6 @@ a wrong statement about the source          24         50  sources/test_rights.p
 DISTINCT removed by text                    12         60  scoring/test_sql_text.py,
                                                            scoring/test_engine_verdicts.py
 
-A generated input is a column, a part of a database, a database, a dump, a text or a query. What is generated
-is compared with what made it, or with a plain reading of the raw cells, never with SQL of ours.
+A generated input is a column, a part of a database, a database, a dump, a text or a query. Results are
+compared with the generator's input or a plain reading of the raw cells, never with Benchloom's SQL.
 """

@@ -1,4 +1,4 @@
-"""Make the questions of a database as the flow does, and hold every answer against a plain computation."""
+"""Build the questions of a database like the flow, and compare every answer with a plain computation."""
 
 import asyncio
 import json
@@ -46,7 +46,7 @@ class Made:
         self.entry = entry
 
     def check(self):
-        """Hold every answer against a plain one; return how many of each measure there are."""
+        """Compare every answer with a plain computation; return the number of answers per measure."""
         unreadable = {profile.id for profile in self.profiles if profile.kind == "unreadable"}
         plain = Plain(self.entry, [column for column in self.schema if column.id not in unreadable])
         seen = Counter()
@@ -67,11 +67,11 @@ class Made:
         return seen
 
     def list_losses(self):
-        """List what was left out: (reason, the name of the column or part)."""
+        """List omitted columns and parts as (reason, name)."""
         return sorted({(drop.reason, drop.detail.partition(":")[0]) for drop in self.losses})
 
     def name_unasked(self):
-        """Map the columns that nobody asks about for what their cells are to the reason."""
+        """Return column -> reason, for columns that no question asks about because of their cells."""
         return {profile.id: profile.why for profile in self.profiles if not profile.asked}
 
 
@@ -82,7 +82,7 @@ def make_template(query):
 
 
 def list_queries(schema):
-    """List queries of one table, and over one key, for every column and use that its kind allows."""
+    """List queries on one table and over one key, for every column and every use that its kind allows."""
     found = []
     for table in dict.fromkeys(column.table for column in schema):
         own = [column for column in schema if column.table == table]
@@ -119,7 +119,7 @@ def list_queries(schema):
 
 
 def write_templates(schema, entry):
-    """Have a scripted model write templates."""
+    """Return templates written by a scripted model."""
     kinds = {
         "one": make_kind(templates=30, requests=40),
         **{

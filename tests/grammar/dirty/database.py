@@ -1,4 +1,4 @@
-"""A shipyard's database with every kind of fault that real ones were seen to have, on three engines."""
+"""A shipyard's database with every kind of fault observed in real databases, on three engines."""
 
 import datetime as dt
 import sqlite3
@@ -16,7 +16,7 @@ MONTHS = ("January", "Feb", "March", "Apr", "May", "June", "Jul", "August", "Sep
 
 
 def list_ports():
-    """List ports: names that read the same, dates with the month first and a placeholder, texts for none."""
+    """List ports: look-alike names, month-first dates with a placeholder, texts for missing values."""
     for number, name in enumerate(PORTS, start=1):
         opened = "12/31/9999" if number == 3 else f"{number}/{number + 12}/19{50 + number}"
         depth = ("", "N/A")[number % 2] if number in (4, 9) else number * 2.5
@@ -24,7 +24,7 @@ def list_ports():
 
 
 def list_ships():
-    """List ships, each as a mapping of a column to a cell of SQLite."""
+    """List ships, each as a mapping from column to SQLite cell."""
     for number in range(1, SHIPS + 1):
         day = dt.date(1990, 1, 1) + dt.timedelta(days=number * 37)
         clock = f"{number % 24}:{number % 60:02}"
@@ -114,7 +114,7 @@ def make_sqlite(path):
 
 
 def list_plants(columns):
-    """List rows of plants, each with a name, one of three coasts, and a cell of each column."""
+    """List plants, each with a name, one of three coasts, and a cell of each column."""
     return [
         (n, f"Plant {n}", ("North", "South", "East")[n % 3], *cells)
         for n, cells in enumerate(zip(*columns, strict=True))
@@ -136,7 +136,7 @@ def make_plants(path, columns):
 
 
 def make_server(place):
-    """Write what a server can hold of it: typed columns have NULL where SQLite has a text."""
+    """Write the database to a server; typed columns have NULL where SQLite has a text."""
     server = place.kind
     script = POSTGRES if server == "postgresql" else MARIADB
     place.run(*(statement for statement in script.split(";\n") if statement.strip()))

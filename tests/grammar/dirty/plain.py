@@ -1,4 +1,4 @@
-"""Compute a question's answer in plain Python from the raw cells of its tables: no SQL of ours takes part."""
+"""Compute a question's answer in plain Python from the raw cells of its tables, without Benchloom's SQL."""
 
 import datetime as dt
 import math
@@ -15,11 +15,11 @@ from tasks.grammar.construct.queries import column_of, comparison_of
 
 NO_YEARS = (1, 9999)
 BLANK_PADDED = 1042
-"""The number of PostgreSQL's type CHAR(n)."""
+"""The type number (OID) of PostgreSQL's CHAR(n)."""
 ISO_DAY = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T]00:00(?::00(?:\.0+)?)?)?Z?")
 ISO_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d(?::\d\d)?)(?:\.\d+)?Z?")
 UTC = re.compile(r"(\d\d:\d\d:\d\d)\+00(:00)?$")
-"""How drivers write the time zone that every connection has."""
+"""Suffix with which drivers write the time zone of every connection."""
 COMPARE = {
     "over": lambda cell, bound: cell > bound,
     "under": lambda cell, bound: cell < bound,
@@ -29,7 +29,7 @@ COMPARE = {
 
 
 def read_tables(entry, tables):
-    """Read columns of tables: table -> rows as column -> cell."""
+    """Read tables: table -> rows, each as column -> cell."""
     if entry.url is None:
         with closing(sqlite3.connect(entry.file)) as connection:
             connection.text_factory = lambda cell: cell.decode("utf-8", "replace")
@@ -56,7 +56,7 @@ def _quote(name):
 
 
 def _read_server(result):
-    """Read rows as column -> cell; the blanks that fill up PostgreSQL's CHAR(n) are no part of it."""
+    """Read rows as column -> cell, without the padding of PostgreSQL's CHAR(n)."""
     padded = {column[0] for column in result.cursor.description if column[1] == BLANK_PADDED}
     return [
         {
@@ -68,7 +68,7 @@ def _read_server(result):
 
 
 def read_cell(cell, reading):
-    """Read a cell as its column's profile says, by Python's own means."""
+    """Convert a cell according to its column's profile, in Python."""
     cell = to_plain(cell)
     cell = UTC.sub(r"\1", cell) if isinstance(cell, str) else cell
     if isinstance(cell, float) and not math.isfinite(cell):
@@ -101,7 +101,7 @@ def read_cell(cell, reading):
 
 
 def _read_day(cell, form):
-    if "%b" in form:  # a month's name in full
+    if "%b" in form:  # the full name of a month
         cell = re.sub(r"([A-Za-z]{3})[A-Za-z]*", r"\1", cell)
     try:
         day = dt.datetime.strptime(cell, form).date()  # noqa: DTZ007 (cells have no zone)
@@ -111,7 +111,7 @@ def _read_day(cell, form):
 
 
 class Plain:
-    """The tables of a database as a person reads them."""
+    """The tables of a database with converted cells."""
 
     def __init__(self, entry, schema):
         self.columns = {column.id: column for column in schema}
@@ -128,7 +128,7 @@ class Plain:
         }
 
     def answer(self, query, fillings):
-        """Answer a query with fillings, placeholder -> text: its rows, each a list."""
+        """Return the rows that answer a query. fillings: placeholder -> text."""
         rows = [row for row in self._join(query) if self._fits(row, query, fillings)]
         cells = [[row[name] for name in query.projection] for row in rows]
         if query.measure == "count":
@@ -194,7 +194,7 @@ def _says(cell, given):
 
 
 def same_rows(found, due, measure):
-    """Tell whether an answer's rows are those due, whatever their order; of a mean to one decimal."""
+    """Return whether an answer has the expected rows in any order; means are compared to one decimal."""
     if measure == "average":
         return abs(found[0][0] - due[0][0]) <= 0.05 + 1e-9
     return sorted(map(_compare, found)) == sorted(map(_compare, due))

@@ -1,4 +1,4 @@
-"""A database with every kind of fault gives right answers alone, and names what it leaves out."""
+"""Tests that a database with every kind of fault gives only correct answers, and names omitted parts."""
 
 import pytest
 

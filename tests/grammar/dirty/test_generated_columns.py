@@ -1,4 +1,4 @@
-"""200 generated columns of mixed kinds: answers are those of a plain computation from the raw cells."""
+"""Tests that answers over 200 generated columns equal a plain computation from the raw cells."""
 
 import datetime as dt
 import random
@@ -41,11 +41,11 @@ SPECS = st.tuples(
     st.sampled_from([0, 0.1, 0.5]),
     st.integers(0, 2**32),
 )
-"""Kind, declared type, share of cells that do not fit, share of cells for no value, seed."""
+"""Kind, declared type, fraction of misfit cells, fraction of cells for a missing value, seed."""
 
 
 def fill_column(kind, odd, none, seed):
-    """Fill a column with cells of a kind, and shares of others."""
+    """Return cells of a kind, with fractions of misfit and missing cells."""
     dice = random.Random(seed)
     cells = []
     for _ in range(ROWS):
@@ -61,7 +61,7 @@ def check_sqlite(path, specs, few=FEW):
 
 
 def check_server(kind, specs):
-    """Make the columns in a server: numbers typed, with NULL for what is none, all others as texts."""
+    """Create and check the columns on a server: typed numbers with NULL for misfits, other kinds as texts."""
     typed = [spec[0] in ("integers", "decimals", "prices") for spec in specs]
     cells = [fill_column(kind, odd, none, seed) for kind, _, odd, none, seed in specs]
     with open_place(kind) as place:

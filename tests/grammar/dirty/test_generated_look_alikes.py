@@ -1,4 +1,4 @@
-"""Generated names that read the same name nothing; the others have the answers of a plain computation."""
+"""Tests that look-alike names are not used in questions, and other names have correct answers."""
 
 import json
 import re
@@ -36,11 +36,11 @@ CHANGES = {
     "a point": "{}.".format,
 }
 TWINS = {"decomposed": "composed", "composed": "decomposed"}
-"""Changes whose look-alike is the other change of the name, not the name."""
+"""Changes of a name that look like each other, not like the name."""
 
 
 def fold(name):
-    """Reduce a name to what a reader tells apart."""
+    """Return the form of a name that is equal for look-alike names."""
     plain = unicodedata.normalize("NFC", name).casefold().replace("\u200b", "")
     return " ".join(re.sub(r"[^\w\s]", "", plain).split())
 

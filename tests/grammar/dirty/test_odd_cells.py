@@ -1,4 +1,4 @@
-"""Cells that an engine stores and no question can say: they cost themselves or their column, by name."""
+"""Tests that cells that no question can contain are omitted, alone or with their column, and named."""
 
 import datetime as dt
 
@@ -37,7 +37,7 @@ DAYS = st.dates(dt.date(1900, 1, 1), dt.date(2100, 1, 1)).map(str)
 TIMES = st.times(max_value=dt.time(23, 59)).map(lambda time: time.isoformat("seconds"))
 MOMENTS = st.tuples(DAYS, TIMES).map(" ".join)
 SERVERS = {
-    # server -> type -> cells, cells that do not fit, the reason while those are few
+    # server -> type -> cells, misfit cells, the reason if there are few misfit cells
     "postgresql": {
         "time": (TIMES, ["24:00:00"], "unfit_cells"),
         "timetz": (TIMES.map("{}+00".format), ["24:00:00+00", "24:00:00-11"], "unfit_cells"),
@@ -52,7 +52,7 @@ SERVERS = {
 
 
 def draw_columns(server):
-    """Draw a column of each type: its cells, and among them at most some that do not fit."""
+    """Sample a column of each type, with at most a few misfit cells."""
     return st.tuples(
         *(
             st.tuples(

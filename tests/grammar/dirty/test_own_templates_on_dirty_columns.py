@@ -1,4 +1,4 @@
-"""A person's templates over dirty columns become groups whose contracts hold and whose answers are right."""
+"""Tests that hand-written templates over dirty columns give groups with valid contracts and answers."""
 
 import datetime as dt
 import json
@@ -51,7 +51,7 @@ COMPARE = {
 
 
 def fill_own(folder, declared, cells, names=TEMPLATES):
-    """Read the templates as the stage does, fill them in, and hold each group to the contracts on its SQL."""
+    """Read templates like the stage, fill them in, and check the SQL contracts of each group."""
     entry = DatabaseEntry(name="shows", file=folder / "shows.sqlite")
     entry.file.unlink(missing_ok=True)
     with closing(sqlite3.connect(entry.file)) as connection:
@@ -86,7 +86,7 @@ def fill_own(folder, declared, cells, names=TEMPLATES):
 
 
 def list_answers(templates, groups):
-    """List the groups: (name of the template, its fillings, its rows)."""
+    """List the groups as (template's name, fillings, rows)."""
     names = {template.id: name for name, template in templates.items()}
     return [
         (

@@ -1,4 +1,4 @@
-"""Answers over real databases are those of a plain computation from their raw cells."""
+"""Tests that answers over real databases equal a plain computation from the raw cells."""
 
 import re
 import shutil
@@ -73,7 +73,7 @@ def test_sakila(kind, monkeypatch):
         at += ["-P" if kind == "mariadb" else "-p", str(url.port)]
         at += ["--force"] if kind == "mariadb" else []  # a view names the schema
         for name in SAKILA[kind]:
-            # Into a database of the test's own: the script would drop the server's.
+            # Use a test database, since the script would drop the server's database.
             script = OWN.sub("", (SHARED / "sakila" / name).read_text(encoding="utf-8"))
             subprocess.run(
                 [client, *at, place.name], input=script, text=True, check=False, capture_output=True

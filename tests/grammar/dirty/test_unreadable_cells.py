@@ -1,4 +1,4 @@
-"""A cell that cannot be read costs its column, by name: the database is read, and its answers are right."""
+"""Tests that an unreadable cell excludes only its column, by name, and other answers are correct."""
 
 import json
 import sqlite3
@@ -17,12 +17,12 @@ from tests.grammar.dirty.answers import Made
 from tests.grammar.dirty.database import make_plants
 
 LONG = 20_000
-"""Characters of a cell that SQLite keeps on pages of its own."""
+"""Length in characters of a cell that SQLite stores on overflow pages."""
 ROWS = 40
 
 
 def damage(path):
-    """Cut the chain of pages that hold the cell of many Q."""
+    """Damage the chain of overflow pages of the cell with many Q."""
     with closing(sqlite3.connect(path)) as connection:
         (size,) = connection.execute("PRAGMA page_size").fetchone()
     data = bytearray(path.read_bytes())

@@ -1,4 +1,4 @@
-"""Made-up names among which a model chooses, and the shape of its reply."""
+"""Tests of fictitious names offered to a model, and of the form of its reply."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What a dataset's card says of who wrote its templates."""
+"""Tests of a dataset card's statement about the authors of its templates."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is planted wrong is stopped by its contract, and named: real artifacts, real Great Expectations."""
+"""Tests that contracts detect and name planted errors, with real artifacts and real Great Expectations."""
 
 import hashlib
 import re
@@ -31,13 +31,13 @@ def made(tmp_path_factory) -> World:
 
 @pytest.fixture
 def world(made, tmp_path) -> World:
-    """A copy to plant in."""
+    """A copy for planting errors."""
     shutil.copytree(made.folder.parents[2], tmp_path, dirs_exist_ok=True)
     return World(tmp_path / "data/grammar/clinic", tmp_path / "clinic.sqlite")
 
 
 def find_broken(world: World, **params) -> dict[str, tuple[str, ...]]:
-    """Run the stage on what was planted; give the broken contracts with the rows that they name."""
+    """Run the stage; return the violated contracts with the rows that they name."""
     with pytest.raises(ContractBroken) as caught:
         world.check(**params)
     assert "\n" not in str(caught.value)
@@ -130,7 +130,7 @@ def test_a_group_that_lost_a_text_is_named_by_what_is_left_of_it(world):
     lost = world.read("balanced")[4]
     world.plant("balanced", lambda rows: rows[:4] + rows[5:])
     (left,) = [question["id"] for question in world.read("balanced") if question["group"] == lost["group"]]
-    gone = (lost["id"],)  # it was asked, too
+    gone = (lost["id"],)  # this row was also a question
     assert find_broken(world) == {
         "balanced.balanced_groups": (left,), "questions.origins": gone, "questions.set_exists": gone
     }  # fmt: skip
@@ -150,7 +150,7 @@ def test_a_text_template_with_an_open_bracket_is_named(world):
     own = world.read("back_check")[0]["id"]
     broken = find_broken(world)
     assert broken["text_templates.placeholders"] == broken["back_check.placeholders"] == (own,)
-    assert "balanced.placeholders" in broken  # whose questions are not that text filled
+    assert "balanced.placeholders" in broken  # its questions are not this text filled in
 
 
 def test_a_placeholder_that_was_not_filled_is_named(world):
@@ -159,7 +159,7 @@ def test_a_placeholder_that_was_not_filled_is_named(world):
     broken = find_broken(world)
     own = world.read("fill_in")[0]["id"]
     assert broken["fill_in.placeholders"] == (own,)
-    assert broken["fill_in.answer_reproduces"] == (own,)  # nothing is called [doctors.name]
+    assert broken["fill_in.answer_reproduces"] == (own,)  # no name is [doctors.name]
 
 
 def test_sql_that_is_no_query_of_ours_is_named_and_does_no_harm(world):
@@ -260,7 +260,7 @@ def test_everything_is_written_though_it_broke_and_nothing_is_taken_away(world):
     page = (out / "index.html").read_text(encoding="utf-8")
     assert finding.ids[0] in page
     assert re.search(rf"{len(broken)} of \d+ contracts are broken", page)
-    # Artifacts with a failure come first and are open; of each, its failures come first.
+    # Artifacts with failures come first and are expanded; failures come first in each artifact.
     states = re.findall(r'<tr data-row="{[^"]*state&#34;: &#34;(\w+)&#34;', page)
     opened = page.count('<details class="artifact" data-group open>')
     assert opened == len({finding.partition(".")[0] for finding in broken})
@@ -270,8 +270,8 @@ def test_everything_is_written_though_it_broke_and_nothing_is_taken_away(world):
 
 def test_only_so_many_answers_are_run_again_where_it_is_asked(world):
     checked = {finding.id: finding.checked for finding in world.check(answers=1)}
-    assert checked["fill_in.answer_reproduces"] == 4  # one of each SQL template
-    assert checked["balanced.answer_reproduces"] == 8  # a short and a long text of each
+    assert checked["fill_in.answer_reproduces"] == 4  # one per SQL template
+    assert checked["balanced.answer_reproduces"] == 8  # a short and a long text each
     group = next(iter(world.read("fill_in")))
     edit = {"sql": group["sql"].replace("SELECT", "SELECT DISTINCT DISTINCT"), "answer": "x"}
     world.plant("unbalanced", lambda rows: rows[0].update(edit))
@@ -315,9 +315,9 @@ def test_a_document_with_an_open_bracket_is_named(world):
 
 
 def add_sentence(world, text, writer="model", place=0):
-    """Plant a sentence at the end of a document, in its text and among its sentences; give the row's id.
+    """Append a sentence to a document, to its text and its list of sentences; return the row's id.
 
-    place: of the document among all, the one with the most sentences first.
+    place: the document's rank by number of sentences, from the highest.
     """
 
     def find(rows):

@@ -1,4 +1,4 @@
-"""What queries are made of, beside what Spider's and BIRD's dev sets are made of."""
+"""Tests of query difficulty compared with Spider's and BIRD's dev sets."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq

@@ -1,1 +1,1 @@
-"""A module a kind of input: whom it is thrown at, and how more of it is made."""
+"""One module per kind of hostile input: the code under test, and a generator of inputs."""

@@ -1,6 +1,6 @@
-"""Replies of an endpoint (tests.hostile.wire).
+"""Hostile replies of a model endpoint (tests.hostile.wire).
 
-`content`: parts of a text in a sound reply; `embeds`: it is asked to embed two texts.
+`content`: parts of a text in a valid reply; `embeds`: the request asks to embed two texts.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ROLE = Role(model=MODEL, max_tokens=64, attempts=1, logprobs=True)
 
 
 def read_json(text: str) -> object:
-    """Parse without any care for nesting."""
+    """Parse JSON without a limit on nesting."""
     try:
         return json.loads(text)
     except ValueError as error:
@@ -63,7 +63,7 @@ PARSERS: list[Callable[[str], object]] = [read_json, read_sql, read_verdict]
 
 
 class AskingModel:
-    """Asks an endpoint through the whole layer; what was answered is read again from the ledger alone."""
+    """Calls an endpoint through the whole model layer, and reads the answer again from the ledger alone."""
 
     limit_s = 3.0
 
@@ -78,7 +78,7 @@ class AskingModel:
         self._number += 1
         self._wire.reply = make_sound(value) if "content" in value else value
         ask = self._open(self._live)
-        # One input may show that the endpoint refuses all; the next is another endpoint's.
+        # An input may mark the endpoint as unusable; the next input is from another endpoint.
         self._client.find_endpoint(MODEL).refuses = None
         try:
             answers = asyncio.run(self._ask(ask, bool(value.get("embeds"))))
@@ -120,7 +120,7 @@ class AskingModel:
 
 
 def make_sound(value: Reply) -> Reply:
-    """Make a sound chat completion of a text."""
+    """Return a valid chat completion of a text."""
     text = json.dumps(join_parts(value["content"]).decode("latin-1"))
     start, end = '{"choices": [{"message": {"role": "assistant", "content": ', '}, "finish_reason": "stop"}]}'
     return {**value, "body": [start, text, end]}
@@ -151,7 +151,7 @@ TEXTS = [
 
 
 def make(random: Random) -> Reply:
-    """Make a text for our parsers, a completion with odd values in it, or what only looks like one."""
+    """Generate a text for the parsers, a completion with odd values, or something like a completion."""
     chance = random.random()
     if chance < 0.4:
         texts = [random.choice(TEXTS) for _ in range(random.randint(1, 8))]

@@ -1,4 +1,4 @@
-"""Replies of a system behind HTTP (tests.hostile.wire), read by paths; `search`: it is asked to retrieve."""
+"""Hostile replies of an HTTP system (tests.hostile.wire), read by paths; `search`: a retrieval request."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class AskedSystem:
-    """Asks a system through the whole layer; what was answered is read again from the ledger alone."""
+    """Calls a system through the whole model layer, and reads the answer again from the ledger alone."""
 
     limit_s = 3.0
 
@@ -99,7 +99,7 @@ NAMES = ["answer", "text", "sources", "id", "title", "score", "error", "message"
 
 
 def make(random: Random) -> Reply:
-    """Make a reply with an answer and passages of odd values, or what only looks like one."""
+    """Generate a reply with odd values in answer and passages, or one that only resembles a reply."""
     odd = make_value(random, NAMES)
     if random.random() < 0.3:
         return {**make_reply(random, [odd]), "search": random.random() < 0.5}

@@ -1,8 +1,8 @@
-"""Files for `benchloom import`: `importer`, `files` by name, further `words`.
+"""Hostile files for `benchloom import`: `importer`, `files` by name, further `words`.
 
-A file: `body` in parts of Latin-1 text ([text, times]); or `zip` or `tar`, members in their order; `pack`:
-gz, bz2 or xz. A member has `name` and `body`, of a tar any field of its header by name (`type`, `size`, ...,
-as Latin-1 text), and with `raw` no padding of its own.
+A file has a `body` in parts of Latin-1 text ([text, times]), or `zip` or `tar` with members in order. `pack`:
+gz, bz2 or xz. A member has `name` and `body`; a tar member may have any header field by name (`type`, `size`,
+..., as Latin-1 text), and `raw` for no padding.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ HEADER = {
 
 
 class Imports:
-    """Imports each input into one project; what is refused leaves nothing there."""
+    """Imports each input into one project; a refused input must leave no files."""
 
     limit_s = 20.0
 
@@ -89,7 +89,7 @@ class Imports:
 
 
 def make_file(file: dict[str, Any]) -> bytes:
-    """Make a file's bytes."""
+    """Return a file's bytes."""
     if "zip" in file:
         content = make_zip(file["zip"])
     elif "tar" in file:
@@ -100,7 +100,7 @@ def make_file(file: dict[str, Any]) -> bytes:
 
 
 def make_member(member: dict[str, Any]) -> bytes:
-    """Make a member of a tar file: its header, its body and padding."""
+    """Return a member of a tar file: header, body and padding."""
     body = join_parts(member.get("body", []))
     fields = {
         "mode": "0000644\0", "uid": "0000000\0", "gid": "0000000\0", "mtime": "00000000000\0", "type": "0",
@@ -117,7 +117,7 @@ def make_member(member: dict[str, Any]) -> bytes:
 
 
 def make_zip(members: list[dict[str, Any]]) -> bytes:
-    """Make a zip file whose names and sizes are what is said of them."""
+    """Return a zip file with the given names and sizes, even if they are false."""
     out, index = io.BytesIO(), io.BytesIO()
     for member in members:
         name, body = member["name"].encode("latin-1"), join_parts(member.get("body", []))
@@ -172,7 +172,7 @@ TYPES = ["0", "1", "2", "3", "5", "6", "7", "L", "K", "x", "g", "S", "V", "D", "
 
 
 def make(random: Random) -> dict[str, Any]:
-    """Make a file of odd values in each other, very many of a thing, or an archive whose headers are odd."""
+    """Generate a file of nested odd values, of very many repetitions, or an archive with odd headers."""
     importer = random.choice(list(FILES))
     chance = random.random()
     if chance < 0.45:
@@ -217,7 +217,7 @@ def make(random: Random) -> dict[str, Any]:
 
 
 def make_odd_member(random: Random, archive: str) -> dict[str, Any]:
-    """Make a member with up to two odd fields in its header."""
+    """Generate a member with up to two odd header fields."""
     name = random.choice([*NAMES, *FILES.values(), "tables.json"])
     member: dict[str, Any] = {
         "name": name,

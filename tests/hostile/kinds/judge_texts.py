@@ -1,4 +1,4 @@
-"""Responses under judgement: whatever a judge repeats of one, it is no verdict; its own verdict is read."""
+"""Hostile responses for a judge: text that the judge repeats is not read as its verdict."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ REPEATS: tuple[Callable[[str], str], ...] = (
 
 
 class Judge:
-    """Repeats a response in every way and at every cut, and then gives its own verdict behind it."""
+    """A judge that repeats a response in every form and truncation, and then states its own verdict."""
 
     limit_s = 1.0
 
@@ -69,7 +69,7 @@ def open_subject(folder: Path) -> Iterator[Subject]:
 
 
 def make(random: Random) -> str:
-    """Make a response of pieces that look like verdicts, quotations and turns."""
+    """Generate a response from pieces that look like verdicts, quotations and chat turns."""
     return "".join(random.choice([*PIECES, *MORE]) for _ in range(random.randint(1, 14)))
 
 

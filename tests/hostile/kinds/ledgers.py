@@ -1,8 +1,8 @@
-"""Ledgers and archives: `as` what they are met, `body` in parts of Latin-1 text ([text, times]).
+"""Hostile ledgers and archives: `as` (how the file is used), `body` in parts of Latin-1 text ([text, times]).
 
-`import`: by `benchloom ledger import`; `shipped`: under a live ledger. Both are packed, unless `plain`, and
-may be `cut` by so many bytes. `batch`: a file of the Batch API's results; `{0}` and `{1}` stand for the keys
-of its two calls. `live`: the live ledger's own file, with bytes of it flipped at `flips`.
+`import`: for `benchloom ledger import`. `shipped`: below a live ledger. Both are compressed unless `plain`,
+and may be truncated by `cut` bytes. `batch`: a file of the Batch API's results; `{0}` and `{1}` are the keys
+of its two calls. `live`: the live ledger's file, with bytes flipped at `flips`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ DONE = Batch(
 
 
 class Archives:
-    """Meets each file in a folder of its own; what is read is sound, and what is refused leaves nothing."""
+    """Reads each file in a separate folder; entries must be valid, and a refused file must leave no files."""
 
     limit_s = 3.0
 
@@ -144,7 +144,7 @@ NAMES = [*FIELDS, "logprobs", "embedding", "content", "response", "body", "error
 
 
 def make(random: Random) -> dict[str, Any]:
-    """Make lines with odd values in them, results with odd values, or flip bytes of a ledger."""
+    """Generate lines with odd values, results with odd values, or flipped bytes of a ledger."""
     chance = random.random()
     if chance < 0.3:
         flips = [

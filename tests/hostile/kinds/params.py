@@ -1,4 +1,4 @@
-"""Files of parameters, as Latin-1 text of their bytes; a list of parts and how often each is repeated."""
+"""Hostile files of parameters: lists of parts (bytes as Latin-1 text) with numbers of repetitions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PIECES = [
 
 
 class Parameters:
-    """Reads files of parameters in a folder of its own."""
+    """Reads files of parameters in a separate folder."""
 
     limit_s = 10.0
 
@@ -51,7 +51,7 @@ def open_subject(folder: Path) -> Iterator[Subject]:
 
 
 def make(random: Random) -> list[str | list[object]]:
-    """Make a file of pieces that mean something to YAML, some of them repeated."""
+    """Generate a file from pieces of YAML syntax, some of them repeated."""
     parts: list[str | list[object]] = []
     for _ in range(random.randint(3, 14)):
         piece = random.choice(PIECES)

@@ -1,9 +1,8 @@
-"""Programs for the sandbox of `score ds1000`: `code`, whose test asks for an `answer`, or only that it ends.
+"""Hostile programs for the sandbox of `score ds1000`: `code`, whose test needs an `answer`, or only an end.
 
-In the code `{port}` is a listener on this machine's loopback, `{name}` an abstract socket, `{secret}` a file
-outside of the sandbox, `{home}` the home folder, `{pid}` the tests' own process. A program that gets what it
-wants ends as `correct` would; the answer is drawn for each program, and nobody tells it. The code that must
-answer begins with TOOLS.
+In the code, `{port}` is a listener on loopback, `{name}` an abstract socket, `{secret}` a file outside of the
+sandbox, `{home}` the home folder, and `{pid}` the process of the tests. A successful attack ends like a
+`correct` program; the answer is random and secret for each program. Code that must answer begins with TOOLS.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ LIBRARIES = {"array": ["numpy"], "close": ["numpy"]}
 
 
 class Programs:
-    """Runs programs beside a file, two sockets and a key that they must not reach."""
+    """Runs programs that must not reach a file, two sockets and a key."""
 
     limit_s = 4.0
 
@@ -85,7 +84,7 @@ class Programs:
 
 
 def make_test(answer: str) -> str:
-    """Make the test program that asks for an answer which it draws by itself."""
+    """Return the test program, which requires an answer."""
     return (
         f"{'import numpy as np' if answer in LIBRARIES else ''}\nANSWER = {secrets.token_hex(8)!r}\n"
         "def test_execution(code):\n  environment = {'question': 6}\n  exec(code, environment)\n"
@@ -228,7 +227,7 @@ KINDS = [
 
 
 def make(random: Random) -> dict[str, Any]:
-    """Make a program: some preparations, each of which may fail, and a result that asks to be believed."""
+    """Generate a program: preparations, each of which may fail, and a result that pretends to be correct."""
     lines = []
     for before in random.sample(BEFORE, random.randint(1, 3)):
         body = fill(random, before).replace("\n", "\n  ")
@@ -260,7 +259,7 @@ FLOATS = ["float('nan')", "float('inf')", "1e308", "-0.0", "5e-324"]
 
 
 def fill(random: Random, snippet: str) -> str:
-    """Draw a snippet's fields."""
+    """Fill in a snippet's fields with random values."""
     for field, draw in {
         "{bytes}": lambda: random.choice(BYTES),
         "{message}": lambda: random.choice(MESSAGES),
@@ -279,7 +278,7 @@ def fill(random: Random, snippet: str) -> str:
 
 
 def make_node(random: Random, depth: int = 0) -> Any:
-    """Make what might pass for a value that crosses."""
+    """Generate a structure that resembles an encoded value of the sandbox."""
     if depth > 3 or random.random() < 0.3:
         return random.choice(
             [None, True, 0, -1, 10**30, 1.5, "", "<i8", "|O", "right", [], [10**9], {}, "AAAAAAAAAAA="]

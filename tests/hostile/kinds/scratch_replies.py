@@ -1,4 +1,4 @@
-"""Replies that should be INSERT statements: what is anything else, hides it, breaks a key, or is too much."""
+"""Hostile replies instead of INSERT statements: other or hidden statements, broken keys, too much data."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ AFTER = [
 
 
 class Scratch:
-    """Builds a database of a reply, and an honest one after each."""
+    """Builds a database from each reply, followed by a database from a valid reply."""
 
     limit_s = LIMITS.timeout_s + PATIENT.timeout_s
 
@@ -74,7 +74,7 @@ class Scratch:
         text = write_statement(value).replace("{folder}", str(self.folder))
         outcome = build(text)
         if "did not end within" in outcome.line:
-            # A busy machine may need longer than that to refuse a reply; it is not late each time.
+            # A busy machine may exceed the time limit once, but not each time.
             outcome = build(text, PATIENT)
         assert build_scratch(CREATE, HONEST, LIMITS).rows["authors"] == 1
         return outcome
@@ -84,7 +84,7 @@ class Scratch:
 
 
 def build(text: str, limits: ScratchLimits = LIMITS) -> Outcome:
-    """Build a database. `ended`: it was stopped at its time, size or memory."""
+    """Build a database. Outcome `ended`: the process was stopped at its limit of time, size or memory."""
     try:
         return Outcome("answered", f"{sum(build_scratch(CREATE, text, limits).rows.values())} rows")
     except SqlRefused as error:
@@ -101,7 +101,7 @@ def open_subject(folder: Path) -> Iterator[Subject]:
 
 
 def make(random: Random) -> Statement:
-    """Put an attack somewhere into an INSERT, in one of several disguises."""
+    """Insert an attack at a random position of an INSERT, in one of several disguises."""
     attack = random.choice(ATTACKS)
     for _ in range(random.choice([0, 0, 1, 2])):
         attack = random.choice(["(SELECT {})", "(VALUES ({}))", "abs({})", "({})"]).format(attack)

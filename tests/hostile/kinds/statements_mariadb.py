@@ -1,4 +1,4 @@
-"""Statements for MariaDB: what its optimizer never ends, what it runs in comments, what a text may hide."""
+"""Hostile statements for MariaDB: endless optimization, code in comments, code hidden in texts."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ HIDINGS = [
     "1 --\x0b, {}", "1 --\x01, {}", "N'\\', {}, '", "1 #\r, {}", "x'41', {}", "'\n' , {}", "{}",
 ]  # fmt: skip
 LONGEST = 3_000
-"""In characters: what is longer is mostly refused for its size."""
+"""Maximum length in characters; longer statements are mostly refused for their size."""
 
 
 def make(random: Random) -> Statement:
-    """Hide a call in what may be read in two ways, or nest named queries until the optimizer has enough."""
+    """Hide a call in ambiguous syntax, or nest named queries to overload the optimizer."""
     if random.random() < 0.5:
         while len(nested := make_nested(random, [], random.choice([2, 4, 6, 9, 12]))) > LONGEST:
             continue
@@ -49,7 +49,7 @@ def make(random: Random) -> Statement:
 
 
 def make_nested(random: Random, names: list[str], depth: int) -> str:
-    """Nest queries over `books` and the named queries in scope, each with some of its own."""
+    """Nest queries over `books` and the named queries in scope, each with its own named queries."""
     clause = ""
     if depth > 0 and random.random() < 0.5:
         own = random.sample(["a", "b", "c", "d"], random.choice([1, 1, 1, 2, 3]))

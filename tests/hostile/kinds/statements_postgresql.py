@@ -1,4 +1,4 @@
-"""Statements for PostgreSQL: calls that nothing shows to be one, and text that a parser may misread."""
+"""Hostile statements for PostgreSQL: disguised function calls, and text that a parser may misread."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SPELLINGS = [
 
 
 def make(random: Random) -> Statement:
-    """Call a function in one of many forms, at one of many places, behind text that may be misread."""
+    """Generate a function call in one of many forms and positions, after text that may be misread."""
     value, name = random.choice(CALLED)
     form = random.choice(FORMS)
     if "{name}.{name}" not in form:

@@ -1,4 +1,4 @@
-"""Statements for SQLite: what writes, reaches out of the file, never ends or grows, hidden in many ways."""
+"""Hostile statements for SQLite, disguised: writes, access to other files, endless or growing queries."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ AFTER = [
 
 
 def make(random: Random) -> Statement:
-    """Put an attack somewhere into a SELECT, in one of several disguises."""
+    """Insert an attack at a random position of a SELECT, in one of several disguises."""
     attack = random.choice(ATTACKS)
     for _ in range(random.choice([0, 0, 0, 1, 2, 5])):
         attack = random.choice(

@@ -1,4 +1,4 @@
-"""Wikibase's RDF of entities, as far as the SPARQL client asks for it, and an endpoint over it."""
+"""Convert entities to the part of Wikibase's RDF that the SPARQL client reads, and serve an endpoint."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -26,7 +26,7 @@ def wd(name: str) -> NamedNode:
 
 
 def write_time(value: dict) -> Literal:
-    """Write a date as RDF has it: years are astronomical, Julian days are told by the Gregorian calendar."""
+    """Convert a date to RDF: years are astronomical, and Julian dates become Gregorian dates."""
     sign, (year, month, day) = value["time"][0], map(int, value["time"][1:].partition("T")[0].split("-"))
     date = (-year if sign == "-" else year, max(month, 1), max(day, 1))
     if value["precision"] == 11 and value["calendarmodel"].endswith("Q1985786"):
@@ -116,7 +116,7 @@ def describe_property(name: str, snak: dict) -> Iterator[Triple]:
 
 
 class Endpoint:
-    """A SPARQL endpoint over entities; keeps what it was asked."""
+    """A SPARQL endpoint for entities; stores the queries."""
 
     def __init__(self, entities: Iterable[dict], redirects: dict[str, str] | None = None) -> None:
         self.store, self.asked = Store(), []

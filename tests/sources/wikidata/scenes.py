@@ -1,4 +1,4 @@
-"""Entities in Wikibase's JSON, written for the tests."""
+"""Hand-written entities in Wikibase's JSON, for tests."""
 
 import bz2
 import gzip
@@ -73,7 +73,7 @@ def entity(name: str = "Q1", *statements: dict, label: str = "one", **more: obje
 
 
 def write_dump(path: Path, *lines: dict | bytes, end: bool = True) -> Path:
-    """Write a dump, packed as its name says; bytes are a line as they are."""
+    """Write a dump, compressed according to its name; bytes are written unchanged as a line."""
     body = b",\n".join(line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines)
     content = b"[\n" + body + (b"\n]\n" if end else b"")
     pack = {".gz": gzip.compress, ".bz2": bz2.compress}.get(path.suffix, bytes)

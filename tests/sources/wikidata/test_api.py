@@ -1,4 +1,4 @@
-"""The API's client against a server on loopback that answers as Wikibase does."""
+"""Tests of the API's client, against a server on loopback that answers like Wikibase."""
 
 import json
 from collections import Counter
@@ -23,7 +23,7 @@ LAG = {"error": {"code": "maxlag", "info": "Waiting for db1: 7.2 seconds lagged.
 
 
 class Wikibase:
-    """Answers wbgetentities as the real one does; `before` are answers that come first."""
+    """Answers wbgetentities like Wikibase. before: answers to send first."""
 
     def __init__(self, *entities: dict, before=()) -> None:
         self.entities = {made["id"]: made for made in entities}
@@ -135,7 +135,7 @@ def test_redirects_lead_to_one_entity_and_are_kept(tmp_path):
     wikibase = Wikibase(entity("Q1"), entity("Q2"))
     wikibase.redirects = {"Q70": "Q1", "Q80": "Q1"}
     with asking(wikibase, tmp_path) as source:
-        for _ in range(2):  # the second time from the folder
+        for _ in range(2):  # the second time from the cache folder
             found, report, _ = read(source, "Q1", "Q2", "Q70", "Q80")
             assert [result.id for result in found] == ["Q1", "Q2"]
             assert report.redirects == {"Q70": "Q1", "Q80": "Q1"}

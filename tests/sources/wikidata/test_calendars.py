@@ -24,14 +24,14 @@ def test_every_number_is_a_day_that_its_month_has(number, calendar):
 @pytest.mark.parametrize(
     ("julian", "gregorian"),
     [
-        ((1582, 10, 4), (1582, 10, 14)),  # the day before the reform's first, 1582-10-15
+        ((1582, 10, 4), (1582, 10, 14)),  # the day before the reform, 1582-10-15
         ((1582, 10, 5), (1582, 10, 15)),
-        ((1900, 2, 29), (1900, 3, 13)),  # a leap day of the Julian calendar alone
+        ((1900, 2, 29), (1900, 3, 13)),  # a leap day only in the Julian calendar
         ((1917, 10, 25), (1917, 11, 7)),  # the October revolution
         ((200, 3, 1), (200, 3, 1)),  # from 200-03-01 to 300-02-28 both agree
         ((-44, 3, 15), (-44, 3, 13)),  # the Ides of March
         ((-1, 12, 31), (-1, 12, 29)),
-        ((1, 1, 1), (-1, 12, 30)),  # there is no year 0 between
+        ((1, 1, 1), (-1, 12, 30)),  # there is no year 0
         ((-4713, 1, 1), (-4714, 11, 24)),  # the first day of the Julian day count
     ],
 )

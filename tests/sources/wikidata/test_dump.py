@@ -19,7 +19,7 @@ from tests.shared_data import SHARED, needs
 from tests.sources.wikidata.scenes import entity, item, quantity, snak, statement, text, time, write_dump
 
 EXCERPT = SHARED / "wikidata"
-"""An excerpt of the real dump, where this machine has it; it is no part of the project."""
+"""An excerpt of the real dump on this machine, if present; it is not part of the project."""
 NAMES = ("dump.json", "dump.json.gz", "dump.json.bz2")
 FILM = (statement(item("P31", "Q11424")), statement(time("P577", "+1979-05-25T00:00:00Z"), entity="Q2"))
 
@@ -83,7 +83,7 @@ def test_a_selection_takes_ids_classes_properties_languages_and_sites(tmp_path):
 def test_the_beginning_of_a_line_decides_as_its_whole_does(tmp_path):
     made = [entity("Q1"), entity("Q2", *FILM), entity("Q11424")]
     tight = [json.dumps(row, separators=(",", ":")).encode() for row in made]
-    # Written in another order the beginning says nothing, and the whole is read.
+    # In another order, the beginning is not sufficient, so the whole line is read.
     turned = [json.dumps(dict(reversed(row.items()))).encode() for row in made]
     for lines in (made, tight, turned):
         path = write_dump(tmp_path / "dump.json", *lines)
@@ -240,7 +240,7 @@ def test_a_real_excerpt_is_read_whole():
     path = EXCERPT / "sample_wikidata_items.json.bz2"
     found, report, _ = read(path, most=2**24)
     assert len(found) == 100
-    # Counted in the file by a plain json.load: 5,598 items, 2,795 quantities, 658 texts, 52 times.
+    # Counted in the file with json.load: 5,598 items, 2,795 quantities, 658 texts, 52 times.
     assert sum(len(result.claims) for result in found) == 5_598 + 2_795 + 658 + 52
     kinds = [claim.value for result in found for claim in result.claims if isinstance(claim.value, Time)]
     assert sum(value.precision == Precision.YEAR for value in kinds) == 22 + 7
@@ -257,7 +257,7 @@ def test_units_ranks_qualifiers_aliases_and_several_values_of_a_real_excerpt_are
     by_id = {result.id: result for result in found}
     claims = [(result.id, claim) for result in found for claim in result.claims]
     amounts = [claim.value for _, claim in claims if isinstance(claim.value, Quantity)]
-    # All of this counted in the file by a plain json.load.
+    # All numbers were counted in the file with json.load.
     assert Counter(claim.rank for _, claim in claims) == {"normal": 8_780, "preferred": 299, "deprecated": 24}
     assert Counter(value.unit for value in amounts) == {
         None: 1_792, "Q11229": 575, "Q4917": 159, "Q712226": 85, "Q24564698": 66, "Q11573": 53, "Q550207": 33,
@@ -269,7 +269,7 @@ def test_units_ranks_qualifiers_aliases_and_several_values_of_a_real_excerpt_are
     )
     assert sum(text.language == "en" for result in found for text in result.aliases) == 178
     qualifiers = Counter(type(qualifier.value) for _, claim in claims for qualifier in claim.qualifiers)
-    # Of 4,025 dates two name the 31st of June.
+    # Two of 4,025 dates are the 31st of June.
     assert qualifiers == {Time: 4_023, ItemValue: 2_464, Quantity: 82, Text: 4}
     assert [(line["entity"], line["detail"]) for line in lines if line["reason"] == "broken qualifier"] == [
         (name, "statement 1, P585: 2016-06-31 is no day of the Gregorian calendar")

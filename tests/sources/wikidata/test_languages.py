@@ -1,4 +1,4 @@
-"""Labels fall back through languages as Wikidata defines it, in every source."""
+"""Tests that labels use Wikidata's fallback languages, in every source."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The SPARQL client against a real engine over Wikibase's RDF: what comes is what a dump gives."""
+"""Tests that the SPARQL client, on a real engine with Wikibase's RDF, returns the same entities as a dump."""
 
 import json
 from dataclasses import replace
@@ -72,7 +72,7 @@ def read(source, **selected):
 
 
 def unordered(entity: Entity) -> Entity:
-    """An entity without the order of its statements and qualifiers, which RDF has not."""
+    """Return an entity without the order of statements and qualifiers, which RDF lacks."""
     claims = sorted(
         (
             replace(claim, position=0, qualifiers=tuple(sorted(claim.qualifiers, key=repr)))
@@ -118,7 +118,7 @@ def test_properties_languages_and_sites_are_selected(source):
     ]
     # German falls back to English.
     assert (found[0].labels, found[0].sitelinks) == ((Text("one", "en"),), ())
-    # The label of a property that is named would be given, and there is none.
+    # A named property would have a label, but there is none.
     assert report.counts == {"no such entity": 1}
 
 
@@ -183,7 +183,7 @@ def test_answers_are_kept_and_no_query_is_sent_twice(tmp_path):
         count = len(endpoint.asked)
         read(SparqlSource(WebServer(url), tmp_path), **chosen, properties=frozenset({"P31"}))
         assert len(endpoint.asked) > count, "another query is"
-    # The server is gone, and its answers are here.
+    # The server is down, but its answers are cached.
     again, same, _ = read(SparqlSource(WebServer(url, retries=0), tmp_path), **chosen)
     assert (again, same.redirects) == (first, report.redirects)
     assert {path: path.read_bytes() for path in kept} == kept

@@ -60,7 +60,7 @@ def test_rows_are_entities_and_columns_are_properties(tmp_path):
         Quantity(Decimal("1.5"), "Q7727"),
         Time(-44, 3, None, Precision.MONTH),
     ]
-    # A director is an item: what does not look like one is named, and is not a text in its place.
+    # A director is an item: other values are reported, and do not become texts.
     assert found[2].claims == ()
     assert report.counts == {"broken cell": 3, "column without a property": 1, "no label": 1}
 
@@ -98,7 +98,7 @@ def test_a_row_without_an_id_tells_its_statements(tmp_path):
         [["P57", "Q501"], ["P577", ""], ["P31", ""]],
         [["P57", "Q502"], ["P31", ""]],
     ]
-    # The row named Ides may be Q1's, since it has its label.
+    # The row named Ides may belong to Q1, which has this label.
     like = [line for line in lines if line["reason"] == "row without an id of the same label"]
     assert [(line["entity"], line["property"], line["value"]) for line in like] == [("Q1", "P57", "Q502")]
 
@@ -138,7 +138,7 @@ def test_columns_of_one_property_have_their_places(tmp_path):
     twice = TableSource(path, [PropertyColumn("first", "P57"), PropertyColumn("first", "P57", "item")])
     with pytest.raises(BadInput, match="--column: first=P57 is given twice"):
         read(twice)
-    # One column may be two properties.
+    # One column may contain two properties.
     found, _ = read(TableSource(path, [PropertyColumn("first", "P57"), PropertyColumn("first", "P58")]))
     assert [claim.property for claim in found[0].claims] == ["P57", "P58"]
 
@@ -182,7 +182,7 @@ def test_a_result_of_the_query_service_is_read_as_it_is_meant(tmp_path):
         (WIKIDATA + "Q401", "One", WIKIDATA + "Q501", "2004-10-01T00:00:00Z", ""),
         ("Q402", "Two", WIKIDATA + "Q502", "-0043-03-15T00:00:00Z", "10/1/2004"),
         ("Q403", "Q403", "http://www.wikidata.org/.well-known/genid/7a", "0000-01-01T00:00:00Z", "2004"),
-        # A row for each combination of values, the address written in another way.
+        # One row per combination of values, with another form of the address.
         ("Q401", "One", "<" + WIKIDATA + "Q503>", "2004-10-01T00:00:00Z", None),
         columns="item, itemLabel, director, released, made",
     )
@@ -287,7 +287,7 @@ def test_a_column_has_the_kind_of_its_property_or_of_most_cells(cells, name, kin
 
 
 def write_rdf(value):
-    """Write a value as the query service does, by rules of its own: years are astronomical."""
+    """Format a value like the query service, by independent code: years are astronomical."""
     if isinstance(value, ItemValue):
         return f"{WIKIDATA}{value.id}"
     if isinstance(value, Time):

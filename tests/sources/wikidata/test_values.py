@@ -14,7 +14,7 @@ from tests.sources.wikidata.scenes import JULIAN, item, quantity, snak, text, ti
         # Dumps of the first years pad years to eleven digits.
         (time("P1", "+00000001952-03-11T00:00:00Z"), Time(1952, 3, 11, Precision.DAY)),
         (time("P1", "+2001-05-00T00:00:00Z", 10), Time(2001, 5, None, Precision.MONTH)),
-        # What stands beyond the precision means nothing.
+        # Digits beyond the precision have no meaning.
         (time("P1", "+2001-01-01T00:00:00Z", 9), Time(2001, None, None, Precision.YEAR)),
         (time("P1", "+1987-00-00T00:00:00Z", 8), Time(1987, None, None, Precision.DECADE)),
         (time("P1", "-0500-00-00T00:00:00Z", 7), Time(-500, None, None, Precision.CENTURY)),

@@ -7,7 +7,7 @@ from tasks.sources.wikipedia.pages import PageText, read_page
 
 
 class OwnReader:
-    """Reads pages in this process: that a child is ended has a test of its own."""
+    """Reads pages in this process; another test checks that a child process ends."""
 
     def read(self, text: str, title: str) -> PageText:
         return read_page(text, title)

@@ -1,4 +1,4 @@
-"""What the tests of Wikipedia's sources stand on: small sources of each kind with the same articles."""
+"""Test data for Wikipedia's sources: small sources of each kind with the same articles."""
 
 import bz2
 import json
@@ -58,7 +58,7 @@ def read_all(source: ArticleSource, titles=None):
 
 
 class Heard(list[SkippedPage]):
-    """Collects what is skipped."""
+    """Collects the skipped pages."""
 
     def reasons(self) -> dict[str, str]:
         return {skipped.where: skipped.reason for skipped in self}

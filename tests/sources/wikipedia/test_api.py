@@ -18,7 +18,7 @@ PAGE = {
 
 
 class Wiki:
-    """A MediaWiki on loopback. answers: what it says first, (status, headers, body), before it answers well."""
+    """A MediaWiki server on loopback. answers: (status, headers, body) to send before correct answers."""
 
     def __init__(self):
         self.answers = []

@@ -53,7 +53,7 @@ def test_a_dump_that_was_cut_gives_what_came_before(tmp_path, packed):
         make_page(f"Town {number}", f"Town number {number}. {number * 7919}", number) for number in range(400)
     ]
     path = write_dump(tmp_path / ("pages.xml.bz2" if packed else "pages.xml"), pages)
-    if packed:  # streams one after the other, as in a multistream dump, of which the second is cut
+    if packed:  # successive streams, as in a multistream dump; the second is truncated
         whole = path.read_bytes()
         head = write_dump(tmp_path / "head.xml.bz2", pages[:5], "").read_bytes()
         path.write_bytes(head + whole[: len(whole) // 2])

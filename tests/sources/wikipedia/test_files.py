@@ -1,4 +1,4 @@
-"""Folders of wikitext, JSON of plain texts, and which kind of source a path is."""
+"""Tests of folders of wikitext, JSON files of plain texts, and detecting the kind of a source."""
 
 import json
 
@@ -115,7 +115,7 @@ def test_real_pages_of_a_folder_are_what_they_say():
 @needs("infobox")
 def test_real_boxes_of_a_folder_are_what_they_say():
     articles, heard = read_folder("infobox", ["Dublin", "Copper", "Mykola-hvylovy-ukraine"])
-    # Its box is `{{Письменник`, which no word tells from another template.
+    # The infobox is `{{Письменник`, whose name does not distinguish it from other templates.
     assert heard.reasons() == {"Mykola-hvylovy-ukraine": "empty"}
     dublin, copper = (entries_of(articles[name]) for name in ("Dublin", "Copper"))
     assert {key: dublin[key] for key in ("subdivision_name1", "leader_name1", "population_blank1")} == {
@@ -128,7 +128,7 @@ def test_real_boxes_of_a_folder_are_what_they_say():
 
 @pytest.fixture(scope="module")
 def passages():
-    """All passages of OTT-QA by title, with the number of texts; a title stands in several files."""
+    """All passages of OTT-QA by title, with the number of texts; a title may be in several files."""
     found, texts = {}, 0
     for file in sorted((SHARED / "ottqa/passages").iterdir()):
         heard = Heard()
@@ -147,7 +147,7 @@ def read_tables():
 @needs("ottqa")
 def test_passages_are_found_by_the_titles_that_tables_link_to(passages):
     found, texts = passages
-    # Counted by a plain json.load: 4,298 texts of 4,063 paths; 5,616 links of 150 tables.
+    # Counted with json.load: 4,298 texts of 4,063 paths; 5,616 links of 150 tables.
     assert (texts, len(found)) == (4_298, 4_063)
     assert not [title for title in found if "_" in title or title.startswith("/")]
     assert {"Berkeley, CA", "Duleek/Bellewstown GAA", "Bert D'Angelo/Superstar"} <= found.keys()
@@ -176,13 +176,13 @@ def test_answers_stand_in_the_sentences_of_their_passages(passages):
     whole = {}
     for file in (SHARED / "ottqa/passages").iterdir():
         whole |= {read_path(path): text for path, text in json.loads(file.read_bytes()).items()}
-    # The others have the answer in other letters (`Gold`), and no sentence is split amid one.
+    # Other texts have the answer in another case (`Gold`), and no answer is split across sentences.
     assert told == [answer in whole[title] for answer, title in asked]
     assert (len(told), sum(told)) == (1_254, 1_076)
 
 
 def write_wikitext(table):
-    """Write a table of OTT-QA as its page would."""
+    """Return the wikitext of a table of OTT-QA."""
     rows = [[f"! {name}" for name, _ in table["header"]]]
     rows += [[f"| {text}" for text, _ in row] for row in table["data"]]
     return "\n".join(['{| class="wikitable"', *("|-\n" + "\n".join(row) for row in rows), "|}"])
@@ -198,10 +198,10 @@ def test_cells_of_real_tables_come_back_with_their_headers():
             for column, (text, _) in enumerate(listed_cells):
                 expected = (table["header"][column][0], text)
                 cells += bool(text.strip())
-                # Blanks before marks go: `Sacramento , CA`.
+                # Remove spaces before punctuation: `Sacramento , CA`.
                 if text.strip() and squeeze(read.get((row, column))) != squeeze(expected):
                     other.append((name, text, read.get((row, column))))
-    # Counted by a plain json.load: 9,252 cells with a text. Brackets around nothing go, too.
+    # Counted with json.load: 9,252 cells with a text. Empty brackets are also removed.
     assert cells == 9_252
     assert other == [
         (

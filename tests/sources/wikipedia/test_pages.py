@@ -8,7 +8,7 @@ from tasks.sources.wikipedia.pages import UnreadablePage, find_redirect, read_pa
 from tasks.sources.wikipedia.reading import PageReader
 from tests.shared_data import SHARED, needs
 
-"""Real pages, where this machine has them; they are no part of the project."""
+"""Real pages on this machine, if present; they are not part of the project."""
 
 PAGE = """{{Short description|x}}{{Infobox person
 | name = Ada Quill <!-- a note -->

@@ -6,7 +6,7 @@ from tasks.sources.wikipedia.pages import read_page
 @pytest.mark.parametrize(
     ("table", "cells"),
     [
-        # Equal texts are no cell over all columns.
+        # Equal texts are not a cell that spans all columns.
         (
             "! Name !! Seat\n|-\n| Cork || Cork",
             [(1, 0, "", "Name", "Cork"), (1, 1, "Cork", "Seat", "Cork")],
@@ -21,7 +21,7 @@ from tasks.sources.wikipedia.pages import read_page
             "|\n! Population\n! Area\n|-\n! Dublin\n| 500 || 8",
             [(1, 0, "", "", "Dublin"), (1, 1, "Dublin", "Population", "500"), (1, 2, "Dublin", "Area", "8")],
         ),
-        # A row whose cells are still empty heads nothing.
+        # A row with empty cells is not a header.
         (
             "! Rank !! City !! People\n|-\n! 1 !! Dublin\n|\n|-\n! 2 !! Cork\n| 9",
             [
@@ -33,7 +33,7 @@ from tasks.sources.wikipedia.pages import read_page
             "! Land !! City !! People\n|-\n! UK\n| London || 67",
             [(1, 0, "", "Land", "UK"), (1, 1, "UK", "City", "London"), (1, 2, "UK / London", "People", "67")],
         ),
-        # A header alone in a row of a wider table is no new header of the columns.
+        # A single header cell in a row of a wider table is not a new header row.
         (
             "! Name !! Seat\n|-\n! 1990\n|-\n| Cork || 5",
             [(1, 0, "", "Name", "1990"), (2, 0, "", "Name", "Cork"), (2, 1, "Cork", "Seat", "5")],

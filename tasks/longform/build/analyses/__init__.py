@@ -1,1 +1,1 @@
-"""Plan analyses: questions modelled on a database's own questions, over rows that a model invents."""
+"""Plan analyses: questions that resemble a database's existing questions, over rows that a model invents."""

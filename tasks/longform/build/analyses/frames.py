@@ -1,4 +1,4 @@
-"""Frames for the questions of analyses, and the names that each question must contain."""
+"""Define sentence frames for analysis questions, and the names that each question must contain."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tasks.models.frames import Parts
 TASK = re.compile(
     r"(analy[sz]e|assess|compare|describe|determine|examine|explain|explore|investigate)\b", re.I
 )
-"""Start of a question that is worded as a task, like half of the questions in figure 5."""
+"""Matches the start of a question that is worded as a task, like half of the questions in figure 5."""
 KEPT: Mapping[str, tuple[str, ...]] = {
     COMPARISON: ("than", "compare", "compared", "higher", "differ", "difference", "differences"),
     CORRELATION: ("correlation", "correlations", "correlate", "correlates", "correlated"),
@@ -43,16 +43,13 @@ KEPT: Mapping[str, tuple[str, ...]] = {
     ),
     PATTERN: ("common", "pattern", "patterns", "share", "often", "likely", "typical"),
 }
-"""Map each kind to its words.
-
-A definite question must contain one of these words, so that it asks for that kind.
-"""
+"""Kind of analysis -> words, one of which a definite (yes-or-no) question of this kind must contain."""
 
 
 def read_task(text: str, least: int, most: int) -> str:
     """Parse a reply: one question of `least` to `most` words, or one task that ends with a full stop.
 
-    Raises Unparsed.
+    Raises Unparsed for any other reply.
     """
     task = " ".join(text.strip().strip('"').split())
     if TASK.match(task) and task.endswith(".") and not re.search(r"[.?!] [A-Z]", task):
@@ -80,7 +77,7 @@ def list_short_musts(design: str, asked: Asked) -> list[tuple[str, ...]]:
 
 
 def _list_names(design: str, asked: Asked) -> list[str]:
-    """List the names of the question's columns; for a trend, the time comes last."""
+    """List the names of the question's columns; for a trend, the time column comes last."""
     names = [measure.name for measure in asked.focus.measures]
     counted = design == TREND and asked.figures[0].kind == YEARLY
     return [f"number of {asked.rows}", *names] if counted else names

@@ -37,10 +37,10 @@ class AnalysisScope:
     subject: AnalysedRows
     category: Category | None
     groups: tuple[str, ...]
-    """The compared groups. For a pattern, the two values whose shares are compared follow."""
+    """The compared groups; for a pattern, followed by the two values whose shares are compared."""
     chosen: Chosen
     measures: tuple[FocusMeasure, ...]
-    """The columns of the figures, with their words."""
+    """The columns of the figures, with names for questions."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -118,8 +118,8 @@ def _choose_pattern(subject: AnalysedRows, interpretive: bool, rank: Rank) -> An
         return None
     category, *others = ordered
     far = category.column.partition(".")[0] != subject.table
-    # If two text columns belong to the same referenced row, one determines the other, so their shares are
-    # trivial.
+    # If two text columns belong to the same referenced row, one column determines the other, and
+    # the shares are trivial.
     telling = [part for part in others if not far or part.column.partition(".")[0] == subject.table]
     if not telling:
         return None
@@ -174,7 +174,7 @@ def _sort(measures: Sequence[FocusMeasure], rank: Rank) -> list[FocusMeasure]:
 
 
 def _choose_groups(subject: AnalysedRows, rank: Rank) -> tuple[Category | None, list[FocusMeasure]]:
-    """Choose the category that groups the rows, and sort the amounts that may differ within a group."""
+    """Return the category that groups the rows, and the sorted amounts that may differ within a group."""
     for category in sorted(subject.categories, key=lambda known: rank(known.column)):
         if amounts := subject.list_amounts(category):
             return category, _sort(amounts, rank)
@@ -182,6 +182,6 @@ def _choose_groups(subject: AnalysedRows, rank: Rank) -> tuple[Category | None, 
 
 
 def _pair(subject: AnalysedRows, rank: Rank) -> list[FocusMeasure] | None:
-    """Return two or three amounts to relate to each other; None if there are fewer than two."""
+    """Return two or three amounts to relate to each other; None if there are fewer than two amounts."""
     amounts = _sort(subject.amounts, rank)[:3]
     return amounts if len(amounts) > 1 else None

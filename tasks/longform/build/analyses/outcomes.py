@@ -27,7 +27,7 @@ KNOWN = 3
 """Minimum number of rows with a known amount in each compared group or side. For a trend in the number of
 rows, the minimum number of years."""
 CLEAR = 0.3
-"""Minimum absolute correlation that counts as positive or negative; below it, the correlation is weak."""
+"""Minimum absolute correlation that counts as positive or negative; a lower correlation is weak."""
 TENTH = 0.1
 """The minimum relative change of a mean that counts as rising or falling.
 
@@ -54,7 +54,7 @@ For other kinds, see `find_yes`.
 
 
 def is_analysis(design: str) -> bool:
-    """Return whether a question was planned from another question, rather than from rows."""
+    """Return whether a design is a kind of analysis, planned from another question rather than from rows."""
     return design in KINDS
 
 
@@ -80,7 +80,7 @@ def find_yes(figure: FigureDesign, groups: Sequence[str]) -> str:
 
 
 def find_outcome(kind: str, values: Mapping[str, float]) -> str | None:
-    """Return a figure's outcome: empty if it is undetermined, None for a kind that ranks its groups."""
+    """Return a figure's outcome: empty if undetermined, None for a kind of figure that ranks groups."""
     if kind in (GAP, MEDIAN_GAP):
         gap = measure_gap(values)
         return "" if gap is None else YES if gap > TENTH else NO
@@ -107,12 +107,12 @@ def measure_gap(values: Mapping[str, float]) -> float | None:
 
 
 def list_counts(figure: FigureDesign, groups: Sequence[str], counts: Mapping[str, int]) -> list[int]:
-    """List the number of rows behind each side of a figure; a side without rows has 0."""
+    """List the number of rows on each side of a figure; 0 for a side without rows."""
     return [counts.get(side, 0) for side in list_sides(figure, groups)]
 
 
 def is_silent(figure: FigureDesign, groups: Sequence[str], counts: Mapping[str, int]) -> bool:
-    """Return whether rows leave a figure undetermined: a side without rows, or a fit of under two points."""
+    """Return whether a figure is undetermined: a side has no rows, or a fit has fewer than two points."""
     least = 2 if figure.kind in (CORRELATED, SLOPE, YEARLY) else 1
     return min(list_counts(figure, groups, counts)) < least
 

@@ -1,4 +1,4 @@
-"""Plan analyses from a database's own questions, and alternate the kinds of analyses."""
+"""Plan analyses from a database's existing questions, and alternate the kinds of analyses."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tasks.longform.build.schemas import SourceArtifacts
 from tasks.longform.build.words import split_name
 
 TRIES = 40
-"""Maximum number of the database's own questions that are tried for one plan."""
+"""Maximum number of the database's existing questions that are tried for one plan."""
 
 
 @dataclass(frozen=True)
 class AnalysisPlan:
-    """The plan of the question of one analysis."""
+    """The plan of an analysis question."""
 
     design: str
     """The kind of analysis, a name in `KINDS`."""
@@ -31,13 +31,13 @@ class AnalysisPlan:
     groups: tuple[str, ...]
     chosen: Chosen
     seed: str
-    """The question that the plan is based on: one of the database's own, or one that code made from its
-    tables."""
+    """The question that the plan is based on: an existing question of the database, or a question that code
+    made from its tables."""
 
 
 @dataclass
 class Tally:
-    """Counts of a set's plans, which balance kinds and interpretive questions over all its databases."""
+    """Counts of plans, to balance kinds and interpretive questions over all databases of a question set."""
 
     interpretive: float
     """The target share of plans about an abstract word."""
@@ -57,7 +57,7 @@ class Tally:
 def plan_analyses(
     known: SourceArtifacts, database: str, count: int, seed: int, tally: Tally
 ) -> list[AnalysisPlan]:
-    """Plan `count` questions of a database, or fewer if its tables have no further subjects."""
+    """Plan `count` questions about a database, or fewer if its tables have no further subjects."""
     dice = random.Random(f"{seed} {database}")  # noqa: S311 (not used for security)
     subjects = list_subjects(known.read(database), known.read_foci(database))
     seeds = known.read_seeds(database) or write_questions(subjects)
@@ -105,7 +105,7 @@ class _Planner:
     def _list_choices(
         self, kind: str, interpretive: bool, mentions: frozenset[str]
     ) -> Iterator[AnalysisScope]:
-        """Yield possible analyses for a question, by most mentioned columns and then by least used table."""
+        """Yield analyses for a question: most mentioned columns first, then least used table first."""
         chance = {column: self.dice.random() for column in self.columns}
 
         def rank(column: str) -> tuple[object, ...]:

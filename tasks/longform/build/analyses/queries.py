@@ -27,17 +27,17 @@ SIDES: Mapping[str, tuple[str, ...]] = {
 """Map each kind of figure that does not compare groups to the two sides that it compares."""
 VALUE, CHANGE, FIRST, LAST, BORDER = "value", "change", "first", "last", "border"
 Found = tuple[dict[str, float], dict[str, int], dict[str, int]]
-"""Three maps from a group or side: to its value, to the number of its rows with the amount, and to the number
-of all its rows."""
+"""Three maps with groups or sides as keys: the value, the number of rows with the amount, and the number of
+all rows."""
 
 
 def write_year(column: str) -> str:
-    """Write the year of a date column, or of a column of year numbers."""
+    """Write the SQL for the year of a date column, or of a column of year numbers."""
     return f"CAST(substr({quote_column(column)}, 1, 4) AS INTEGER)"
 
 
 def write_analysis(focus: Focus, groups: Sequence[str], figure: FigureDesign, digits: int) -> str:
-    """Write the query of a kind of figure that only analyses have. digits: decimal places of its measure."""
+    """Write the query of a figure whose kind only analyses have. digits: decimal places of the measure."""
     return QUERIES[figure.kind](focus, groups, figure, digits)
 
 
@@ -148,7 +148,7 @@ QUERIES: Mapping[str, Callable[[Focus, Sequence[str], FigureDesign, int], str]] 
 }  # fmt: skip
 """Map each kind of figure to the function that writes its query.
 
-The module `evidence` has the functions for all other kinds.
+The module `evidence` has the functions for all other kinds of figures.
 """
 
 

@@ -1,4 +1,4 @@
-"""Find what a database's own questions ask about, so that new plans can be based on them (section 2.1)."""
+"""Find the columns and tables that existing questions mention, as the basis of new plans (section 2.1)."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _read_stems(text: str) -> set[str]:
 
 
 def write_questions(subjects: Iterable[AnalysedRows]) -> list[str]:
-    """Write questions that name a database's columns, for databases without questions of their own."""
+    """Write questions that name a database's columns, for databases without existing questions."""
     written: dict[str, None] = {}
     for subject in subjects:
         amounts = [amount.name for amount in subject.amounts]
@@ -58,5 +58,5 @@ def write_questions(subjects: Iterable[AnalysedRows]) -> list[str]:
 
 
 def count_mentioned(mentions: frozenset[str], columns: Sequence[str], table: str) -> int:
-    """Score how much of a plan a question mentions: 2 for each column, and 1 for the table."""
+    """Score how much of a plan a question mentions: 2 points per column, and 1 point for the table."""
     return 2 * len(mentions.intersection(columns)) + (table in mentions)

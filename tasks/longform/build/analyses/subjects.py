@@ -31,21 +31,21 @@ from tasks.longform.build.source_columns import SourceColumn
 from tasks.longform.build.words import say_amount, split_name
 
 YEAR = re.compile(r"\b(year|season)\b", re.IGNORECASE)
-"""Names of columns with year numbers."""
+"""Matches names of columns with year numbers."""
 OWN_NAME = re.compile(
     r"\b(name|title|[fl]name|surname|theme|nickname|motto|song|capital|abbreviation|author|init|minit)s?\b",
     re.IGNORECASE,
 )
 """Matches text columns that name the rows of their own table.
 
-Rows of other tables can be grouped by such a column.
+Rows of other tables can be grouped by these columns.
 """
 NO_CATEGORY = re.compile(
     r"\b(description|address|line|e?mail|phone|url|comments?|text|details?|code|id|password|login|token|"
     r"website|street|zip|postcode|photo|content|notes?|date|time|other|number|fix|hours)\b",
     re.IGNORECASE,
 )
-"""Names of text columns that identify a row, or that are too specific to group rows by."""
+"""Matches names of text columns that identify a row, or that are too specific to group rows."""
 NO_OWN_AMOUNT = re.compile(
     r"\b(date|time of|season|sequence|dno|dnumber|classroom|partition|version|since|elected|"
     r"[a-z]*(?<!pa)(?<!b)id)\b",
@@ -58,7 +58,7 @@ BIRTH = re.compile(r"\b(birth|born|dob)\b", re.IGNORECASE)
 SCALE = re.compile(r" (in )?(millions?|billions?|knots|tons|(?:metric )?tonnes)$", re.IGNORECASE)
 """Matches the unit at the end of a column's name. Questions write the unit with `in`: `in millions`."""
 DATAS = re.compile(r"\bdatas$")
-"""The wrong plural of table names that end with `data`."""
+"""Matches the wrong plural of table names that end with `data`."""
 REFERENCE = re.compile(r"^ref_(?=.)", re.IGNORECASE)
 """Matches the prefix of a reference table's name. The noun for the table's rows omits this prefix."""
 COUNTED = re.compile(r"^num (of )?", re.IGNORECASE)
@@ -66,7 +66,7 @@ COUNTED = re.compile(r"^num (of )?", re.IGNORECASE)
 FLAGS = frozenset(["0", "1", "f", "t", "n", "y", "no", "yes", "false", "true"])
 """Values of flags, which are not useful as groups."""
 CLAUSE = re.compile(r"(if|is|has|how|what|when|where|which)\b|.* by$", re.IGNORECASE)
-"""Column names that are clauses instead of nouns: `if affirmative win`, `written by`."""
+"""Matches column names that are clauses instead of nouns: `if affirmative win`, `written by`."""
 LONGEST = 30
 """Maximum number of characters of a value that a question may name."""
 PLAIN = re.compile(r"\w([\w ./&'-]*[\w.])?")
@@ -99,7 +99,10 @@ class AnalysedRows:
     qualities: tuple[Quality, ...]
 
     def list_amounts(self, category: Category) -> list[FocusMeasure]:
-        """List the amounts that may differ within a group; none are from the table of the group column."""
+        """List the amounts that may vary within a group.
+
+        Excludes amounts of a joined table that has the group.
+        """
         far = split_column_id(category.column)[0] != self.table
         return [
             amount
@@ -115,7 +118,7 @@ class AnalysedRows:
 def list_subjects(known: Mapping[str, SourceColumn], foci: Iterable[Focus]) -> list[AnalysedRows]:
     """List the subjects that questions can be about, single tables first.
 
-    known: a database's columns by id. foci: the foci, which contain the words from the database's entry.
+    known: a database's columns by id. foci: subjects of questions, with the words from the database's entry.
     """
     rows = list(known.values())
     columns = [row.column for row in rows]
@@ -220,8 +223,8 @@ def is_amount(row: SourceColumn) -> bool:
 def _can_be_asked(row: SourceColumn) -> bool:
     """Return whether people would ask about a column.
 
-    People do not ask about a reference to another table. They ask about other columns that are descriptive,
-    or that have no values and are not a primary key.
+    People do not ask about a reference to another table. They may ask about any other column that is
+    descriptive, or that has no values and is not a primary key.
     """
     own = row.column
     return own.references is None and (own.descriptive or not (row.values or own.primary_key))

@@ -1,4 +1,4 @@
-"""Write sentences for the figures of an analysis: what a figure asks, and what its rows show."""
+"""Write sentences about the figures of an analysis: the statistic to guess, and the computed values."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def list_figure_choices(question: ControlledQuestion, figure: FigureDesign) -> t
 
 
 def say_found(figure: FoundFigure, question: ControlledQuestion) -> str:
-    """State what the rows show for a figure, or how many rows have the amounts if they show nothing."""
+    """State a figure's values, or only the number of rows with the amounts if the figure is undetermined."""
     if is_silent(figure.design, question.groups, figure.counts):
         return _say_silent(figure, question)
     return SAYINGS[figure.design.kind](figure, question)

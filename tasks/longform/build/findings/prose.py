@@ -1,4 +1,4 @@
-"""Check sentences in a model's own words in the answer to an analysis."""
+"""Check the sentences of an analysis answer that a model worded itself."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tasks.longform.build.words import find_numbers, names_all
 from tasks.models.ask import Unparsed
 
 UP = re.compile(r"\b(positive(ly)?|ris(e|es|en|ing)|increas\w+|grow\w*|upwards?)\b", re.IGNORECASE)
-"""Words for a positive correlation or a rise."""
+"""Matches words for a positive correlation or a rise."""
 DOWN = re.compile(
     r"\b(negative(ly)?|inverse(ly)?|fall\w*|decreas\w+|declin\w+|drop\w*|downwards?)\b", re.IGNORECASE
 )
-"""Words for a negative correlation or a fall."""
+"""Matches words for a negative correlation or a fall."""
 RANKS = re.compile(
     r"\b(higher|highest|lower|lowest|more|most|less|least|fewer|fewest|larger|largest|smaller|smallest|greater|"
     r"greatest|above|below|exceeds?|leads?|ahead|behind|common)\b",
     re.IGNORECASE,
 )
-"""Words that rank groups or sides."""
+"""Matches words that rank groups or sides."""
 SIGNED: Mapping[str, tuple[str, str]] = {
     CORRELATED: (POSITIVE, NEGATIVE), SLOPE: (RISING, FALLING), YEARLY: (RISING, FALLING),
 }  # fmt: skip
@@ -33,11 +33,11 @@ SIGNED: Mapping[str, tuple[str, str]] = {
 def check_sentence(
     sentence: str, figures: Sequence[FoundFigure], stated: Sequence[str], question: ControlledQuestion
 ) -> None:
-    """Check a sentence in the model's own words against the figures. Raises Unparsed.
+    """Raise Unparsed if the figures do not support a sentence that the model worded itself.
 
-    The sentence may state the direction of a correlation or a trend, with that figure's numbers. Only the
-    wordings that code composed may rank groups or sides or state their numbers. This check would not find a
-    number next to the wrong group.
+    The sentence may state the direction of a correlation or a trend, with that figure's numbers. Only
+    wordings that code composed may rank groups or sides or state their numbers, because this check cannot
+    detect a number next to the wrong group.
     """
     bare = sentence
     for group in question.groups:

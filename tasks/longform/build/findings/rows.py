@@ -1,4 +1,4 @@
-"""Describe the rows that a model invents for an analysis, and check that they have the intended outcome."""
+"""Describe the rows that a model invents for an analysis, and check them for the intended outcome."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def say_rule(question: ControlledQuestion, expected: Sequence[str]) -> str:
 def find_unfit(
     figures: Sequence[FoundFigure], question: ControlledQuestion, expected: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Return (drop reason, problem) if rows leave a question open, or answer one that must remain open."""
+    """Return (drop reason, problem) if rows leave a question open, or answer an intended open question."""
     for figure, outcome in zip(figures, expected, strict=True):
         head = say_head(question, figure.design)
         silent = is_silent(figure.design, question.groups, figure.counts)
