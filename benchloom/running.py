@@ -87,7 +87,7 @@ def score(metric: str, predictions: Any, *, place: str | Path = ".", **options: 
 def compare(
     a: str | Path, b: str | Path, *more: str | Path, place: str | Path = ".", **options: Any
 ) -> ComparisonResult:
-    """Compare systems, entries, nights, revisions or folders of `evaluate` in pairs.
+    """Compare systems, entries, nights, revisions or output folders of `evaluate` in pairs.
 
     The function runs `benchloom compare`. Raises CommandFailed if a side is not found, or if the sides have
     no items in common.

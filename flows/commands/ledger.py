@@ -50,7 +50,7 @@ def stats(as_json: AsJson = False) -> None:
 
 @app.command()
 def export(
-    flow: Annotated[str, typer.Argument(help="The flow whose calls to export.")],
+    flow: Annotated[str, typer.Argument(help="Export the recorded calls of this flow.")],
     partial: Annotated[
         bool,
         typer.Option(
@@ -123,7 +123,9 @@ def import_(
 
 @app.command()
 def verify(
-    flow: Annotated[str | None, typer.Argument(help="The flow whose calls to verify. Default: all.")] = None,
+    flow: Annotated[
+        str | None, typer.Argument(help="Verify only the calls of this flow. Default: all flows.")
+    ] = None,
     sample: Annotated[
         int | None, typer.Option(min=1, help="Number of calls to verify, sampled by seed. Default: all.")
     ] = None,

@@ -202,7 +202,7 @@ def _show_contrast(
     )
     for tested, found in test.fault.items():
         if tested == (rule or tested):
-            yield TextBlock(f"{tested}: {found.why}", "dim", _tag_module(found.module))
+            yield TextBlock(f"rule {tested}: {found.why}", "dim", _tag_module(found.module))
 
 
 def tabulate_contrast(

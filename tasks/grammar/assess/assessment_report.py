@@ -212,5 +212,6 @@ def _describe_canaries(canaries: CanaryHealth | None) -> str:
 def _describe_verdicts(figures: AssessmentFigures) -> str:
     ruled = figures.judge.ruled
     asked = figures.counts.scored - sum(ruled.values())
-    by_rule = "".join(f", {count} by a rule ({rule})" for rule, count in ruled.items())
-    return f"{asked} by the judge{by_rule}, {figures.judge.unscored} unscored"
+    by_rule = ", ".join(f"{rule} {count}" for rule, count in ruled.items())
+    rules = f", {sum(ruled.values())} by rules ({by_rule})" if ruled else ""
+    return f"{asked} by the judge{rules}, {figures.judge.unscored} unscored"

@@ -81,7 +81,7 @@ class SufficiencyReader:
         )
 
     def _is_cut(self, document: str, shown: str) -> bool:
-        """Return whether only a part of a document was retrieved. An id without text is a whole document."""
+        """Return whether only part of a document was retrieved. A document without text counts as whole."""
         known = self._there.get(document)
         return known is not None and bool(shown.strip()) and known.text.strip() not in shown
 

@@ -134,7 +134,7 @@ def list_predicates(fact: ProfileFact, kind: str = "") -> list[str]:
 
 
 def name_counted(attribute: str, kind: str) -> str:
-    """Return the counted things of a fact about the database, such as `films of the genre War`.
+    """Return what a fact about the database counts, such as `films of the genre War`.
 
     The attribute of this fact is `number of films with the genre War`.
     """
@@ -217,7 +217,7 @@ def _write_value(value: str, country: bool, year: bool, kind: str = "") -> str:
 
 
 def _name_count(noun: str, fact: ProfileFact) -> str:
-    """Return the counted things of a fact, such as `awards` for `award count`, or "" if it is not a count."""
+    """Return what a fact counts, such as `awards` for `award count`; "" if the fact is not a count."""
     if not is_number(fact) or len(fact.values) > 1 or split_unit(fact.attribute)[1]:
         return ""
     noun = noun.removeprefix("number of ")

@@ -15,7 +15,7 @@ from tasks.models.ask import Ask
 
 
 class Reviewing(PeerPrompts):
-    """The settings in params.yaml under `longform.reviews`; canaries are reviewed in the same way."""
+    """The settings in params.yaml under `longform.reviews`. They also apply to reviews of canaries."""
 
 
 async def reviews(

@@ -96,7 +96,9 @@ def _read_file(path: Path) -> Iterator[RawPage | SkippedPage]:
                     yield page
     if not good:
         raise BadInput(
-            path, "contains no article of structured contents", hint="NDJSON of Wikimedia Enterprise"
+            path,
+            "contains no article in the Structured Contents format",
+            hint="expected NDJSON from Wikimedia Enterprise",
         )
 
 

@@ -199,8 +199,8 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
         make("no_answer_in_question", "The question does not contain any of its answers.", find_leak),
         make(
             "relations_in_order",
-            "The question mentions its relations in a fixed order, such as birth before death, and a date "
-            "next to its place.",
+            "The question mentions its relations in a fixed order: for example, birth before death, and the "
+            "date of birth next to the place of birth.",
             lambda item: find_disorder(item, ranks),
         ),
         make(

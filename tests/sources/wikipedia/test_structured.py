@@ -137,5 +137,5 @@ def test_a_cut_archive_gives_what_came_before(tmp_path):
 
 
 def test_a_file_without_articles_is_refused(tmp_path):
-    with pytest.raises(BadInput, match="contains no article of structured contents"):
+    with pytest.raises(BadInput, match="contains no article in the Structured Contents format"):
         read_all(StructuredContents(write_lines(tmp_path / "a.ndjson", [1, 2]), Heard().append))

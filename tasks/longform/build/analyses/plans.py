@@ -37,7 +37,7 @@ class AnalysisPlan:
 
 @dataclass
 class Tally:
-    """Counts of plans, to balance kinds and interpretive questions over all databases of a question set."""
+    """Counts of plans, to balance the kinds and the share of interpretive questions across databases."""
 
     interpretive: float
     """The target share of plans about an abstract word."""
