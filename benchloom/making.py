@@ -54,7 +54,7 @@ ASKERS = (
     "I am getting ready for a visit from the auditor",
     "I am writing down what we know",
 )
-"""Personas for longform questions in a new project: employees. The sample uses the general public."""
+"""Personas for longform questions in a new project: employees. The sample has members of the public."""
 README = """\
 # {name}
 
@@ -85,7 +85,7 @@ version = "{version}"
 {pins}
 """
 DVC_FILES = {".dvc/config": "", ".dvc/.gitignore": "/config.local\n/tmp\n/cache\n"}
-"""The files that `dvc init` would write, with their content, since DVC may not be installed."""
+"""The files that `dvc init` would write, with their content. DVC itself may not be installed."""
 
 
 def init_command(folder: Path) -> int:

@@ -73,7 +73,7 @@ def find_origin(name: str) -> Path | None:
 
 
 def explain(name: str, root: Path) -> str:
-    """Return advice for fixing the import of a package from outside the project."""
+    """Return advice for a package that was not imported from the project."""
     if not (root / name / "__init__.py").is_file():
         return f"{name}/__init__.py is missing; restore it"
     if name in sys.modules:

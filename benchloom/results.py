@@ -50,7 +50,7 @@ class RunResult(Outcome):
 
 @dataclass(frozen=True)
 class Span:
-    """A range. exact: whether both bounds are known instead of estimated. high: None if unknown."""
+    """A range. exact: whether both bounds are known rather than estimated. high: None if unknown."""
 
     low: float
     high: float | None
@@ -88,8 +88,8 @@ class ScoreResult(Outcome):
     """The scores of predictions. All counts are numbers of items.
 
     `figures`: name -> value, a fraction from 0 to 1 unless the metric has another scale; if there are several
-    rules, the names begin with `<rule>.`. `intervals`: name -> (low, high), 95%, if the option `ci` was
-    given. Columns: `figure`, `value`, `low`, `high`.
+    rules, the names begin with `<rule>.`. `intervals`: name -> bounds (low, high) of the 95% interval, if the
+    option `ci` was given. Columns: `figure`, `value`, `low`, `high`.
     """
 
     metric: str
@@ -208,7 +208,7 @@ def make_row(system: str, pointer: str, value: Any, cell: Mapping[str, Any]) -> 
 
 
 def list_cells(part: Any, pointer: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the objects with a value and its `basis`, with their JSON pointers, in the document's order."""
+    """Yield the JSON pointer and the object of each value with a `basis`, in the document's order."""
     if isinstance(part, dict) and "value" in part and isinstance(part.get("basis"), dict):
         yield pointer, part
         return

@@ -27,7 +27,7 @@ def upgrade_command(folder: Path) -> int:
     """Upgrade a project; return 1 if the user must resolve merge conflicts, otherwise 0."""
     root, template = find_project(folder), find_template()
     if root is None:
-        raise BadInput(folder, "is not in a Benchloom project", hint="benchloom init DIR creates one")
+        raise BadInput(folder, "is not in a Benchloom project", hint="to create one, run benchloom init DIR")
     if root == template:
         raise BadInput(
             root, "is the checkout from which this `benchloom` command runs", hint="update it with git pull"

@@ -70,7 +70,8 @@ def init(
     if upgrade:
         raise typer.Exit(upgrade_command(folder or Path()))
     if folder is None:
-        raise BadInput("benchloom init", "the argument DIR is missing", hint="benchloom init my-benchmark")
+        hint = "for example, run benchloom init my-benchmark"
+        raise BadInput("benchloom init", "the argument DIR is missing", hint=hint)
     raise typer.Exit(init_command(folder))
 
 

@@ -2,7 +2,7 @@
 
 A slice starts at a function and follows the names that each definition uses, in its own module and in the
 modules that it imports from. An import that only other definitions of the module use is not followed. If
-names cannot be followed in a module, all of its definitions count; docs/stages.md has the rules.
+names cannot be followed in a module, the slice includes all of its definitions (rules: docs/stages.md).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FINDS_CLASSES = re.compile(rb"__subclasses__|__init_subclass__|^class \w+\(type\
 """Patterns for code that looks up classes dynamically. A slice with a match includes all its imports."""
 TYPES_ONLY = frozenset({"TYPE_CHECKING", "typing.TYPE_CHECKING"})
 MARKS = frozenset({("tasks.artifacts.splitting", "splits")})
-"""Decorators of tasks/ that only mark a function, and are not side effects of importing the module.
+"""Decorators of tasks/ that only mark a function, and thus have no side effects at import.
 
 Any other decorator of tasks/ may register the function or class that it decorates.
 """
@@ -62,7 +62,7 @@ class Module:
     main: list[Definition] = field(default_factory=list)
     """Statements that run only if the module is started as a process."""
     loads: set[str] = field(default_factory=set)
-    """Modules that the module imports when it is imported, and imported attributes that may be modules."""
+    """Modules that importing this module loads, and imported attributes that may be modules."""
     finds_classes: bool = False
 
 

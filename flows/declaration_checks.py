@@ -35,7 +35,7 @@ def check_papers(root: Path) -> None:
             raise BadInput(
                 f"{TASKS}/{folder.name}",
                 "has no flow",
-                hint=f"declare its stages in flows/{folder.name}.py, or list it in flows/code.py: ROOMS",
+                hint=f"declare its stages in flows/{folder.name}.py, or add it to ROOMS in flows/code.py",
             )
     for page in sorted((root / FLOWS).glob("*.py")):
         if _declares_flow(page) and not (root / TASKS / page.stem / "__init__.py").is_file():

@@ -99,7 +99,7 @@ class EvaluationRun:
     entry: SystemEntry
     own: OwnDataset
     place: Path | None = None
-    """The output folder, which paths in records are relative to; None means `root`."""
+    """The output folder, to which paths in records are relative; None means `root`."""
 
     @property
     def base(self) -> Path:

@@ -21,7 +21,7 @@ def check_outside(options: EvaluationOptions) -> None:
     if options.answers is None and not options.by_model:
         raise BadInput(
             f"--system {options.system}",
-            "needs a project whose params.yaml has this system",
+            "requires a project with this system in params.yaml",
             hint="use --model NAME --endpoint URL or --answers FILE, or `cd` into a project",
         )
     if options.score in ("judge", "both") and not options.judge:
@@ -34,7 +34,7 @@ def check_outside(options: EvaluationOptions) -> None:
         named = f"--model {options.system}" if options.by_model else f"--judge {options.judge}"
         raise BadInput(
             named,
-            "needs a project whose params.yaml has the model's URL",
+            "requires a project with the model's URL in params.yaml",
             hint="use --endpoint URL, and --key-env NAME if the endpoint needs a key",
         )
 

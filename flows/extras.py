@@ -34,7 +34,7 @@ def explain_missing(error: ModuleNotFoundError, words: Sequence[str]) -> BadInpu
     return BadInput(
         f"{PACKAGE} {command}".strip(),
         f"needs {error.name}, which is not installed here",
-        hint=f"pip install '{PACKAGE}[{extra}]'",
+        hint=f"run pip install '{PACKAGE}[{extra}]'",
     )
 
 

@@ -38,7 +38,7 @@ FROM_PARAMS = frozenset(
 EVALUATED = "evaluated"
 """The argument that receives the scored answers of the stage's group (flows/run/evaluated.py)."""
 SYSTEMS = ("tasks/systems/own", "tasks/systems/prompts")
-"""Folders that every stage that calls systems depends on: users' own systems are found there by name."""
+"""Folders in which users' own systems are found by name; stages that call systems depend on both folders."""
 PLOTS = {
     "bars": {"template": "bars", "x": "value", "y": "name"},
     "lines": {"template": "lines", "x": "step", "y": "value"},
@@ -306,7 +306,7 @@ class DeclaredGraph:
 
 
 def _require_section(params: Mapping[str, Any], stage: Stage) -> None:
-    """Raise BadInput if params.yaml lacks the section whose entries a stage runs for; it may be empty."""
+    """Raise BadInput if params.yaml lacks the section for which a stage runs per entry; it may be empty."""
     section: Any = params
     for name in stage.scope.over.split(".") if stage.scope.over else ():
         section = section.get(name) if isinstance(section, Mapping) else None

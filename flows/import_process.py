@@ -1,6 +1,6 @@
 """Run imports in a separate process with resource limits, since the input is untrusted.
 
-`benchloom import` starts the same command line again in a child process, which limits itself before it reads
+`benchloom import` runs the same command line in a child process, which limits its resources before it reads
 a source. If the operating system kills the child, this process removes the child's leftover files.
 """
 
@@ -96,7 +96,7 @@ def explain_end(words: Sequence[str], number: int) -> BadInput:
 
 
 def limit_this_process(limits: ImportLimits, options: Iterable[Any]) -> None:
-    """Limit this process according to the size of its sources, and end it when its parent process ends."""
+    """Limit this process's resources by the size of its sources, and end it when its parent process ends."""
     size = sum(measure(option) for option in options)
     limit_import(limits.memory_mb << 20, limits.seconds * max(1.0, size / SIZE))
     threading.Thread(target=_end_after, args=(int(os.environ[INSIDE]),), daemon=True).start()

@@ -27,7 +27,7 @@ from tasks.sources.importer import PAGE, Importer, call
 
 TEXTS = ("kind", "title", "licence", "source")
 LIMITS = QueryLimits(timeout_s=60, bytes=100_000_000)
-"""Limits on each query that counts a database's rows: seconds, and bytes of the result."""
+"""Limits on each query that counts a database's rows: time in seconds, size of the result in bytes."""
 
 
 def bring_in(root: Path, importer: BaseImporter, engine: ShardEngine | None = None) -> Imported:

@@ -74,7 +74,7 @@ def validate(
 ) -> Any:
     """Validate a value of params.yaml against an annotation. keys: the value's path in the file.
 
-    Raises BadInput that names the parameter, the problem, and the line if `params` has a file. The message
+    Raises a BadInput that names the parameter, the problem, and the line if `params` has a file. The message
     never contains the value, which may be a secret.
     """
     try:

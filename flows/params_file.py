@@ -33,7 +33,7 @@ def parse_params(
 ) -> dict[str, object]:
     """Parse params.yaml into nested mappings.
 
-    `named`: dotted names of the sections whose entries stages run for. `sections`: names of Benchloom's own
+    `named`: dotted names of the sections with stages that run per entry. `sections`: names of Benchloom's own
     sections. Raises BadInput, with the line if known, in these cases:
     - the file is not a YAML mapping with text keys.
     - aliases expand beyond the limit.
@@ -178,14 +178,14 @@ def write_value(text: str, keys: Sequence[str], written: str) -> str:
     raise BadInput(
         f"params.yaml: {'.'.join(keys)}",
         "is set by a YAML alias or merge key",
-        hint="edit params.yaml in an editor",
+        hint="edit params.yaml by hand",
     )
 
 
 def list_changes(
     data: object, keys: tuple[str, ...], value: object
 ) -> Iterator[tuple[tuple[str, ...], object]]:
-    """Yield the smallest set of writes (keys, value) that sets a value under `keys` of nested mappings."""
+    """Yield the smallest set of writes (keys, value) that sets a value under `keys` in nested mappings."""
     there = data
     for key in keys:
         there = there.get(key) if isinstance(there, Mapping) else None

@@ -42,20 +42,20 @@ class NightLabel(Settings):
 
 
 class EvaluationSection(NightLabel):
-    """`evaluation` in params.yaml: the night of an evaluation, and its items.
+    """`evaluation` in params.yaml: the label of a nightly run, and the items that it evaluates.
 
     Each night repeats all calls.
     """
 
     items: dict[str, tuple[str, ...]] | None = None
-    """Full name of an entry (`assessments.films-good`) -> ids of the items to ask.
+    """Full name of an entry (`assessments.films-good`) -> ids of the items to evaluate.
 
-    A night that asks a part of the items sets this value in its own working tree.
+    A night that evaluates a subset sets this value in its own working tree.
     """
 
 
 class BaselineNight(NightLabel):
-    """`baselines` in params.yaml: the night of baselines' calls, set only with `nightly.baselines`."""
+    """`baselines` in params.yaml: the night's label of baseline calls; set only with `nightly.baselines`."""
 
 
 class RunSettings(ModelRun):
@@ -139,7 +139,7 @@ def find_sections(graph: DeclaredGraph, stages: Container[str] | None = None) ->
 
 
 def list_required(graph: DeclaredGraph) -> list[str]:
-    """List the sections whose entries stages run for; they must exist in params.yaml, even if empty."""
+    """List the sections that params.yaml must have, even if empty, since stages run per entry of them."""
     scopes = [declaration.stage.scope for declaration in graph.declared.values()]
     return sorted({scope.over for scope in scopes if scope.over and not scope.when})
 

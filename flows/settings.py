@@ -26,7 +26,7 @@ Workers = Annotated[int, Field(gt=0)]
 """Type of the setting `run.workers`."""
 
 BY_NAME = frozenset({"systems", "roles", "models", "run.endpoints", "run.hooks", "run.prices", "run.systems"})
-"""Sections of params.yaml with user-chosen keys, in addition to sections whose entries stages run for."""
+"""Other sections of params.yaml with user-chosen keys, besides those with stages that run per entry."""
 OWN_SECTIONS = frozenset({"evaluation", "judging", "nightly"})
 """Top-level sections that belong to no stage."""
 
@@ -39,7 +39,7 @@ def find_project(start: Path | None = None) -> Path:
             _keep_private(folder / ".benchloom")
             return folder
     raise BadInput(
-        here, "is not in a Benchloom project", hint="cd into one; `benchloom init DIR` creates one"
+        here, "is not in a Benchloom project", hint="cd into a project, or create one: benchloom init DIR"
     )
 
 
@@ -198,7 +198,7 @@ def list_sections() -> frozenset[str]:
 
 
 def list_fanned() -> frozenset[str]:
-    """List the sections of params.yaml whose entries stages run for."""
+    """List the sections of params.yaml with stages that run once per entry."""
     return frozenset(scope.over for scope in list_scopes() if scope.over)
 
 

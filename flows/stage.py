@@ -1,4 +1,4 @@
-"""Classes to declare a flow: its stages, the section whose entries they run for, and their folder.
+"""Classes to declare a flow: its stages, the sections for which stages run per entry, and the folders.
 
 A declaration contains only facts that cannot be derived. The module flows/graph.py derives all other facts,
 and generates dvc.yaml. It reads a stage's arguments and outputs from the function's signature, and the code
@@ -30,16 +30,16 @@ LIST_SCORED, LIST_ANSWERED = "list_scored", "list_answered"
 Nights compare the scores; `benchloom compare` also shows the answers.
 """
 EVALUATION, BASELINES = "evaluation", "baselines"
-"""Sections of params.yaml whose `as_of` is the nightly run's label, which is part of the calls of stages that
-read the section."""
+"""Sections of params.yaml whose `as_of` is the nightly run's label. The label is part of each call of a stage
+that reads the section."""
 
 
 @dataclass(frozen=True)
 class Scope:
-    """A group of stages: the section whose entries they run for, and the folder of their artifacts."""
+    """A group of stages that run once, or once per entry of a section, with one folder of artifacts."""
 
     over: str = ""
-    """The section of params.yaml whose entries the stages run for; empty if the stages run only once."""
+    """The section of params.yaml if the stages run once per entry; empty if the stages run only once."""
     folder: str = ""
     """The folder of artifacts, such as `data/grammar/${key}`; `${item.field}` is a field of the entry."""
     looks_in: tuple[Scope, ...] = ()
@@ -76,7 +76,7 @@ class Scope:
     If the field is set, a system's input depends on all items, so a night evaluates all items.
     """
     samples: str = ""
-    """In a scope whose artifacts are a dataset, the artifact with its questions, one row per question."""
+    """In a scope whose artifacts are a dataset, the artifact with the questions, one row per question."""
     when: str = ""
     """A section of params.yaml. If it is missing, the graph does not contain the scope's stages."""
 

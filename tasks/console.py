@@ -11,7 +11,7 @@ from tasks.lines import clean_lines
 
 
 class CleanConsole(Console):
-    """A console that removes control characters, because printed texts may be from models and plug-ins."""
+    """A console that removes control characters, because printed texts may come from models and plug-ins."""
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Convert a printed text, including a table cell, to Rich text without control characters."""

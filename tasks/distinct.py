@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 def check_distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names unchanged. Raises ValueError if a name occurs twice."""
     if len(set(names)) < len(names):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name occurs twice")
     return names
 
 

@@ -29,7 +29,7 @@ AS_VOWEL = re.compile(r"(hour|honest|honou?r|heir)", re.IGNORECASE)
 
 
 def choose_article(words: str) -> str:
-    """Return the article `a` or `an` for a phrase, by the pronunciation of its first word."""
+    """Return the article `a` or `an` for a phrase, according to the pronunciation of its first word."""
     vowel = words[:1].lower() in tuple("aeiou") and not AS_CONSONANT.match(words)
     return "an" if vowel or AS_VOWEL.match(words) else "a"
 

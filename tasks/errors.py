@@ -90,7 +90,7 @@ class ModelRefused(ModelFailed):
 
 
 class DatabaseGone(BenchloomError):
-    """A database server cannot be reached, or disconnected."""
+    """A database server cannot be reached, or has disconnected."""
 
 
 class StageFailed(BenchloomError):

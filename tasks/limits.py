@@ -17,7 +17,7 @@ UNLIMITED = resource.RLIM_INFINITY
 
 
 def limit_cpu(seconds: float) -> None:
-    """Limit this process's further CPU time, in seconds, so that it ends even if its parent was killed."""
+    """Limit the remaining CPU seconds of this process, so that it ends even if its parent was killed."""
     _set_soft(resource.RLIMIT_CPU, math.ceil(_count_cpu() + seconds) + MARGIN_S)
 
 

@@ -89,7 +89,7 @@ class PluggedClasses(Generic[Base]):
         if isinstance(found, type) and self._is_kind(found) and getattr(found, "name", "") == name:
             return found
         base = f"{self.base.__module__}.{self.base.__qualname__}"
-        what = f"must hold one {self.noun} of the name {name!r}, a class that stands on {base}"
+        what = f"must define exactly one {self.noun} named {name!r}, a subclass of {base}"
         raise BadInput(where, what, hint=f"see {self.page}")
 
     def _name_file(self, name: str) -> str:

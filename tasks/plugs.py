@@ -1,4 +1,4 @@
-"""Find plug-ins of installed packages by their entry points in the groups `benchloom.*`.
+"""Find plug-ins in installed packages by their entry points in the groups `benchloom.*`.
 
 A plug-in in a project file is hashed like the rest of the project's code. An installed plug-in is outside the
 project, so parameters record its version and a digest of its files.
@@ -38,7 +38,7 @@ class Plug:
     @property
     def advice(self) -> str:
         """Return the hint for error messages about this plug-in."""
-        return f"pip install --upgrade {self.package}, or uninstall it"
+        return f"run pip install --upgrade {self.package}, or uninstall this package"
 
     def load(self) -> object:
         """Import the object that the entry point names. Raises BadInput for any error of the plug-in."""
@@ -74,12 +74,12 @@ def list_plugs(kind: str) -> list[str]:
 def refuse_twice(place: str, plug: Plug) -> BadInput:
     """Return the error for a name that both a project file and an installed package define."""
     return BadInput(
-        str(plug), f"{place} has that name too", hint=f"rename that one, or pip uninstall {plug.package}"
+        str(plug), f"{place} has the same name", hint=f"rename {place}, or run pip uninstall {plug.package}"
     )
 
 
 def tell_error(error: BaseException) -> str:
-    """Describe an error of third-party code on one line: the class and up to 300 message characters."""
+    """Describe a third-party error on one line: its class and up to 300 characters of its message."""
     said = clean(write_error(error))[:LONGEST]
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
 
@@ -102,7 +102,7 @@ def digest_record(package: Distribution) -> str:
         source = json.loads(package.read_text("direct_url.json") or "{}")
         editable = source.get("dir_info", {}).get("editable")
     except (OSError, ValueError, AttributeError, RecursionError) as error:
-        hint = f"pip install --force-reinstall {package.name}"
+        hint = f"run pip install --force-reinstall {package.name}"
         raise BadInput(where, "its direct_url.json cannot be read", hint=hint) from error
     if editable:
         raise BadInput(

@@ -84,6 +84,6 @@ def test_a_record_of_where_a_package_came_from_that_is_broken_is_a_line(site, co
     install(site, "acme-rag", points=POINTS)
     (site / "acme_rag-1.0.dist-info/direct_url.json").write_bytes(content)
     with pytest.raises(
-        BadInput, match=r"acme-rag 1\.0: its direct_url\.json cannot be read \(pip install --f"
+        BadInput, match=r"acme-rag 1\.0: its direct_url\.json cannot be read \(run pip install --f"
     ):
         find_plug("systems", "acme")

@@ -20,7 +20,7 @@ from tasks.errors import BadInput, SqlError
 MAGIC = b"SQLite format 3\0"
 ROWS = 10
 LIMITS = QueryLimits(timeout_s=60, bytes=100_000_000)
-"""Limits on each query of the test: seconds, and bytes of the result."""
+"""Limits on each query of the test: run time in seconds, and size of the result in bytes."""
 SHOWN_TABLES = 8
 """Maximum number of tables that the printed result names."""
 
@@ -76,7 +76,9 @@ def locate(root: Path, name: str, options: DatabaseOptions) -> tuple[dict[str, s
         password = {"password_env": options.password_env} if options.password_env else {}
         return {"url": options.place, **password, "file": f"snapshots/{name}.json"}, {}
     if options.password_env:
-        raise BadInput("--password-env", "is only for a URL", hint="omit it: a SQLite file has no password")
+        raise BadInput(
+            "--password-env", "applies only to a URL", hint="omit it: a SQLite file has no password"
+        )
     path = Path(options.place).expanduser().resolve()
     if not path.is_file():
         raise BadInput(
@@ -113,7 +115,9 @@ def try_database(entry: DatabaseEntry) -> dict[str, object]:
                 unread.append(f"table {table} was not read: {' '.join(str(error).split())}")
     if not any(rows.values()):
         raise BadInput(
-            entry.label, f"no rows could be read from its {len(columns)} tables", hint="; ".join(unread[:3])
+            entry.label,
+            f"none of its {len(columns)} tables has rows that can be read",
+            hint="; ".join(unread[:3]),
         )
     tables = {table: {"columns": columns[table], "rows_read": rows.get(table)} for table in sorted(columns)}
     return {"dialect": entry.dialect, "tables": tables, "unread": unread}

@@ -65,14 +65,14 @@ def add_dataset(
         raise BadInput(
             path,
             "is not a table of questions and answers; --system, --score, "
-            "--nightly and the column options need one",
+            "--nightly and the column options require such a table",
             hint="see docs/qa.md",
         )
     if stream:
         return add_stream(root, params, name, path, options)
     if options.methods:
         raise BadInput(
-            path, "is not a streambench dataset; --method needs one", hint="see docs/streambench.md"
+            path, "is not a streambench dataset, but --method requires one", hint="see docs/streambench.md"
         )
     return add_set(root, params, name, path, tried=options.tried, replace=options.replace)
 
@@ -173,7 +173,9 @@ def add_table(root: Path, params: Parameters, name: str, path: Path, options: Da
         if options.nightly:
             following += f" && git add -A && git commit -m 'Add {entry}' && benchloom nightly once"
     elif options.nightly:
-        raise BadInput("--nightly", "needs a system to evaluate every night", hint="add --system NAME")
+        raise BadInput(
+            "--nightly", "requires a system that is evaluated every night", hint="add --system NAME"
+        )
     return Addition("dataset", name, values, found, said, following)
 
 

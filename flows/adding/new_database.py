@@ -1,4 +1,4 @@
-"""Carry out `benchloom new --database`: describe the database, estimate a run, and preview questions."""
+"""Implement `benchloom new --database`: describe the database, estimate a run, and preview questions."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def show_database(project: NewProject, options: NewOptions, added: Mapping[str, 
     following = f"benchloom run grammar-dataset@{name}"
     if project.embedded:
         print_line(
-            f"The model {project.model} runs on this machine: a preview takes minutes, a complete run hours. "
-            "The model chooses among queries that Benchloom composes. "
+            f"The model {project.model} runs on this machine: a preview takes minutes, and a complete run "
+            "takes hours. The model chooses among queries that Benchloom composes. "
             "To use another model, run the command with --model NAME."
         )
         if project.is_lacking():
@@ -75,7 +75,7 @@ def show_questions(project: NewProject, limit: int) -> None:
         print_line(f"{number:>3}. {row['question']}")
         print_line(f"     {row['answer']}")
     if len(questions) < limit:
-        print_line(f"{len(questions)} of {limit} questions: the page lists the dropped rows and the reasons")
+        print_line(f"{len(questions)} of {limit} questions were built; the page explains the dropped rows")
     page = root / "reports/grammar" / project.entry / "index.html"
     if page.is_file():
         print_line(f"page: {page}")

@@ -85,7 +85,7 @@ class NewProject:
 
 
 def describe_cost(plan: Mapping[str, Any], *, free: bool) -> str:
-    """Format a plan's calls, tokens, dollars and time as text. `free`: the model costs no money."""
+    """Format a plan's calls, tokens, dollars and time as text. `free`: the model is free of charge."""
     parts = [
         f"{show(plan['calls'])} calls",
         f"{show(plan['tokens'])} tokens",

@@ -1,4 +1,4 @@
-"""Carry out `benchloom new --questions`: read the table, estimate a nightly run, and preview answers."""
+"""Implement `benchloom new --questions`: read the table, estimate a nightly run, and preview answers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from flows.adding.new_project import PREVIEW, NewOptions, NewProject, StepFailed
 from tasks.lines import print_line
 
 SYSTEM = "alone"
-"""Name of the system that is the model without a retriever: a table of questions has no documents."""
+"""Name of the system without a retriever: a table of questions comes without documents to retrieve."""
 LONGEST = 100
 """Maximum length of a question or an answer in the terminal, in characters."""
 

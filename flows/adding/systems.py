@@ -105,13 +105,13 @@ def describe_system(options: SystemOptions) -> dict[str, object]:
     if options.url is not None:
         if options.top_k is not None:
             raise BadInput(
-                "--top-k", "is only for the built-in RAG", hint="for example --retriever bm25 --top-k 2"
+                "--top-k", "requires the built-in RAG", hint="for example, use --retriever bm25 --top-k 2"
             )
         return {"kind": "http", "version": options.version, "answer": dict(options.call)}
     if options.key_env is not None:
         raise BadInput(
             "--key-env",
-            "is only for --url",
+            "can be used only with --url",
             hint="omit it: the model of the role `answerer` has its own key",
         )
     top_k = {} if options.top_k is None else {"top_k": options.top_k}
@@ -119,7 +119,7 @@ def describe_system(options: SystemOptions) -> dict[str, object]:
 
 
 def name_assessment(params: Parameters, name: str, options: SystemOptions) -> str:
-    """Name the assessment of a system on a database. Raises BadInput if the database is unknown."""
+    """Return the name of an assessment of a system. Raises BadInput if the database is unknown."""
     databases, database = get_section(params, "databases") or {}, str(options.database)
     if database not in databases:
         raise refuse(

@@ -120,7 +120,7 @@ def model(
 ) -> None:
     """Add a model after testing a short reply, a JSON schema, a grammar, a tool call and log probabilities.
 
-    Without --endpoint, NAME is an embedded model of `models:`, or an OpenAI model if OPENAI_API_KEY is set.
+    Without --endpoint, NAME is an embedded model in `models:`, or an OpenAI model if OPENAI_API_KEY is set.
 
     Example: benchloom add model gpt-mini --endpoint https://api.openai.com/v1 --key-env OPENAI_API_KEY
     """
@@ -290,15 +290,15 @@ def read_body(text: str) -> dict[str, Any]:
         body = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise BadInput(
-            "--body", f"is not valid JSON: {error}", hint='for example {"query": "{question}"}'
+            "--body", f"is not valid JSON: {error}", hint='write, for example, {"query": "{question}"}'
         ) from error
     if not isinstance(body, dict):
-        raise BadInput("--body", "is not a JSON object", hint='for example {"query": "{question}"}')
+        raise BadInput("--body", "is not a JSON object", hint='write, for example, {"query": "{question}"}')
     return body
 
 
 def add(make: Callable[[Path, Parameters], Addition], *, as_json: bool) -> None:
-    """Make an addition to the current project, write it, and print the new keys and the next command."""
+    """Create an entry, write it into the current project, and print the new keys and the next command."""
     from flows.adding.addition import write_addition
     from flows.settings import find_project, load_params
 
@@ -317,7 +317,7 @@ def add(make: Callable[[Path, Parameters], Addition], *, as_json: bool) -> None:
 
 
 def list_places(lines: Mapping[str, int]) -> list[str]:
-    """List the lines of written values as text; equal keys of several roles share one text."""
+    """Describe where values were written, by line; one text covers the same key of several roles."""
     by_field = defaultdict[str, list[str]](list)
     for keys in lines:
         section, _, rest = keys.partition(".")

@@ -1,4 +1,4 @@
-"""Carry out `benchloom compare`: compare systems, runs or revisions in pairs on the same items."""
+"""Implement `benchloom compare`: compare systems, runs or revisions in pairs on the same items."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CompareOutput:
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """Options of a comparison. `only`, `metrics`: names to include; empty: all.
+    """Options of a comparison. `only`, `metrics`: names to include, by default all.
 
     `items`: number of items in the table. `distance`: the difference for which the number of required pairs
     is estimated.
@@ -71,7 +71,7 @@ def compare_command(
     root: Path,
     output: CompareOutput = CompareOutput(),
 ) -> int:
-    """Carry out `benchloom compare`; returns the exit code.
+    """Run `benchloom compare`; return the exit code.
 
     Raises BadInput for a name that is unknown or ambiguous, and BenchloomError if the sides have nothing in
     common.
@@ -107,7 +107,7 @@ def read_link(text: str) -> tuple[str, str]:
     """Parse TEXT=URL. Raises BadInput unless the URL is http or https."""
     name, _, address = text.partition("=")
     if not name or not address.startswith(("https://", "http://")):
-        raise BadInput(f"--link {text}", "is not of the form TEXT=https://...")
+        raise BadInput(f"--link {text}", "does not have the form TEXT=https://...")
     return name, address
 
 

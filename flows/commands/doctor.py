@@ -26,7 +26,7 @@ ROOM = 1_000_000_000
 
 
 def doctor_command(*, as_json: bool) -> int:
-    """Carry out `benchloom doctor`. Returns 1 if a requirement of a run is missing, otherwise 0."""
+    """Run `benchloom doctor`; return 1 if a requirement of a run is missing, otherwise 0."""
     try:
         findings = list(examine(find_project()))
     except BadInput as error:

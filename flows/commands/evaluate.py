@@ -1,4 +1,4 @@
-"""Carry out `benchloom evaluate`: run systems on a dataset and judge the answers."""
+"""Implement `benchloom evaluate`: run systems on a dataset and judge the answers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def evaluate_command(
     *,
     as_json: bool = False,
 ) -> int:
-    """Carry out `benchloom evaluate` for each system in sequence; return the exit code.
+    """Run `benchloom evaluate` for each system in sequence; return the exit code.
 
     `several`: the options of each system; all options are checked before the first system is called. Several
     systems are compared at the end.
@@ -140,7 +140,7 @@ def evaluate_all(
     try:
         return [evaluate_system(run, session) for run in runs]
     except KeyboardInterrupt:
-        say("stopped; all replies so far are in the ledger, and the same command continues from there")
+        say("stopped; all replies so far are in the ledger; run the same command again to continue")
         raise
     finally:
         session.close()

@@ -1,4 +1,4 @@
-"""Carry out `benchloom graph`: write dvc.yaml, prefect.yaml and params.schema.json, or check them."""
+"""Implement `benchloom graph`: write dvc.yaml, prefect.yaml and params.schema.json, or check them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tasks.files import write_text
 
 
 def graph_command(*, check: bool) -> int:
-    """Carry out `benchloom graph`; returns the exit code, 1 if `check` finds an outdated file.
+    """Run `benchloom graph`; return the exit code, 1 if `check` finds an outdated file.
 
     The schema comes last because it imports the stages' modules. The graph does not need them.
     """

@@ -81,7 +81,7 @@ def export(
             first = f"for example {missing[0].id[:12]} of {missing[0].stage}"
             raise BadInput(
                 "data",
-                f"{len(missing)} of {len(calls)} calls are not in a ledger, {first}",
+                f"{len(missing)} of {len(calls)} calls are not in any ledger, {first}",
                 hint="run the flow without --replay, or import the ledger in which the calls were recorded",
             )
         facts: dict[str, Any] = {}
@@ -95,7 +95,7 @@ def export(
     kept = [entry for entry in entries.values() if entry is not None]
     if not kept:
         more = "" if partial else "; --partial includes calls of unfinished stages"
-        hint = f"benchloom run {flow}{more}"
+        hint = f"run `benchloom run {flow}{more}`"
         raise BadInput("data", f"contains no calls of {flow} (*.calls.parquet)", hint=hint)
     place = out or shipped
     count = write_shipped(place, kept)
@@ -146,7 +146,7 @@ def verify(
     calls = draw_sample(find_model_calls(find_root() / "data", flow or ""), sample, seed)
     if not calls:
         of = f"calls of {flow}" if flow else "calls"
-        raise BadInput("data", f"contains no {of} (*.calls.parquet)", hint="benchloom run")
+        raise BadInput("data", f"contains no {of} (*.calls.parquet)", hint="run `benchloom run`")
     run, models = load_models()
     done: list[RepeatedCall] = []
 
@@ -193,7 +193,7 @@ def prune(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count; delete nothing.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete old or damaged calls from the live ledger, and print what repeating the old calls would cost.
+    """Delete old or damaged calls from the live ledger, and print the cost of repeating the old calls.
 
     Shipped ledgers never change.
 

@@ -1,4 +1,4 @@
-"""Carry out `benchloom lineage`: trace a figure, an artifact or a row back to its sources."""
+"""Implement `benchloom lineage`: trace a figure, an artifact or a row back to its sources."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def lineage_command(
     openlineage: bool = False,
     out: Path | None = None,
 ) -> int:
-    """Carry out `benchloom lineage`; returns the exit code, 1 if there is a gap.
+    """Run `benchloom lineage`; return the exit code, 1 if there is a gap.
 
     Raises BadInput, with the known names, if the target or the row is unknown.
     """

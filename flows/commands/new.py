@@ -1,4 +1,4 @@
-"""Carry out `benchloom new`: create a project from a database or a table of questions, with a preview."""
+"""Implement `benchloom new`: create a project from a database or a table of questions, with a preview."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ MODEL_OPTIONS = ("endpoint", "key_env", "served_model", "input_price", "output_p
 
 
 def new_command(folder: Path, options: NewOptions) -> int:
-    """Carry out `benchloom new DIR`; returns the exit code.
+    """Run `benchloom new DIR`; return the exit code.
 
     Raises BadInput if the data or the model fails its test; the folder is then removed.
     """
     place = find_source(options)
     if options.endpoint is not None and options.model is None:
-        raise BadInput("--endpoint", "needs the model's name", hint="--model NAME")
+        raise BadInput("--endpoint", "requires a model name", hint="add --model NAME")
     fresh = not folder.exists()
     version = make_project(folder)
     project = choose_project(folder, place, options)
@@ -97,7 +97,7 @@ def name_entry(source: str) -> str:
 
 
 def choose_project(folder: Path, source: str, options: NewOptions) -> NewProject:
-    """Choose the model: the named one, the hosted one if its key is set, or the embedded one."""
+    """Choose the model: the named model, the hosted model if its key is set, or the embedded model."""
     params = load_yaml(folder / "params.yaml")
     small = str(params["roles"]["generator"]["model"])
     model = options.model or (HOSTED if os.environ.get(OPENAI_KEY) else small)

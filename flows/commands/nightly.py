@@ -144,7 +144,7 @@ def _carry_out(
 def accept(
     label: Annotated[str, typer.Argument(metavar="LABEL", help="The label of a night with an alarm.")],
 ) -> None:
-    """Accept a night with an alarm: the next nights are compared with it.
+    """Accept a night despite its alarm, so that later nights are compared with it.
 
     Example: benchloom nightly accept 2031-07-09
     """
@@ -254,8 +254,8 @@ def work(pool: Pool = None) -> None:
     if not foreign and read_port(root) is None:
         raise BadInput(
             "benchloom nightly work",
-            "found no deployment of nights in this project",
-            hint="benchloom nightly deploy",
+            "this project has no deployment of nights",
+            hint="run `benchloom nightly deploy`",
         )
     with use_prefect(root, _say, needed=True):
         keep_worker(root, pool or POOL, own=not foreign)

@@ -1,4 +1,4 @@
-"""Carry out `benchloom plan`: estimate which stages would run and why, their model calls and cost."""
+"""Implement `benchloom plan`: estimate which stages would run and why, their model calls and cost."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MANY = 5
 
 
 def plan_command(targets: Sequence[str], *, as_json: bool, ask_again: Sequence[str] = ()) -> int:
-    """Carry out `benchloom plan`; returns the exit code."""
+    """Run `benchloom plan`; return the exit code."""
     root = find_project()
     os.chdir(root)
     recorder = open_recorder(root)
@@ -176,7 +176,7 @@ def total(ranges: Sequence[Range]) -> Range:
 
 
 def show(span: Range, digits: int = 0) -> str:
-    """Format a range: one number if both bounds agree, with `~` if it is estimated from earlier runs."""
+    """Format a range: one number if both bounds are equal, with `~` if it is estimated from earlier runs."""
     if math.isinf(span.high):
         return f"at least {span.low:.{digits}f}" if span.low else "not known"
     low, high = f"{span.low:.{digits}f}", f"{span.high:.{digits}f}"

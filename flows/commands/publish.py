@@ -1,4 +1,4 @@
-"""Carry out `benchloom publish`: write a dataset or evaluated items to a folder or a hub."""
+"""Implement `benchloom publish`: write a dataset or evaluated items to a folder or a hub."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FOLDER = ".benchloom/published"
 
 @dataclass(frozen=True)
 class PublishOptions:
-    """The destination of a publication, and what it may contain.
+    """The destination and the permitted content of a publication.
 
     `to`: a folder. `hub`: OWNER/NAME. `public`: make the repository public. `private`: allow sources that may
     not be redistributed. `prediction_key`: name of the field for a predicted table in the records of a
@@ -62,7 +62,7 @@ class Publication:
 
 
 def publish_command(name: str, options: PublishOptions, *, as_json: bool) -> int:
-    """Carry out `benchloom publish`; returns the exit code.
+    """Run `benchloom publish`; return the exit code.
 
     Raises BadInput if the name is not a dataset, the dataset is not fresh, a source may not be redistributed,
     or the destination contains other files.
@@ -70,7 +70,7 @@ def publish_command(name: str, options: PublishOptions, *, as_json: bool) -> int
     require_extra("publish")
     if not options.to and not options.hub:
         raise BadInput(
-            "benchloom publish", "needs a destination", hint="--to FOLDER, --hub OWNER/NAME, or both"
+            "benchloom publish", "needs a destination", hint="give --to FOLDER, --hub OWNER/NAME, or both"
         )
     to, given = options.to.absolute() if options.to else None, Path(name).absolute()
     root = find_project()

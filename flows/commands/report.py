@@ -1,4 +1,4 @@
-"""Carry out `benchloom report`: build the front page of all reports, and the page of the whole graph."""
+"""Implement `benchloom report`: build the front page of all reports, and the page of the whole graph."""
 
 from __future__ import annotations
 

@@ -183,7 +183,7 @@ def find_path(root: Path, path: Path) -> Path:
 
 
 def list_split(artifact: ReviewedArtifact, decisions: Decisions) -> list[str]:
-    """List the ids of items with equal numbers of accepts and rejects, or with different edited texts."""
+    """List the ids of items with as many accept as reject decisions, or with different edited texts."""
     rulings = {item.id: decisions.decide_seen(item.id, item.seen) for item in artifact.items.values()}
     return [item for item, ruling in rulings.items() if ruling.state == "split"]
 
@@ -204,7 +204,7 @@ def print_import(facts: dict[str, Any]) -> None:
 
 
 def describe_people(pairs: list[PairAgreement], split: list[str]) -> list[str]:
-    """Return one line per pair of people with their agreement, and one line that lists the split items."""
+    """Return one line per pair of people with their agreement, and one line with the disputed items."""
     lines = []
     for pair in pairs:
         kappa = "-" if pair.kappa is None else f"{pair.kappa:.4f}"

@@ -1,4 +1,4 @@
-"""Carry out `benchloom run`: bring artifacts up to date."""
+"""Implement `benchloom run`: bring artifacts up to date."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def run_command(
     engine: str | None = None,
     ask_again: Sequence[str] = (),
 ) -> int:
-    """Carry out `benchloom run`; returns the exit code."""
+    """Run `benchloom run`; return the exit code."""
     if engine is not None:
         require_engine(engine)
     if ask_again and (replay or limit is not None):
@@ -341,7 +341,7 @@ def copy_tables(node: Node, places: Places) -> None:
 
 
 def run_preview(run: Run, names: Sequence[str], limit: int) -> int:
-    """Run stages on their first items, into data/.preview/; returns the exit code. dvc.lock is unchanged.
+    """Run stages on the first items, writing to data/.preview/; return the exit code. dvc.lock is unchanged.
 
     A fresh stage does not run: the next stage reads the first N rows of its artifact. The tables of a fresh
     stage are copied to the preview's folder, since a report traces rows within one folder. A flow may reduce

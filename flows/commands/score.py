@@ -1,4 +1,4 @@
-"""Carry out `benchloom score`: score predictions from a file, without project, server or model."""
+"""Implement `benchloom score`: score predictions from a file, without project, server or model."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def score_command(
     ci: Bootstrap | None,
     as_json: bool,
 ) -> int:
-    """Carry out `benchloom score`; returns the exit code."""
+    """Run `benchloom score`; return the exit code."""
     chosen = make_metric(metric, options)
     complaints = Complaints(describe_source(file))
     try:

@@ -1,4 +1,4 @@
-"""Carry out `benchloom snapshot`: record the content of database servers in files that DVC hashes."""
+"""Implement `benchloom snapshot`: record the content of database servers in files that DVC hashes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tasks.errors import BadInput, DatabaseGone
 
 
 def snapshot_command(names: Sequence[str]) -> int:
-    """Carry out `benchloom snapshot`; returns the exit code."""
+    """Run `benchloom snapshot`; return the exit code."""
     root = find_project()
     servers = find_servers(root, load_params(root))
     unknown = [name for name in names if name not in servers]

@@ -1,4 +1,4 @@
-"""Carry out `benchloom stage`, the command with which dvc.yaml runs a stage."""
+"""Implement `benchloom stage`, the command with which dvc.yaml runs a stage."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _name_near(stage: str, key: str, recorder: Recorder) -> str:
 
 
 def stage_command(stage: str, key: str, *, replay: bool) -> int:
-    """Carry out `benchloom stage`; returns the exit code."""
+    """Run `benchloom stage`; return the exit code."""
     root = find_project()
     os.chdir(root)
     recorder = open_recorder(root)

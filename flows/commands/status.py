@@ -1,4 +1,4 @@
-"""Carry out `benchloom status`: show fresh, stale, missing and failed artifacts, and why."""
+"""Implement `benchloom status`: show fresh, stale, missing and failed artifacts, and why."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tasks.files import write_text
 
 KEPT_COUNTS = ".benchloom/rows.json"
 OWN = "own"
-"""Name of the group of stages that the user added, and no flow declares."""
+"""Name of the group of stages that the user added and no flow declares."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class StageStatus:
 
     stage: str
     state: str
-    """The state: fresh, stale, missing, failed, running (in another process), or waiting for such a stage."""
+    """Fresh, stale, missing, failed, running (in another process), or waiting for a running stage."""
     why: tuple[str, ...]
     artifact: str
     rows: int | None
@@ -65,7 +65,7 @@ class StageGroup:
 
 
 def status_command(targets: Sequence[str] = (), *, every: bool = False, as_json: bool) -> int:
-    """Carry out `benchloom status`; returns the exit code. Raises BadInput for an unknown target."""
+    """Run `benchloom status`; return the exit code. Raises BadInput for an unknown target."""
     root = find_project()
     os.chdir(root)
     recorder = open_recorder(root)

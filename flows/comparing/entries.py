@@ -17,7 +17,7 @@ DRAWS = 2_000
 
 
 def find_beaten(root: Path, flow: str, entry: str, others: Sequence[str]) -> dict[str, bool]:
-    """Return, for each other entry, whether `entry` is significantly better on the first metric.
+    """Return, for every other entry, whether `entry` is significantly better on the first metric.
 
     The test is paired, with Holm's correction over all entries. Entries with several systems, without items
     in common with `entry`, or with missing artifacts are omitted.

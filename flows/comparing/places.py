@@ -33,7 +33,7 @@ from tasks.lineage.records import FileRecord, StageRecord
 
 @dataclass(frozen=True)
 class EvaluatedStage:
-    """The stage of an entry whose artifact contains the scores. system: the entry's system, if any.
+    """The stage whose artifact contains an entry's scores. system: the entry's system, if any.
 
     `find`: function that returns the path of an artifact by name. `find_canaries`: function that returns the
     path of the artifact with the judges' canaries (test cases), or None if there is none.
@@ -60,7 +60,7 @@ class EvaluatedStage:
 
 @dataclass(frozen=True)
 class Place:
-    """The evaluated entries of a working tree, revision, branch or folder. label: its name in output."""
+    """The evaluated entries of a working tree, revision, branch or folder. label: name to print."""
 
     label: str
     stages: tuple[EvaluatedStage, ...]
@@ -70,11 +70,11 @@ def read_workspace(root: Path) -> Place:
     """Read the evaluated stages in the working tree's `dvc.lock`. Raises BadInput if no stage has run."""
     path = root / LOCK
     if not path.is_file():
-        raise BadInput(LOCK, "does not exist, because nothing has run", hint="benchloom run")
+        raise BadInput(LOCK, "does not exist, because no stage has run", hint="run `benchloom run`")
 
     def find(record: FileRecord) -> Path:
         if not (root / record.path).is_file():
-            raise BadInput(record.path, "does not exist", hint="benchloom run, or dvc checkout")
+            raise BadInput(record.path, "does not exist", hint="run `benchloom run` or `dvc checkout`")
         return root / record.path
 
     return Place(
@@ -107,8 +107,8 @@ def read_revision(root: Path, revision: str, name: str = "") -> Place | None:
             raise BadInput(
                 f"{record.path} of {label}",
                 f"is not in DVC's cache (md5 {record.md5})",
-                hint="dvc fetch --all-commits gets it from a remote; if it was never pushed, check "
-                "that revision out and run `benchloom run`",
+                hint="to get it from a remote, run `dvc fetch --all-commits`; if it was never pushed, "
+                "check out that revision and run `benchloom run`",
             )
         return path
 
@@ -140,7 +140,7 @@ def read_evaluation(folder: Path, label: str) -> Place | None:
 
     def find(name: str) -> Path:
         if not (folder / f"{name}.parquet").is_file():
-            raise BadInput(folder, f"has no {name}.parquet", hint="benchloom evaluate creates it again")
+            raise BadInput(folder, f"has no {name}.parquet", hint="run `benchloom evaluate` again")
         return folder / f"{name}.parquet"
 
     scopes = [scope for known in list_flows() if known.name == flow for scope in known.list_scopes()]
@@ -238,6 +238,6 @@ def open_cache(root: Path) -> Callable[[str], Path]:
     try:
         repo = Repo(str(root))
     except DvcException as error:
-        raise BadInput(root, f"is not a DVC repository: {error}", hint="dvc init") from error
+        raise BadInput(root, f"is not a DVC repository: {error}", hint="run `dvc init`") from error
     cache = repo.cache.local
     return lambda md5: Path(cache.oid_to_path(md5))

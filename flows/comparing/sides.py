@@ -31,7 +31,7 @@ ENTRY, SYSTEM, NIGHT, RUN, REVISION = KINDS = ("entry", "system", "night", "run"
 WORKSPACE = "workspace"
 """DVC's name for the whole working tree."""
 NAMED = 12
-"""Maximum names per kind in an error message."""
+"""Maximum number of names per kind in an error message."""
 Pair = tuple[ScoredSystem, ScoredSystem]
 WAYS: tuple[Callable[[ScoredSystem], object], ...] = (
     lambda scored_system: (scored_system.section, scored_system.entry, scored_system.system),
@@ -53,7 +53,7 @@ class Side:
 
 @dataclass
 class Sides:
-    """Finds the sides of a comparison in a project. only: names of entries or systems to read, or empty."""
+    """Finds the sides of a comparison in a project. only: entries or systems to read, by default all."""
 
     root: Path
     only: Sequence[str] = ()

@@ -20,7 +20,7 @@ VERSIONS = 100
 
 @dataclass
 class Archive:
-    """Checks the files of a project (implements `tasks.lineage.records.FileHistory`); hashes each once.
+    """Checks the files of a project (implements `tasks.lineage.records.FileHistory`); hashes each file once.
 
     `installed`: the folder that contains the running code, if the code is not in the project.
     """

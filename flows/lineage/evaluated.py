@@ -104,7 +104,7 @@ def add_evaluation(graph: Graph, root: Path, folder: str) -> Graph:
         )
     except (ValueError, KeyError, TypeError) as error:
         raise BadInput(
-            path, "is not a record of `benchloom evaluate`", hint="benchloom evaluate creates it again"
+            path, "is not a record of `benchloom evaluate`", hint="run `benchloom evaluate` again"
         ) from error
     return replace(graph, stages=(*graph.stages, stage))
 
@@ -114,7 +114,7 @@ def _read_files(records: object) -> tuple[FileRecord, ...]:
 
 
 def _list_files(place: Path | None) -> Iterator[Path]:
-    """List the files of a dataset or of documents, which origins of rows refer to."""
+    """List the files of a dataset or of documents; the origins of rows refer to these files."""
     if place is None:
         return
     whole = place.resolve()

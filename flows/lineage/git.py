@@ -142,7 +142,7 @@ def show_name(name: str) -> str:
 
 
 def read_parts(output: IO[bytes] | None) -> Iterator[str]:
-    """Yield the parts of git's output with `-z` while git is still writing."""
+    """Yield the NUL-terminated parts of git's output (`-z`) while git is still writing."""
     rest = b""
     while block := output.read(65536) if output is not None else b"":
         *parts, rest = (rest + block).split(b"\0")

@@ -18,7 +18,7 @@ def read_graph(root: Path, *, required: bool = True) -> Graph:
     """
     path = root / LOCK
     if required and not path.is_file():
-        raise BadInput(LOCK, "does not exist, because nothing has run", hint="benchloom run")
+        raise BadInput(LOCK, "does not exist, because no stage has run", hint="run `benchloom run`")
     stages = tuple(
         read_stage(name, entry) for name, entry in LockFile(path, root / KEPT_ENTRIES).read().items()
     )

@@ -1,4 +1,4 @@
-"""Describe a nightly run that evaluated only a subset: its items, calls and forecasts' rows."""
+"""Describe a nightly run on a subset: the items, the calls, and the rows behind the forecasts."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ PARQUET = ".parquet"
 class AskedPart:
     """The subset of the items that a nightly run evaluated.
 
-    `calls`: calls artifact -> number of rows. `whole_calls`: the same for `against`, the last night that
-    evaluated all items.
+    `calls`: calls artifact -> number of rows. `whole_calls`: the same mapping for `against`, the last
+    night that evaluated all items.
     """
 
     plan: NightPlan

@@ -1,4 +1,4 @@
-"""Do a nightly run in its worktree: data, gold queries, stages, comparison, record, push and alarm."""
+"""Perform a nightly run in its worktree: data, gold queries, stages, comparison, record, push and alarm."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DIGESTS = "gold.json"
 
 @dataclass(frozen=True)
 class NightWork:
-    """A nightly run in its worktree. home: user's project. run: the worktree's run. show: prints a record."""
+    """A nightly run in its worktree. home: user's project. run: runs its stages. show: prints a record."""
 
     home: Path
     label: str
@@ -61,7 +61,7 @@ class NightWork:
     plan: NightPlan | WholeNight
 
     def carry_out(self, bring_up: BringUp) -> int:
-        """Do the nightly run; return the exit code, or GOES_ON if the run must evaluate more items.
+        """Perform the nightly run; return the exit code, or GOES_ON if the run must evaluate more items.
 
         Raises BadInput if a stage that the night depends on is not up to date.
         """
@@ -146,7 +146,7 @@ class NightWork:
         begun = read_unfinished(self.home)
         if begun is None or begun.label != self.label:
             raise BadInput(
-                self.label, "is not the label of a night that has started", hint="benchloom nightly once"
+                self.label, "is not the label of an unfinished night", hint="run `benchloom nightly once`"
             )
         write_unfinished(self.home, replace(begun, parts=parts, why=why))
         return GOES_ON

@@ -1,4 +1,4 @@
-"""Do one nightly run in a worktree and a separate process, and commit a finished run to its branch.
+"""Perform one nightly run in a worktree and a separate process, and commit a finished run to its branch.
 
 A lock prevents simultaneous nights; it is released when its process ends. A file records an unfinished night.
 """
@@ -40,7 +40,7 @@ LABEL_FORM = "%Y-%m-%dT%H-%MZ"
 LOCK = f"{SERVICE}/lock"
 UNFINISHED = f"{SERVICE}/unfinished.json"
 PATIENCE_S = 60.0
-"""Seconds to wait for the child processes of a killed nightly run to record their running calls."""
+"""Seconds to wait for the child processes of a killed nightly run to record their calls in progress."""
 LOOK_AGAIN_S = 0.2
 """Seconds between two attempts to acquire the lock."""
 
@@ -104,7 +104,7 @@ def keep_night(tree: NightTree) -> None:
 
 
 def run_inside(tree: NightTree, options: Sequence[str], lock: int) -> int:
-    """Do a nightly run in a child process in its worktree, with the worktree's code; return the exit code.
+    """Perform a nightly run in a child process in its worktree, with its code; return the exit code.
 
     `lock`: handle of the lock, which the child process inherits. If this process ends, the child reads the
     end of its standard input and stops.
@@ -145,7 +145,7 @@ def place_ledger(home: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class NightLock:
-    """An acquired lock. handle: the lock file's descriptor; a child process that inherits it has the lock."""
+    """An acquired lock. handle: the lock file's descriptor; a child process inherits it with the lock."""
 
     path: Path
     handle: int

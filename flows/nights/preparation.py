@@ -225,5 +225,5 @@ def check_ground(recorder: Recorder, chosen: Sequence[str]) -> None:
         raise BadInput(
             name,
             f"is not up to date in the committed state ({reasons[0]}), but the night depends on it",
-            hint=f"benchloom run {name}, then commit dvc.lock",
+            hint=f"run `benchloom run {name}`, then commit dvc.lock",
         )

@@ -75,10 +75,10 @@ def _require_branch(home: Path, label: str) -> None:
 
 
 def _read_earlier(home: Path, folder: Path, label: str, later: Graph, record: str) -> tuple[StageRecord, ...]:
-    """Return an earlier nightly run's stages with outputs other than the later run's, with moved paths.
+    """Return an earlier nightly run's stages whose outputs differ from the later run's, with moved paths.
 
-    `record`: text of the later night's record. Outputs that the record refers to are also moved if both
-    nights have the same outputs.
+    `record`: text of the later night's record. Stages with outputs that the record refers to are returned
+    even if both nights have the same outputs.
     """
     _require_branch(home, label)
     (folder / LOCK).write_bytes(Git(home).read_file(_name_branch(label), LOCK) or b"")

@@ -1,4 +1,4 @@
-"""Write the files that keep a deployment of nightly runs alive: a systemd unit and a compose file.
+"""Write the service files for a deployment of nightly runs: a systemd unit and a compose file.
 
 Both files start the server and a worker, and neither file contains a secret. The server's password is read
 from the server's password file. Keys come from the environment, or from a file of mode 0600 beside the unit.
@@ -33,7 +33,7 @@ from tasks.settings import check_variable
 
 FOLDER = ".benchloom/nightly"
 PATIENCE_S = 30.0
-"""Seconds that a worker and its nightly run have to end before the worker is killed."""
+"""Seconds to wait for a worker and its nightly run to end before the worker is killed."""
 LOOK_EVERY_S = 2.0
 """Seconds between two checks that the project's Prefect server is running."""
 UNIT = """\
@@ -129,7 +129,7 @@ def make_keys(path: Path, names: list[str]) -> None:
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         if stat.S_IMODE(path.stat().st_mode) & 0o077:
-            raise BadInput(path, "is readable by other users", hint=f"chmod 600 {path}") from None
+            raise BadInput(path, "is readable by other users", hint=f"run chmod 600 {path}") from None
         return
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(KEYS.format(names=", ".join(names) or "none yet"))

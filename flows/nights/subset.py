@@ -125,7 +125,7 @@ class EntryPlan:
 
 @dataclass(frozen=True)
 class NightPlan:
-    """The plan of a nightly run on a subset: `parts` parts of each entry, from part `first` on."""
+    """The plan of a nightly run on a subset: `parts` parts of each entry, starting with part `first`."""
 
     entries: tuple[EntryPlan, ...]
     first: int
@@ -201,9 +201,9 @@ def plan_night(
 ) -> NightPlan | WholeNight:
     """Plan a nightly run from earlier nightly runs, oldest first; the same history gives the same plan.
 
-    `parts`: number of parts to evaluate. The night evaluates all items if the history has fewer than
-    `subset.nights` nights with all of the same items. Nights before the last night that a person accepted
-    despite alarms do not count.
+    `parts`: number of parts to evaluate. The night evaluates all items if fewer than `subset.nights`
+    nights evaluated all of these items. Nights before the last night that a person accepted despite alarms
+    are ignored.
     """
     if subset is None:
         return WholeNight()

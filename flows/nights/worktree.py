@@ -97,7 +97,7 @@ def require_commit(root: Path) -> str:
         raise BadInput(
             root,
             "has no commit, but a night runs the committed state",
-            hint="git init, git add --all, git commit -m 'Begin'",
+            hint="run git init, git add --all and git commit -m 'Begin'",
         )
     if above := run_git(root, "rev-parse", "--show-superproject-working-tree"):
         raise BadInput(
@@ -118,7 +118,7 @@ def drop_branch(root: Path, label: str, commit: str) -> None:
 def describe_left_out(root: Path) -> str:
     """Return a text about uncommitted changes, which a nightly run does not use; empty if there are none.
 
-    Changes of `nightly` and `run` in params.yaml do not count, since a night reads these sections from the
+    Changes of `nightly` and `run` in params.yaml are ignored, since a night reads these sections from the
     working tree.
     """
     names = [show_name(name) for name in Git(root).list_uncommitted() if name != PARAMS or _differs(root)]
@@ -147,7 +147,7 @@ def require_committed(root: Path, names: Iterable[str]) -> None:
             raise BadInput(
                 "params.yaml: nightly.assessments",
                 f"{name!r} is not committed yet, but a night runs the committed state",
-                hint="git commit params.yaml, dvc.yaml and dvc.lock",
+                hint="commit params.yaml, dvc.yaml and dvc.lock with git",
             ) from error
 
 

@@ -23,7 +23,7 @@ from tasks.artifacts.markdown import draw_list, escape
 from tasks.artifacts.statistics import read_statistics
 
 OWN_CARD = "dataset/README.md"
-"""Path below an entry's folder of a stage's dataset card, which is more detailed than the declaration."""
+"""Path of a stage's own dataset card in the entry's folder; it has more detail than the declaration."""
 CONTENT, SOURCES = "What is in it", "Sources and licence"
 BY_STAGE = "Rows, drops and calls by stage"
 FROM_DECLARATION = (

@@ -55,7 +55,7 @@ def choose(recorder: Recorder, name: str) -> Choice:
     nodes = entries[entry]
     lead = find_lead(find_scope(nodes[0]), nodes)
     if lead is None:
-        raise BadInput(name, "has no artifact with rows in dvc.yaml", hint="benchloom graph")
+        raise BadInput(name, "has no artifact with rows in dvc.yaml", hint="run `benchloom graph`")
     contracts = [node for node in nodes if any(Path(out).name == CONTRACTS for out in node.outs)]
     check_fresh(recorder, name, (lead, *contracts))
     kept, left_out = list[Node](), dict[str, str]()
@@ -124,5 +124,5 @@ def check_fresh(recorder: Recorder, name: str, wanted: Sequence[Node]) -> None:
         why = recorder.explain(stage)
         if why:
             raise BadInput(
-                name, f"is not fresh: {stage} ({'; '.join(why)})", hint=f"benchloom run {' '.join(names)}"
+                name, f"is not fresh: {stage} ({'; '.join(why)})", hint=f"run benchloom run {' '.join(names)}"
             )

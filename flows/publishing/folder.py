@@ -89,7 +89,7 @@ def find_entries(root: Path, choice: Choice, ledger: Ledger) -> list[LedgerEntry
         lost = next(key for key, entry in found.items() if entry is None)
         raise BadInput(
             choice.entry,
-            f"{len(keys) - len(entries)} of {len(keys)} calls are not in a ledger, for example {lost[:12]}",
+            f"{len(keys) - len(entries)} of {len(keys)} calls are not in any ledger, for example {lost[:12]}",
             hint="run `benchloom ledger import` with the ledger in which they were recorded",
         )
     return entries
@@ -171,7 +171,7 @@ def upload(folder: Path, repository: str, entry: str, *, public: bool) -> str:
     token = os.environ.get(TOKEN)
     if not token:
         raise BadInput(
-            TOKEN, "is not set", hint="export a token with write access from the hub's settings page"
+            TOKEN, "is not set", hint="set it to a token with write access from the hub's settings page"
         )
     api = HfApi(endpoint=os.environ.get(ENDPOINT), token=token)
     try:
@@ -191,7 +191,7 @@ def upload(folder: Path, repository: str, entry: str, *, public: bool) -> str:
             commit_message=f"Publish {entry}", parent_commit=info.sha, delete_patterns=sorted(there - new),
         )  # fmt: skip
     except HFValidationError as error:
-        raise BadInput(repository, "is not a repository name", hint="OWNER/NAME") from error
+        raise BadInput(repository, "is not a repository name", hint="expected OWNER/NAME") from error
     except HfHubHTTPError as error:
         said = " ".join(str(error.server_message or error).split())[:300]
         raise BenchloomError(f"{api.endpoint}: {repository}: {error.response.status_code}: {said}") from error

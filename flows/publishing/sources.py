@@ -156,7 +156,9 @@ def describe_folder(about: Path) -> Iterator[DatasetSource]:
         told = json.loads(about.read_bytes())
         own = {key: str(told.get(key) or "") for key in ("title", "name", "licence", "source", "attribution")}
     except (ValueError, AttributeError) as error:
-        raise BadInput(about, "is not a valid description of this folder", hint="import it again") from error
+        raise BadInput(
+            about, "is not a valid description of this folder", hint="import the folder again"
+        ) from error
     if own["licence"] == OF_THE_DATABASE:
         return
     url = own["source"] if own["source"].startswith(("http://", "https://")) else ""

@@ -13,7 +13,7 @@ from tasks.judging.human_files import ESCAPE, FORMULA
 from tasks.scoring.items import BadItem, describe_type
 
 MAX_NAME, MAX_NOTE, MAX_TEXT = 60, 2_000, 200_000
-"""Maximum characters of names, notes and texts."""
+"""Maximum length of names, notes and texts, in characters."""
 AHEAD = timedelta(days=1)
 """Maximum time that a decision may be in the future, to tolerate wrong clocks and time zones."""
 
@@ -73,7 +73,7 @@ def read_text(fields: Mapping[str, object], name: str, most: int = MAX_TEXT) -> 
 def read_name(fields: Mapping[str, object]) -> str:
     """Return the reviewer's name with white space and accents normalised.
 
-    Raises BadItem for a name that is missing, too long, or contains unprintable characters.
+    Raises BadItem for a name that is missing or too long, or that contains unprintable characters.
     """
     name = " ".join(unicodedata.normalize("NFC", read_text(fields, "reviewer")).split())
     if not name:

@@ -1,6 +1,6 @@
 """Write review forms as CSV or JSON Lines, and read completed forms.
 
-Each line of a completed form contains a decision, was left open, or is invalid.
+A line of a completed form contains a decision, has been left open, or is invalid.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tasks.judging.human_files import FormLine, is_same_text, read_lines, write_
 from tasks.scoring.items import BadItem
 
 CELL = 30_000
-"""Maximum characters of a CSV cell; spreadsheets truncate texts longer than 32,767."""
+"""Maximum length of a CSV cell in characters; spreadsheets truncate texts longer than 32,767."""
 BOM = "\ufeff"
 """Byte order mark, which makes spreadsheets recognise UTF-8."""
 KINDS = (".csv", ".jsonl")
@@ -168,7 +168,7 @@ def _read_line(
     if item is None:
         raise BadItem(f"item {read_text(fields, 'item')[:40]!r} is not in {artifact.path}")
     if read_text(fields, "artifact").strip() != artifact.path:
-        raise BadItem(f"belongs to another artifact than {artifact.path}, the artifact of the first line")
+        raise BadItem(f"does not belong to {artifact.path}, the artifact of the first line")
     edited = _read_edited(artifact, fields, is_csv)
     read = read_cell if is_csv else read_text
     typed = {name: read(fields, name) for name in ("reviewer", "note")}

@@ -90,9 +90,9 @@ def locate_artifact(root: Path, path: Path) -> str:
             hint="expected a path such as data/FLOW/.../STAGE.parquet",
         )
     if any(part.startswith(".") for part in place.parts):
-        raise BadInput(path, "is a preview, so decisions would be lost", hint="benchloom run")
+        raise BadInput(path, "is a preview, so decisions would be lost", hint="run `benchloom run`")
     if not inside.is_file():
-        raise BadInput(place.as_posix(), "does not exist", hint="benchloom run creates it")
+        raise BadInput(place.as_posix(), "does not exist", hint="run `benchloom run` to create it")
     return place.as_posix()
 
 
@@ -106,7 +106,7 @@ def _read_records(file: Path, place: str) -> tuple[pa.Schema, list[Record]]:
     if "id" not in names or not _is_text(schema.field("id").type):
         raise BadInput(place, "has no text column `id` to identify its rows")
     if len({record["id"] for record in records} - {None, ""}) != len(records):
-        raise BadInput(place, "has rows without an id, or with the same id", hint="run its stage again")
+        raise BadInput(place, "has rows without an id or with a duplicate id", hint="run its stage again")
     return schema, records
 
 

@@ -14,7 +14,7 @@ from tasks.judging.decisions import Decision, Decisions, load_decisions, name_de
 FOLDER = Path("data/labels/review")
 LOCK = Path(".benchloom/review.lock")
 STEP = timedelta(microseconds=1)
-"""Time added to a stored decision's time to date a later decision whose own time is not later."""
+"""A decision that is not dated after the decision it replaces is dated this much after that decision."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ def find_file(root: Path, artifact: str) -> Path:
 def record_decisions(root: Path, artifact: str, incoming: Iterable[Decision], now: datetime) -> Merged:
     """Merge decisions into the file of their artifact. Raises BadInput if the file cannot be read.
 
-    A decision without a time (`at` empty) is dated now, and counts as later than the reviewer's previous
-    decisions on the item.
+    A decision without a time (`at` empty) gets the current time, and counts as later than the reviewer's
+    previous decisions on the item.
     """
     path = find_file(root, artifact)
     with _lock(root / LOCK):

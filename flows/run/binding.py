@@ -12,7 +12,7 @@ declares for the stage, by dotted name), and `out` if it writes its artifact its
 
 A stage that runs for each entry of a params.yaml section may have the arguments `key` and `entry` (dvc.yaml
 then declares the parameter `<section>.${key}`). The arguments `database` and `system` are the database and
-system that the entry names, or those named like the key. `systems` contains all systems.
+system that the entry names, or that have the key as their name. `systems` contains all systems.
 """
 
 from __future__ import annotations
@@ -212,7 +212,9 @@ def read_evaluated(
 
     def find(name: str) -> Path:
         if name not in files:
-            raise BadInput("dvc.yaml", f"{node.name} has no dependency for {name!r}", hint="benchloom graph")
+            raise BadInput(
+                "dvc.yaml", f"{node.name} has no dependency for {name!r}", hint="run `benchloom graph`"
+            )
         return places.find(files[name])
 
     artifact = find(list_arguments(scope.evaluates)[0])

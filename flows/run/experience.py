@@ -88,7 +88,7 @@ class Experience:
         return [run for like in self._choose_likes(node) for run in self._read(like, previews)]
 
     def is_scaled(self, node: Node) -> bool:
-        """Return whether a preview makes fewer calls per row of a stage than a run does."""
+        """Return whether a stage makes fewer calls per row in a preview than in a run."""
         if self._shrunk is None:
             self._shrunk = shrink_params(self._params, 1)
         return bool(get_section(self._shrunk, node.stage) != get_section(self._params, node.stage))
@@ -103,7 +103,7 @@ class Experience:
         return ""
 
     def _choose_likes(self, node: Node) -> list[Node]:
-        """Return the nodes with the same kinds of calls as a node, with the same systems if there are any."""
+        """Return nodes of the same stage that call models, if possible only nodes with the same systems."""
         if node.stage not in self._asking:
             nodes = self._by_stage[node.stage]
             self._asking[node.stage] = [other for other in nodes if not is_off(other, self._params)]

@@ -33,7 +33,7 @@ class Foresight:
         self._shares: dict[str, float] = {}
         """Stage -> fraction of its calls that are new.
 
-        A stage without calls has the largest fraction of its upstream stages.
+        A stage without calls gets the largest fraction among its upstream stages.
         """
 
     def foresee(self, node: Node) -> Weight:

@@ -34,7 +34,7 @@ class StageEnd:
     flow: str
     """Name of the flow; empty for a stage that you added to dvc.yaml."""
     section: str
-    """Section of params.yaml of the stage's entry: `assessments`; empty if the stage runs once."""
+    """Section of params.yaml that contains the stage's entry: `assessments`; empty if the stage runs once."""
     entry: str
     """Key of the entry: `films-good`; empty if the stage runs once."""
     state: State

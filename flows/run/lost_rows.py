@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from flows.run.binding import Work
 
 LONGEST = 160
-"""Maximum characters of a dropped row's text in the message."""
+"""Maximum length of a dropped row's text in the message, in characters."""
 DROPPED = ".dropped.parquet"
 SHARED = ("databases.", "roles", "models")
 """Parameters shared by several stages; the message does not suggest changing them."""
@@ -36,13 +36,13 @@ def require_rows(
     """Raise StageFailed if a stage that must have rows has no rows.
 
     `nodes`: the graph, which is searched for the first stage that lost the rows. `find`: function that
-    returns the file of a path that is not below `root`.
+    maps a path to its file; by default, paths are relative to `root`.
     """
     if work.rows_out != 0 or may_be_empty(node):
         return
     search = Search(nodes, find or root.joinpath)
     first = search.find_first(node)
-    there = "" if first is node else f", because {first.artifact}, which {first.name} writes, has none"
+    there = "" if first is node else f", because {first.artifact}, the output of {first.name}, is empty"
     raise StageFailed(f"{node.name} has no rows{there}; {search.describe_loss(first)}; {advise(first)}")
 
 

@@ -28,7 +28,7 @@ from tasks.models.incoming import is_loopback
 from tasks.models.settings import EmbeddedModel, Endpoint, SystemRun
 
 CONNECT_S = 3.0
-"""Seconds to wait for a connection to an address; an address that does not answer in time passes."""
+"""Seconds to wait for a connection to an address; an address that is too slow passes the check."""
 JAPANESE = "ja"
 
 

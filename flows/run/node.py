@@ -67,6 +67,8 @@ def split_command(command: str) -> tuple[str, str]:
         return "", ""
     if len(words) not in (3, 4) or not all(WORD.fullmatch(word) for word in words[2:]):
         raise BadInput(
-            "dvc.yaml", f"`{command[:80]}` is not a stage's command", hint="benchloom stage NAME [KEY]"
+            "dvc.yaml",
+            f"`{command[:80]}` is not the command of a stage",
+            hint="expected benchloom stage NAME [KEY]",
         )
     return words[2], words[3] if len(words) == 4 else ""

@@ -1,9 +1,9 @@
 """Estimate the stages, calls and cost of a run, without changing anything.
 
-If all inputs of a stage exist, its function is run with an `ask` that only counts, so its first calls are
-exact. Otherwise the calls are estimated as a range from earlier calls (`flows.run.foreseeing`). If DVC's run
-cache contains a stage's result for the same inputs, the stage would not run. Downstream stages are then
-planned with the cached outputs.
+If all inputs of a stage exist, its function is run with an `ask` that only counts, so the number of first
+calls is exact. Otherwise the calls are estimated as a range from earlier calls (`flows.run.foreseeing`). If
+DVC's run cache contains a stage's result for the same inputs, the stage would not run. Downstream stages are
+then planned with the cached outputs.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ RETRIES = "PREFECT_CLIENT_MAX_RETRIES"
 
 @contextmanager
 def use_prefect(root: Path, say: Callable[[str], None], *, needed: bool = False) -> Iterator[str | None]:
-    """Make this process use a Prefect server, and start the project's own if there is none.
+    """Make this process use a Prefect server, and start the project's own server if there is none.
 
     Yields the server's URL. If the server does not start, a line reports this, None is yielded, and a run
     continues without Prefect. `needed`: whether to raise BenchloomError instead. Call this before Prefect is
@@ -162,7 +162,7 @@ def read_port(root: Path) -> int | None:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise BadInput(file, "contains no port", hint="`benchloom nightly deploy` writes it again") from error
+        raise BadInput(file, "contains no port", hint="run `benchloom nightly deploy` again") from error
 
 
 def describe_url(port: int | None) -> str | None:

@@ -18,7 +18,7 @@ from tasks.models.work_board import WORK, WorkProgress
 PAUSE_S, LOGGED_PAUSE_S = 5.0, 10.0
 """Seconds between reports: fewer at a terminal, where a user waits, than in a log."""
 LOGGED_LINES = 40
-"""Maximum lines per report without a terminal. At a terminal, the limit is the terminal's height."""
+"""Maximum number of lines per report in a log. At a terminal, the limit is the terminal's height."""
 ERASE = "\x1b[{}A\x1b[J"
 """Terminal code that moves the cursor up by some lines and clears the screen from there."""
 
@@ -34,7 +34,7 @@ def tell_first(about: str, lines: Sequence[str]) -> None:
     for line in lines[:NAMED]:
         say_line(f"benchloom: {about}{line}")
     if len(lines) > NAMED:
-        say_line(f"benchloom: {about}{len(lines) - NAMED} more like these")
+        say_line(f"benchloom: {about}{len(lines) - NAMED} similar messages")
 
 
 class Reporter:

@@ -14,7 +14,7 @@ from flows.run.outcomes import load_outcome
 from tasks.errors import BadInput
 
 NAMED = 12
-"""Maximum names per kind that an error message lists."""
+"""Maximum number of names per kind in an error message."""
 
 
 def order_nodes(nodes: Mapping[str, Node]) -> list[str]:
@@ -43,7 +43,7 @@ def select_nodes(nodes: Mapping[str, Node], targets: Sequence[str]) -> list[str]
 
 
 def select_failed(root: Path, nodes: Mapping[str, Node], names: Sequence[str]) -> list[str]:
-    """Return the stages of `names` whose last run failed or was stopped, with their upstream stages."""
+    """Return the stages in `names` whose last run failed or was stopped, and their upstream stages."""
     last = {name: load_outcome(root, name) for name in names}
     failed = [name for name, outcome in last.items() if outcome and outcome.state in ("failed", "skipped")]
     return select_nodes(nodes, failed) if failed else []

@@ -43,7 +43,7 @@ file."""
 class Server:
     """A running background server.
 
-    started: its start time, which distinguishes it from a later process with the same id.
+    started: start time of the process, to distinguish it from a later process with the same id.
     """
 
     name: str
@@ -185,7 +185,7 @@ def _start_server(
 
 
 def require_free_port(port: int) -> None:
-    """Check that a port of this machine is free. Raises BadInput that names the listening process."""
+    """Check that a port of this machine is free. Raises BadInput with the listening process."""
     with socket.socket() as probe:
         probe.setsockopt(
             socket.SOL_SOCKET, socket.SO_REUSEADDR, 1

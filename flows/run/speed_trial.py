@@ -1,4 +1,4 @@
-"""Measure an embedded model's speed with two calls: one mostly reads, the other mostly writes."""
+"""Measure an embedded model's speed with two calls: one with a long prompt, one with a long reply."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tasks.lines import say_line
 from tasks.models.settings import EmbeddedModel, Endpoint
 
 READ_WORDS, WRITTEN_TOKENS = 100, 24
-"""Prompt length, in words, of the call that mostly reads; output tokens of the call that mostly writes."""
+"""Number of words in the long prompt; number of tokens in the long reply."""
 PATIENCE_S = 120.0
 """Timeout of a call in seconds."""
 WORD = "harbour "

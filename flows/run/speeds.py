@@ -21,7 +21,7 @@ RECENT = 200
 FEWEST = 10
 """Minimum number of calls for computing a speed."""
 READING = 4.0
-"""Number of tokens that an embedded model reads in the time it writes one token (docs/models.md)."""
+"""Prompt tokens that an embedded model reads in the time in which it writes one token (docs/models.md)."""
 RECENT_CALLS = (
     "SELECT at, latency_s, prompt_tokens, completion_tokens FROM calls "
     "WHERE model = ? AND batch = 0 AND latency_s > 0 AND finish_reason != 'unanswered' "
@@ -84,8 +84,8 @@ def fit_rates(
 ) -> tuple[float, float]:
     """Fit tokens read and written per second by least squares: seconds = prompt / p + output / o.
 
-    If the calls are too similar to separate reading from writing, reading is assumed to be READING times as
-    fast.
+    If the calls are too similar to separate the two rates, the rate of reading is assumed to be READING times
+    the rate of writing.
     """
     pp, oo = sum(x * x for x in prompts), sum(y * y for y in outputs)
     po = sum(x * y for x, y in zip(prompts, outputs, strict=True))

@@ -103,7 +103,7 @@ def weigh_exact(plan: CallPlan, kinds: dict[Kind, SeenKind], price: Price) -> We
 
 
 def _weigh_kind(calls: Sequence[PlannedCall], seen: SeenKind, price: Price) -> Weight:
-    """Estimate new calls of one kind to one model, from earlier calls or, with too few, by the maximum."""
+    """Estimate new calls of one kind to one model, from earlier calls or, if too few, from the maximum."""
     count, model = len(calls), calls[0].model
     estimated = sum(call.prompt_tokens for call in calls)
     if not seen.is_enough:

@@ -31,7 +31,7 @@ HUB_LICENCES = frozenset(
 )
 """Licence ids that hubs know. For any other licence, the card has the id `other` and the licence's name."""
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
-"""Upper limits, in rows, of the size categories of dataset hubs."""
+"""Upper limits of dataset hubs' size categories, in rows."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class CardSection:
 class DatasetCard:
     """The content of a dataset card.
 
-    `sets`: the configurations, the default first. `columns`: column of the default configuration
+    `sets`: the configurations, starting with the default. `columns`: column of the default configuration
     -> its meaning. `made`: the steps that produced the dataset. `rebuild`: shell commands. `limits`: known
     limitations. `dollars`: cost of the calls in US dollars, None if no price is known.
     """

@@ -1,7 +1,7 @@
 """Declare contracts on artifacts, which Great Expectations checks (docs/contracts.md).
 
 A contract is a set of requirements on one artifact: expectations of Great Expectations, and row rules. A row
-rule is a function that describes the problem of a row. A contract holds if no row has a problem.
+rule is a function that describes a row's problem, if any. A contract holds if no row has a problem.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ WIDTH = 120
 
 @dataclass(frozen=True)
 class Expectation:
-    """An expectation of Great Expectations on rows; expectations with the same name are one contract.
+    """An expectation of Great Expectations on rows; expectations with the same name form one contract.
 
-    `says`: the contract in a sentence. `type`: a class name (`ExpectColumnValuesToBeUnique`). `options`: the
-    arguments of that class.
+    `says`: a one-sentence description of the contract. `type`: a class name (`ExpectColumnValuesToBeUnique`).
+    `options`: the arguments of that class.
     """
 
     name: str
@@ -55,9 +55,9 @@ class Expectation:
 
 @dataclass(frozen=True)
 class RowRule:
-    """A rule on single rows.
+    """A rule that checks each row on its own.
 
-    `check`: maps a row's `columns` to a problem, to "" without a problem, or to None if the row is not
+    `check`: maps a row's `columns` to a problem, to "" if there is no problem, or to None if the row is not
     checked. `nulls`: `left` skips rows with a NULL in `columns`, because another contract checks NULLs.
     `only` means that only rows with a NULL can have a problem.
     """
@@ -110,7 +110,7 @@ def expect_unique(column: str) -> Expectation:
 
 
 def expect_no_nulls(columns: Iterable[str]) -> RowRule:
-    """Expect no NULL in any of the columns, with one rule, because every expectation costs time."""
+    """Expect no NULL in any of the columns; one rule is faster than one expectation per column."""
     return RowRule(
         "no_nulls",
         "Columns that are required do not contain NULL.",
@@ -208,7 +208,7 @@ def all_held(findings: Iterable[ContractFinding]) -> bool:
 
 
 def raise_if_broken(findings: Iterable[ContractFinding], folder: Path) -> None:
-    """Raise ContractBroken if a contract is broken; the message names artifact, contract, count and ids.
+    """Raise ContractBroken if a contract is broken; the message names the artifact, contract, count and ids.
 
     `folder`: the validation stage's folder, next to the artifacts.
     """

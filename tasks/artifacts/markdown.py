@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 MARKUP = "\\`*_[]<>#"
-"""Characters that Markdown interprets."""
+"""Characters with a special meaning in Markdown."""
 
 
 def draw_table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -90,7 +90,7 @@ def read_rows(path: Path, row: type[Row]) -> list[Row]:
 def read_valid_rows(path: Path, row: type[Row]) -> list[Row]:
     """Read the rows whose cells all have their column's type; skip the other rows.
 
-    A row with an unexpected NULL is skipped, for example. Contracts use this function, because they must not
+    For example, a row with an unexpected NULL is skipped. Contracts use this function, because they must not
     fail on the rows that they report. Raises BadInput if the file is missing or has other columns.
     """
     return list(StoredRows(path, row).iterate_valid())
@@ -99,7 +99,7 @@ def read_valid_rows(path: Path, row: type[Row]) -> list[Row]:
 class StoredRows(Generic[Row]):
     """The rows of a Parquet artifact; each iteration reads the file again, one batch at a time.
 
-    A slice is read from its row groups only, and the last row group is cached for the next slice.
+    For a slice, only the row groups that contain it are read; the last one is cached for the next slice.
     """
 
     def __init__(self, path: Path, row: type[Row], limit: int | None = None) -> None:

@@ -17,7 +17,7 @@ Row = TypeVar("Row")
 
 @dataclass(frozen=True)
 class Origin:
-    """A reference to a source of a row. `kind`: `row`, `call`, `evidence` or `file`.
+    """A reference from a row to one of its sources. `kind`: `row`, `call`, `evidence` or `file`.
 
     `reference`: `<artifact>#<row id>` for a row, the key of a recorded call, or the path of a file.
     """
@@ -57,7 +57,7 @@ def split_outcomes(outcomes: Sequence[Row | Dropped]) -> Drafts[Row]:
 
 @dataclass(frozen=True)
 class Counts:
-    """The result of a stage that writes its output itself: rows read, rows written, and drops by reason."""
+    """Counts from a stage that writes its output itself: rows read, rows written, and drops by reason."""
 
     rows_in: int
     rows_out: int
@@ -79,7 +79,7 @@ SCALARS: dict[type, pa.DataType] = {
     float: pa.float64(),
     bool: pa.bool_(),
 }
-"""Type of a field -> type of its column."""
+"""The column type for each field type."""
 
 
 @cache

@@ -20,7 +20,7 @@ from tasks.files import write_beside
 from tasks.limits import go_on
 
 RUN = 8_192
-"""Number of rows that are sorted in memory, and of rows per row group in the files to be merged."""
+"""Number of rows sorted in memory at once, and of rows per row group in the files to be merged."""
 BATCH = 2_048
 """Number of rows of each file in memory while files are merged."""
 MERGED = 32
@@ -109,7 +109,7 @@ def write_tables(path: Path, schema: pa.Schema, tables: Iterable[pa.Table], grou
             ids = table["id"]
             again = previous == ids[0].as_py() or pc.any(pc.equal(ids[1:], ids[:-1])).as_py()
             if again:
-                raise ValueError(f"{path.name}: two rows have one id")
+                raise ValueError(f"{path.name}: two rows have the same id")
             previous = ids[-1].as_py()
             file.write_table(table, row_group_size=group)
             count += table.num_rows

@@ -26,7 +26,7 @@ class SlicedRows(Protocol):
 
 @dataclass(frozen=True)
 class Blocks:
-    """Rows divided into blocks of neighbouring rows; `size` rows per block, or fewer in the last block."""
+    """Rows divided into consecutive blocks; `size` rows per block, or fewer in the last block."""
 
     rows: SlicedRows
     size: int
@@ -64,7 +64,7 @@ class Splitting:
 def splits(
     over: str, rows: int, arrange: Callable[..., Sequence[Any]] | None = None
 ) -> Callable[[Function], Function]:
-    """Declare how a stage splits; the stage must return Drafts and call no model. See `Splitting`."""
+    """Declare how a stage is split; the stage must return Drafts and call no model. See `Splitting`."""
 
     def mark(function: Function) -> Function:
         setattr(function, SPLITTING, Splitting(over, rows, arrange))
@@ -74,6 +74,6 @@ def splits(
 
 
 def find_splitting(function: Callable[..., Any]) -> Splitting | None:
-    """Return the Splitting of a stage's function; None if the stage does not split."""
+    """Return the Splitting of a stage's function; None if the stage cannot be split."""
     found = getattr(function, SPLITTING, None)
     return found if isinstance(found, Splitting) else None

@@ -63,7 +63,7 @@ def validate(
 ) -> list[ContractFinding]:
     """Check artifacts; write the findings into `folder`, and return the findings.
 
-    `artifacts`: file -> row type, whose columns the file must have. `declare`: makes the contracts on rows;
+    `artifacts`: file -> row type, whose columns the file must have. `declare`: returns the contracts on rows;
     it may read the artifacts, because it is only called if all columns match. Raises BadInput if a file is
     not Parquet, and StageFailed if Great Expectations returns no result.
     """
@@ -112,7 +112,7 @@ def run_checks(checks: Sequence[Check]) -> list[ContractFinding]:
 
 
 def make_suite(check: Check) -> ExpectationSuite:
-    """Convert a check's expectations to a suite of Great Expectations."""
+    """Convert a check's expectations to a Great Expectations suite."""
     import great_expectations as gx
     from great_expectations import expectations as classes
 
@@ -273,7 +273,7 @@ def check_rows(contract: Contract) -> Check:
 
 
 def find_problems(path: Path, rule: RowRule) -> Iterable[str | None]:
-    """Yield a rule's result for every row: the problem, "" without a problem, None for unchecked rows."""
+    """Yield a rule's result for every row: the problem, "" if there is none, None if the row is unchecked."""
     for batch in read_batches(path, rule.columns):
         if rule.nulls == "only" and not any(column.null_count for column in batch.columns):
             yield from repeat("", batch.num_rows)

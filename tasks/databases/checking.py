@@ -1,10 +1,10 @@
-"""Parse model-written SQL and refuse everything that is not exactly one SELECT.
+"""Parse model-written SQL and refuse anything other than a single SELECT.
 
-Parsing can take any amount of time, so only the reader processes call this module. There, parsing counts
+Parsing may take arbitrarily long, so only the reader processes call this module. There, parsing counts
 towards the statement's time limit, and the process can be killed.
 
-A server runs statements in the server's memory, and every account can read its catalogues. On servers, the
-check therefore allows only functions that are known to be harmless, and refuses catalogues, variables and
+A server runs statements in its own memory, and every account can read its catalogues. On servers, the check
+therefore allows only functions that are known to be harmless, and refuses catalogues, variables and
 expressions that enlarge texts.
 """
 
@@ -87,7 +87,7 @@ ALLOWED_BY_DIALECT = {
     "mysql": (frozenset(MYSQL_TYPED_FUNCTIONS.split()), frozenset(MYSQL_UNTYPED_FUNCTIONS.split())),
     "postgres": (frozenset(POSTGRES_TYPED_FUNCTIONS.split()), frozenset(POSTGRES_UNTYPED_FUNCTIONS.split())),
 }
-"""Dialect -> functions that only this engine allows: (with a class in sqlglot, without a class)."""
+"""Dialect -> functions allowed only on this engine: (those with a class in sqlglot, those without)."""
 CATALOGUES = frozenset({"information_schema", "pg_catalog", "pg_toast", "mysql", "performance_schema", "sys"})
 """Schemas that describe the server; no query may read them."""
 FORBIDDEN: dict[type, str] = {
@@ -109,14 +109,13 @@ MISREAD: dict[str, Mapping[str, re.Pattern[str]]] = {
     },
     "postgres": {"an escaped name": re.compile(r"[uU]&\"")},
 }
-"""Dialect -> syntax that the server and the parser interpret differently: as code, or as text or a
-comment."""
+"""Dialect -> syntax that is code for either the server or the parser, and text or a comment for the other."""
 MAX_GROWTH = 1_000
 """Maximum number of text parts that nested queries may concatenate into one value."""
 MAX_REPEATS = 20_000
 """Maximum factor by which nested queries may repeat a column when the planner inlines them."""
 MAX_QUERIES = 1_000
-"""Maximum number of queries; a named query counts at its definition and at each reference.
+"""Maximum number of queries; a named query counts once for its definition and once per reference.
 
 MariaDB's optimizer visits all these queries in a loop that neither `max_statement_time` nor `KILL HARD`
 stops. WITH inside a named query is refused on MariaDB, because the loop may then be infinite, even with few
@@ -165,7 +164,7 @@ def _parse(sql: str, dialect: str) -> list[exp.Expr]:
 
 
 def check_server_select(root: exp.Expr, sql: str, dialect: str) -> None:
-    """Raise SqlRefused if a parsed SELECT uses more than the server's user tables and safe functions."""
+    """Raise SqlRefused if a parsed SELECT uses anything other than user tables and safe functions."""
     for what, pattern in MISREAD[dialect].items():
         if pattern.search(sql):
             raise SqlRefused(f"{what} is not allowed")
@@ -243,7 +242,7 @@ def _check_growth(root: exp.Expr) -> None:
 
 
 def _count_queries(root: exp.Expr, named: Mapping[str, int]) -> int:
-    """Count the queries under a node; a named query counts at its definition and at each reference.
+    """Count the queries under a node; a named query counts for its definition and for each reference.
 
     `named`: the count of each name in scope. Raises SqlRefused if the count exceeds MAX_QUERIES.
     """

@@ -1,4 +1,4 @@
-"""Start reader processes, send requests to them, read their replies, and kill late processes."""
+"""Start reader processes, send requests, read replies, and kill processes that exceed a time limit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Find parts of a query whose result depends on the clock, the session or random numbers.
 
-The query's answer can then differ tomorrow or on another machine, so gold SQL must not contain such parts.
-Only the query's text is checked, not the data: a cell that contains `now` is not found.
+The answer of such a query may be different tomorrow or on another machine, so gold SQL must not contain such
+parts. Only the query's text is checked, not the data: a cell that contains `now` is not found.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ HINT = re.compile(
 
 @lru_cache(maxsize=4096)
 def find_clock(sql: str, dialect: str) -> str:
-    """Return the first part of a query that depends on clock, session or random numbers; "" if none.
+    """Return a query's first part that depends on the clock, session or random numbers, or "".
 
     `dialect`: sqlite, postgres or mysql. The result is also "" if the query cannot be tokenised, because the
     engine then refuses it.

@@ -59,7 +59,7 @@ class ClockGuard:
         return row[0]
 
     def _prepare(self, name: str, count: int) -> str:
-        """Return a statement that computes a function of `count` values, by a generated column of a table."""
+        """Return a statement that computes a function of `count` values in a table's generated column."""
         if (name, count) not in self._places:
             if count > MAX_ARGUMENTS:
                 raise ValueError("too many arguments")

@@ -59,7 +59,7 @@ def _reads_one_table(select: exp.Select, named_queries: set[str]) -> bool:
 
 
 def _is_outermost(select: exp.Select) -> bool:
-    """Return whether a SELECT is outside any query whose rows its aggregates could collect."""
+    """Return whether a SELECT is outside expressions and lateral joins, where it could collect outer rows."""
     node: exp.Expr | None = select
     while node is not None:
         below, node = node, node.parent

@@ -73,10 +73,10 @@ def name_table(column: Column) -> str:
 
 
 def find_named(key: str, columns: Sequence[Column], place: str) -> list[tuple[str, str, str]]:
-    """Find the table or columns that a key names, as (table, column, id).
+    """Return the table or columns that a key names, each as (table, column, id).
 
-    A column name without a table means all columns of that name. `place`: the key's position in params.yaml,
-    for error messages. Raises BadInput if no table or column has the name.
+    A column name without a table names all columns with this name. `place`: the key's position in
+    params.yaml, for error messages. Raises BadInput if no table or column has the name.
     """
     table = next((column for column in columns if column.table == key), None)
     if table is not None:

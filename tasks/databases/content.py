@@ -156,7 +156,7 @@ def describe_columns(columns: Iterator[Column] | Sequence[Column]) -> dict[str, 
 
 
 def _read_table(connection: Connection, name: str, columns: Sequence[Column]) -> TableContent:
-    """Read one table; if that fails, omit the columns that cannot be read even separately."""
+    """Read one table; if that fails, omit the columns that cannot be read individually."""
     unread: dict[str, str] = {}
     try:
         rows, total = _hash_rows(connection, name, columns)
@@ -183,7 +183,7 @@ def _raise_lost(error: SQLAlchemyError) -> None:
 
 
 def _hash_rows(connection: Connection, name: str, columns: Sequence[Column]) -> tuple[int, int]:
-    """Return a table's number of rows and the sum of their hashes."""
+    """Return a table's number of rows, and the sum of the row hashes."""
     names = [quoted_name(column.name, quote=True) for column in columns]
     query = select(*map(sql_column, names)).select_from(table(quoted_name(name, quote=True)))
     total, rows = 0, 0
@@ -226,4 +226,6 @@ def _check(entry: DatabaseEntry, content: DatabaseContent) -> None:
 
 def _changed(entry: DatabaseEntry, tables: Sequence[str]) -> BadInput:
     shown = ", ".join(tables[:5]) + (f" and {len(tables) - 5} more" if len(tables) > 5 else "")
-    return BadInput(entry.label, f"changed since its record was made: {shown}", hint="run it again")
+    return BadInput(
+        entry.label, f"changed since its record was made: {shown}", hint="run the same command again"
+    )

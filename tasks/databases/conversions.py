@@ -58,7 +58,7 @@ NAMED = frozenset({"date", "time", "timetz", "timestamp", "timestamptz", "datera
 
 
 def find_conversion(sql: str, times: Times) -> str:
-    """Return the part of a PostgreSQL statement that may convert a text to a date or time; "" if none."""
+    """Return the part of a PostgreSQL statement that may convert a text to a date or time, or ""."""
     try:
         root = sqlglot.parse_one(sql, dialect=DIALECT)
         if found := find_special_text(sql):

@@ -52,7 +52,7 @@ def translate(sql: str, dialect: str, columns: Iterable[Column]) -> str:
 
 
 def _tighten(equality: exp.Expr, texts: set[str], dialect: str) -> None:
-    """Add an exact comparison to a `=` comparison of texts; the `=` remains for the use of indexes."""
+    """Add an exact comparison to a `=` comparison of texts; the `=` is kept so that indexes are used."""
     left, right = equality.this, equality.expression
     if not (_is_text(left, texts) or _is_text(right, texts)):
         return

@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 SECRET = re.compile(r"pass(?!file)|pwd|secret|token|api_?key", re.IGNORECASE)
 """Matches URL options that contain a secret: password, passwd, sslpassword, ssl_key_password and so on."""
 WORLDS = ("data", "worlds")
-"""The folder of the larger databases in `DatabaseEntry.world`, relative to the project."""
+"""The folder that contains the larger databases (`DatabaseEntry.world`), relative to the project."""
 EXTRAS = {"postgresql": "postgresql", "mariadb": "mariadb", "mysql": "mariadb"}
-"""SQLAlchemy's name of an engine -> the extra that installs its driver."""
+"""SQLAlchemy's name for an engine -> the extra that installs its driver."""
 DRIVERS = {"postgresql": "psycopg", "mariadb": "pymysql", "mysql": "pymysql"}
-"""SQLAlchemy's name of an engine -> the driver in that extra, for URLs that name no driver."""
+"""SQLAlchemy's name for an engine -> the driver in that extra, for URLs that name no driver."""
 DIALECTS = {"postgresql": "postgres", "mariadb": "mysql", "mysql": "mysql"}
-"""SQLAlchemy's name of an engine -> its sqlglot dialect."""
+"""SQLAlchemy's name for an engine -> its sqlglot dialect."""
 
 
 class DatabaseEntry(BaseModel):
@@ -51,11 +51,11 @@ class DatabaseEntry(BaseModel):
     licence: str = ""
     """The licence of the data, as an SPDX id. Publishing requires a licence."""
     source: str = ""
-    """The source of the data, for the card."""
+    """The source of the data, for the dataset's card."""
     attribution: str = ""
-    """The name of the author to credit for the data, for the card."""
+    """The author to credit for the data on the dataset's card."""
     description: str = ""
-    """One sentence on the content, for the card and the pages."""
+    """One sentence about the content, for the dataset's card and the pages."""
     world: Path | None = None
     """The SQLite file in data/worlds that contains this database. Each question must have the same answer
     there."""
@@ -63,7 +63,7 @@ class DatabaseEntry(BaseModel):
     """Whether a person's templates (data/templates/<name>.jsonl) are added to the model-written templates, or
     replace them."""
     templates_by: str = ""
-    """The author of these templates, for the dataset's card and page: "the project's authors"."""
+    """The author of these templates, for the dataset's card and page, such as "the project's authors"."""
     strict_templates: bool = False
     """Whether every rule for model-written templates also applies to templates that a person wrote."""
     glossary: Mapping[str, str] = {}
@@ -78,7 +78,7 @@ class DatabaseEntry(BaseModel):
     """The names under `grammar.sql_templates.kinds` to use; null uses all names."""
     scope: Mapping[str, str | tuple[str, str]] = {}
     """Table -> a phrase that limits a question to this database: `in the catalogue`. Questions over all rows
-    contain them, and are not compared with `world`. A second text is for questions about the rows of one
+    contain the phrase, and are not compared with `world`. A second text applies to questions about a single
     date."""
 
     @field_validator("url")
@@ -183,7 +183,7 @@ class DatabaseEntry(BaseModel):
             raise BadInput(
                 f"{self.label}.url",
                 f"needs {driver}, which is not installed here",
-                hint=f"pip install 'benchloom[{extra}]'",
+                hint=f"run pip install 'benchloom[{extra}]'",
             )
 
     def explain(self, error: Exception, what: str) -> BenchloomError:
@@ -198,7 +198,8 @@ class DatabaseEntry(BaseModel):
         )
         if self.url is not None and lost:
             return DatabaseGone(
-                f"{self.label}: the server does not answer: {text}; run it again once the server is up"
+                f"{self.label}: the server does not answer: {text}; run the same command again once the "
+                "server is up"
             )
         return BadInput(self.label if self.url is not None else self.file or self.label, f"{what}: {text}")
 
@@ -209,7 +210,7 @@ class DatabaseEntry(BaseModel):
 
     @property
     def dialect(self) -> str:
-        """Return the sqlglot dialect (sqlite, postgres, mysql), or SQLAlchemy's name of another backend."""
+        """Return the sqlglot dialect (sqlite, postgres, mysql), or SQLAlchemy's name for another backend."""
         if self.url is None:
             return "sqlite"
         from sqlalchemy import make_url
@@ -218,7 +219,7 @@ class DatabaseEntry(BaseModel):
         return DIALECTS.get(backend, backend)
 
     def parse_url(self) -> URL:
-        """Return the URL without a password; a URL without a driver gets the driver in the engine's extra."""
+        """Return the URL without a password; a URL without a driver gets the driver of the engine's extra."""
         from sqlalchemy import make_url
 
         url = make_url(self.url or "sqlite://")

@@ -29,9 +29,9 @@ class QueryLimits(Settings):
     timeout_s: float = Field(default=5.0, gt=0)
     """Seconds that one query may run."""
     rows: int = Field(default=10_000, gt=0)
-    """Maximum number of rows of a result. Streamed results have no row limit."""
+    """Maximum number of rows in a result. Streamed results have no row limit."""
     bytes: int = Field(default=10_000_000, gt=0)
-    """Maximum bytes of a result, of a batch of a stream, and of one intermediate value."""
+    """Maximum size in bytes of a result, a streamed batch or an intermediate value."""
     memory_mb: int = Field(default=256, ge=64)
     """Maximum memory of the process, in MiB."""
     disk_mb: int = Field(default=0, ge=0)
@@ -54,8 +54,8 @@ class SafeDatabase:
 
     Statements are in the dialect of the database's engine: SQLite, PostgreSQL or MariaDB. The class is
     thread-safe: each statement uses one of `children` processes, which are started on demand, reused, and
-    replaced after a kill. `any_account`: accept a server account with write access, although statements
-    still cannot write.
+    replaced after a kill. `any_account`: accept a server account with write access; statements still cannot
+    write.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Functions for all reader processes: JSON messages on stdin and stdout, and dropping privileges.
+"""Functions for all reader processes: exchange JSON messages over stdin and stdout, and drop privileges.
 
 Standard library only, because the process that scores SQL on SQLite cannot import installed packages.
 """
@@ -20,7 +20,7 @@ from tasks.lines import clean
 HEADER = struct.Struct(">I")
 """The header of a message: its length in bytes."""
 CHUNK = 256
-"""Number of rows per fetch; it is small, so that too large results are detected early."""
+"""Number of rows per fetch; it is small, so that oversized results are detected early."""
 
 
 class Reader(Protocol):

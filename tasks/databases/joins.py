@@ -133,7 +133,7 @@ def _grow(
 
 
 def _order_joins(members: frozenset[str], chosen: frozenset[_Hop]) -> JoinTree:
-    """Return a set of hops as the joins of a FROM clause, which starts with the first table by name."""
+    """Convert hops to the joins of a FROM clause, which starts with the alphabetically first table."""
     tables = tuple(sorted(members))
     reached, waiting, joins = {tables[0]}, sorted(chosen), []
     while waiting:

@@ -64,7 +64,7 @@ SHADOWS = {
     "rtree_i32": ("node", "parent", "rowid"),
     "geopoly": ("node", "parent", "rowid"),
 }
-"""Module of virtual tables -> name endings of the tables in which the module stores its index."""
+"""Virtual-table module -> name endings of the tables in which the module stores its index."""
 LISTINGS = frozenset({"fts5vocab", "fts4aux", "fts3tokenize"})
 """Modules whose virtual tables list the contents of an index."""
 
@@ -80,9 +80,9 @@ class UnreadPart:
 
 
 def list_inner(connection: Connection) -> dict[str, UnreadPart]:
-    """Return name -> reason not to read it, for tables that only contain parts of other tables.
+    """Return, by table name, the reason to skip each table that only contains parts of other tables.
 
-    The name has the catalogue's spelling, and a schema if the schema is not on the search path.
+    The name has the catalogue's spelling, and includes the schema if it is not on the search path.
     """
     if connection.dialect.name == "sqlite":
         tables = {str(name): str(sql) for name, sql in connection.exec_driver_sql(TABLES)}

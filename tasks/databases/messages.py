@@ -35,9 +35,9 @@ class ServerSetup(Limits):
 class ReaderRequest(TypedDict, total=False):
     """A request, which starts a statement (with `sql`) or continues the last statement (without `sql`).
 
-    `rows`: maximum number of rows to return. `whole`: the result is not streamed. `seconds`: the time limit.
-    `clock`: the current time for the statement in seconds since 1970, if the engine supports this; None uses
-    the real time.
+    `rows`: maximum number of rows to return. `whole`: whether the result is returned in one batch. `seconds`:
+    the time limit. `clock`: the current time for the statement in seconds since 1970, if the engine supports
+    this; None uses the real time.
     """
 
     sql: str

@@ -64,7 +64,7 @@ def reflect(database: DatabaseEntry | Path) -> list[Column]:
 
 
 def reflect_times(database: DatabaseEntry) -> dict[str, frozenset[str]]:
-    """Return column name -> kinds (`date`, `time`, `other`) in tables and views; a timestamp is a `date`."""
+    """Map column names to kinds (`date`, `time`, `other`) in tables and views; a timestamp is a `date`."""
     found: dict[str, set[str]] = {}
     with _connect(database) as connection:
         for columns in inspect(connection).get_multi_columns(kind=ObjectKind.ANY).values():
@@ -161,11 +161,11 @@ def reflect_connection(connection: Connection) -> list[Column]:
 def _read_shapes(
     connection: Connection, inspector: Inspector, lost: dict[str, str]
 ) -> dict[str, list[ReflectedColumn]]:
-    """Return table -> columns for all readable tables, sorted by table.
+    """Return the columns of each readable table, sorted by table.
 
-    A table whose catalogue entry is unreadable is skipped, and the reason is added to `lost`; examples are
-    virtual tables of a missing module, and missing rights. Raises SQLAlchemyError if no table can be read or
-    if the connection is lost.
+    A table whose catalogue entry is unreadable is skipped, and the reason is added to `lost`. For example, a
+    virtual table's module or the required rights may be missing. Raises SQLAlchemyError if no table can be
+    read or if the connection is lost.
     """
     inner = list_inner(connection)
     shapes: dict[str, list[ReflectedColumn]] = {}
@@ -203,7 +203,7 @@ def _read_declared(connection: Connection, tables: Iterable[str]) -> dict[tuple[
 def _resolve_references(
     constraints: Iterable[ReflectedForeignKeyConstraint], shapes: Mapping[str, Iterable[ReflectedColumn]]
 ) -> dict[str, str]:
-    """Return foreign-key column -> id of the referenced column, in the catalogue's spelling.
+    """Map foreign-key columns to the ids of the referenced columns, in the catalogue's spelling.
 
     SQLite ignores case in keys, and accepts keys to missing tables or columns, which are skipped here.
     """
@@ -234,7 +234,7 @@ def _order_key(constraint: ReflectedForeignKeyConstraint) -> tuple[list[str], st
 
 
 def read_comment(comment: str | None) -> str:
-    """Return a catalogue comment if it is a name of the table or column; "" if it is a longer remark."""
+    """Return a catalogue comment if it names the table or column; "" if it is a longer remark."""
     text = " ".join((comment or "").split()).rstrip(".")
     first, _, rest = text.partition(" ")
     # A comment starts with a capital letter like a sentence; this letter is lowered, except in abbreviations.

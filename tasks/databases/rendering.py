@@ -1,4 +1,4 @@
-"""Convert database values to plain text, for template values and answers, and to their form in a sentence.
+"""Convert database values to plain text for templates and answers, and to the form used in sentences.
 
 Each `write_` function has an inverse `read_` function. A kind is a column's type, or `moment` for a date with
 a time. If the kind is unknown (empty), a text in ISO date format counts as a date.
@@ -26,7 +26,7 @@ MONTHS = {name: number for number, name in enumerate(month_name) if name}
 
 
 def name_kinds(columns: Iterable[Column]) -> Mapping[str, str]:
-    """Return column id -> kind, which determines how the column's values are written."""
+    """Map column ids to kinds, which determine how the columns' values are written."""
     return {column.id: column.form or column.type for column in columns}
 
 

@@ -1,8 +1,8 @@
 """Reduce the parameters for a preview, so that it requests only as many SQL templates as its questions need.
 
 A full run requests every kind of template until there are enough templates. With the same parameters, a
-preview of three questions would send as many requests. No stage imports this module, so full runs are not
-affected.
+preview of three questions would send as many requests as a full run. No stage imports this module, so full
+runs are not affected.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def read(section: Mapping[str, Any], name: str) -> Mapping[str, Any]:
 
 
 def is_countable(kind: object) -> bool:
-    """Return whether `templates` and `requests` of a kind of template are whole numbers of 0 or more."""
+    """Return whether `templates` and `requests` of a kind of template are non-negative integers."""
     counts = [kind.get(name) for name in ("templates", "requests")] if isinstance(kind, Mapping) else [None]
     return all(type(count) is int and count >= 0 for count in counts)
 

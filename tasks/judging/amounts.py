@@ -30,7 +30,7 @@ NUMBER, DATE, TIME, TEXT, OTHER = "number", "date", "time", "text", "other"
 PLAIN_NUMBER = re.compile(r"[-\u2212]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
 PLAIN_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?")
 CODE = re.compile(r"(?<![\w-])[a-z][\w-]*\d[\w-]*")
-"""Matches a name with digits, such as A320, whose digits are not an amount."""
+"""Matches a name that contains digits, such as A320; these digits are not an amount."""
 FIGURE = re.compile(r"([-+\u2212]?)(\d{1,3}(?:,\d{3})+(?!\d)|\d+)(\.\d+)?")
 CLOCK = re.compile(r"(?<![\d:.])(\d{1,2})[:.h](\d{2})(?::\d{2})?(?:\s?([ap])\.?m\b\.?)?(?![\d:])")
 NUMERIC_DATE = re.compile(r"(?<![\d/.-])\d{1,4}([-/.])\d{1,2}\1\d{1,4}(?![\d/.-])")
@@ -78,7 +78,7 @@ TIMED = re.compile(
     r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|on time)\b"
 )
 MANY = 6
-"""Minimum number of digits of a number that does not occur in a response by chance."""
+"""A number with at least this many digits is unlikely to occur in a response by chance."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class NumberInText:
 
 
 def guess_kind(answer: str) -> str:
-    """Return the kind of an answer by its form: a number, a date, a time, or `other`."""
+    """Return the kind of an answer, based on its form: a number, a date, a time, or `other`."""
     plain = normalise(answer)
     if PLAIN_NUMBER.fullmatch(plain):
         return NUMBER
@@ -102,7 +102,7 @@ def guess_kind(answer: str) -> str:
 
 
 def find_amount(kind: str, answer: str, response: str, asked: str) -> RuleFinding:
-    """Apply the rules for numbers, dates and times; return the deciding rule and the found value.
+    """Apply the rules for numbers, dates and times; return the deciding rule and the value that it found.
 
     kind: the kind of the answer. asked: the question and the words of the answer's column. Rules:
 
@@ -119,7 +119,7 @@ def find_amount(kind: str, answer: str, response: str, asked: str) -> RuleFindin
 
 
 def _is_latin(text: str) -> bool:
-    """Return whether all letters belong to the Latin alphabet, since the rules can read only its words."""
+    """Return whether all letters belong to the Latin alphabet, because the rules know only Latin words."""
     return all(ord(sign) < 0x250 or not sign.isalpha() for sign in text)
 
 

@@ -24,7 +24,7 @@ class Answered:
     - case: the id of the question that all systems are asked; scores of two systems are paired by case.
     - system: the system that answered; empty if the entry already names the system.
     - metric: the name of the score.
-    - answer: the unchanged answer, or the reason why there is no answer.
+    - answer: the system's answer, unchanged, or the reason why there is no answer.
     - note: the judge's comment.
     - further: metric -> another score of the same answer; higher is better, None if unscored.
     - tags: names of the slices that the item belongs to.

@@ -1,10 +1,10 @@
 """Test judges with canaries: responses with a known right verdict, judged in every evaluation.
 
 Canaries are easy on purpose. A judge that fails some canaries is unreliable. A judge that passed in an
-earlier run and fails now has changed. The file `canaries.yaml` beside this module has cases about invented
-things, so that a model's own knowledge does not help. `canaries_further.yaml` is a second set, labelled by
-another person. Prompts and parsers are tuned on the first set, so only the second set measures their quality.
-`canaries_rules.yaml` tests, without model calls, the rules that decide before a judge.
+earlier run and fails now has changed. The file `canaries.yaml` beside this module contains cases about
+invented entities, so that a model's own knowledge does not help. `canaries_further.yaml` is a second set,
+labelled by another person. Prompts and parsers are tuned on the first set, so only the second set measures
+their quality. `canaries_rules.yaml` tests, without model calls, the rules that decide before a judge.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Canary(KnownCase):
     response: str
     """The response to judge."""
     contexts: tuple[str, ...] = ()
-    """The contexts, for judges that get contexts."""
+    """The contexts, for judges that receive contexts."""
 
     @model_validator(mode="after")
     def _check_verdicts(self) -> Canary:
@@ -128,8 +128,7 @@ class CanaryHealth:
     n_ruled: int = 0
     """Number of canaries that a rule decides."""
     judge_right: int = 0
-    """Number of canaries, out of n, with a right verdict of the judge itself, whether or not a rule
-    decides."""
+    """Number of canaries, out of n, that the judge itself gets right, whether or not a rule decides."""
 
 
 def read_canaries(kind: Kind, path: Path = FILE) -> tuple[Canary, ...]:
@@ -173,7 +172,7 @@ def try_rules(path: Path = OF_RULES) -> None:
 
 
 def find_no_rule(canary: Canary) -> str:
-    """Return an empty text, the rule's name for judges without rules, such as judges that give scores."""
+    """Return an empty rule name, for judges that have no rules, such as judges that give scores."""
     return ""
 
 
@@ -186,9 +185,9 @@ async def judge_canaries(
 ) -> list[CanaryRow]:
     """Judge canaries concurrently; return one row per canary, in the same order.
 
-    - judge: function that judges a canary like a row of the evaluation, and returns a label or a score.
-    - name_rule: function that returns the rule that decides before the judge, or an empty text. The judge is
-      always called.
+    - judge: the function that judges a canary like a row of the evaluation, and returns a label or a score.
+    - name_rule: the function that returns the rule that decides before the judge, or an empty text. The judge
+      is always called.
     - further: whether the canaries belong to the second set.
 
     Raises the errors of `judge`.

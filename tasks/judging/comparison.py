@@ -24,7 +24,7 @@ from tasks.scoring.statistics import (
 ALPHA = 0.05
 """The default significance level, applied after Holm's correction."""
 DISTANCE = 0.05
-"""The default difference of means for which the number of required pairs is reported, in metric units."""
+"""The default difference of means for which the required number of pairs is reported, in metric units."""
 NAMED = 10
 """Maximum number of cases that a warning names."""
 FEW = 20
@@ -44,7 +44,7 @@ class ScoredSystem:
 
     - section, entry: the section of params.yaml, and the key of the entry.
     - answers: pairs of a score and its answer.
-    - calls: files with the model calls of only these answers; empty if unknown.
+    - calls: files that contain the model calls of these answers only; empty if unknown.
     """
 
     section: str
@@ -55,7 +55,7 @@ class ScoredSystem:
 
     @property
     def name(self) -> str:
-        """The name, ENTRY/SYSTEM; only ENTRY if the system has no name."""
+        """The name ENTRY/SYSTEM, or only ENTRY if the system has no name."""
         return f"{self.entry}/{self.system}" if self.system else self.entry
 
     @cached_property
@@ -74,19 +74,19 @@ class EvaluatedRows:
 
 @dataclass(frozen=True)
 class MetricChange:
-    """The change of a metric from system A to system B, over pairs: cases with a score from both systems.
+    """The change in a metric from system A to system B, over pairs: cases with a score from both systems.
 
     - only_a, only_b: number of cases that were asked only in A or only in B.
     - unscored_a, unscored_b: number of common cases without a score in A or B.
     - difference: mean of B minus mean of A; low and high are its 95% interval, and p_value its p value, both
       from a bootstrap over whole clusters.
-    - adjusted: the p value, corrected by Holm.
+    - adjusted: the p value, corrected with Holm's method.
     - detectable: the smallest difference that the test finds with 80% power, at the significance level alpha
       divided by the number of comparisons.
     - fell, rose: number of pairs whose score is lower or higher in B.
 
-    The test results are None with fewer than LEAST clusters. The bounds low and high are also None if all
-    cases changed by the same amount.
+    The test results are None if there are fewer than LEAST clusters. The bounds low and high are also None if
+    all cases changed by the same amount.
     """
 
     metric: str
@@ -180,7 +180,7 @@ class Comparison:
     items: Sequence[ItemAnalysis] = ()
     """The analysis of each item, if more than two systems are compared."""
     means: Sequence[PricedMetric] = ()
-    """The systems' means over the items that all systems scored, with the cost of an answer."""
+    """The systems' means over the items that have a score from every system, with the cost of an answer."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Combine people's decisions on rows of artifacts (accept, edit, reject, a rating), and measure agreement.
+"""Combine people's decisions on rows of artifacts (accept, edit, reject, rate), and measure agreement.
 
 Each line of a file is a JSON object with one decision of one person on one item. Lines are sorted by item,
 person and time. A person's last decision on an item counts; earlier decisions remain as history.
@@ -26,7 +26,7 @@ from tasks.scoring.agreement import Agreement
 ACCEPT, EDIT, REJECT = "accept", "edit", "reject"
 CHOICES = (ACCEPT, EDIT, REJECT)
 EDITABLE = ("text", "question", "answer", "reference")
-"""Columns that a person may reword; the main column is the first of these that an artifact has."""
+"""Columns that a person may reword; the main column is the first of them that an artifact has."""
 HINT = "see docs/review.md"
 
 
@@ -58,7 +58,7 @@ class Decision:
     def __post_init__(self) -> None:
         """Raise ValueError if an edit has no new text, or if any other decision has a new text."""
         if (self.decision == EDIT) != bool(self.edited):
-            raise ValueError("`edited` is allowed only with the decision `edit`, and required there")
+            raise ValueError("`edited` is required for the decision `edit`, and not allowed for others")
 
 
 State = Literal["accepted", "edited", "rejected", "split", "undecided"]
@@ -90,7 +90,7 @@ class Ruling:
 
 @dataclass(frozen=True)
 class PairAgreement:
-    """The agreement of two people on the items with a decision of both people (accept, edit or reject)."""
+    """The agreement of two people on the items that both decided on (accept, edit or reject)."""
 
     first: str
     second: str
@@ -156,7 +156,7 @@ class Decisions:
 
 
 def name_decisions(artifact: str) -> str:
-    """Return the name of the file with an artifact's decisions, in data/labels/review.
+    """Return the name of the file in data/labels/review that contains an artifact's decisions.
 
     Example: `data/longform/sample/condense.parquet` -> `longform-sample-condense.jsonl`.
     """

@@ -1,7 +1,7 @@
 """Recognise responses that equal the reference answer as text, number, date or list, without a judge.
 
-These rules can only decide that a response is right. A response that consists only of the answer cannot hide
-other content.
+These rules can only decide that a response is right, not that it is wrong. A response that consists only of
+the answer cannot hide other content.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ DATES = (
 
 
 def is_empty(text: str) -> bool:
-    """Return whether a text has only white space and invisible characters."""
+    """Return whether a text consists only of white space and invisible characters."""
     return not UNSEEN.sub("", text).strip()
 
 
@@ -61,7 +61,7 @@ def find_equality(answer: str, response: str, question: str = "") -> str:
     - `exact`: the same text, apart from case, character width, an article, and surrounding punctuation.
     - `number`: the same value, without a unit or with a unit that the question or the answer names. If the
       response has at least two decimal places, the answer is rounded to the same number of places.
-    - `date`: the same day, as words or digits, with the year first or the month in letters.
+    - `date`: the same date, as words or digits, with the year first or the month in letters.
     - `list`: exactly the same items, in any order. Items of the answer are separated by semicolons.
     """
     wanted, given = normalise(answer), normalise(response)
@@ -127,7 +127,7 @@ def _leave_unit(found: re.Match[str]) -> str:
 
 
 def find_dates(text: str) -> list[str]:
-    """List the parts of a normalised text that look like a day with its year."""
+    """List the parts of a normalised text that look like a date with a year."""
     return [found[0] for pattern in DAYS for found in pattern.finditer(text)]
 
 
@@ -174,7 +174,7 @@ def read_number(found: re.Match[str]) -> Decimal | None:
 
 
 def read_date(text: str) -> date | None:
-    """Read a normalised text as a day; None if it is not a day, or if day and month could be swapped."""
+    """Parse a normalised text as a date; None if it is not a date, or if day and month could be swapped."""
     plain = " ".join(ORDINAL.sub(" ", text).split())
     for form in DATES:
         try:

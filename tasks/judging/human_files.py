@@ -17,7 +17,7 @@ MAX_FIELD = 1000
 """Maximum number of characters of an id, a rater or a label."""
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""First characters of a cell that a spreadsheet runs as a formula.
+"""If a cell begins with one of these characters, a spreadsheet interprets the cell as a formula.
 
 A model's text may begin with one of these characters.
 """
@@ -72,7 +72,7 @@ def read_field(record: dict[str, object], name: str) -> str:
 
 
 def write_form(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Write a CSV file for people to fill in. Cells that a spreadsheet would run as formulas are escaped."""
+    """Write a CSV file for people to fill in. Cells that a spreadsheet would read as formulas are escaped."""
     form = io.StringIO(newline="")
     writer = csv.writer(form)
     writer.writerow(columns)
@@ -81,7 +81,7 @@ def write_form(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def escape_cell(text: str) -> str:
-    """Prefix an apostrophe to a text that a spreadsheet would run as a formula."""
+    """Add an apostrophe before a text that a spreadsheet would read as a formula."""
     return ESCAPE + text if text.startswith(FORMULA) else text
 
 

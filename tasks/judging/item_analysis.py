@@ -25,7 +25,7 @@ class ItemScores:
 
 @dataclass(frozen=True)
 class SystemMean:
-    """A system's mean over the items that all systems scored.
+    """A system's mean over the items that have a score from every system.
 
     interval: the 95% interval; if None, `why` has the reason.
     """
@@ -59,7 +59,7 @@ class ItemAnalysis:
     """The item analysis of a metric over several systems.
 
     - systems: the systems with their means, in the same order as each item's scores.
-    - left_out: number of cases that not all systems scored.
+    - left_out: number of cases without a score from every system.
     - alike: number of items on which all systems have the same score. best and worst: number of these items
       with the highest and with the lowest score that occurs.
     - against: number of items with negative discrimination.
@@ -89,7 +89,7 @@ def analyse_items(
     draws: int,
     seed: int,
 ) -> ItemAnalysis:
-    """Analyse one or more items that three or more systems scored.
+    """Analyse one or more items that have scores from three or more systems.
 
     draws, seed: the number of samples and the seed of the bootstrap for the means' intervals.
     """
@@ -141,7 +141,7 @@ def _correlate_with_rest(scores: np.ndarray[tuple[int, int], np.dtype[np.float64
 def collect_items(
     questions: Mapping[str, tuple[str, str]], scores: Sequence[Mapping[str, float | None]]
 ) -> tuple[list[ItemScores], int]:
-    """Collect the items that all systems scored, and count the other cases.
+    """Collect the items that have a score from every system, and count the other cases.
 
     questions: case -> its group and question. scores: for each system, case -> score.
     """

@@ -1,9 +1,9 @@
 """Decide by rules whether a response states the expected name, given the values of the answer's column.
 
-At each position of a text, only the longest value counts, so `New York` is not `York`. A response is wrong if
-it has no trace of the answer, and either another value or no value. A trace is a word of the answer, even if
-misspelt, partial, shortened to initials, or replaced by another common name. The judge decides on responses
-with a trace.
+At each position of a text, only the longest value counts, so `New York` does not count as `York`. A response
+is wrong if it has no trace of the answer, and either another value or no value. A trace is a word of the
+answer, even if misspelt, partial, shortened to initials, or replaced by another common name. The judge
+decides on responses with a trace.
 """
 
 from __future__ import annotations
@@ -314,7 +314,7 @@ def _has_trace(item: str, spare: Sequence[_Token], known: set[str], incidental: 
 
 
 def _is_alike(word: str, said: str) -> bool:
-    """Return whether two words could be the same: equal, with a common stem, abbreviated or misspelt."""
+    """Return whether two words could be the same, despite different endings, abbreviation or misspelling."""
     if word == said:
         return True
     short = min(len(word), len(said))
@@ -325,7 +325,7 @@ def _is_alike(word: str, said: str) -> bool:
 
 
 def _is_shortened(tokens: Sequence[_Token], said: Sequence[str]) -> bool:
-    """Return whether words contain the initials of a name, or have the name as their initials."""
+    """Return whether words contain the initials of a name, or the name consists of the words' initials."""
     initials = {
         "".join(token.word[0] for token in tokens),
         "".join(token.word[0] for token in tokens if token.word not in SMALL),

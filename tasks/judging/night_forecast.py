@@ -59,9 +59,11 @@ class PartTest(NamedTuple):
 class PartForecast:
     """A forecast of a metric's mean over all items from a part of the items, in units of the score.
 
-    - mean: the estimated mean over all items. In 95% of nights, it is within `error` of the true mean.
+    - mean: the estimated mean over all items. In 95% of nights, the estimate is within `error` of the true
+      mean.
     - change: the change from the mean of past whole nights.
-    - p_value: the one-sided p value of a drop of this size. adjusted: the p value, corrected by Holm.
+    - p_value: the one-sided p value of a drop of this size. adjusted: the p value, corrected with Holm's
+      method.
     - detectable: a drop of this size makes the night ask all items with a probability of 80%.
 
     mean and change are None if no item has a score.
@@ -80,7 +82,7 @@ class PartForecast:
 
     @property
     def name(self) -> str:
-        """The display name, SECTION.ENTRY/SYSTEM METRIC, or SECTION.ENTRY METRIC without a system name."""
+        """The display name: SECTION.ENTRY/SYSTEM METRIC, or SECTION.ENTRY METRIC for a nameless system."""
         return f"{self.section}.{self.entry}{f'/{self.system}' if self.system else ''} {self.metric}"
 
 
@@ -125,7 +127,7 @@ def forecast_series(
     """Forecast a metric from the scores of some items; `correct_forecasts` corrects its p value.
 
     now, expected, weights: shape (items,). Past nights without any change do not prove that no item ever
-    changes. So the minimum of the spread is the spread if one past score had changed by `worth.reach`.
+    changes. The spread is therefore at least the spread after a change of one past score by `worth.reach`.
     """
     unit = worth.reach * float(np.square(weights).sum()) * test.parts
     least = sqrt(worth.reach * unit / worth.results)
@@ -150,7 +152,7 @@ def forecast_series(
 
 
 def correct_forecasts(forecasts: Sequence[PartForecast]) -> tuple[PartForecast, ...]:
-    """Correct the p values of all forecasts of a night by Holm."""
+    """Correct the p values of all forecasts of a night with Holm's method."""
     adjusted = correct_holm([forecast.p_value for forecast in forecasts])
     return tuple(
         replace(forecast, adjusted=1.0 if value is None else value)

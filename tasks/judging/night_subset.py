@@ -1,10 +1,10 @@
-"""Choose a subset of items for a nightly evaluation, and estimate the change of the mean of all items.
+"""Choose a subset of items for a nightly evaluation, and estimate the change in the mean over all items.
 
-Each night asks another subset (part), so that over time all items are asked. If a score may have dropped, the
-night asks three parts, and then all items. Only a night that asks all items (a whole night) raises an alarm.
-The more an item's score varies between nights or systems, the more parts contain the item.
+Each night asks a different subset (part), so that over time all items are asked. If a score may have dropped,
+the night asks three parts, and then all items. Only a night that asks all items (a whole night) raises an
+alarm. The more an item's score varies between nights or systems, the more parts contain the item.
 
-The array axes `...` are independent repetitions: a simulation has many histories, a project only one.
+The array axes `...` are independent repetitions: a simulation has many histories, and a project has one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tasks.settings import Settings
 BoolArray = npt.NDArray[np.bool_]
 
 PRIOR = 8.0
-"""Weight of the mean variance of all items when one item's variance is shrunk, as a number of results.
+"""Weight of the items' mean variance when an item's variance is shrunk, expressed as a number of results.
 
 An item that did not change in a few nights may still change in the next night.
 """
@@ -61,7 +61,7 @@ class NightSubset(Settings):
     nights: int = Field(default=7, ge=3)
     """Number of past whole nights from which items are chosen and expected scores are computed.
 
-    Each of the first nights of a project, up to this number, asks all items.
+    The first nights of a project, up to this number of nights, ask all items.
     """
     seed: int = 0
     """The seed of the order in which items are assigned to parts."""
@@ -154,7 +154,7 @@ def choose_part(chances: FloatArray, order: IntArray, part: int, seed: int) -> B
 
 
 def expect_scores(past: FloatArray) -> FloatArray:
-    """Compute each item's mean score over past nights, NaN without scores; shape (..., series, items)."""
+    """Compute each item's mean score over past nights, NaN if it has none; shape (..., series, items)."""
     known = ~np.isnan(past)
     count = known.sum(-2)
     total = np.where(known, past, 0.0).sum(-2)
@@ -178,13 +178,13 @@ def weigh_parts(chances: FloatArray, order: IntArray, first: int, parts: int, se
 
 
 def estimate_change(now: FloatArray, expected: FloatArray, weights: FloatArray) -> FloatArray:
-    """Estimate the change of the mean over all items from its expected value, in units of the score.
+    """Estimate the change in the mean over all items from its expected value, in units of the score.
 
     The estimate is the difference estimator with Hajek's weights (Sarndal, Swensson and Wretman 1992,
     sections 6.3 and 5.7): sum_i w_i (y_i - x_i) / sum_i w_i over the parts' items i. Here, w_i is the weight
     from `weigh_parts`, y_i the night's score and x_i the item's expected score. The estimated mean of all
-    items is the mean of all x_i plus the change. Items without a score in the night or before are left out.
-    The result is NaN if no item is left.
+    items is the mean of all x_i plus the change. Items without a score in the night, or without any earlier
+    score, are left out. The result is NaN if no item is left.
     """
     difference = now - expected
     used = np.where(np.isnan(difference), 0.0, np.broadcast_to(weights, difference.shape))

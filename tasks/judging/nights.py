@@ -1,4 +1,4 @@
-"""Evaluate a night (a repeated evaluation): find scores that dropped, and judges that changed instead."""
+"""Evaluate a night (a repeated evaluation): distinguish dropped scores from changed judges."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ class NightSeries:
       pairs.
     - before, now: the means of the earlier night and of this night.
     - difference: now minus before; low and high are its 95% interval.
-    - adjusted: the p value, corrected by Holm over all comparisons of the night.
+    - adjusted: the p value, corrected with Holm's method over all comparisons of the night.
     - fell, rose: number of pairs whose score is lower or higher than in the earlier night.
 
-    Values are None without pairs or with too few clusters.
+    Values are None if there are no pairs or too few clusters.
     """
 
     section: str
@@ -74,7 +74,7 @@ class NightSeries:
 
     @property
     def name(self) -> str:
-        """The display name, SECTION.ENTRY/SYSTEM METRIC, or SECTION.ENTRY METRIC without a system name."""
+        """The display name: SECTION.ENTRY/SYSTEM METRIC, or SECTION.ENTRY METRIC for a nameless system."""
         return f"{self.section}.{self.entry}{f'/{self.system}' if self.system else ''} {self.metric}"
 
 
@@ -85,7 +85,8 @@ class JudgeChange:
     - n: number of canaries that are in both nights. right, before: number of right verdicts in this night and
       in the earlier night.
     - lost, won: number of canaries that are right only in the earlier night or only in this night.
-    - p_value: the p value of McNemar's exact test on lost and won canaries; None with too few canaries.
+    - p_value: the p value of McNemar's exact test on lost and won canaries; None if there are too few
+      canaries.
     - judge: the judge's name; empty if the entry has only one judge.
     """
 
@@ -192,7 +193,7 @@ def compare_canaries(
     """Compare each judge's own verdicts on the canaries of both nights; `mark_drifts` decides on drift.
 
     entry: section and key. Verdicts of rules are ignored, and verdicts that could not be parsed count as
-    wrong. name_judge: function that returns a canary's judge, for entries with several judges.
+    wrong. name_judge: the function that returns a canary's judge, for entries with several judges.
     """
     before = {row.id: _is_right(row) for row in earlier}
     rows = {row.id: row for row in night}
@@ -221,7 +222,7 @@ def compare_canaries(
 
 
 def mark_drifts(changes: Sequence[JudgeChange], alpha: float) -> list[JudgeChange]:
-    """Mark the judges that lost significantly more canaries than they won, corrected by Holm.
+    """Mark the judges that lost significantly more canaries than they won, after Holm's correction.
 
     Entries with the same judge have the same verdicts on canaries, so equal changes count as one test. A
     judge counts as a test only if its number of changes allows a p value below `alpha` (Tarone 1990).

@@ -18,7 +18,7 @@ def analyse_pairs(
 ) -> list[tuple[Sequence[ScoredSystem], ItemAnalysis]]:
     """Analyse the items of each group of systems that are paired with each other.
 
-    Returns pairs of the systems and their analysis.
+    Returns a pair for each group: the systems, and their analysis.
 
 
     letters: the side labels of each pair's two systems, which distinguish systems with the same name. With

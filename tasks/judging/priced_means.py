@@ -1,4 +1,4 @@
-"""Define the means of systems over the items that all systems scored, with the cost of an answer."""
+"""Define the means of systems over the items with a score from every system, and the cost of an answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class AnswerCost:
 
 @dataclass(frozen=True)
 class PricedMean:
-    """A system's mean by one metric. interval: the 95% interval; if None, `why` has the reason."""
+    """A system's mean for one metric. interval: the 95% interval; if None, `why` has the reason."""
 
     system: str
     mean: float
@@ -36,9 +36,9 @@ class PricedMean:
 
 @dataclass(frozen=True)
 class PricedMetric:
-    """Systems' means by one metric over the items that all systems scored.
+    """Systems' means for one metric over the items that have a score from every system.
 
-    left_out: number of items that not all systems scored.
+    left_out: number of items without a score from every system.
     """
 
     section: str

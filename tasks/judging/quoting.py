@@ -21,9 +21,7 @@ LINE = "> "
 
 NEW_LINES = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 JOINERS = ("\u200c", "\u200d")
-"""Zero-width joiners, which are legitimate in many scripts and emoji, but only hide text next to ASCII
-characters.
-"""
+"""Zero-width joiners, which many scripts and emoji use; next to ASCII characters, they only hide text."""
 HIDDEN = (
     "\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f"  # control characters except tab and new line
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"

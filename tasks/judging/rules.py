@@ -3,7 +3,7 @@
 A response that only repeats the question, with or without an answer, needs no judge. For example, `The
 language listed for the film is English.` adds only the answer to its question. This response is right if it
 adds the reference answer, and wrong if it adds nothing or only a part of a list. If a response has other
-words, a denial or a choice, the rules on values decide; if these do not apply, a judge decides.
+words, a denial or a choice, the rules for values decide; if no rule applies, a judge decides.
 """
 
 from __future__ import annotations

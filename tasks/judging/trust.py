@@ -1,4 +1,4 @@
-"""Measure a judge's reliability: agreement with people, canaries, unscored rows, and resulting warnings."""
+"""Measure a judge's reliability: agreement with people, canaries, unscored rows and warnings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class HumanAgreement:
     n_items: int
     """Number of items that people labelled."""
     n_unsettled: int
-    """Number of items without a majority among people, left out of the comparison."""
+    """Number of items without a majority label, which are left out of the comparison."""
     n_unscored: int
     """Number of items that the judge did not score or did not see."""
     n: int
@@ -54,7 +54,7 @@ class HumanAgreement:
     kappa: float | None
     """Cohen's kappa between the judge and people's majority label; None if undefined."""
     raters_alpha: float | None
-    """Krippendorff's alpha (nominal) among people; None with one rater per item."""
+    """Krippendorff's alpha (nominal) among people; None if each item has only one rater."""
     kappa_interval: Interval | None = None
     """The 95% interval of kappa; None if it is undefined."""
     raters_alpha_interval: Interval | None = None
@@ -140,9 +140,9 @@ def find_warnings(
     """Return the warnings for the top of a report; empty if the judge is within all thresholds.
 
     - n, n_unscored: number of judged rows, and number of rows without a verdict.
-    - further: the second set of canaries; None gives no warning.
-    - human: the agreement with people; None gives no warning.
-    - canaries: the first set of canaries; None gives a warning, because every evaluation needs this set.
+    - further: the second set of canaries; None causes no warning.
+    - human: the agreement with people; None causes no warning.
+    - canaries: the first set of canaries; None causes a warning, because every evaluation needs this set.
     """
     warnings = [
         _warn_canaries(thresholds.canary_agreement, canaries),
@@ -193,7 +193,7 @@ def _warn_human(least: float, human: HumanAgreement) -> str:
 def warn_human_alpha(thresholds: TrustThresholds, human: HumanAlpha) -> str:
     """Return a warning if the judge's alpha is below the threshold, otherwise an empty text.
 
-    An undefined alpha, for example because all scores are equal, also gives a warning.
+    An undefined alpha, for example because all scores are equal, also causes a warning.
     """
     of = f" of {human.of}" if human.of else ""
     if human.alpha is None:

@@ -30,8 +30,8 @@ class VerdictForm:
 
     - values: the allowed verdicts.
     - mark: the mark from `make_form`.
-    - feedback: whether the judge writes feedback before its verdict, on which the verdict can depend. With a
-      small local model, feedback takes many seconds per call.
+    - feedback: whether the judge writes feedback before its verdict, so that the verdict can depend on it.
+      With a small local model, feedback takes many seconds per call.
     """
 
     values: tuple[str, ...]

@@ -12,7 +12,7 @@ LINKING = frozenset([
     "on", "that", "the", "there", "these", "they", "this", "those", "to", "under", "was", "were", "which",
     "who", "with", "yes",
 ])  # fmt: skip
-"""Filler words of a sentence, which neither answer nor deny the question."""
+"""Filler words, which neither answer a question nor deny an answer."""
 TURNING = re.compile(
     r"\b(?:not?|none|never|neither|nor|or|but|except|without|unlike|than|instead|rather|unless|if|wrong|false"
     r"|incorrect|untrue|contrary|\w+n['\u2019]t)\b"
@@ -39,7 +39,7 @@ def list_words(text: str) -> set[str]:
 
 
 def cut_ending(word: str) -> str:
-    """Cut the ending of a word, so that `hired` becomes `hir` like `hire`; short words are not changed.
+    """Cut the ending of a word, so that `hired` and `hire` both become `hir`; short words are not changed.
 
     A short word may be a value: `R` must not match `Red`.
     """

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 ID, ORIGIN = "id", "origin"
 MOST_ROWS = 20_000
-"""Maximum number of rows of an artifact, and of each source, for a comparison of values."""
+"""Maximum number of rows that an artifact and each source may have for a comparison of values."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def find_columns(
 ) -> list[ColumnSource]:
     """Return the sources of an artifact's columns, sorted; empty if its rows have no origins.
 
-    `find_artifact`: returns the path of an artifact that a row of `path` names, or None. The sources of
+    `find_artifact`: returns the path of an artifact that a row of `path` refers to, or None. The sources of
     computed columns are not found. In an artifact with more than 20,000 rows, only the column `origin` is
     reported.
     """

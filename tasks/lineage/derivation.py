@@ -21,7 +21,7 @@ class Derivation:
     `measure`: one of these words; a figure with any other measure cannot be recomputed:
     - `count`: number of rows.
     - `distinct`: number of distinct values of the column.
-    - `sum`, `mean`: sum or mean of the column's values, without nulls.
+    - `sum`, `mean`: sum or mean of the column's values, ignoring nulls.
     - `share`: share of the values that equal `hit`; a list counts if it contains `hit`.
 
     `column`: an expression as in Selection. `once`: whether rows of several artifacts with the same id count
@@ -48,7 +48,7 @@ def read_derivation(data: object) -> Derivation:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
-        raise ValueError(f"is no basis of a figure: {place}: {first['msg']}") from error
+        raise ValueError(f"is not a valid basis of a figure: {place}: {first['msg']}") from error
 
 
 def measure_rows(derivation: Derivation, parts: Iterable[SelectedRows]) -> Number | None:

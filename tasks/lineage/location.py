@@ -25,7 +25,7 @@ class ArtifactLocator:
     _calls: dict[Path, dict[str, Path]] = field(default_factory=dict, repr=False)
 
     def find_artifact(self, stem: str, path: str) -> str | None:
-        """Find the artifact that a row or figure of `path` names; None if it is missing or ambiguous.
+        """Find the artifact that a row or figure of `path` refers to; None if it is missing or ambiguous.
 
         `stem`: a name in the folder of `path`, a path, or the end of a path. The end of a path is looked up
         among the dependencies of the stage that wrote `path`, then among the dependencies of those stages,
@@ -62,7 +62,7 @@ class ArtifactLocator:
         return [dep] if f"/{dep}".endswith(f"/{stem}.parquet") and (self.root / dep).is_file() else []
 
     def find_file(self, name: str, path: str) -> str:
-        """Find the file that a row of `path` names, by its path or the end of its path.
+        """Find the file that a row of `path` refers to, by its path or the end of its path.
 
         The stage that wrote `path` read this file. The name may include a row's position in the file:
         `questions.jsonl, line 4`.

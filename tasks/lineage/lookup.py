@@ -63,8 +63,8 @@ class RowLookup:
             return fits[0]
         if fits:
             raise BadInput(path, f"{len(fits)} rows have an id that begins with {prefix!r}")
-        some = ", ".join(list(ids)[:3]) or "none: it is empty"
-        raise BadInput(path, f"has no row {prefix!r}", hint=f"ids begin with {some}")
+        some = ", ".join(list(ids)[:3]) or "none, because the artifact is empty"
+        raise BadInput(path, f"has no row {prefix!r}", hint=f"the first ids: {some}")
 
     def read_row(self, path: Path, row_id: str) -> Record:
         """Read one row by its full id, as column -> value."""

@@ -70,7 +70,7 @@ class Gap:
 
 @dataclass(frozen=True)
 class TracedSource:
-    """A source outside the artifacts that a tracer found; it becomes a node.
+    """A source that a tracer found outside the artifacts; it becomes a node.
 
     `parents`: sources that this source was made from. `files`: project files that contain the source. `gaps`:
     descriptions of missing parents.

@@ -22,10 +22,10 @@ SYSTEM = "system"
 class Provenance:
     """Builds the nodes of files, stages, prompts and calls; each node is built once.
 
-    `graph`: if None, nodes of files have no parents. `history`: if None, files are `unchecked`. `report`:
-    function that is called for each gap with the node, the problem and, optionally, a hint. `describe`:
-    function that returns further details of a file, such as its package. `installed`: the code's folder, if
-    the code is not in `root`.
+    `graph`: the recorded stages; if None, file nodes have no parents. `history`: current file states; if
+    None, files are `unchecked`. `report`: function that is called for each gap with the node, the problem
+    and, optionally, a hint. `describe`: function that returns further details of a file, such as its package.
+    `installed`: the code's folder, if the code is not in `root`.
     """
 
     root: Path
@@ -77,7 +77,7 @@ class Provenance:
         return self._nodes[key]
 
     def make_call(self, call_key: str, path: str, record: Mapping[str, object]) -> LineageNode:
-        """Build the node of a call. `path`: the calls artifact. `record`: the call's row in it."""
+        """Build the node of a call. `path`: the calls artifact. `record`: the call's row in that artifact."""
         summary = {
             name: _decode_json(value) if name in JSON_COLUMNS else value for name, value in record.items()
         }

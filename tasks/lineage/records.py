@@ -15,7 +15,7 @@ data."""
 
 @dataclass(frozen=True)
 class FileRecord:
-    """A file or folder, by its path in the project. `md5`: DVC's hash. `size`: in bytes."""
+    """A file or folder, by its path in the project. `md5`: DVC's hash. `size`: size in bytes."""
 
     path: str
     md5: str | None = None
@@ -44,13 +44,13 @@ class StageRecord:
 
     @property
     def function(self) -> str:
-        """Return NAME of the stage's command `benchloom stage NAME [KEY]`; empty for any other command."""
+        """Return NAME from the stage's command `benchloom stage NAME [KEY]`; empty for any other command."""
         words = self.command.split()
         return words[2] if words[:2] == ["benchloom", "stage"] and len(words) > 2 else ""
 
     @property
     def key(self) -> str:
-        """Return KEY of the stage's command, such as a database's name; empty if the stage has none."""
+        """Return KEY from the stage's command, such as a database's name; empty if the stage has none."""
         words = self.command.split()
         return words[3] if self.function and len(words) > 3 else ""
 
@@ -59,8 +59,8 @@ class StageRecord:
 class Graph:
     """All recorded stages, and the state of git's working tree.
 
-    `commit`: the working tree's commit, None without git. `dirty`: whether the tree has uncommitted changes.
-    `uncommitted`: the paths of these changes. `recorded_in`: the commit in which `dvc.lock` was last
+    `commit`: the working tree's commit, or None if there is no git. `dirty`: whether the tree has uncommitted
+    changes. `uncommitted`: the paths of these changes. `recorded_in`: the commit in which `dvc.lock` was last
     committed.
     """
 
@@ -117,6 +117,6 @@ class FileHistory(Protocol):
     def find_commit(self, record: FileRecord) -> str | None:
         """Find a commit that has the file with the recorded hash.
 
-        None if no commit has it, or without git.
+        Returns None if no commit has it, or if git is not available.
         """
         ...

@@ -11,8 +11,7 @@ from tasks.lineage.result import LineageResult
 from tasks.lines import clean
 
 VERSION = 1
-"""Version of the JSON document (docs/lineage.md); incremented when a key is removed or changes its
-meaning."""
+"""Version of the JSON document (docs/lineage.md); incremented when a key is removed or changes meaning."""
 WIDTH = 100
 """Maximum number of characters shown per value."""
 PARENTS_DRAWN = 20

@@ -98,7 +98,7 @@ def measure_answers(outcomes: Sequence[AnswerOutcome]) -> dict[str, Cell]:
 
 
 def count_outcomes(outcomes: Sequence[AnswerOutcome]) -> dict[str, Derivation]:
-    """Count interactions by outcome: `failed` without an answer, `unscored` with an answer but no verdict."""
+    """Count interactions by outcome: `failed` (no answer), or `unscored` (an answer without a verdict)."""
     answered = [outcome for outcome in outcomes if outcome.answered]
     parts = {
         "items": outcomes,
@@ -149,7 +149,7 @@ def list_failures(
     reviews: Mapping[str, Sequence[Review]],
     rows: OwnRows,
 ) -> list[str]:
-    """List every missing answer and every missing verdict on one line, with the reason."""
+    """List the missing answers and the missing verdicts, one per line, each with the reason."""
     lines = []
     for outcome in outcomes:
         item, verdict = outcome.interaction.item, outcome.verdict

@@ -1,4 +1,4 @@
-"""Compute Figures 2 to 4: agents and models compared with a guess, and answer quality by valid queries."""
+"""Compute Figures 2 to 4: agents and models compared with a guess, and quality by number of queries."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class ModelPanel:
     guess: FigureBar | None
     """The reference line; None if the agent `guess` was not run."""
     never_queried: tuple[FigureBar, ...]
-    """The second reference line (section 4.3): the interactions of each agent without a query.
+    """The second reference line (section 4.3): each agent's interactions without a query.
 
-    It is empty if every interaction has a query.
+    The line is empty if every interaction has a query.
     """
 
 

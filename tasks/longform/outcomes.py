@@ -68,12 +68,12 @@ class AnswerOutcome:
 
     @property
     def answer_words(self) -> int | None:
-        """Return the number of words of the answer; None without an answer."""
+        """Return the number of words of the answer; None if there is no answer."""
         return len((self.interaction.answer or "").split()) if self.answered else None
 
 
 def count_valid(interaction: Interaction) -> int:
-    """Count the queries of an interaction that have a result with rows."""
+    """Count an interaction's queries whose results have rows."""
     return sum(not query.error and query.n_rows > 0 for query in interaction.queries)
 
 

@@ -84,7 +84,7 @@ def _dump(record: Record, folder: Path) -> str:
 
 
 def _find_file(folder: Path, name: str) -> Path | None:
-    """Find a file inside a folder; None if there is no such file, or the name is not a valid file name."""
+    """Find a file inside a folder; None if there is no such file, or if the name is not valid."""
     try:
         file = (folder / name).resolve()
         return file if file.is_relative_to(folder.resolve()) and file.is_file() else None
@@ -95,7 +95,7 @@ def _find_file(folder: Path, name: str) -> Path | None:
 def _check(item: LongformItem) -> LongformItem:
     """Check an item's kind, build its database, and run its claims' queries.
 
-    Raises BadItem or SqlError if invalid.
+    Raises BadItem or SqlError if the item is invalid.
     """
     check_choice("kind", item.kind, KINDS)
     if not item.question.strip() or not item.reference.strip():

@@ -149,8 +149,8 @@ def _average(
 ) -> list[Measure[AnswerOutcome]]:
     """Declare the mean of a number over the items of each kind.
 
-    - lacks: the reason for an empty cell of agents that do not query
-    - column: an expression on interactions whose mean is the cell, used if every outcome has a number
+    - lacks: the reason shown in the empty cells of agents that do not query
+    - column: an expression on interactions whose mean is the cell's value, used if every outcome has a number
     - of: the name of the number in the derivation; the default is `name`
     """
 

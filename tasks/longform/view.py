@@ -20,7 +20,7 @@ from tasks.reports.blocks import GOOD, OFF, Block
 from tasks.reports.viewer import Filter, ViewedRow, Viewer
 
 EXACT = 2**53
-"""The limit of exact integers in JavaScript. Larger integers are shown as text."""
+"""JavaScript represents integers exactly up to this value. Larger integers are shown as text."""
 BY: Mapping[str, str] = {"plain": "written by code", "model": "written by a model"}
 
 
@@ -89,7 +89,7 @@ def view_questions(
     used: Mapping[str, Sequence[str]],
     artifact: Path,
 ) -> Viewer:
-    """Return a viewer of every question of a set.
+    """Return a viewer for all questions of a set.
 
     shown: maps the item id to the blocks that show the item. used: maps the item id to the ids of the calls
     that made the item.

@@ -40,7 +40,7 @@ Shorter texts occur in many sentences by chance.
 LEAST_NUMBER = 2
 """Minimum number of characters of a number that links a sentence to a query.
 
-Many rows contain a given single digit by chance.
+A single digit occurs in many rows by chance.
 """
 
 
@@ -62,7 +62,7 @@ def view_interactions(
     judged: Judged,
     artifact: Path,
 ) -> Viewer:
-    """Return a viewer of every interaction, in the given order, with all verdicts.
+    """Return a viewer for all interactions, in the given order, with all verdicts.
 
     shown: maps the item id to the blocks that show the item. artifact: the file of the interactions.
     """
@@ -221,7 +221,7 @@ def _show_judgement(verdict: ReferenceVerdict | None) -> Iterator[Block]:
 
 
 def _show_step(step: str, said: Mapping[str, Sequence[Review]], error: ErrorLabel | None) -> Iterator[Block]:
-    """Show the verdicts of reviewers, meta-reviewers and revision on a step; nothing without verdicts."""
+    """Show the verdicts of reviewers, meta-reviewers and revision on a step, if there are verdicts."""
     if not any(said.values()) and error is None:
         return
     yield blocks.heading(f"{step}: {STEP_NAMES[step]}")

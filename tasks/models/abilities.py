@@ -21,8 +21,8 @@ from tasks.models.sending.failures import SENDING_ERRORS
 from tasks.models.settings import Endpoint
 
 RETRIES, DEADLINE_S = 1, 120.0
-"""Retries, and deadline in seconds, of a probe's calls; both are lower than in a run, because a person waits
-for the result."""
+"""Number of retries, and deadline in seconds, for a probe's calls; both are lower than in a run, because a
+person waits for the result."""
 SHORT, LONG = 64, 2048
 """Maximum tokens of a reply: SHORT for an ordinary model, LONG for a model that reasons before it answers."""
 OMITTED = ("temperature", "top_p", "seed")
@@ -67,7 +67,7 @@ class Abilities:
     """Length of an embedding vector; 0 for a model that generates text."""
     context: int | None = None
     unanswered: tuple[str, ...] = ()
-    """Names of the fields above whose probe got no reply, so that support is unknown."""
+    """Names of the fields above whose probe got no reply; support for these features is unknown."""
 
     def choose_constrain(self, *, embedded: bool, writes: bool = False) -> str:
         """Return the best value of `constrain` for a role that uses this model.
@@ -135,8 +135,8 @@ class EndpointTrial:
     ) -> LedgerEntry | None:
         """Test one feature; return None if the endpoint refuses the request or does not answer.
 
-        `form`: the feature's name. A server may fail because it does not know a field of the request, or only
-        because it is overloaded, so the feature is then recorded as unanswered.
+        `form`: the feature's name. If the server fails, it may not know a field of the request, or may only
+        be overloaded; the feature is therefore recorded as unanswered.
         """
         try:
             return await self._send(self._make(self._tokens, constraint, **decoding))

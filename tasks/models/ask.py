@@ -22,7 +22,7 @@ from tasks.settings import Settings
 
 Value = TypeVar("Value")
 CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-"""The JSON encoding whose hash is the ledger key. If it changes, no recorded call is found any more."""
+"""The JSON encoding whose hash is the ledger key. If the encoding changes, no recorded call is found."""
 MAX_TEXT = 5_000_000
 """Maximum length in characters of a system's answer; longer answers are not parsed."""
 MIN_TEXT, CHARACTERS_PER_TOKEN = 10_000, 100
@@ -33,7 +33,7 @@ MIN_TEXT characters."""
 class Role(Settings):
     """A model and its decoding parameters: `roles.<name>` in params.yaml.
 
-    A change to a role makes the stages that use it stale.
+    A change to a role makes the stages that use the role stale.
     """
 
     model: str
@@ -41,11 +41,11 @@ class Role(Settings):
     temperature: float = Field(default=0, ge=0, le=2)
     """The sampling temperature."""
     top_p: float = Field(default=1, gt=0, le=1)
-    """The share of probability that is sampled from (nucleus sampling)."""
+    """The cumulative probability of the tokens that are sampled from (nucleus sampling)."""
     max_tokens: int = Field(default=2048, gt=0)
-    """Maximum number of tokens of an answer. A role for embeddings needs only a model."""
+    """Maximum number of tokens of an answer. For embeddings, a role needs only a model."""
     seed: int | None = 0
-    """The sampling seed that the endpoint is sent; null sends none."""
+    """The sampling seed that is sent to the endpoint; null sends none."""
     attempts: int = Field(default=3, ge=1)
     """Maximum number of calls per question; a question is repeated until an answer parses."""
     constrain: Literal["grammar", "json_schema", "tools", "none"] = "none"

@@ -43,7 +43,7 @@ class Call:
     problem: str
     """Why the text did not parse; empty if it parsed."""
     answered_by: str = ""
-    """The model that the reply named; empty if it named no model, or if an earlier version recorded it."""
+    """The model that the reply named; empty if it named none, or if an earlier version recorded the call."""
     reasoning: str = ""
     """The reasoning before the model's answer, if it was separated from the answer."""
 
@@ -64,7 +64,7 @@ class Call:
 def make_call(
     stage: str, row: str, role: str, prompt: Prompt, request: Request, entry: LedgerEntry, problem: str | None
 ) -> Call:
-    """Return the row of a call. `problem`: why the text did not parse; None if it parsed."""
+    """Return the row for a call. `problem`: why the text did not parse; None if it parsed."""
     return Call(
         id=entry.key, stage=stage, row=row, role=role, model=request.model, identity=request.identity,
         prompt=prompt.name, prompt_digest=prompt.digest, sample=request.sample, attempt=request.attempt,

@@ -11,7 +11,7 @@ MAX_LOGPROB = 0.01
 
 
 def read_logprobs(extra: Mapping[str, Any]) -> tuple[Mapping[str, float], ...]:
-    """Return token -> log probability per position, for the most likely tokens and the actual token.
+    """Return, for each position, the log probabilities of the most likely tokens and the actual token.
 
     Returns an empty tuple if any value has the wrong type or is greater than MAX_LOGPROB.
     """

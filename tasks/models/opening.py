@@ -28,7 +28,7 @@ class EmbeddedModels:
     idle_s: float
 
     def identities(self) -> dict[str, str]:
-        """Return model name -> checksum, which is part of a call's ledger key."""
+        """Return each model's checksum, which is part of a call's ledger key, by model name."""
         return {name: model.identity for name, model in self.models.items()}
 
     async def locate(self, name: str) -> str:
@@ -59,7 +59,7 @@ def open_dispatcher(
 
 
 def list_prices(run: ModelRun, models: Mapping[str, EmbeddedModel]) -> dict[str, Price]:
-    """Return model -> price, from `run.prices`; 0 for embedded models."""
+    """Return each model's price from `run.prices`; embedded models have the price 0."""
     free = {name: Price(input_usd_per_million=0, output_usd_per_million=0) for name in models}
     return {**free, **run.prices}
 

@@ -19,7 +19,7 @@ from tasks.models.tools import parse_entry
 
 Value = TypeVar("Value")
 SYSTEM = "system"
-"""The role in the row of a call to a system under test, because systems have no roles."""
+"""The role shown for calls to a system under test, because systems have no roles."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class CallPlan:
     unanswered: int
     """Number of requests without a recorded reply.
 
-    Requests that would differ only in a reply that is missing are equal, and count as one new call.
+    Requests that would differ only in a missing reply count as one new call.
     """
     sure_calls: int
     """Minimum number of new calls, regardless of the models' answers."""

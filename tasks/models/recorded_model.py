@@ -71,7 +71,7 @@ class RecordedModel:
         turns: Sequence[tuple[str, str]] = (),
         tools: Sequence[Tool] = (),
     ) -> Answer[Value]:
-        """Repeat a question until an answer parses, or the role's attempts are used."""
+        """Repeat a question until an answer parses, or the role's attempts are used up."""
         found_role, rendered = self._builder.role(role), self._builder.render(prompt, fields, turns)
         attempt, problem, entry = 0, None, None
         while True:

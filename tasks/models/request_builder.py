@@ -100,7 +100,7 @@ class RequestBuilder:
 
 
 def make_system_call(name: str, version: str, request: Mapping[str, object], *, epoch: str = "") -> Request:
-    """Return the request of a call to a system; without sampling, the key has no decoding parameters."""
+    """Return the request of a call to a system; its key contains no decoding parameters."""
     message = {"role": CALL, "content": CANONICAL.encode(dict(request))}
     return Request(name, (message,), epoch=epoch, identity=version)
 
@@ -118,7 +118,7 @@ def read_system(entry: LedgerEntry, parse: Callable[[str], Value]) -> tuple[Valu
 
 
 def make_embedding(text: str, role: Role, *, identity: str = "", epoch: str = "") -> Request:
-    """Return the request that embeds one text; without sampling, the key has no decoding parameters."""
+    """Return the request that embeds one text; its key contains no decoding parameters."""
     return Request(role.model, ({"role": INPUT, "content": text},), epoch=epoch, identity=identity)
 
 

@@ -68,17 +68,17 @@ class EmbeddedModel(ModelFile):
     """`models.<name>`: a model that runs on this machine. Its checksum is part of every call's key."""
 
     kind: Literal["embedded", "embedded-onnx"] = "embedded"
-    """A GGUF file that generates text, or an ONNX file that embeds it (mean pooling, unit length)."""
+    """A GGUF model that generates text, or an ONNX model that embeds text (mean pooling, unit length)."""
     licence: str
     """The licence of the weights, as an SPDX id."""
     tokenizer: ModelFile | None = None
     """The `tokenizer.json` of an ONNX file; a GGUF file contains its own."""
     context: int = Field(default=4096, gt=0)
-    """Tokens of prompt and answer together; texts to embed are truncated to this length."""
+    """Maximum tokens of prompt and answer together; texts to embed are truncated to this length."""
     threads: int = Field(default=2, gt=0)
     """Number of threads, the same on every machine.
 
-    Stages depend on it, because a different number may change the generated texts.
+    Stages depend on this number, because a different number may change the generated texts.
     """
 
     @model_validator(mode="after")
@@ -156,7 +156,7 @@ class Endpoint(ConnectionSettings):
     provider: Literal["anthropic"] | None = None
     """The provider whose protocol the endpoint uses, for kind `provider`."""
     served_model: str | None = None
-    """The model's name at the endpoint, if it differs.
+    """The model's name at the endpoint, if it differs from the name in params.yaml.
 
     Recorded answers under a different name are used only if `same_models` lists that name.
     """
@@ -200,7 +200,7 @@ class Endpoint(ConnectionSettings):
 
     @property
     def identities(self) -> tuple[str, ...]:
-        """Return the model's identities in ledger keys: the current one, then those of `same_models`.
+        """Return the model's identities in ledger keys: the current identity, then those of `same_models`.
 
         The tuple is empty if the endpoint names no served model and adds no parameters.
         """
@@ -292,6 +292,6 @@ def read_secret(place: str, key_env: str | None) -> str:
         raise BadInput(
             f"{place}.key_env",
             f"the environment variable {key_env} is not set",
-            hint=f"export {key_env}=...",
+            hint=f"run export {key_env}=...",
         )
     return secret

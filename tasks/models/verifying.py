@@ -71,7 +71,7 @@ async def ask_again(
         request = call.to_request()
         if request.key() != call.id:
             raise BadInput(
-                f"call {call.id[:12]}", "was recorded with columns that differ from its artifact's"
+                f"call {call.id[:12]}", "was recorded with columns that differ from those of its artifact"
             )
         repeated = RepeatedCall(call, (await client.send({call.id: request}))[call.id].entry.text)
         report(repeated)

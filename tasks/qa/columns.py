@@ -90,7 +90,7 @@ def choose_columns(place: Path, there: Sequence[str], given: QaColumns) -> Chose
             raise BadInput(
                 place,
                 f"has no column {column}; it has {_list_names(there)}",
-                hint=f"is it {near[0]}?" if near else f"--{part} COLUMN names the one with the {part}",
+                hint=f"is it {near[0]}?" if near else f"name the column with --{part} COLUMN",
             )
         if column:
             names[part] = column
@@ -98,7 +98,7 @@ def choose_columns(place: Path, there: Sequence[str], given: QaColumns) -> Chose
             raise BadInput(
                 place,
                 f"has no column that could be the {part}; it has {_list_names(there)}",
-                hint=f"name it with --{part} COLUMN",
+                hint=f"name the column with --{part} COLUMN",
             )
     return ChosenColumns(names, guessed)
 

@@ -39,13 +39,13 @@ SCORINGS: dict[str, Scoring] = {"rules": "rules", "judge": "judge", "both": "bot
 def read_own(options: EvaluationOptions, entry: SystemEntry, read: ReadSection) -> OwnDataset:
     """Read and check the table, and list the stages to run.
 
-    Raises BadInput if options or table are invalid.
+    Raises BadInput if the options or the table are invalid.
     """
     if options.answers is not None and options.answers.resolve() == options.dataset.resolve():
         raise BadInput(
             "--answers",
             "is the dataset itself, with the reference answers",
-            hint="give a file with id or question, and the system's answer",
+            hint="give a file that contains the system's answers, each with an id or a question",
         )
     table = read_table(options.dataset, QaColumns(**options.columns))
     items = sample_groups(table.found.items, options.limit, 0)

@@ -18,7 +18,7 @@ from tasks.systems.own_items import ItemReader, ItemSource, OwnItems, collect_it
 
 UNREADABLE = "unreadable"
 MOST_TAGS, MOST_CONTEXTS = 50, 1000
-"""Maximum number of tags and of contexts per item. A longer list is most likely from a wrong column."""
+"""Maximum number of tags and of contexts per item. A longer list most likely comes from the wrong column."""
 
 
 @dataclass(frozen=True)

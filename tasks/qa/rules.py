@@ -21,7 +21,7 @@ class RuleScore(NamedTuple):
 def score_answer(accepted: Sequence[AcceptedAnswer], response: str, question: str) -> RuleScore:
     """Score a response against the accepted answers: the best exact match and the best F1.
 
-    A text is compared with the normalisation and F1 of HotpotQA's official script. A number is compared by
+    A text is scored with the normalisation and F1 of HotpotQA's official script. A number is compared by
     value, with a unit that the question or the answer names, or without a unit. For a boolean, `yes` equals
     `true`, and `no` equals `false`.
     """

@@ -48,7 +48,7 @@ def open_table(path: Path) -> QuestionTable:
 
 
 def find_table(folder: Path) -> Path:
-    """Find a folder's table: the folder if `datasets` saved it, or its only split, or its only file.
+    """Find a folder's table: the folder itself if `datasets` saved it, otherwise its only split or file.
 
     Raises BadInput if there is no table, or if there is more than one.
     """
@@ -75,10 +75,12 @@ def read_folder(folder: Path) -> Iterator[NumberedRecord]:
     """
     files = sorted(folder.glob("*.arrow"))
     if not files:
-        raise BadInput(folder, "contains no .arrow file", hint="save the dataset again: save_to_disk")
+        raise BadInput(folder, "contains no .arrow file", hint="save the dataset again with save_to_disk()")
     if has_indices(folder / STATE):
         raise BadInput(
-            folder, "contains a selection of rows", hint="save it with flatten_indices().save_to_disk()"
+            folder,
+            "contains a selection of rows",
+            hint="save the dataset with flatten_indices().save_to_disk()",
         )
     number = 0
     for file in files:
@@ -94,7 +96,7 @@ def read_folder(folder: Path) -> Iterator[NumberedRecord]:
 
 
 def has_indices(state: Path) -> bool:
-    """Return whether a folder has a selection of rows by indices, which is unsupported.
+    """Return whether a folder selects rows by index, which is not supported.
 
     Raises BadInput if the folder's state file cannot be read.
     """
@@ -103,7 +105,7 @@ def has_indices(state: Path) -> bool:
         return bool(found.get("_indices_data_files") or found.get("_indices_files"))
     except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise BadInput(
-            state, "cannot be read as JSON", hint="save the dataset again: save_to_disk"
+            state, "cannot be read as JSON", hint="save the dataset again with save_to_disk()"
         ) from error
 
 

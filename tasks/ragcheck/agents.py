@@ -1,4 +1,4 @@
-"""Define the roles that write in a conversation (section 3.1): composer (T2, T6), questioner (T4, T5)."""
+"""Define the roles that write in a conversation (section 3.1): composer (T2, T6) and questioner (T4, T5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stage: compute similarities of answer and reference, without using contexts (section 2).
+"""Stage: compute similarities between answers and references, without contexts (section 2).
 
 The measures are word recall, ROUGE-L, the cosine of embeddings, and BERTScore.
 """
@@ -90,8 +90,8 @@ def compute_word_recall(reference: str, answer: str, language: str) -> float:
 def compute_rouge_l(reference: str, answer: str, language: str) -> float:
     """Compute the F measure of the longest common subsequence of words, 0 to 1 (Lin, 2004).
 
-    If `is_plain` is true for both texts, the package rouge-score splits them into words, so figures equal
-    published figures. Otherwise, for example for text without spaces, `list_words` splits both texts.
+    If `is_plain` is true for both texts, the package rouge-score splits them into words, so that figures
+    match published figures. Otherwise, for example for text without spaces, `list_words` splits both texts.
     """
     standard = all(is_plain(text, language) for text in (reference, answer))
     scorer = _make_scorer("" if standard else language)

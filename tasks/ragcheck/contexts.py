@@ -1,9 +1,10 @@
 """Stage: gather the contexts that judges see with each answer, under two rules (section 2.1).
 
-Rule E2 uses the passages that the answer is based on, which the system retrieved by the question only. These
-passages may lack the facts of the reference. In rule E3, the paper's method, the query is the question joined
-with the reference, so that the contexts cover the reference. Published answers include passages that a person
-found. If the system's entry has a `search`, passages are also retrieved for E2, by the question only.
+Rule E2 uses the passages that the answer is based on, which the system retrieved for the question alone.
+These passages may lack the facts of the reference. In rule E3, the paper's method, the query is the question
+joined with the reference, so that the contexts cover the reference. Published answers include passages that a
+person found. If the system's entry has a `search`, passages are also retrieved for E2, with the question
+alone as the query.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tasks.systems.entries import ReplayEntry, can_search
 BY_QUESTION, BY_REFERENCE = "E2", "E3"
 """Names of the rules for contexts (section 2).
 
-E2: passages retrieved by the question. E3: passages retrieved by the question joined with the reference.
+E2: the query is the question. E3: the query is the question joined with the reference.
 """
 RULES = (BY_QUESTION, BY_REFERENCE)
 
@@ -51,7 +52,7 @@ async def contexts(
     systems: dict[str, SystemEntry],
     ask: Ask,
 ) -> Drafts[Context]:
-    """Use each answer's passages (E2), and retrieve passages by the question joined with the reference (E3).
+    """Use each answer's passages (E2), and retrieve passages for the question joined with the reference (E3).
 
     Raises BadInput if a system is missing from params.yaml. Drop reasons:
     - `no_answer`: the system gave no answer
@@ -71,7 +72,7 @@ async def gather_contexts(
     corpus: Collection[str],
     published: Collection[str] = (),
 ) -> Drafts[Context]:
-    """Gather the contexts of the given systems' answers by both rules.
+    """Gather the contexts of the given systems' answers under both rules.
 
     corpus: the ids of all documents. published: the names of systems with published answers and a `search`,
     whose E2 passages are retrieved as well.
@@ -91,7 +92,7 @@ async def gather_contexts(
 
 
 async def retrieve_by_reference(system: System, question: ReferenceQuestion) -> tuple[Passage, ...] | None:
-    """Retrieve passages by rule E3, best first; None if the system cannot retrieve without answering."""
+    """Retrieve passages under rule E3, best first; None if the system cannot retrieve without answering."""
     return await system.retrieve(f"{question.question} {question.reference}", row=question.id)
 
 
@@ -109,7 +110,7 @@ def _take_own(answer: SystemAnswer) -> Context | Dropped:
 async def _retrieve_alone(
     system: System, question: ReferenceQuestion, answer: SystemAnswer, corpus: Collection[str]
 ) -> Context | Dropped:
-    """Retrieve the E2 passages of a published answer, by the question only."""
+    """Retrieve the E2 passages for a published answer; the query is the question alone."""
     if answer.text is None:
         return _take_own(answer)
     row_id = make_id(answer.question, answer.system, answer.version, BY_QUESTION)

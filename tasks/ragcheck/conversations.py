@@ -157,7 +157,7 @@ async def run_conversation(
 
     passages: the question's E3 contexts, which the judge sees. corpus: the ids of all documents. judge: the
     judge's role. If a task fails (no answer of the system, no score of the judge, or no text of an agent),
-    the row's `ended` is `failed`, and it has no scores.
+    the row's `ended` is `failed`, and the row has no scores.
     """
     dialogue = _Dialogue(question, system, passages, params, judging, judge, ask)
     try:

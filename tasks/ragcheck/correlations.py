@@ -76,7 +76,7 @@ class MeasureValues:
     zero_is_unsure: bool = False
     """Whether 0 means "not sure" instead of a value."""
     note: str = ""
-    """The reason if there are no values; otherwise empty."""
+    """The reason why there are no values; otherwise empty."""
 
 
 def correlations(

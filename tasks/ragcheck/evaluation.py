@@ -110,9 +110,9 @@ def read_documents(
 ) -> tuple[Sequence[Document], Sequence[str]]:
     """Return (documents that the system retrieves from, one line per unreadable file or row).
 
-    The documents are those of the dataset, or `options.documents` if given. A system with its own corpus gets
-    no documents. Raises BadInput if the system needs documents and none exist, or if it cannot use the given
-    documents.
+    The documents are the dataset's documents, or `options.documents` if given. A system with its own corpus
+    gets no documents. Raises BadInput if the system needs documents and none exist, or if it cannot use the
+    given documents.
     """
     given = options.documents is not None
     own = question_set.kind != "lines" or (question_set.path / DOCUMENTS).is_file()
@@ -131,7 +131,7 @@ def make_entry(system: str) -> Assessment:
 def measure(rows: OwnRows, options: EvaluationOptions, read: ReadSection) -> Measured:
     """Compute the figures over all questions, and per dataset if there are several.
 
-    For each measure, n = scored + unsure + failed + skipped. `continuity` is None without Part II.
+    For each measure, n = scored + unsure + failed + skipped. `continuity` is None if Part II did not run.
     """
     thresholds, resampling = (
         read("judging.thresholds", TrustThresholds),

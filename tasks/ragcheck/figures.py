@@ -39,7 +39,7 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The interval (low, high); None without an interval."""
+        """The interval (low, high); None if there is no interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 

@@ -119,7 +119,7 @@ def truncate_text(text: str, tokens: float) -> str:
 def truncate_contexts(passages: Sequence[Passage], tokens: int) -> list[str]:
     """Truncate contexts to a token budget, best first.
 
-    Every passage becomes one line, without hidden characters and role markers. The last passage is truncated
+    Every passage becomes one line, without hidden characters or role markers. The last passage is truncated
     if only part of it fits.
     """
     shown, left = [], float(tokens)

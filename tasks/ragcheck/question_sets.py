@@ -30,9 +30,9 @@ class QuestionSet(Settings):
     seed: int = 0
     """The seed for sampling the questions."""
     first_turn: bool = False
-    """Whether to select only questions that begin a conversation. Used only for `mtrag`."""
+    """Whether to select only questions that begin a conversation. Only `mtrag` uses this setting."""
     answerability: tuple[str, ...] = ("ANSWERABLE",)
-    """The kinds of answerability to select; an empty list selects all. Used only for `mtrag`."""
+    """The kinds of answerability to select; an empty list selects all kinds. Used only for `mtrag`."""
 
 
 def recognise_set(path: Path, language: str = "", take: int | None = None) -> QuestionSet:

@@ -1,4 +1,4 @@
-"""Stage: read people's ratings of the answers (E1) from a user's file, on the judge's rubric of 0 to 5."""
+"""Stage: read people's ratings of the answers (E1) from a user's file, on the judge's scale of 0 to 5."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def ratings(
 
 
 def read_rating(text: str, scale: RatingScale | None) -> float | None:
-    """Parse a rating: a whole number from 0 to 5, or a mapped number on `scale`; None if invalid."""
+    """Parse a rating: a whole number from 0 to 5, or a number on `scale`, then mapped; None if invalid."""
     if scale is None:
         return float(text[0]) if WHOLE.fullmatch(text) else None
     if not NUMBER.fullmatch(text) or not scale.low <= float(text) <= scale.high:
@@ -121,5 +121,5 @@ def _drop(line: FormLine, reason: str, detail: str) -> Dropped:
 
 
 def _show(value: object) -> str:
-    """Convert a cell to text; booleans, lists and objects are not ratings, and become empty."""
+    """Convert a cell to text; booleans, lists and objects, which are not ratings, become empty text."""
     return "" if value is None or isinstance(value, bool | list | dict) else str(value).strip()

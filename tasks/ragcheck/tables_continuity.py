@@ -1,4 +1,4 @@
-"""Make the tables and charts of the page on conversations: means, pairs of systems, leak rates, ends."""
+"""Make the tables and charts of the page on conversations: means, system pairs, leak rates and endings."""
 
 from __future__ import annotations
 

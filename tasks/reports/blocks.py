@@ -70,7 +70,7 @@ def items(values: Iterable[str | Sequence[object]], style: str = "plain") -> Blo
 
 
 def facts(values: Mapping[str, str]) -> Block:
-    """Return a list of names with texts; empty texts are omitted."""
+    """Return a list of names with texts; names without a text are omitted."""
     return ("facts", [[name, value] for name, value in values.items() if value])
 
 
@@ -83,17 +83,17 @@ def fold(
     is_open: bool = False,
     anchor: str = "",
 ) -> Block:
-    """Return collapsible blocks with a summary. anchor: the name by which `links` opens the fold."""
+    """Return collapsible blocks with a summary. anchor: the name by which `links` expands the blocks."""
     return ("fold", summary, list(shown), beside, style, int(is_open), anchor, list(inside))
 
 
 def group(style: str, inside: Sequence[Block], who: str = "") -> Block:
-    """Return blocks in a box with a style. who: the name at the top of the box."""
+    """Return blocks in a styled box. who: the name at the top of the box."""
     return ("group", style, who, list(inside))
 
 
 def links(parts: Iterable[tuple[str, Sequence[tuple[str, str]]]], style: str = "reply") -> Block:
-    """Return a text in parts; after each part, buttons (label, anchor) open folds."""
+    """Return a text in parts; buttons (label, anchor) after each part expand collapsible blocks."""
     return ("links", [[part, [list(link) for link in after]] for part, after in parts], style)
 
 
@@ -103,9 +103,9 @@ def marked(value: str, words: Iterable[str], style: str = "said", *, whole: bool
 
 
 def passages(title: str, shown: Iterable[tuple[str, str, Sequence[Tag], str]], none: str = "None.") -> Block:
-    """Return passages (name, remark, tags, text) with a title.
+    """Return a titled list of passages. A passage has a name, a remark, tags and a text.
 
-    none: the text if there are no passages.
+    none: the text to show if there are no passages.
     """
     return ("passages", title, [[name, beside, list(own), body] for name, beside, own, body in shown], none)
 

@@ -58,7 +58,7 @@ def read_calls(paths: Iterable[Path], wanted: Collection[str] | None = None) -> 
 
 
 def derive_shown_calls(calls: Mapping[str, ShownCall], *artifacts: str) -> Derivation:
-    """Return the derivation of the number of calls. artifacts: stems of the artifacts with the calls."""
+    """Return the derivation of the number of calls. artifacts: stems of the calls artifacts."""
     prompts = tuple(sorted({call.prompt for call in calls.values()}))
     rows = tuple(Selection(f"{name}.calls", {"prompt": prompts}) for name in artifacts)
     return Derivation("count", rows, once=True)

@@ -74,7 +74,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class PlacedPoint:
-    """A point in SVG units; low and high are None without an interval."""
+    """A point in SVG units; low and high are None if the point has no interval."""
 
     x: float
     y: float
@@ -87,7 +87,7 @@ class PlacedPoint:
 class PlacedSeries:
     """A series in SVG units.
 
-    path: SVG path of the line, empty if only points are drawn. band: SVG path of the intervals' area.
+    path: SVG path of the line; empty if only points are drawn. band: SVG path of the area of the intervals.
     """
 
     name: str

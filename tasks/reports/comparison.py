@@ -17,7 +17,7 @@ from tasks.reports.frame import render_alone
 from tasks.reports.places import link_home
 
 ITEMS = 200
-"""Maximum number of changed items per pair of systems: half the largest drops, half the largest gains."""
+"""Maximum number of changed items per pair of systems; half are the largest drops, half the largest gains."""
 TEXT = 4_000
 """Maximum number of characters per text."""
 WORDS = 400
@@ -27,7 +27,7 @@ STYLES = ("report.css", "comparison.css")
 
 @dataclass(frozen=True)
 class AnswerPiece:
-    """A part of an answer. own: whether only this answer contains it."""
+    """A part of an answer. own: whether only this answer contains the part."""
 
     text: str
     own: bool
@@ -44,7 +44,7 @@ class ShownCase:
 
 @dataclass(frozen=True)
 class ShownScoredSystem:
-    """The comparison of one pair of systems. reach: upper bound of the axis of differences."""
+    """The comparison of one pair of systems. reach: upper bound of the difference axis."""
 
     scored_system: SystemComparison
     name: str
@@ -55,7 +55,7 @@ class ShownScoredSystem:
 
 @dataclass(frozen=True)
 class ShownCost:
-    """All systems for one metric. plot: quality against cost; None with fewer than two known costs."""
+    """All systems for one metric. plot: quality against cost; None if fewer than two costs are known."""
 
     metric: PricedMetric
     plot: Plot | None
@@ -67,7 +67,7 @@ class ShownCost:
 class ComparisonPage:
     """The content of a comparison's page. sides: letter -> label. alone: see `write_comparison`.
 
-    `costs`: for each metric, the systems with the costs of answers.
+    `costs`: for each metric, the systems with their costs per answer.
     """
 
     comparison: Comparison
@@ -154,7 +154,7 @@ def _cut(text: str) -> str:
 
 
 def mark_words(a: str, b: str) -> tuple[list[AnswerPiece], list[AnswerPiece]]:
-    """Split two answers into pieces, and mark the words that are missing in the other answer."""
+    """Split two answers into pieces, and mark the words that are missing from the other answer."""
     words_a, words_b = a.split(" "), b.split(" ")
     if max(len(words_a), len(words_b)) > WORDS:
         return [AnswerPiece(a, own=False)], [AnswerPiece(b, own=False)]

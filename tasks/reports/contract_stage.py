@@ -64,10 +64,10 @@ def check_artifacts(
 ) -> list[ContractFinding]:
     """Check artifacts with their `*.dropped` and `*.calls` files; write the findings and a page.
 
-    `artifacts`: file -> row type. `declare`: function from the rule on origins to the rules for each
-    artifact, without rules on keys. This function is called only if all columns exist with the right types,
-    so it may read the rows; cells may be NULL. `folder`: the output folder. `sources`: other artifacts that
-    origins may refer to.
+    `artifacts`: file -> row type. `declare`: function that takes the rule on origins and returns each
+    artifact's rules, except rules on keys. This function is called only if all columns exist with the right
+    types, so it may read the rows; cells may be NULL. `folder`: the output folder. `sources`: other artifacts
+    that origins may refer to.
     """
     dropped, calls = (
         [path for path in (name_beside(artifact, kind) for artifact in artifacts) if path.is_file()]

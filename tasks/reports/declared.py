@@ -14,7 +14,7 @@ from tasks.reports.tables import Cell, FigureTable, Line
 
 Outcome = TypeVar("Outcome")
 Where = Mapping[str, CellValue | tuple[CellValue, ...]]
-"""Conditions on columns of an artifact's rows, in the format of a `Selection`."""
+"""Conditions on the columns of an artifact, in the format of a `Selection`."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Measure(Generic[Outcome]):
 
 @dataclass(frozen=True)
 class Table(Generic[Outcome]):
-    """A table of a paper: one line per slice in `rows`, one cell per column slice and measure.
+    """A table of a paper, with one line per slice in `rows`, and one cell per column slice and measure.
 
     `columns`: if empty, the table has one column per measure. With several columns and several measures, a
     column is named `column: measure`.
@@ -144,7 +144,7 @@ def tabulate(
 def by(
     read: Callable[[Outcome], CellValue], groups: Mapping[CellValue, str], expression: str = ""
 ) -> tuple[Slice[Outcome], ...]:
-    """Return one slice per group. groups: value -> name of the slice. expression: column, for lineage."""
+    """Return one slice per group. groups: value -> name of the slice. expression: the column, for lineage."""
 
     def make(value: CellValue, name: str) -> Slice[Outcome]:
         return Slice(name, lambda outcome: read(outcome) == value, {expression: value} if expression else {})

@@ -26,7 +26,7 @@ def encode_json(data: object) -> str:
 def encode_dataclass(value: object) -> dict[str, object]:
     """Convert a dataclass to a dict of its fields, for json.dumps. Raises TypeError for other types."""
     if not is_dataclass(value) or isinstance(value, type):
-        raise TypeError(f"{type(value).__name__} is no type of JSON, and no dataclass")
+        raise TypeError(f"{type(value).__name__} is neither a JSON type nor a dataclass")
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 

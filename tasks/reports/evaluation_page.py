@@ -32,7 +32,7 @@ SUBTITLE = "This page compares how well systems answer the items of a dataset."
 MEANS = "Means are over items. Their 95% intervals are bootstrapped over groups of items."
 TAGS = "The table shows the same means for each tag, over the items with the tag."
 MOST_TAGS = 50
-"""Maximum number of tags in the table. The tags with the most items are shown; other tags are counted."""
+"""Maximum number of tags in the table. The most frequent tags are shown; other tags are only counted."""
 PAIRS = (
     "Each pair of systems is compared over the items with a score from both systems. The p value is from a "
     "paired bootstrap over groups of items, corrected by Holm."
@@ -127,7 +127,7 @@ def tabulate_means(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[Sco
 
 
 def tabulate_tags(outcomes: Sequence[ScoredAnswer], artifact: str) -> Table[ScoredAnswer] | None:
-    """Declare the table of means by tag: one line per tag and system; None without tags."""
+    """Declare the table of means by tag: one line per tag and system; None if there are no tags."""
     counted = Counter(tag for outcome in outcomes for tag in outcome.answered.tags)
     if not counted:
         return None

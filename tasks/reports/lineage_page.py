@@ -88,7 +88,7 @@ def _show_node(node: LineageNode, numbers: Mapping[tuple[str, str], int]) -> Sho
 
 
 def _truncate(value: object) -> object:
-    """Truncate long texts and lists recursively, with a note on the omitted amount."""
+    """Truncate long texts and lists recursively, with a note on how much was omitted."""
     if isinstance(value, str) and len(value) > TEXT:
         return f"{value[:TEXT]}… ({len(value) - TEXT:,} characters more)"
     if isinstance(value, Mapping):

@@ -62,7 +62,7 @@ def choose_column(
     labels: Sequence[int] | None = None,
     where: Mapping[int, str] | None = None,
 ) -> MetricGroup:
-    """Return the metrics in a column of a report's table, without empty cells.
+    """Return the metrics in a column of a report's table; empty cells are omitted.
 
     `labels`: indexes of the label parts that form a metric's name; None uses all parts. `where`: index of a
     label part -> required text, to select lines. Raises ValueError if the table lacks the column.
@@ -133,7 +133,7 @@ def write_lines(folder: Path, charts: Mapping[str, Sequence[SeriesPoint]]) -> No
 
 
 def name_files(named: Iterable[tuple[str, Own]]) -> dict[str, Own]:
-    """Map unique file names (words and dashes) to objects; duplicate names get a number."""
+    """Map unique file names (words and dashes) to objects; a number is appended to duplicate names."""
     found: dict[str, Own] = {}
     for text, own in named:
         stem = re.sub(r"[^\w]+", "-", text.lower().replace("'", "")).strip("-_") or "figure"

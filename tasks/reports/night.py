@@ -39,7 +39,7 @@ class NightRow:
 
     @property
     def mean(self) -> float | None:
-        """The mean over all items; an estimate if only some items, not sampled uniformly, were asked."""
+        """The mean over all items; an estimate if the run asked only some items, not sampled uniformly."""
         return self.forecast.mean if self.forecast is not None else self.series.mean
 
     @property

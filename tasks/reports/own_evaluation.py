@@ -26,9 +26,9 @@ OwnRows = Mapping[str, Sequence[Any]]
 class Measured:
     """The figures of an evaluation for figures.json. failures: one line for each row without a score.
 
-    A derivation in place of a number means that the number is computed from the derivation's rows. `bases`:
-    JSON pointer of a number given as a value -> derivation. `rest`: prefix of a pointer -> the rows behind
-    all numbers below the prefix that have no other derivation.
+    If a derivation replaces a number, the number is computed from the derivation's rows. `bases`: JSON
+    pointer of a number given as a value -> derivation. `rest`: prefix of a pointer -> the rows of all numbers
+    below the prefix that have no other derivation.
     """
 
     figures: Mapping[str, object]
@@ -68,7 +68,7 @@ class Evaluation:
     """Computes the figures; None computes means from `list_scored` and `list_answered`."""
     printed: tuple[Printed, ...] = MEASURES
     notes: Callable[[Mapping[str, Any]], Iterator[str]] = lambda figures: iter(())
-    """Yields the lines below the tables, given the figures."""
+    """Yields the lines to print below the tables, given the figures."""
     takes: frozenset[str] = frozenset()
     """Options that this flow accepts in addition to the options of all flows.
 
@@ -76,7 +76,7 @@ class Evaluation:
     from documents is an error if the flow does not accept `documents`.
     """
     anywhere: bool = False
-    """Whether the evaluation also works outside of a project, without any parameters from params.yaml."""
+    """Whether the evaluation also works outside a project, without any parameters from params.yaml."""
 
 
 def resolve_figures(value: object, folder: Path, bases: dict[str, Derivation], pointer: str = "") -> object:

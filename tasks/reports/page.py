@@ -59,8 +59,8 @@ class SystemFigure:
     """The result of one system by one measure, for the front page's table of all systems.
 
     `dataset`: name of the evaluation dataset. `measure`: the measure's display name. `symbol`: the paper's
-    symbol. `n`: number of items behind the value. `of`: noun for these items. `failed`: number of items
-    without a value. `bottom`, `top`: bounds of the measure's scale.
+    symbol. `n`: number of items from which the value is computed. `of`: noun for these items. `failed`:
+    number of items without a value. `bottom`, `top`: bounds of the measure's scale.
     """
 
     system: str
@@ -89,8 +89,8 @@ class SampleQuestion:
 def order_naturally(question: str) -> tuple[bool, bool, bool]:
     """Return a sort key that ranks questions by readability.
 
-    Single sentences come first, because some questions start with a canned opener ("I am checking a
-    report."). Then whole questions precede keywords, and short questions precede long questions.
+    Single sentences come first, because some questions start with a fixed introduction ("I am checking a
+    report."). Then complete questions precede lists of keywords, and short questions precede long questions.
     """
     text = question.strip()
     asks = text.endswith("?") or text.split(" ")[0].casefold() in ASKING

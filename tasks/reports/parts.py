@@ -39,8 +39,8 @@ class TableBlock:
 
     `folded`: whether each table is in a collapsible box with number and title. `closed`: keys of initially
     collapsed boxes. `pointers`: key -> JSON pointers of the cells by line and column, for figures that are
-    elsewhere in the record. `narrows`: for tables that are not in the record, key -> viewer filters as link
-    targets, by line and column, as `name=value&...`; an empty text makes no link.
+    stored elsewhere in the record. `narrows`: for tables that are not in the record, key -> viewer filters as
+    link targets, by line and column, as `name=value&...`; an empty string makes no link.
     """
 
     tables: Mapping[str, FigureTable]
@@ -85,7 +85,7 @@ class Folded:
 
 @dataclass(frozen=True)
 class Facts:
-    """A list of names with texts; empty texts are omitted."""
+    """A list of names with texts; names without a text are omitted."""
 
     facts: Sequence[tuple[str, str]]
 
@@ -168,7 +168,7 @@ def find_viewer(parts: Parts) -> Viewer:
 
 
 def collect_tables(parts: Parts) -> dict[str, FigureTable]:
-    """Return the tables of all parts by key, except tables whose figures are elsewhere in the record."""
+    """Return the tables of all parts by key, except tables with figures elsewhere in the record."""
     found: dict[str, FigureTable] = {}
     for part in parts:
         if isinstance(part, PagePart):

@@ -13,7 +13,7 @@ FRONT_PAGE = "data/reports/index.html"
 def name_in_project(path: Path) -> str:
     """Return a file's path relative to its project (`data/...`).
 
-    Empty if the file is outside of a project.
+    The result is empty if the file is outside a project.
     """
     inside = Path(os.path.relpath(path)) if path.is_absolute() else path
     parts = inside.parts
@@ -26,6 +26,6 @@ def name_in_project(path: Path) -> str:
 
 
 def link_home(page: Path) -> str:
-    """Return the link from a page to the front page; empty if the page is outside of a project."""
+    """Return the link from a page to the front page; empty if the page is outside a project."""
     name = name_in_project(page)
     return Path(os.path.relpath(FRONT_PAGE, Path(name).parent)).as_posix() if name else ""

@@ -54,7 +54,7 @@ class Printed:
     columns: tuple[PrintedColumn, ...]
     title: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Key of the record -> text for the key in labels."""
+    """Maps a key of the record to the text that replaces the key in labels."""
     keeps: Callable[[Any], bool] = bool
     """Returns whether an object becomes a line."""
 

@@ -58,7 +58,7 @@ class DatasetRanking:
 
     @property
     def entries(self) -> set[tuple[str, str]]:
-        """The pairs of flow and assessment name behind the lines."""
+        """The pairs (flow, assessment name) of the lines."""
         return {(line.card.page.flow, line.card.page.name) for line in self.lines}
 
     def draw(self) -> Scale:
@@ -86,7 +86,7 @@ class MainResult:
     """The main result: comparisons of the best system in a ranking with all other systems.
 
     `beaten`: systems that the best system significantly outperforms in a paired test after Holm's correction.
-    `alike`: systems without a significant difference. `untested`: systems without a test.
+    `alike`: systems that do not differ significantly. `untested`: systems without a test.
     """
 
     ranking: DatasetRanking
@@ -96,7 +96,7 @@ class MainResult:
 
     @property
     def warned(self) -> bool:
-        """Whether one of the pages behind the result has warnings."""
+        """Whether one of the pages with the compared figures has warnings."""
         return any(line.card.page.warnings for line in self.ranking.lines)
 
 
@@ -142,9 +142,9 @@ def list_rankings(lines: Iterable[SystemLine]) -> list[DatasetRanking]:
 def choose_result(
     rankings: Sequence[DatasetRanking], find_beaten: FindBeaten | None = None
 ) -> MainResult | None:
-    """Compare the best system in the first ranking with the other systems; return None without rankings.
+    """Compare the best system in the first ranking with the other systems; None if there are no rankings.
 
-    `find_beaten`: tests assessments in pairs; None makes no tests. Systems within one assessment are never
+    `find_beaten`: tests assessments in pairs; None disables tests. Systems within one assessment are never
     tested.
     """
     if not rankings:

@@ -31,7 +31,7 @@ class RecordedHeadline:
 
 @dataclass(frozen=True)
 class RecordedSystem:
-    """A system's result read from a record; see `SystemFigure`. low, high: None without an interval."""
+    """A system's result read from a record; see `SystemFigure`. low, high: None if there is no interval."""
 
     label: str
     system: str
@@ -49,7 +49,7 @@ class RecordedSystem:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The pair (low, high), or None without an interval."""
+        """The pair (low, high), or None if there is no interval."""
         return None if self.low is None or self.high is None else (self.low, self.high)
 
 
@@ -76,7 +76,7 @@ class PageRecord:
 
     @property
     def questions(self) -> int | None:
-        """The number of a dataset's questions; None if unknown."""
+        """The number of questions in the dataset; None if unknown."""
         values = (figure.value for figure in self.figures if self.counts and figure.label == self.counts)
         return next((int(value) for value in values if value is not None), None)
 

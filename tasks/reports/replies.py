@@ -1,4 +1,4 @@
-"""Count and describe model replies: truncated, filtered, missing, and by answering model."""
+"""Count model replies by answering model, and describe truncated, filtered and missing replies."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ SAID = {
 }
 NOT_NAMED = "not named"
 CallT = TypeVar("CallT", Call, ShownCall)
-"""A type of model call: from an artifact, or for a page."""
+"""The type of the model calls: rows of a calls artifact, or calls shown on a page."""
 
 
 def derive_replies(calls: Iterable[Call], artifact: str = "calls") -> dict[str, object]:
     """Return the derivations of reply counts. artifact: the calls artifact.
 
-    The result maps `<role>@<model>` to derivations of the number of replies in total, of each kind, and by
-    the model named in the reply.
+    The result maps `<role>@<model>` to derivations of the number of replies: in total, by kind, and by the
+    model named in the reply.
     """
     models: dict[tuple[str, str], set[str]] = {}
     for call in calls:
@@ -67,7 +67,7 @@ def describe_replies(calls: Iterable[CallT]) -> list[str]:
 
 
 def describe_served(calls: Iterable[Call]) -> list[str]:
-    """Return lines on answers from other models than requested, and on removed reasoning."""
+    """Return lines on answers from models other than the requested one, and on removed reasoning."""
     lines = []
     for role, own in group_roles(calls).items():
         if stripped := sum(bool(call.reasoning) for call in own):

@@ -52,7 +52,7 @@ def write_page(
 
     The folder contains no external references, so it can be moved.
 
-    `calls`: ledger key -> call; the page loads the calls when a reader first opens a call. `metrics`: folder
+    `calls`: ledger key -> call; the page loads all calls when a reader first opens a call. `metrics`: folder
     for the headline figures and for `groups`. `bars`: folder for the plots of `groups` and of `charts`.
     `figures`: additional entries of the record; a mapping under the key `tables` replaces the tables of the
     parts. `tables`: the record's tables, if not the tables of the parts. `assets`: styles and scripts of a

@@ -1,6 +1,6 @@
 """Write the front page, a single file that links all reports.
 
-The page also lists changes of pages, main figures and warnings since the last different state of the site.
+The page also lists changes of pages, main figures and warnings since the previous distinct state of the site.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tasks.reports.record import RECORD, PageRecord, read_record
 
 @dataclass(frozen=True)
 class PageState:
-    """The data of a page for comparison. figures: name -> recorded value."""
+    """The data of a page that is compared between states. figures: name -> recorded value."""
 
     title: str
     figures: Mapping[str, int | float]
@@ -66,7 +66,7 @@ class Change:
 
 @dataclass(frozen=True)
 class SiteChanges:
-    """The changes since the last different state of the site.
+    """The changes since the previous distinct state of the site.
 
     since: the time of this state; empty if there is none.
     """
@@ -77,14 +77,14 @@ class SiteChanges:
 
 @dataclass(frozen=True)
 class SiteHistory:
-    """The last two different states of the site."""
+    """The last two distinct states of the site."""
 
     now: SiteState
     before: SiteState | None = None
 
 
 def follow_site(path: Path, records: Mapping[str, PageRecord], made: str) -> SiteChanges:
-    """Compare the site with its last different state, and store the states in the file `path`.
+    """Compare the site with its previous distinct state, and store the states in the file `path`.
 
     `records`: link of a page -> record. `made`: the current time, as text. An unreadable file is treated as
     missing.
@@ -176,7 +176,7 @@ class FrontPage:
     """The content of the front page.
 
     `questions`: total number of questions. `datasets`: number of datasets with questions. `result`: the main
-    result; None without systems. `systems`: sorted so that results by one measure on one dataset are
+    result; None if there are no systems. `systems`: sorted so that results by one measure on one dataset are
     adjacent. `warnings`: first sentence of each warning, with the affected pages.
     """
 

@@ -27,11 +27,11 @@ class Cell:
     value: int | float | None
     """The value; counts are integers. None if the value is not defined."""
     n: int
-    """Number of items behind the value."""
+    """Number of items from which the value is computed."""
     failed: int
     """Number of items without a value: no answer or no verdict."""
     interval: Interval | None
-    """95% interval: Wilson's for a share, bootstrap for a mean; None if not computed."""
+    """95% interval: a Wilson interval for a share, a bootstrap interval for a mean; None if not computed."""
     of: str
     """Noun for the items in `n` and `failed`."""
     why: str = ""
@@ -98,7 +98,7 @@ def count_cell(
 
 
 def rate_cell(outcomes: Sequence[bool | None], of: str = ROWS, derivation: Derivation | None = None) -> Cell:
-    """Compute the share of True (0 to 1) with Wilson's interval; None counts as failed."""
+    """Compute the share of True values (0 to 1) with a Wilson interval; None counts as failed."""
     given = [outcome for outcome in outcomes if outcome is not None]
     failed = len(outcomes) - len(given)
     if not given:
@@ -157,7 +157,7 @@ def encode_tables(tables: Mapping[str, FigureTable]) -> list[dict[str, object]]:
 
 
 def encode_table(table: FigureTable) -> dict[str, object]:
-    """Encode a table, with the basis of every figure."""
+    """Encode a table; every figure includes its basis."""
     return {
         "title": table.title,
         "lines": [
@@ -173,7 +173,7 @@ def encode_table(table: FigureTable) -> dict[str, object]:
 
 
 def encode_cell(column: str, cell: Cell) -> dict[str, object]:
-    """Encode a cell; a cell without a value has a reason instead, and is not a figure."""
+    """Encode a cell; a cell without a value has a reason instead, and does not count as a figure."""
     if cell.value is None:
         return {"step": column, "why": cell.why}
     beside = {"n": cell.n, "failed": cell.failed, "interval": cell.interval, "of": cell.of}

@@ -19,7 +19,7 @@ class Filter:
 
     `options`: pairs (value, label) in order; by default, the values in the rows. `value`: the initially
     selected value; empty for any value. `varies`: names of the `FilterChoice` boxes that a row's value
-    depends on. The row's value is then a mapping whose keys are the chosen values, joined by `|`.
+    depends on. The row's value is then a mapping, and its keys are the chosen values, joined by `|`.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class FilterChoice:
-    """A select box that does not filter, but selects the displayed value of varying filters and tags."""
+    """A select box that does not filter rows, but selects which value of a filter or tag a row shows."""
 
     name: str
     label: str

@@ -28,8 +28,8 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
     - krippendorff: alpha = 1 - D_o / D_e (Krippendorff, Content Analysis), over the pairable ratings. `level`
       sets the distance between two ratings: nominal (0 or 1), ordinal (squared distance of ranks) or interval
       (squared difference).
-    - kappa: unweighted Cohen's kappa of two raters, over items with two ratings. It is null unless every item
-      has exactly two ratings, including missing ratings.
+    - kappa: unweighted Cohen's kappa of two raters, over items with two ratings. kappa is null unless every
+      item has exactly two ratings, including missing ratings.
 
     A coefficient is null if its expected disagreement is zero, for example because all ratings are equal.
     """
@@ -47,7 +47,7 @@ class Agreement(Metric[tuple[Rating | None, ...]]):
             raise BadInput(f"--level {self.level}", "is not a level", hint=f"known: {', '.join(LEVELS)}")
 
     def read(self, record: Record) -> tuple[Rating | None, ...]:
-        """Read a list of ratings: numbers, or also texts and booleans if the level is nominal."""
+        """Read a list of ratings: numbers and, if the level is nominal, also texts and booleans."""
         ratings = record.get("ratings")
         if not isinstance(ratings, list) or not ratings:
             raise BadItem(
@@ -113,7 +113,7 @@ class RatingAccumulator(Accumulator[tuple[Rating | None, ...]]):
         return RatingSample(self.level, counts, tables, scale, pairs)
 
     def item_values(self) -> Iterator[ItemValues]:
-        """Yield for each item whether its ratings are unanimous; None if the item is not scored."""
+        """Yield, for each item, whether its ratings are unanimous; None if the item is not scored."""
         for item in self.items:
             yield {"unanimous": None if item is None else int(len({*item} - {None}) == 1)}
 

@@ -151,7 +151,7 @@ def correlate(x: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def spread(x: FloatArray, weights: FloatArray) -> npt.NDArray[np.bool_]:
-    """Return for each draw whether the values with positive weight vary; shape (draws,)."""
+    """Return, for each draw, whether the values with positive weight vary; shape (draws,)."""
     shape = weights.shape
     high = np.max(np.broadcast_to(x, shape), axis=1, where=weights > 0, initial=-np.inf)
     low = np.min(np.broadcast_to(x, shape), axis=1, where=weights > 0, initial=np.inf)

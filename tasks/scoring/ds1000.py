@@ -48,8 +48,8 @@ class DS1000(Metric[CodeProblem]):
     fenced Python block, or the whole text if there is none. `released` uses read_released_code. `none` uses
     the whole prediction.
 
-    An item is failed, not scored 0, if its libraries are missing in the environment (outcome `not-run`) or
-    its result cannot be sent to the test's process (outcome `not-shown`).
+    An item counts as failed instead of being scored 0 if its libraries are missing in the environment
+    (outcome `not-run`) or its result cannot be sent to the test's process (outcome `not-shown`).
     """
 
     name: ClassVar[str] = "ds1000"

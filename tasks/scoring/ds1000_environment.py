@@ -45,7 +45,9 @@ def find_interpreter() -> Path:
     python = locate_environment() / "bin" / "python"
     if not python.is_file():
         raise BadInput(
-            "score ds1000", "has no environment to run programs in", hint=f"create it once: {COMMAND}"
+            "score ds1000",
+            "has no environment to run programs in",
+            hint=f"to create the environment, run {COMMAND}",
         )
     return python
 
@@ -70,7 +72,8 @@ def _find_python(given: str | None) -> str:
     for candidate in (given,) if given else (own, shutil.which("python3.11")):
         if candidate and _read_version(candidate) == "3.11":
             return candidate
-    raise BadInput("python", "pandas 1.5.3 needs Python 3.11", hint=f"{COMMAND} --python /path/to/python3.11")
+    hint = f"run {COMMAND} --python /path/to/python3.11"
+    raise BadInput("python", "pandas 1.5.3 needs Python 3.11", hint=hint)
 
 
 def _read_version(python: str) -> str:

@@ -55,8 +55,8 @@ class Execution(Metric[QueryItem]):
       only the first statement counts.
 
     Under every rule, NULL equals NULL, 1 equals 1.0, and text never equals a number. A prediction is wrong if
-    it has an error or does not end within `timeout` seconds. If the gold query does not run, the item is
-    failed. `url`: see SqlServers; databases on servers have no test suite.
+    it has an error or does not end within `timeout` seconds. If the gold query does not run, the item counts
+    as failed. `url`: see SqlServers; databases on servers have no test suite.
 
     `reading` determines how to extract the query from a prediction: `lenient` (prepare_prediction),
     `released` (read_released_sql), or `none` for text that contains only SQL.
@@ -78,7 +78,7 @@ class Execution(Metric[QueryItem]):
         if not self.timeout > 0:
             raise BadInput("--timeout", "must be more than 0 seconds")
         if self.databases is not None and self.url is not None:
-            raise BadInput("score execution", "needs either --databases or --url")
+            raise BadInput("score execution", "accepts only one of --databases and --url")
         if self.url is None:
             _ = self.suites
         else:
@@ -88,7 +88,8 @@ class Execution(Metric[QueryItem]):
     def suites(self) -> TestSuites:
         """The test databases, which are opened on demand."""
         if self.databases is None:
-            raise BadInput("score execution", "needs --databases or --url", hint="DIR/<db_id>/<db_id>.sqlite")
+            hint = "--databases DIR expects DIR/<db_id>/<db_id>.sqlite"
+            raise BadInput("score execution", "needs --databases or --url", hint=hint)
         return TestSuites(self.databases)
 
     @cached_property
@@ -184,7 +185,9 @@ class TestSuites:
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():
-            raise BadInput(folder, "is not a folder", hint="--databases DIR: DIR/<db_id>/<db_id>.sqlite")
+            raise BadInput(
+                folder, "is not a folder", hint="--databases DIR expects DIR/<db_id>/<db_id>.sqlite"
+            )
         self._folder = folder
         self._snapshots: list[Snapshot] = []
         self._addresses: dict[str, tuple[str, ...]] = {}

@@ -182,7 +182,7 @@ class GroupAccumulator(Accumulator[JudgedQuery]):
         return self.rows.gather()
 
     def item_values(self) -> Iterator[RowValues]:
-        """Yield each row's correctness, and whether retrieval suffices by the rules gold and siblings."""
+        """Yield each row's correctness, and whether retrieval suffices under the rules gold and siblings."""
         rows = self.rows
         scored = zip(rows.correct, rows.matches, rows.siblings, strict=True)
         for is_scored in rows.scored:
@@ -210,7 +210,7 @@ class TaggedQueries:
 
     @cached_property
     def siblings(self) -> BoolArray:
-        """Whether each row's retrieval is sufficient by the siblings rule."""
+        """Whether each row's retrieval is sufficient under the siblings rule."""
         pairs = self.group * (int(self.retrieved.max(initial=0)) + 1) + self.retrieved
         return self.correct | np.isin(pairs, pairs[self.correct])
 
@@ -228,7 +228,7 @@ class TaggedQueries:
 
 @dataclass(frozen=True)
 class GroupSample:
-    """Distinct groups, as numbers of rows, correct rows, and sufficient rows by gold and by siblings."""
+    """Distinct groups, as numbers of rows, correct rows, and sufficient rows under gold and siblings."""
 
     kinds: FloatArray
     counts: IntArray

@@ -14,7 +14,7 @@ from tasks.scoring.metric import FAILED, MeanAccumulator, Metric, Score
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 DROP_PUNCTUATION = str.maketrans("", "", string.punctuation)
 CLOSED = frozenset({"yes", "no", "noanswer"})
-"""Answers that get no partial F1: they match only if both sides are equal."""
+"""Answers without partial F1: they match only if both sides are equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +29,10 @@ class ShortAnswer:
 class HotpotQA(Metric[ShortAnswer]):
     """Exact match and F1 (HotpotQA's evaluation; StreamBench, section 4.1).
 
-    Both texts are normalised first: lower case, without ASCII punctuation, then without the articles a, an
-    and the, with white space collapsed. The figure em is 1 if the texts are equal. The figure f1 is 2pr / (p
-    + r), where p and r are the overlap divided by the number of predicted and of gold tokens. The rules
-    differ in the overlap:
+    Both texts are normalised first: they are converted to lower case, ASCII punctuation is removed, then the
+    articles a, an and the are removed, and white space is collapsed. The figure em is 1 if the texts are
+    equal. The figure f1 is 2pr / (p + r), where p and r are the overlap divided by the number of predicted
+    tokens and of gold tokens, respectively. The rules differ in the overlap:
 
     - official: the overlap of the multisets of tokens. f1 is 0 without overlap, even if both answers are
       empty. If either answer is yes, no or noanswer, f1 is 0 unless both answers are equal.
@@ -82,7 +82,7 @@ def compute_streambench_f1(gold: str, prediction: str) -> float:
 
 
 def compute_f1(overlap: int, predicted: int, gold: int) -> float:
-    """Compute F1 = 2pr / (p + r), p = overlap / predicted, r = overlap / gold; 0 without overlap."""
+    """Compute F1 = 2pr / (p + r), p = overlap / predicted, r = overlap / gold; 0 if there is no overlap."""
     if not overlap:
         return 0.0
     precision, recall = overlap / predicted, overlap / gold

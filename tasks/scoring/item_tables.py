@@ -168,11 +168,11 @@ def _to_json(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(name): _to_json(member) for name, member in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
-        raise BadItem("contains NaN or Infinity, which JSON does not have")
+        raise BadItem("contains NaN or Infinity, which JSON cannot represent")
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
     if value is None or isinstance(value, str | int | float):
         return value
-    raise BadItem(f"contains {type(value).__name__}, which JSON does not have")
+    raise BadItem(f"contains {type(value).__name__}, which JSON cannot represent")

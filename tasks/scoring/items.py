@@ -37,7 +37,7 @@ NOT_JSON = re.compile(rb"(?<![\w\"])-?(NaN|Infinity)\b")
 """Matches numbers that Python's json module writes but JSON does not allow."""
 ZEROS = bytes.maketrans(b"123456789", b"0" * 9)
 LONG_NUMBER = b"0" * 19
-"""Matches a number of 19 or more digits, after ZEROS has replaced all digits; may not fit into 64 bits."""
+"""Matches a number of 19 or more digits, which may exceed 64 bits, after ZEROS has replaced all digits."""
 
 
 class BadItem(BenchloomError):

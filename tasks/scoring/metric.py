@@ -1,4 +1,4 @@
-"""Define the interface of metrics: read a record, score an item by a rule, aggregate scores to figures."""
+"""Define the interface of metrics: read a record, score an item by a rule, aggregate scores into figures."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ class Metric(ABC, Generic[ItemT]):
     """A metric; subclasses are frozen dataclasses whose fields are the metric's options.
 
     `rules`: the names of the rules, the default first; empty if there is only one rule. `own_scale`: figures
-    that are not fractions, and are not printed as percentages. `columns`: the required columns of a CSV or
-    Parquet file. `texts`: the fields whose CSV cells are plain text; other cells are parsed as JSON if they
-    are valid JSON.
+    that are not fractions, and are therefore not printed as percentages. `columns`: the required columns of a
+    CSV or Parquet file. `texts`: the fields whose CSV cells are plain text; other cells are parsed as JSON if
+    they are valid JSON.
     """
 
     name: ClassVar[str]

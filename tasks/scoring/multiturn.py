@@ -24,7 +24,7 @@ class MultiTurn(Metric[Scores]):
     0.
 
     - wscore = (sum_{i=0..k} (n - i) s_i + sum_{i=1..n-k-1} (n - k - i) s_k) / (n(n + 1) / 2). The last score
-      also counts for the remaining, unneeded turns.
+      also counts for the remaining, unused turns.
     - lscore = k + 1; lower is better.
     - mscore is the maximum score.
     """

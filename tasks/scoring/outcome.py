@@ -15,7 +15,7 @@ class Outcome(Label):
     CORRECT = "correct", "", 1.0
     WRONG = "wrong", "", 0.0
     EMPTY = "empty", "", 0.0
-    """Only for the rule `streambench`: a result on either side has no rows."""
+    """Only for the rule `streambench`: at least one of the two results has no rows."""
     ERROR = "error", "", 0.0
     TIMEOUT = "timeout", "", 0.0
     MEMORY = "memory", "", 0.0

@@ -52,7 +52,7 @@ def find_installed(name: str) -> Plug | None:
 
 
 def list_metrics() -> Iterator[str]:
-    """Yield the names of all metrics without imports: first project files, then installed plug-ins."""
+    """Yield the names of all metrics without importing them: first project files, then installed plug-ins."""
     yield from CLASSES.list_all(FOLDER)
 
 

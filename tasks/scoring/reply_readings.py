@@ -27,13 +27,13 @@ def check_reading(given: str, allowed: tuple[str, ...] = (*READINGS, NONE), wher
 
 
 def read_released_sql(reply: str) -> str:
-    """Return the query of a reply, by the rules of the released code.
+    """Return the query of a reply, according to the rules of the released code.
 
     - If the reply begins with a fence, `sql` and a line break, and ends with a fence, the query is the text
       between the fences.
     - In any other reply with a fence, the query is the first block that opens with a fence, `sql` and a line
       break, and whose closing fence begins a line. If there is no such block, the query is all text after the
-      first fence, without any fences, each with a following `sql` or `SQL` and line break.
+      first fence, without further fences; a `sql` or `SQL` and line break after a fence are also removed.
     - In any other reply, the query is the whole text.
 
     Outer white space is removed. `SELECT ` is prepended unless the text begins with upper-case `SELECT`.

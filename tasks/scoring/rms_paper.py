@@ -1,4 +1,4 @@
-"""Relative mapping similarity by TANQ's paper (section 5.1): greedily matched triplets."""
+"""Relative mapping similarity as in TANQ's paper (section 5.1): greedily matched triplets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relative mapping similarity by TANQ's released code (after Liu et al., DePlot)."""
+"""Relative mapping similarity as in TANQ's released code (after Liu et al., DePlot)."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def choose_rules(metric: Metric[Any], rule: str | None) -> tuple[str, ...]:
     if rule == ALL:
         return metric.rules
     if rule not in metric.rules:
-        hint = f"known: {', '.join((*metric.rules, ALL))}" if metric.rules else "it has only one"
+        hint = f"known: {', '.join((*metric.rules, ALL))}" if metric.rules else "the metric has only one rule"
         raise BadInput(f"score {metric.name}", f"has no rule {rule}", hint=hint)
     return (rule,)
 

@@ -1,4 +1,4 @@
-"""Run model-written Python in a bubblewrap sandbox with resource limits; never unsandboxed."""
+"""Run model-written Python only in a bubblewrap sandbox with resource limits."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class ProgramOutcome:
 
 
 class Sandbox:
-    """Runs programs without network, home folder, or files outside their scratch folder.
+    """Runs programs without network access; they see only system files, libraries and a scratch folder.
 
     `python`: the interpreter of a virtual environment. Thread-safe: each program has a separate sandbox.
     Raises BadInput if bubblewrap is missing or does not work.

@@ -41,10 +41,11 @@ FAMILIES = {
 
 
 def make_comparable(gold: Result, predicted: Result) -> tuple[Rows, Rows]:
-    """Normalise the cells of two results; a family of types is converted only if both results have it.
+    """Normalise the cells of two results; a family of types is converted only if both results contain it.
 
-    If only one result has dates, a date therefore equals the same text, as on SQLite. If both results have
-    dates, a date also equals a timestamp at midnight. Bytes and non-finite numbers never equal a text.
+    If only one result contains dates, a date therefore equals the same text, as on SQLite. If both results
+    contain dates, a date also equals a timestamp at midnight. Bytes and non-finite numbers never equal a
+    text.
     """
     families = [{_find_family(name) for name in types} for _, types in (gold, predicted)]
     shared = families[0] & families[1]

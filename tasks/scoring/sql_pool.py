@@ -68,7 +68,7 @@ class SqlPool:
     def judge(self, pairs: Iterable[QueryPair]) -> Iterator[SqlVerdict]:
         """Yield a verdict for each pair, in the order of the pairs.
 
-        The outcome is correct, wrong or empty by the rule, or error, timeout or gold-error. Raises
+        The outcome is correct, wrong or empty according to the rule, or error, timeout or gold-error. Raises
         BenchloomError if no worker starts, but never because of a query.
         """
         source = map(NumberedPair, count(), pairs)
@@ -253,7 +253,7 @@ class _Worker:
         """
         steps, place, step = self._read_position()
         if not steps:
-            raise BenchloomError("a worker process for SQL does not start")
+            raise BenchloomError("a worker process for SQL did not start")
         if not self.started:
             return None, COMPARED
         return (self.batch[place] if place < len(self.batch) else None), step

@@ -211,7 +211,7 @@ class Worker:
     def fetch(self, connection: sqlite3.Connection, sql: str) -> Rows:
         """Fetch all rows of a query. Bytes that are not UTF-8 become surrogates.
 
-        The slower decoder with surrogates is used only if decoding fails, because most databases have only
+        The slower decoder with surrogates is used only if decoding fails, because most databases contain only
         UTF-8.
         """
         try:

@@ -150,8 +150,8 @@ def settle_interval(
     An interval is removed if there are fewer than LEAST clusters or if it has zero width. Bootstrap intervals
     of a share of 0 or 1 always have zero width, and are replaced with Wilson's interval over the clusters.
 
-    `interval`: from a bootstrap, or Wilson's. `clusters`: the number of clusters in the figure's denominator.
-    `of`: the plural noun for the clusters. `share`: the figure if it is a share, otherwise None.
+    `interval`: a bootstrap interval, or Wilson's interval. `clusters`: the number of clusters in the figure's
+    denominator. `of`: the plural noun for the clusters. `share`: the figure if it is a share, otherwise None.
     """
     if clusters >= LEAST and interval is not None:
         if interval[1] - interval[0] >= NO_WIDTH:
@@ -206,7 +206,7 @@ def compare_paired(
     seed: int = 0,
     of: str = "items",
 ) -> Difference:
-    """Compare two systems on the same items by a paired bootstrap, over groups if `groups` is given.
+    """Compare two systems on the same items with a paired bootstrap, over groups if `groups` is given.
 
     `a`: one score per item. `b`: the other system's scores for the same items, in the same order. `groups`:
     the group of each item, if items in a group are not independent. `draws`: the number of resamples. `seed`:
@@ -215,7 +215,7 @@ def compare_paired(
     Raises BadInput if there are no items or the lengths differ.
     """
     if not len(a) or len(a) != len(b) or (groups is not None and len(groups) != len(a)):
-        raise BadInput("paired bootstrap", "needs the same items on both sides, with at least one item")
+        raise BadInput("paired bootstrap", "needs at least one item, and the same items on both sides")
     labels = range(len(a)) if groups is None else groups
     delta = np.asarray(a, dtype=np.float64) - np.asarray(b, dtype=np.float64)
     drawn = draw_means(delta, labels, draws, seed)
@@ -231,10 +231,10 @@ def find_mean_interval(
     draws: int = 10_000,
     seed: int = 0,
 ) -> tuple[Interval | None, str]:
-    """Compute a mean's interval by a bootstrap over groups; or return None and the reason.
+    """Compute a mean's interval with a bootstrap over groups; or return None and the reason.
 
-    `values`: at least one. `groups`: the group of each value; None resamples single values. `of`: the plural
-    noun for the resampled units. `share`: whether the mean is a share, as for `settle_interval`.
+    `values`: at least one value. `groups`: the group of each value; None resamples single values. `of`: the
+    plural noun for the resampled units. `share`: whether the mean is a share, as for `settle_interval`.
     """
     labels = range(len(values)) if groups is None else groups
     numbers = np.asarray(values, dtype=np.float64)
@@ -254,7 +254,7 @@ def draw_means(values: FloatArray, labels: Iterable[Hashable], draws: int, seed:
 
 
 def compare_outcomes(a: Sequence[bool], b: Sequence[bool]) -> McNemar:
-    """Compare two systems' correct and wrong answers to the same items by McNemar's exact test.
+    """Compare two systems' correct and wrong answers to the same items with McNemar's exact test.
 
     Raises BadInput if the lengths differ.
     """
@@ -271,7 +271,7 @@ def compare_outcomes(a: Sequence[bool], b: Sequence[bool]) -> McNemar:
 
 
 def correct_holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """Correct p values for multiple comparisons by Holm's step-down method, in the same order.
+    """Correct p values for multiple comparisons with Holm's step-down method; the order is unchanged.
 
     A p value of None remains None, and does not count as a test.
     """
@@ -341,9 +341,9 @@ def find_detectable(error: float | None, clusters: int, alpha: float, power: flo
 def find_needed(error: float | None, pairs: int, clusters: int, alpha: float, distance: float) -> int | None:
     """Compute the number of pairs needed to detect a true difference of `distance` with the power `POWER`.
 
-    Assumes clusters of the same size and variance as the observed clusters. `error`: the observed standard
-    error. The result is the smallest number for which `find_detectable` returns `distance` or less. Returns
-    None if `find_detectable` returns None.
+    The computation assumes clusters of the same size and variance as the observed clusters. `error`: the
+    observed standard error. The result is the smallest number for which `find_detectable` returns `distance`
+    or less. Returns None if `find_detectable` returns None.
     """
     if find_detectable(error, clusters, alpha) is None:
         return None

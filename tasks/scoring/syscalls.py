@@ -47,7 +47,7 @@ REFUSED: dict[str, tuple[int, int]] = {
 """Name of a blocked call -> call number on x86-64 and on 64-bit ARM."""
 CLONE3 = 435
 CLONE_NEWUSER = 0x10000000
-"""`CLONE3`: the number of the call `clone3`. `CLONE_NEWUSER`: the flag of `clone` for a user namespace."""
+"""`CLONE3`: the number of the call `clone3`. `CLONE_NEWUSER`: the `clone` flag for a user namespace."""
 
 
 PROCESSORS = {"x86_64": (0xC000003E, 56), "aarch64": (0xC00000B7, 220)}

@@ -79,7 +79,7 @@ class ToolBench(Metric[ToolCall]):
     argument must be present and equal as stripped lower-case text. Further arguments are allowed, and values
     other than text are compared as their Python `str`. For other APIs, the judge's verdict decides. A call is
     wrong if it is not well-formed or its arguments cannot be parsed. If the call or a required verdict is
-    missing, the item is failed.
+    missing, the item counts as failed.
     """
 
     name: ClassVar[str] = "toolbench"

@@ -12,7 +12,7 @@ import orjson
 from tasks.errors import BadInput, DatabaseGone
 from tasks.files import write_beside
 
-ASKED_AGAIN = "delete it, and the next run requests it again"
+ASKED_AGAIN = "delete the file, and the next run repeats the request"
 
 
 class KeptAnswers:

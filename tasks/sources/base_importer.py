@@ -19,7 +19,7 @@ from tasks.files import remove_empty, write_beside
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,60}")
 CONTACT = "Your e-mail address, sent to the server so that its operators can reach you."
 NOT_STATED = "not stated"
-"""The licence of a source that does not state one."""
+"""The licence text that is recorded for a source without a stated licence."""
 Held = TypeVar("Held")
 
 

@@ -33,7 +33,7 @@ REGION_NAMES = {
     "Western Asia": ("West Asia",),
     "Northern Africa": ("North Africa",),
 }
-"""Region name of the United Nations -> other English names of the region."""
+"""The United Nations' name for a region -> other English names for the region."""
 TOO_WIDE = frozenset({"Latin America and the Caribbean", "Sub-Saharan Africa", "Australia and New Zealand"})
 """Regions that span several other regions, or whose names list countries; they are left out."""
 LANGUAGE_ALIASES = {
@@ -45,12 +45,12 @@ LANGUAGE_ALIASES = {
 MENDED_REGIONS = {"MNE": "Southern Europe", "SRB": "Southern Europe", "TWN": ""}
 """Country code -> its United Nations region, if countryinfo has a different region; empty for no region.
 
-The United Nations do not list Taiwan.
+The United Nations does not list Taiwan.
 """
 MENDED_CONTINENTS = {"TLS": "AS"}
 """Country code -> continent, if GeoNames contradicts the Wikipedia articles."""
 NO_CONTINENT = frozenset({"ARM", "AZE", "CYP", "EGY", "GEO", "IDN", "KAZ", "RUS", "TUR"})
-"""Countries on two continents, and countries for which many sources name a different continent than
+"""Countries that lie on two continents, and countries that many sources assign to a different continent than
 GeoNames."""
 NO_CAPITAL = frozenset({"BDI", "ISR", "LKA", "PSE", "SWZ", "ZAF"})
 """Countries whose capital in the packages is outdated, contested, or one of several capitals."""
@@ -160,7 +160,7 @@ def _add_land(draft: GraphDraft, land: Land, packaged: PackagedLands) -> None:
 
 
 def _list_capitals(land: Land, packaged: PackagedLands) -> Sequence[str]:
-    """List the capitals of a country that GeoNames or an article about the country or a city confirms."""
+    """List a country's capitals that GeoNames, or an article on the country or a city, confirms."""
     if land.geo.iso3 in NO_CAPITAL:
         return ()
     found = land.info.capital if land.info else land.geo.capital

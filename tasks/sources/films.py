@@ -35,7 +35,7 @@ class Films(Settings):
 
 @dataclass(frozen=True)
 class _Film:
-    """A film of the source. `linked`: column of the source -> the names in that column."""
+    """A film from the source. `linked`: column of the source -> the names in that column."""
 
     cells: tuple[Cell, ...]
     linked: Mapping[str, list[str]]
@@ -198,7 +198,7 @@ def _split(link: _Link, text: str | None, left_out: Counter[str]) -> list[str]:
 
 
 def _number(taken: list[_Film], entity: str) -> dict[str, int]:
-    """Return a number for each name in an entity table, in sorted order, because the source has no ids."""
+    """Assign a number to each name in an entity table, in sorted order; the source has no ids."""
     sources = [link.source for link in LINKS if link.entity == entity]
     names = {name for film in taken for source in sources for name in film.linked[source]}
     return {name: number for number, name in enumerate(sorted(names), start=1)}
@@ -221,10 +221,10 @@ def _write_schema() -> list[str]:
 def split_names(text: str | None) -> list[str]:
     """Split `A, B, C, Jr.` into A, B and `C, Jr.`, without duplicates.
 
-    Suffixes and titles stay with the name before them. Other commas inside names are detected by the order.
-    The source lists names alphabetically, so a part that breaks the order belongs to the same name as its
-    neighbour. If the part before the break contains `&` (`Crosby, Stills & Nash`), it belongs to the name
-    before it; otherwise the part after the break does.
+    Suffixes and titles stay with the name before them. Other commas inside names are detected by the
+    alphabetical order. The source lists names alphabetically, so a part that breaks the order belongs to the
+    same name as its neighbour. If the part before the break contains `&` (`Crosby, Stills & Nash`), it
+    belongs to the name before it; otherwise the part after the break does.
     """
     names: list[str] = []
     for part in (text or "").split(", "):

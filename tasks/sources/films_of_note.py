@@ -71,7 +71,9 @@ def _read(path: Path) -> list[NotedFilm]:
                     linked.setdefault(film, {}).setdefault(kind, []).append(name)
             rows = connection.execute(SELECT).fetchall()
     except sqlite3.Error as error:
-        raise BadInput(path, f"is not the films database: {error}", hint="run sources.films") from error
+        raise BadInput(
+            path, f"is not the films database: {error}", hint="run the stage sources.films"
+        ) from error
     return [
         NotedFilm(qid, title, year, released, minutes, linked.get(number, {}))
         for number, qid, title, year, released, minutes in rows

@@ -250,18 +250,18 @@ def _pick(
 
 
 def convert_flight(row: Record) -> tuple[Cell, ...]:
-    """Convert a CSV row of flights to the cells of the flights table, without the flight's id."""
+    """Convert a row of the flights file to the cells of the flights table, without the flight's id."""
     return _date(row), *convert_row(row, FLIGHTS)
 
 
 def convert_hour(row: Record) -> tuple[Cell, ...]:
-    """Convert a CSV row of weather to the cells of the weather table, without the row's id."""
+    """Convert a row of the weather file to the cells of the weather table, without the row's id."""
     cells = convert_row({**row, "wind_speed": "NA"} if _is_gale(row) else row, WEATHER)
     return row["origin"], f"{_date(row)} {int(row['hour']):02d}:00", *cells
 
 
 def convert_plane(row: Record, columns: Columns) -> tuple[Cell, ...]:
-    """Convert a CSV row of planes to cells; keep only the tail number if the plane is too small."""
+    """Convert a row of the planes file to cells; keep only the tail number if the plane is too small."""
     cells = convert_row(row, columns)
     return (cells[0], *(None,) * (len(cells) - 1)) if _is_small(row) else cells
 

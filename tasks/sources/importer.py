@@ -50,7 +50,7 @@ from tasks.sources.stream_dataset import (
 FOLDER = Path("data/raw/streambench")
 DATA = re.compile(r"\.(json|jsonl|csv)(\.gz|\.bz2)?$", re.IGNORECASE)
 MOST_SHOTS = 64
-"""Maximum number of few-shot examples in a dataset; each stream selects examples from these."""
+"""Maximum number of few-shot examples in a dataset; each stream selects its examples from these."""
 MOST_LISTED = 100_000
 """Maximum number of skipped records that are listed one by one; the list is in memory until it is
 written."""
@@ -81,7 +81,7 @@ class Importer(BaseImporter):
     train: ClassVar[tuple[str, ...]] = ()
     """Possible file names of a training split for few-shot examples; `split` is the first existing file."""
     stratum: ClassVar[str] = ""
-    """The field of `details` by which a sample is stratified; empty for no strata."""
+    """The field of `details` by which a sample is stratified; empty for a sample without strata."""
 
     path: Path = argument("The published folder, an archive of the folder, or the data file.", "PATH")
     called: str = option("Name of the new folder under data/raw/streambench.", "NAME", "--name")
@@ -120,7 +120,7 @@ class Importer(BaseImporter):
 
     @cached_property
     def split(self) -> Path | None:
-        """Return the file of the training split; None if there is none."""
+        """Return the file that contains the training split; None if there is none."""
         return next((self.folder / name for name in self.train if (self.folder / name).is_file()), None)
 
     def find_take(self) -> int | None:
@@ -169,7 +169,7 @@ class Importer(BaseImporter):
         )
 
     def _take_items(self, take: int | None, sieve: Sieve) -> list[DatasetItem]:
-        """Return all items, or a sample; sampling reads the source twice, and first stores only keys."""
+        """Return all items, or a sample; sampling needs two passes, and stores only keys in the first."""
         pairs: list[tuple[str, str]] = []
         items: list[DatasetItem] = []
         count = 0

@@ -30,7 +30,7 @@ English name. It is also empty for Eritrea and Ethiopia, which have working lang
 languages.
 """
 DISPUTED = frozenset({"ny", "sr"})
-"""Languages that some country uses alongside its official language, or names differently."""
+"""Languages that a country uses in addition to its official language, or calls by another name."""
 OWN_NAMES = {"zdj": "Comorian"}
 """Language code -> its name, for codes that Babel does not contain."""
 LATER_MONEY = {"BG": ("EUR",), "HT": ("HTG",)}

@@ -1,4 +1,4 @@
-"""Read JSQuAD (JGLUE, CC BY-SA 4.0): Japanese questions on paragraphs of Wikipedia, in SQuAD's layout.
+"""Read JSQuAD (JGLUE, CC BY-SA 4.0): Japanese questions about Wikipedia paragraphs, in SQuAD's layout.
 
 The context of a paragraph is `title [SEP] text`. Several people answered each question; the reference is the
 most frequent answer.

@@ -53,19 +53,19 @@ def make_line(value: object) -> str:
 
 
 def list_values(value: object) -> list[object]:
-    """Return a list unchanged, null or "" as an empty list, and any other value as a list of one."""
+    """Return a list unchanged, null or "" as an empty list, and any other value as a one-element list."""
     if isinstance(value, list):
         return value
     return [] if value is None or value == "" else [value]
 
 
 def find_item(record: Mapping[str, object], names: Sequence[str]) -> str:
-    """Return the first Wikidata item in these fields (an id or URL), as `Q42`; empty if none."""
+    """Return the id (`Q42`) of the first Wikidata item in these fields (ids or URLs), or an empty text."""
     return next(_find_ids(record, names, ITEM), "")
 
 
 def find_property(record: Mapping[str, object], names: Sequence[str]) -> str:
-    """Return the first Wikidata property in these fields (an id or URL), as `P36`; empty if none."""
+    """Return the id (`P36`) of the first property in these fields (ids or URLs), or an empty text."""
     return next(_find_ids(record, names, PROPERTY), "")
 
 
@@ -95,7 +95,7 @@ def read_title(value: object) -> str:
 
 
 def read_name(text: str) -> tuple[str, str]:
-    """Return (name, linked title) of a name that may be a wikitext link; the title is empty without a link.
+    """Return (name, linked title) for a name that may be a wikitext link; the title is empty without a link.
 
     A URL after the name is removed.
     """

@@ -20,8 +20,8 @@ TARGET = Path("data/raw/packages")
 class PackagedFile:
     """A file of a data package, with the hash of the content from which the sample was built.
 
-    - `path`: path in the package. If it contains `*`, the matching JSON files become one file of JSON lines,
-      sorted by name.
+    - `path`: path in the package. If it contains `*`, the matching JSON files are sorted by name and merged
+      into one JSON Lines file.
     - `left_out`: keys that are removed from these JSON files.
     - `name`: the name of the copy; empty keeps the original file name.
     """

@@ -75,7 +75,7 @@ def find_film_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells
 def find_flight_rows(raw: Sequence[Path], database: Path, table: str, cells: Cells) -> list[RawRow]:
     """Find the lines of the package's CSV files from which a row of the flights database was imported.
 
-    Raises BadInput if the table's file is not among `raw`, or has other columns.
+    Raises BadInput if the table's file is not among `raw`, or has unexpected columns.
     """
     rule = CSV_TABLES[table]
     path = next((file for file in raw if file.name == rule.file), None)

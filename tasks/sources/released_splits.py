@@ -27,19 +27,19 @@ def open_released(path: Path, configurations: Sequence[str]) -> Iterator[Path]:
     """Yield the folder of the released dataset: `path`, or a download from the hub.
 
     Only `configurations` are downloaded. Raises BadInput if the path is neither a folder nor a dataset's name
-    on the hub, or the hub is unreachable.
+    on the hub, or if the hub is unreachable.
     """
     if path.is_dir():
         yield path
         return
     if path.exists() or not HUB_NAME.fullmatch(str(path)):
         raise BadInput(
-            path, "is not a folder", hint="give the released set: a folder, or its name on the hub"
+            path, "is not a folder", hint="give the folder of the released set, or its name on the hub"
         )
     try:
         from huggingface_hub import snapshot_download
     except ImportError as error:
-        hint = "pip install 'benchloom[publish]', or name a folder"
+        hint = "run pip install 'benchloom[publish]', or give a folder"
         raise BadInput(
             path, "is a name on the hub, but huggingface_hub is not installed", hint=hint
         ) from error
@@ -48,7 +48,7 @@ def open_released(path: Path, configurations: Sequence[str]) -> Iterator[Path]:
         try:
             snapshot_download(str(path), repo_type="dataset", allow_patterns=patterns, local_dir=name)
         except Exception as error:
-            hint = "without a network, name a folder that has the set"
+            hint = "without a network connection, give a folder that contains the set"
             raise BadInput(path, f"cannot be fetched from the hub: {say(error)}", hint=hint) from error
         yield Path(name)
 

@@ -50,7 +50,7 @@ def open_release(path: Path, *markers: str) -> Iterator[Path]:
         yield _find_folder(path, path, markers)
         return
     if not path.is_file():
-        raise BadInput(path, "does not exist", hint="give a folder, or an archive of it")
+        raise BadInput(path, "does not exist", hint="give a folder, or an archive of a folder")
     with TemporaryDirectory(prefix="benchloom-release-") as name:
         folder = Path(name)
         try:
@@ -71,7 +71,7 @@ def _find_folder(path: Path, folder: Path, markers: Sequence[str]) -> Path:
                 )
             if found:
                 return found[0].parent
-    raise BadInput(path, f"contains no {' nor '.join(markers)}", hint="give the published folder or archive")
+    raise BadInput(path, f"contains no {' or '.join(markers)}", hint="give the published folder or archive")
 
 
 def _unpack(path: Path, folder: Path) -> None:

@@ -121,8 +121,8 @@ def make_sql_shots(
 def read_create_statements(path: Path) -> str:
     """Return the CREATE statements of a SQLite file's tables, in file order, separated by blank lines.
 
-    Only the catalogue is read. Raises BadInput if the file is not a database, has no table, or has too long
-    statements.
+    Only the catalogue is read. Raises BadInput if the file is not a database or has no table, or if the
+    statements are too long.
     """
     address = f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
     try:
@@ -139,7 +139,7 @@ def read_create_statements(path: Path) -> str:
     if not statements:
         raise BadInput(path, "has no table")
     if len(text) > LONGEST_SCHEMA:
-        raise BadInput(path, f"has CREATE statements of {len(text):,} characters")
+        raise BadInput(path, f"has CREATE statements that are too long ({len(text):,} characters)")
     return text
 
 

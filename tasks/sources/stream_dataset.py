@@ -83,7 +83,7 @@ class DatasetHead:
     licence: str
     source: str
     stratum: str = ""
-    """The field of `details` by which a sample is stratified; empty for no strata."""
+    """The field of `details` by which a sample is stratified; empty for a sample without strata."""
 
 
 def write_dataset(

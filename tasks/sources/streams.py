@@ -1,4 +1,4 @@
-"""Read untrusted, possibly compressed files with bounded lines and memory, and detect truncation."""
+"""Read untrusted, possibly compressed files with limits on lines and memory, and detect truncation."""
 
 from __future__ import annotations
 

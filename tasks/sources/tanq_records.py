@@ -320,7 +320,7 @@ def _read_page(value: object) -> str:
 
 
 def _find_texts(metadata: object) -> Iterator[str]:
-    """Yield texts in a value's metadata that may be its name: known fields first, then all except ids."""
+    """Yield possible names of a value from its metadata: known fields first, then all others except ids."""
     found = list(_walk(metadata, "", 0))
     ranks = {name: rank for rank, name in enumerate(NAMES)}
     for name, text in sorted(found, key=lambda pair: ranks.get(pair[0], len(NAMES))):

@@ -1,4 +1,4 @@
-"""Match countries, cities and people of the data packages with Wikipedia articles."""
+"""Match countries, cities and people in the data packages with Wikipedia articles."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Summary:
 
 
 def read_summaries(path: Path) -> dict[str, Summary]:
-    """Return title -> vital article. Raises BadInput if the file is not valid."""
+    """Read the vital articles, by title. Raises BadInput if the file is not valid."""
     try:
         records = TypeAdapter(dict[str, Summary]).validate_json(path.read_bytes())
     except ValidationError as error:
@@ -57,7 +57,7 @@ def is_territory(summary: Summary) -> bool:
 
 
 def find_land(names: Iterable[str], articles: Mapping[str, Summary]) -> Summary | None:
-    """Return the article of the country or territory with one of `names` (best first); None if none.
+    """Return the article on the country or territory with one of `names` (best first), or None.
 
     An island or a people can have the same name, so the article must describe a country or territory.
     """
@@ -88,7 +88,7 @@ def strip_place(title: str) -> str:
 
 
 def list_cities(articles: Mapping[str, Summary]) -> dict[str, list[Summary]]:
-    """Return city name, without disambiguation -> the articles about cities with this name."""
+    """Return the articles about cities, by the city's name without disambiguation."""
     found: defaultdict[str, list[Summary]] = defaultdict(list)
     for summary in articles.values():
         if summary.topic in ("Geography", "Uncategorized") and CITY.search(summary.description):

@@ -70,7 +70,8 @@ class WebServer:
             host = None
         if host is not None and (parts.username or parts.password):
             raise BadInput(
-                "the server", f"the address of {host} contains a user or password, which is never sent"
+                "the server",
+                f"the address of {host} contains a user or password, which Benchloom never sends",
             )
         if host is None or parts.scheme not in ("http", "https"):
             raise BadInput(
@@ -93,7 +94,7 @@ class NotYet(Exception):
 
 
 class Client:
-    """An HTTP client for JSON with a private event loop; do not use it inside of a running event loop."""
+    """An HTTP client for JSON with a private event loop; do not use it inside a running event loop."""
 
     def __init__(self, server: WebServer, sleep: Callable[[float], None] = time.sleep) -> None:
         self._server, self._sleep = server, sleep
@@ -234,7 +235,7 @@ def check_passing(reply: object) -> None:
 def check_accepted(reply: object, url: str) -> None:
     """Raise DatabaseGone if a reply of MediaWiki's API contains an error."""
     if isinstance(reply, dict) and "error" in reply:
-        raise DatabaseGone(f"{url}: refused: {tell_error(find_error(reply))}")
+        raise DatabaseGone(f"{url}: refused the request: {tell_error(find_error(reply))}")
 
 
 def tell_error(error: Mapping[str, object]) -> str:

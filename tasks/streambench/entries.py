@@ -21,7 +21,7 @@ KIND_K: Mapping[str, int] = {"ds1000": 4, "hotpotqa": 4}
 
 def _check_seeds(seeds: tuple[int, ...]) -> tuple[int, ...]:
     if len(set(seeds)) != len(seeds):
-        raise ValueError("a seed stands twice")
+        raise ValueError("a seed occurs twice")
     return seeds
 
 
@@ -39,9 +39,9 @@ class QuestionDatabase(Settings):
     shots: int = Field(default=16, ge=0)
     """Number of questions for few-shot examples, from SQL templates that no item uses."""
     templates: int | None = Field(default=None, gt=0)
-    """Number of SQL templates to sample; null uses all. Memories help more if there are fewer templates."""
+    """Number of SQL templates to sample; null uses all. Memories are more useful with fewer templates."""
     each: int | None = Field(default=None, gt=0)
-    """Number of questions per template, each with a different gold query; null uses all."""
+    """Number of questions per template, each with a different gold query; null uses all questions."""
     first_words: Names | None = None
     """Use only questions that start with one of these words, such as `which`; null uses all questions."""
     seed: int = 0
@@ -84,11 +84,11 @@ class MethodChoice(Settings):
     method: str
     """The method: name of a file in tasks/streambench/methods, such as `zero_shot`, or of a plug-in."""
     use: Use = "all"
-    """Filter on the memory entries in a prompt: all, only right, or only wrong entries (Figure 2)."""
+    """Filter on the memory entries in a prompt: all, only correct, or only wrong entries (Figure 2)."""
     memory_of: str | None = None
-    """The only role whose right answers enter the memory (Table 7)."""
+    """The only role whose correct answers enter the memory (Table 7)."""
     memory_rule: MemoryRule = "store_on_turn"
-    """Steps at which right answers of `memory_of` are stored: only this role's turns, or all (`shadow`)."""
+    """When correct answers of `memory_of` are stored: in turns of this role, or in all turns (`shadow`)."""
     version: str = ""
     """Version of the installed package that contains the method; empty for a project file."""
     record: str = ""
@@ -117,7 +117,7 @@ NamedChoice = Annotated[
 def _check_labels(choices: tuple[MethodChoice, ...]) -> tuple[MethodChoice, ...]:
     labels = [choice.label for choice in choices]
     if len(set(labels)) != len(labels):
-        raise ValueError("a method stands twice")
+        raise ValueError("a method occurs twice")
     return choices
 
 

@@ -63,7 +63,7 @@ class Feedback:
     """Ledger keys of the judge's calls."""
 
     def __post_init__(self) -> None:
-        """Convert an outcome from text, which user-defined environments may use. Raises UnknownLabel."""
+        """Convert a textual outcome, as in user-defined environments. Raises UnknownLabel."""
         object.__setattr__(self, "outcome", Outcome.read(self.outcome))
 
 
@@ -113,7 +113,7 @@ class Environment(ABC):
     """The ways to parse replies, the default first."""
 
     def __init__(self, setup: EnvironmentSetup) -> None:
-        """Store the setup. Raises BadInput if the environment does not have the setup's reading."""
+        """Store the setup. Raises BadInput if the environment does not support the setup's reading."""
         if setup.reading not in self.readings:
             problem = f"{self.name} does not read replies as {setup.reading!r}"
             hint = f"known: {', '.join(self.readings)}"
@@ -140,10 +140,10 @@ class Environment(ABC):
         """Return a past step as text for prompts: the input, the answer, and the feedback if given.
 
         - key: a `memory_key`.
-        - words: the feedback; None for an example with a right answer (Self-StreamICL, few-shot).
+        - words: the feedback; None for an example with a correct answer (Self-StreamICL, few-shot).
 
-        The text has no blank lines at its start and end, and never two consecutive blank lines, since two
-        blank lines separate examples in the prompt.
+        The text neither starts nor ends with a blank line, and never has two consecutive blank lines, because
+        two blank lines separate examples in the prompt.
         """
 
     @abstractmethod

@@ -84,11 +84,11 @@ def check_folder(folder: Path) -> Path:
         raise BadInput(
             folder,
             "is not a folder",
-            hint="a folder with items.jsonl and dataset.json; see docs/streambench.md",
+            hint="give a folder with items.jsonl and dataset.json; see docs/streambench.md",
         )
     whole = folder.resolve()
     if whole.parent == whole.parent.parent:
-        raise BadInput(whole, "is the root of the disk", hint="put it into a folder")
+        raise BadInput(whole, "is at the root of the disk", hint="move the dataset into a folder")
     return whole
 
 

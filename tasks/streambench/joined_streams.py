@@ -39,7 +39,7 @@ Row = TypeVar("Row")
 class ReadEvaluation:
     """An evaluation with its runs.
 
-    folder: the folder of the artifacts. warnings: the warnings on the evaluation's page.
+    folder: the folder with the artifacts. warnings: the warnings on the evaluation's page.
     """
 
     name: str
@@ -259,6 +259,6 @@ def _read_evaluation(folder: Path, name: str, entry: StreamEvaluation) -> ReadEv
 
 def _read(path: Path, row: type[Row], evaluation: str) -> list[Row]:
     if not path.is_file():
-        hint = f"benchloom run streambench-evaluation-figures@{evaluation}"
-        raise BadInput(path, "does not exist: the evaluation has not run", hint=hint)
+        hint = f"run benchloom run streambench-evaluation-figures@{evaluation}"
+        raise BadInput(path, "does not exist, because the evaluation has not run", hint=hint)
     return list(read_rows(path, row))

@@ -49,10 +49,10 @@ def count_steps(
 
 
 def rate_right(steps: Steps, part: str = "") -> Cell:
-    """Return the share of right steps, 0 to 1, over one run or several runs of equal length.
+    """Return the share of correct steps, 0 to 1, over one run or several runs of equal length.
 
-    Failed and unjudged steps count as wrong. The interval of one run is Wilson's. For several runs, a
-    bootstrap resamples whole items, since the steps on one item are not independent.
+    Failed and unjudged steps count as wrong. One run has a Wilson interval. For several runs, a bootstrap
+    resamples whole items, since the steps on one item are not independent.
 
     - part: a description of the steps if they are only a part of their runs.
     """
@@ -70,13 +70,13 @@ def rate_right(steps: Steps, part: str = "") -> Cell:
 
 
 def _rate_part(steps: Steps, where: Where) -> Cell:
-    """Return the share of right steps for a part of the runs: a dataset or a kind of item."""
+    """Return the share of correct steps for a part of the runs: a dataset or a kind of item."""
     kind = where.get("kind")
     return rate_right(steps, str(where.get("dataset", "")) if kind is None else f"the items of {kind}")
 
 
 def _estimate_error(steps: Steps, where: Where) -> Cell:
-    """Return the standard error (with n - 1) of the share of right steps over seeds."""
+    """Return the standard error (with n - 1) of the share of correct steps over seeds."""
     seeds = {scored.step.seed for scored in steps}
     shares = [
         fmean(scored.score.score for scored in steps if scored.step.seed == seed) for seed in sorted(seeds)
@@ -88,12 +88,12 @@ def _estimate_error(steps: Steps, where: Where) -> Cell:
 
 RIGHT = Measure[ScoredStep]("right", _rate_part, leave_out, "share")
 RIGHT_IF_RUN = replace(RIGHT, fill=lambda steps, where: rate_right(steps) if steps else leave_out(NOT_RUN))
-"""The share of right steps; the cell says `not run` if the evaluation lacks the cell's method."""
+"""The share of correct steps; the cell says `not run` if the evaluation lacks the cell's method."""
 ERROR = Measure[ScoredStep]("standard error", _estimate_error, leave_out, "share")
 
 
 def average_over(measure: Measure[ScoredStep], find_every: Callable[[Where], Steps]) -> Measure[ScoredStep]:
-    """Return a measure of means over models that are comparable: over the same models and items.
+    """Return a measure with comparable means: all means are over the same models and items.
 
     find_every: returns the steps of all methods in the column. See `choose_shared`.
     """
@@ -106,7 +106,7 @@ def average_over(measure: Measure[ScoredStep], find_every: Callable[[Where], Ste
 
 
 def choose_shared(steps: Steps, every: Steps) -> tuple[Steps, str]:
-    """Return a method's steps with the models that ran with all methods; without steps, also the reason.
+    """Return a method's steps with the models that ran with all methods, or the reason why there are none.
 
     every: the steps of all methods. All models must have the same number of runs, so that a mean over runs
     weights all models equally.
@@ -149,7 +149,7 @@ def _list_asked(steps: Steps) -> dict[StreamSystem, list[set[str]]]:
 
 
 def average_value(name: str, values: Mapping[str, Mapping[str, float]]) -> Measure[ScoredStep]:
-    """Return a measure of the mean of a metric's score. values: step id -> scores by name.
+    """Return a measure that computes the mean of a metric's score. values: step id -> scores by name.
 
     Steps without the score are excluded.
     """
@@ -194,7 +194,7 @@ def pair_steps(
 
 
 def read_tokens(one: ScoredStep, column: str) -> int:
-    """Return tokens_in or tokens_out of a step."""
+    """Return the number of input or output tokens of a step."""
     return one.score.tokens_in if column == "tokens_in" else one.score.tokens_out
 
 
@@ -258,7 +258,7 @@ TOKENS_BY_MODEL = (
     _make_tokens("input tokens per step", _say_as_turns, "tokens_in", "mean"),
     _make_tokens("output tokens per step", _say_as_turns, "tokens_out", "mean"),
 )
-"""The token columns for methods with alternating models, as if each model answered every step."""
+"""The token columns for methods with alternating models, computed as if each model answered every step."""
 
 
 def join_tied(names: Sequence[str]) -> str:

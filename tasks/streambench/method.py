@@ -40,7 +40,7 @@ class SeenStep:
 
 @dataclass(frozen=True)
 class ShownExample:
-    """A past step or a few-shot example for a prompt. words: the feedback; None for a right answer."""
+    """A past step or a few-shot example for a prompt. words: the feedback; None for a correct answer."""
 
     source: RetrievedEntry
     key: str
@@ -97,13 +97,13 @@ class StepCaller(Protocol):
     async def shadow(
         self, agent: str, *, examples: Sequence[ShownExample] = ()
     ) -> tuple[StepReply, Feedback]:
-        """Return an uncounted answer of another agent, with feedback (Table 7, `shadow`; `shadow_calls`)."""
+        """Return another agent's answer and feedback; neither counts (Table 7, `shadow`; `shadow_calls`)."""
         ...
 
 
 @dataclass(frozen=True)
 class MethodSetup:
-    """The arguments of a method, which is created once per run."""
+    """The arguments for creating a method; one instance is created per run."""
 
     choice: MethodChoice
     agents: tuple[str, ...]

@@ -163,7 +163,7 @@ def find_dataset(runs: StreamRuns) -> Callable[[Where], Sequence[ScoredStep]]:
 def declare_means(
     rows: StepSlices, columns: StepSlices, right: Measure[ScoredStep], shared: str
 ) -> Table[ScoredStep]:
-    """Declare Table 2. shared: a sentence with the models behind the means, from `tell_shared`."""
+    """Declare Table 2. shared: a sentence that names the models in the means, from `tell_shared`."""
     notes = (
         f"{shared} A method with a shared memory alternates between these models in a single run. "
         f"{FAILED_NOTE}",
@@ -182,13 +182,13 @@ def declare_model(
 
 
 def number_model(numbers: Sequence[str], place: int) -> str:
-    """Return the number of a model's table; further models get the paper's last number and a letter."""
+    """Return the number of a model's table; for further models, the paper's last number and a letter."""
     beyond = place - len(numbers)
     return numbers[place] if beyond < 0 else f"{numbers[-1]}{chr(ord('b') + beyond % 25)}"
 
 
 def tabulate_gains(runs: StreamRuns, datasets: StepSlices) -> FigureTable:
-    """Return Table 3: whether each model gains from its own right answers (section 5.3)."""
+    """Return Table 3: whether each model gains from its own correct answers (section 5.3)."""
 
     def fill(steps: Sequence[ScoredStep], where: Where) -> Cell:
         system = steps[0].system
@@ -223,7 +223,7 @@ def put_beside(first: FigureTable, second: FigureTable) -> FigureTable:
 
 
 def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
-    """Declare Table 7: accuracy by the agents with stored answers, and the answering agents (appendix D).
+    """Declare Table 7: accuracy by answering agent and by agent whose answers are stored (appendix D).
 
     Each ablation stores the answers of one agent, and is in that agent's column.
     """
@@ -256,7 +256,7 @@ def declare_memories(runs: StreamRuns) -> Table[ScoredStep]:
 
 
 def _remembers(model: str) -> Callable[[ScoredStep], bool]:
-    """Return a predicate: whether a step's run is in a model's column."""
+    """Return a predicate that tests whether a step's run is in a model's column."""
 
     def check(one: ScoredStep) -> bool:
         if one.system.choice.memory_of is not None:
@@ -267,7 +267,7 @@ def _remembers(model: str) -> Callable[[ScoredStep], bool]:
 
 
 def declare_uses(runs: StreamRuns) -> Table[ScoredStep]:
-    """Declare the table of Figure 2: prompts with all, only right or only wrong steps (section 5.1.1)."""
+    """Declare the table of Figure 2: prompts with all, only correct or only wrong steps (section 5.1.1)."""
     rows = []
     for model in runs.models:
         zero = runs.find_steps(ZERO_SHOT, model)
@@ -411,7 +411,7 @@ def tabulate_readings(runs: StreamRuns) -> FigureTable:
 
 
 def tabulate_tokens(runs: StreamRuns) -> dict[str, FigureTable]:
-    """Return the token tables: one per model (Tables 8 to 10 and beyond), Table 11, and the means."""
+    """Return the token tables: one table per model (Tables 8, 9, 10, ...), Table 11, and the means."""
     means = average_tokens_over(
         declare_tokens("", "Tokens, mean over models", BY_GROUP, slice_methods(runs), runs.steps),
         find_dataset(runs),
@@ -446,7 +446,7 @@ def average_tokens_over(
 
 
 def tell_shared(*parts: Sequence[ScoredStep]) -> str:
-    """Return a sentence with the models behind the means. parts: the steps of each column."""
+    """Return a sentence that names the models in the means. parts: the steps of each column."""
     shared = {name: ", ".join(list_shared(steps)) for steps in parts for name in [steps[0].column]}
     if len({*shared.values()}) == 1:
         named = next(iter(shared.values())) or "none"

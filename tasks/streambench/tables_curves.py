@@ -1,4 +1,4 @@
-"""Declare tables of learning curves: steps to an accuracy, regret, memory size."""
+"""Declare tables of learning curves: steps to reach an accuracy, regret, and memory size."""
 
 from __future__ import annotations
 

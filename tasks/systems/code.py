@@ -84,7 +84,7 @@ class CodeSystem:
 class Plugged:
     """The functions of a plug-in.
 
-    - `entry`: the functions' names in the ledger, which are valid without the installed package.
+    - `entry`: the functions' names in the ledger, valid even if the package is not installed.
     - `locate`: maps such a name to the `package.module:name` to call. It raises BadInput if the installed
       package differs from the package in params.yaml.
     """
@@ -110,7 +110,7 @@ def find_plugged(name: str, entry: PlugEntry) -> Plugged:
         raise BadInput(
             f"params.yaml: systems.{name}",
             f"is the project file {path.name}, whose content is its version",
-            hint="leave out version and record",
+            hint="omit version and record",
         )
     version = hashlib.sha256(path.read_bytes()).hexdigest()[:DIGITS]
     named = make_entry(f"{__package__}.{FOLDER.name}.{module}", version, entry)
@@ -132,11 +132,11 @@ def locate(name: str, entry: PlugEntry, function: str) -> str:
     place, plug_name = f"params.yaml: systems.{name}", entry.plug or name
     plug = find_plug(KIND, plug_name)
     if plug is None:
-        problem = f"no file {FOLDER.name}/{plug_name}.py, and no installed plug {plug_name}"
+        problem = f"there is no file {FOLDER.name}/{plug_name}.py and no installed plug-in {plug_name}"
         raise BadInput(place, problem, hint="see docs/plugs.md")
     if (entry.version, entry.record) != (plug.version, plug.record):
-        problem = f"{plug.package} {plug.version} is installed, and not what is named there"
-        raise BadInput(place, problem, hint=f'version: "{plug.version}", record: {plug.record}')
+        problem = f"{plug.package} {plug.version} is installed, but the entry names another version or record"
+        raise BadInput(place, problem, hint=f'set version: "{plug.version}", record: {plug.record}')
     wanted = function.partition(":")[2]
     if not callable(getattr(plug.load(), wanted, None)):
         raise BadInput(str(plug), f"has no function {wanted!r}", hint="see docs/plugs.md")

@@ -60,7 +60,7 @@ def read_corpus(path: Path, *, most_bytes: int = MOST_BYTES) -> Corpus:
         try:
             for found in _read_file(file, name, most_bytes, problems):
                 if found.id in documents:
-                    problems.append(f"{name}: the id {found.id!r} stands twice; the first is kept")
+                    problems.append(f"{name}: the id {found.id!r} occurs twice; the first document is kept")
                 else:
                     documents[found.id] = found
         except UnreadableFile as error:
@@ -102,10 +102,10 @@ def _read_file(file: Path, name: str, most_bytes: int, problems: list[str]) -> I
     if stat.S_ISLNK(status.st_mode):
         raise UnreadableFile("is a link; not followed")
     if not stat.S_ISREG(status.st_mode):
-        raise UnreadableFile("is no regular file")
+        raise UnreadableFile("is not a regular file")
     kind = file.suffix.lower()
     if kind not in READ:
-        raise UnreadableFile(f"is of no kind that is read ({', '.join(sorted(READ))})")
+        raise UnreadableFile(f"has an unsupported file type; supported: {', '.join(sorted(READ))}")
     limit = MOST_TABLE_BYTES if kind in (".jsonl", ".parquet") else most_bytes
     if status.st_size > limit:
         raise UnreadableFile(f"is larger than {limit} bytes")
@@ -127,7 +127,7 @@ def _read_text(file: Path, name: str, kind: str, problems: list[str]) -> Documen
         heading = next((line[2:].strip() for line in text.splitlines() if line.startswith("# ")), "")
         title = heading or title
     if not text.strip():
-        raise UnreadableFile("holds no text")
+        raise UnreadableFile("contains no text")
     return Document(name, title, text.strip(), (Origin("file", name),))
 
 
@@ -177,14 +177,14 @@ def _read_lines(file: Path, name: str, problems: list[str]) -> Iterator[Document
             number += 1
             if len(line) == MOST_LINE and not line.endswith(b"\n"):
                 raise UnreadableFile(
-                    f"line {number} is longer than {MOST_LINE} bytes; what follows is left out"
+                    f"line {number} is longer than {MOST_LINE} bytes; the rest of the file is ignored"
                 )
             if not line.strip():
                 continue
             try:
                 yield _make_document(json.loads(line), f"{name}#{number}", name)
             except (ValueError, RecursionError) as error:
-                reason = str(error) if isinstance(error, UnreadableFile) else "is no JSON"
+                reason = str(error) if isinstance(error, UnreadableFile) else "is not valid JSON"
                 problems.append(f"{name}: line {number} {reason}")
 
 
@@ -203,12 +203,12 @@ def _read_table(file: Path, name: str, problems: list[str]) -> Iterator[Document
                     except UnreadableFile as error:
                         problems.append(f"{name}: row {number} {error}")
     except pa.ArrowException as error:
-        raise UnreadableFile("is no Parquet file that can be read") from error
+        raise UnreadableFile("is not a readable Parquet file") from error
 
 
 def _make_document(row: object, place: str, name: str) -> Document:
     if not isinstance(row, Mapping):
-        raise UnreadableFile("is no object")
+        raise UnreadableFile("is not an object")
     text, title = row.get("text"), row.get("title")
     if not isinstance(text, str) or not text.strip():
         raise UnreadableFile("has no text")

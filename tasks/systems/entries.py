@@ -29,7 +29,7 @@ def check_path(text: str) -> str:
     try:
         jmespath.compile(text)
     except JMESPathError as error:
-        raise ValueError(f"is no JMESPath expression ({' '.join(str(error).split())})") from None
+        raise ValueError(f"is not a JMESPath expression ({' '.join(str(error).split())})") from None
     return text
 
 
@@ -66,7 +66,7 @@ class PlugEntry(EntryModel):
 
 
 class OpenAiEntry(EntryModel):
-    """An OpenAI-compatible endpoint that gets the question."""
+    """An OpenAI-compatible endpoint to which the question is sent."""
 
     kind: Literal["openai"]
     version: str = "1"
@@ -181,7 +181,7 @@ class RagEntry(EntryModel):
     about: str = "the documents of a company"
     """The description of the documents in the system message."""
     multi_turn: bool = True
-    """Whether to put earlier turns into the prompt, and to rewrite the search query from them.
+    """Whether to include earlier turns in the prompt, and to rewrite the search query with these turns.
 
     If false, earlier turns are ignored.
     """
@@ -190,8 +190,8 @@ class RagEntry(EntryModel):
     wording: Literal["ours", "concise"] = "ours"
     """The prompt to use without retrieval.
 
-    With `ours`, the model may say that it does not know; `concise` requests only the answer, as in GRAMMAR's
-    LLM-only run (Table 4).
+    With `ours`, the model may state that it does not know the answer; `concise` requests only the answer, as
+    in GRAMMAR's LLM-only run (Table 4).
     """
     answerer: str = "answerer"
     """The role that answers."""
@@ -203,12 +203,12 @@ class RagEntry(EntryModel):
     @model_validator(mode="after")
     def _check_wording(self) -> Self:
         if self.wording != "ours" and self.retriever != "none":
-            raise ValueError("wording is of the model alone: it needs `retriever: none`")
+            raise ValueError("wording requires `retriever: none`")
         return self
 
 
 class ReplayEntry(EntryModel):
-    """Recorded answers, replayed with the passages that they are based on.
+    """Recorded answers, replayed with the passages on which the answers are based.
 
     The answers are published answers (`import mtrag`), or your system's answers (`evaluate --answers`,
     docs/systems.md).
@@ -239,7 +239,7 @@ def needs_documents(entry: SystemEntry) -> bool:
 
 
 def can_search(entry: SystemEntry) -> bool:
-    """Return whether a system can retrieve without answering, as judges that see contexts require."""
+    """Return whether a system can retrieve without answering, which judges that see contexts require."""
     if isinstance(entry, HttpEntry | CallableEntry):
         return entry.search is not None
     return needs_documents(entry)

@@ -81,4 +81,4 @@ class OwnDataset:
     settings: Mapping[str, object] = field(default_factory=dict)
     """Parameters that this evaluation overrides: dotted name -> value."""
     kept: tuple[str, ...] = ("items",)
-    """Names of those `artifacts` that are also written to the output folder."""
+    """Names of the `artifacts` that are also written to the output folder."""

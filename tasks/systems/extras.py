@@ -7,7 +7,7 @@ from typing import Any
 
 from tasks.errors import BadInput
 
-HINT = "pip install 'benchloom[retrieval]'"
+HINT = "run pip install 'benchloom[retrieval]'"
 
 
 def load_library(module: str, purpose: str) -> Any:

@@ -128,7 +128,7 @@ def collect_items(
         raise BadInput(
             file,
             "has no item that can be asked",
-            hint="; ".join(problems[:3]) or f"it is empty; {reader.page}",
+            hint="; ".join(problems[:3]) or f"the file is empty; see {reader.page}",
         )
     return OwnItems(tuple(kept[name][1] for name in sorted(kept)), tuple(problems), file)
 

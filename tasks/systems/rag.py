@@ -81,7 +81,7 @@ class ReferenceRag:
         return Response(answer.value, passages, tuple(calls), answer.problem)
 
     async def retrieve(self, query: str, *, row: str) -> tuple[Passage, ...] | None:
-        """Return the same passages as for an answer, best first; None without a retriever."""
+        """Return the same passages as for an answer, best first; None if the system has no retriever."""
         return await self._find(query, row) if self._retriever else None
 
     async def _find(self, query: str, row: str) -> tuple[Passage, ...]:

@@ -94,7 +94,7 @@ def read_published(entry: ReplayEntry) -> dict[str, Response]:
 
     Raises BadInput if the file's hash is not the entry's version.
     """
-    path = _check_file(entry, "import it again")
+    path = _check_file(entry, "import the file again")
     found = {}
     for line in path.read_text("utf-8").splitlines():
         record: dict[str, Any] = json.loads(line)
@@ -121,7 +121,7 @@ def read_recorded(entry: ReplayEntry) -> RecordedAnswers:
 
 
 def _add_answer(answers: RecordedAnswers, record: Record) -> str:
-    """Add the answer in a record; return the record's problem, or an empty text."""
+    """Add the answer in a record; return the record's problem, or an empty string."""
     try:
         response = _make_response(record)
         question = get_optional_text(record, "question")

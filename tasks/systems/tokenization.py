@@ -46,7 +46,9 @@ def _load_language(language: str) -> Any:
         return spacy.blank(language)
     except ImportError:
         hint = (
-            "pip install 'benchloom[japanese]'" if language == "ja" else "docs/systems.md lists the languages"
+            "run pip install 'benchloom[japanese]'"
+            if language == "ja"
+            else "docs/systems.md lists the languages"
         )
         raise BadInput(
             "params.yaml: systems: language", f"{language!r} has no tokenizer here", hint=hint

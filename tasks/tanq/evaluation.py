@@ -93,7 +93,9 @@ def _read_table(table: object) -> list[list[tuple[str, ...]]]:
     if isinstance(table, str):
         table = [line.split("|") for line in table.strip("\n").split("\n")]
     if not isinstance(table, list) or not all(isinstance(row, list) for row in table) or len(table) < 2:
-        raise BadItem("answer_table is not a table: lines of `a|b`, or a list of rows, the header first")
+        raise BadItem(
+            "answer_table is not a table: expected lines of `a|b`, or a list of rows with the header first"
+        )
     if sum(map(len, table)) > MOST_CELLS:
         raise BadItem(f"answer_table has more than {MOST_CELLS:,} cells")
     rows = [[_read_cell(cell) for cell in row] for row in table]

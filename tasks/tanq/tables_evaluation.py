@@ -1,4 +1,4 @@
-"""Compute the tables of an evaluation: scores by question and by prompt, failures, faults (section 5)."""
+"""Compute the tables of an evaluation: scores by question and prompt, failures, and faults (section 5)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def count_rows(outcome: TableOutcome) -> int:
 COUNTED = {"count(relations)": count_relations, "sum(rows.filter_pass)": count_rows}
 """Map expressions in slice conditions to functions that compute the expression for an outcome.
 
-If a condition gives no values for the expression, the values are collected from the items in the cell.
+If a condition has no values for the expression, the values are collected from the items in the cell.
 """
 
 
@@ -181,7 +181,7 @@ def slice_system(system: TableSystem, name: str | tuple[str, ...]) -> Slice[Tabl
 
 
 def slice_prompts(main: TableSystem, same: str) -> Slice[TableOutcome]:
-    """Return the slice of a main system's setting and model with similar prompts.
+    """Return the slice of systems with a main system's setting and model, and with similar prompts.
 
     same: what all prompts have in common with the main prompt, `instruction` or `examples`.
     """
@@ -328,7 +328,7 @@ def list_kinds(column: str, kinds: Iterable[FailureKind] | Iterable[AgentFault])
 
 
 def make_share(name: str, fill: Callable[[Sequence[TableOutcome], Where], Cell]) -> Measure[TableOutcome]:
-    """Return a measure of a share of the predictions."""
+    """Return a measure that computes a share of the predictions."""
     return Measure(name, fill, partial(leave_empty, of=OF), "share")
 
 

@@ -39,7 +39,7 @@ def find_unit(name: str) -> str | None:
 def convert(amount: Decimal, unit: str, other: str) -> Decimal | None:
     """Convert an amount between two units; None if their dimensions differ or the amount is out of range.
 
-    unit, other: names as `find_unit` returns them.
+    unit, other: names that `find_unit` returns.
     """
     if unit == other:
         return amount

@@ -1,4 +1,4 @@
-"""Build the data of the item viewer: questions, answers with evidence for each cell, predicted tables."""
+"""Build the data of the item viewer: questions, answers with evidence for each cell, and predictions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OWN_LINEAGE = (("", ""),)
 
 
 def view_questions(items: Iterable[TanqItem], calls: Mapping[str, Sequence[str]]) -> list[ViewedRow]:
-    """Return the viewer's rows for the questions of a set, with facets kind, skills and shape.
+    """Return the viewer's rows for the questions of a set, with the facets kind, skills and shape.
 
     calls: maps each item to the keys of its calls in the ledger.
     """
@@ -52,7 +52,7 @@ def view_questions(items: Iterable[TanqItem], calls: Mapping[str, Sequence[str]]
 
 
 def view_predictions(outcomes: Iterable[TableOutcome]) -> list[ViewedRow]:
-    """Return the viewer's rows for questions with predictions, with facets kind, skills and failures."""
+    """Return the viewer's rows for questions with predictions, with the facets kind, skills and failures."""
     by_item: dict[str, list[TableOutcome]] = {}
     for outcome in outcomes:
         by_item.setdefault(outcome.item.id, []).append(outcome)
@@ -164,9 +164,9 @@ def show_proof(proof: ItemProof) -> Block:
 def encode_prediction(outcome: TableOutcome) -> dict[str, object]:
     """Encode a prediction for pages/answer.js.
 
-    - cells: the text, the state, and the row and column in the answer for each cell; None without a table,
-      and `note` then contains the reason.
-    - states: for each row of the answer, the states of the name and of each cell; None without a reply.
+    - cells: for each cell, the text, the state, and the row and column in the answer; None if there is no
+      table, and `note` then contains the reason.
+    - states: for each row of the answer, the states of its name and its cells; None if there is no reply.
     """
     item, row = outcome.item, outcome.prediction
     match = match_table(item, row.table) if row.table else None

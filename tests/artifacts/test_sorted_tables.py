@@ -81,7 +81,7 @@ def test_one_id_twice_is_refused(tmp_path, monkeypatch, count):
     with SortedWriter(Tree, tmp_path) as writer:
         for number in (*range(count), 0):
             writer.add(make_tree(number))
-        with pytest.raises(ValueError, match=r"two rows have one id"):
+        with pytest.raises(ValueError, match=r"two rows have the same id"):
             writer.finish(tmp_path / "runs.parquet")
 
 

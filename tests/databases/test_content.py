@@ -107,7 +107,9 @@ def test_a_server_that_is_gone_keeps_its_record(tmp_path: Path) -> None:
     pytest.importorskip("psycopg", reason="the PostgreSQL driver is an extra")
     fields = {"url": "postgresql+psycopg://ann@127.0.0.1:9/shop", "file": "snapshots/shop.json"}
     servers = find_servers(tmp_path, {"databases": {"shop": fields}})
-    with pytest.raises(DatabaseGone, match=r"databases\.shop: the server does not answer.*run it again"):
+    with pytest.raises(
+        DatabaseGone, match=r"databases\.shop: the server does not answer.*run the same command again"
+    ):
         refresh_records(servers, ["shop"], print)
     write_record(servers["shop"], DatabaseContent(tables={}))
     said: list[str] = []

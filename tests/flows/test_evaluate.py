@@ -206,7 +206,7 @@ def test_ctrl_c_ends_it_and_the_same_command_goes_on(project, model):
     finally:
         project.end_all()
     assert process.returncode == 130, said
-    assert "and the same command continues" in said
+    assert "run the same command again to continue" in said
     assert "Traceback" not in said
     before = model.asked["system"]
     assert before < 300

@@ -99,7 +99,7 @@ def test_a_command_whose_libraries_are_missing_names_their_extra(words, extra):
     done = call_with("", *words)
     assert done.returncode == 2
     assert done.stderr.startswith(f"benchloom: benchloom {words[0]}: needs ")
-    assert done.stderr.endswith(f"(pip install 'benchloom[{extra}]')\n")
+    assert done.stderr.endswith(f"(run pip install 'benchloom[{extra}]')\n")
     assert done.stderr.count("\n") == 1
 
 
@@ -115,7 +115,7 @@ def test_articles_of_wikipedia_name_the_extra_before_anything_is_read(source, tm
     monkeypatch.setenv("BENCHLOOM_IMPORT", str(os.getpid()))  # this process reads the source
     done = call_with("project", "import", "wikipedia", source)
     assert done.returncode == 2
-    assert done.stderr.endswith("is not installed here (pip install 'benchloom[wiki]')\n")
+    assert done.stderr.endswith("is not installed here (run pip install 'benchloom[wiki]')\n")
     assert done.stderr.count("\n") == 1
     assert not (root / "data").exists() or not list((root / "data").rglob("*.*"))
 

@@ -110,7 +110,7 @@ def test_a_draw_is_the_same_by_its_seed(root, tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "which of its 5 databases?"),
+        ([], "requires a choice among 5 databases"),
         (["--database", "nowhere"], "the release has no database 'nowhere'"),
         (["--database", "empty"], "empty: has 2 tables but no rows"),
         (["--database", "missing"], "missing: its SQLite file is missing"),

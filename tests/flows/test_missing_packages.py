@@ -144,7 +144,7 @@ def test_a_command_names_the_extra_first(project: Path, name: str) -> None:
     before = list_files(project)
     done = call(project, hidden, words)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert done.stderr.endswith(f"(pip install 'benchloom[{extra}]')\n"), done.stderr
+    assert done.stderr.endswith(f"(run pip install 'benchloom[{extra}]')\n"), done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
     assert done.stdout == ""
     assert list_files(project) == before

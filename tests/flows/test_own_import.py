@@ -101,11 +101,11 @@ FAULTS = {
     "no such class": (change("class Trivia", "class Quiz"), "has no attribute 'Trivia'"),
     "another base": (
         "class Trivia:\n    name = 'trivia'\n",
-        r"must hold one importer of the name 'trivia', a class that stands on tasks\.sources\.base_importer",
+        r"must define exactly one importer named 'trivia', a subclass of tasks\.sources\.base_importer",
     ),
     "another name": (
         change('    name = "trivia"', '    name = "quiz"'),
-        "must hold one importer of the name",
+        "must define exactly one importer named",
     ),
     "no licence": (change('    licence = "CC-BY-4.0"\n', ""), "the class has no text attribute 'licence'"),
     "no environment": (
@@ -160,7 +160,7 @@ def test_an_importer_of_a_new_project_is_one_file_and_its_fields_are_options(tmp
 
 def test_the_name_of_a_shipped_importer_is_refused(root, site):
     install(site, "acme-quiz", points="[benchloom.importers]\nbird = acme_quiz:Bird\n", code=IMPORTER)
-    said = r"acme-quiz 1\.0, entry point bird .*: tasks/sources/importers/bird\.py has that name too"
+    said = r"acme-quiz 1\.0, entry point bird .*: tasks/sources/importers/bird\.py has the same name"
     with pytest.raises(BadInput, match=said):
         call("bird", site)
     assert call("--help").stdout.count("bird ") == 1

@@ -87,9 +87,7 @@ def test_line_ends_and_a_mark_at_the_beginning_stay():
     ],
 )
 def test_what_an_alias_shares_is_not_changed_for_others(text, keys):
-    with pytest.raises(
-        BadInput, match=r"is set by a YAML alias or merge key \(edit params.yaml in an editor"
-    ):
+    with pytest.raises(BadInput, match=r"is set by a YAML alias or merge key \(edit params.yaml by hand"):
         write_value(text, keys, "2")
 
 

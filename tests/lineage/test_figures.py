@@ -153,5 +153,5 @@ def test_a_basis_reads_back_and_nonsense_is_refused():
     )
 
     assert read_derivation(json.loads(json.dumps(derivation.to_json()))) == derivation
-    with pytest.raises(ValueError, match="no basis"):
+    with pytest.raises(ValueError, match="not a valid basis"):
         read_derivation({"measure": "count", "rows": 3})

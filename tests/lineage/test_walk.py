@@ -211,7 +211,7 @@ def test_rows_that_come_from_each_other_are_an_error(sample, tmp_path):
     ]
     write_rows(sample.folder / "ring.parquet", Dropped, rows)
 
-    with pytest.raises(BadInput, match="origin of itself"):
+    with pytest.raises(BadInput, match="among its own sources"):
         Lineage(tmp_path).trace_row(f"{FOLDER}/ring.parquet", "1")
 
 

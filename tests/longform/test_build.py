@@ -677,7 +677,7 @@ def test_what_does_not_pass_is_stated_plainly(sources: Path) -> None:
 
 def test_no_item_at_all_fails_and_says_where_they_were_lost(sources: Path) -> None:
     questions = write_questions(sources, ScriptedJudges(reply), 2)
-    with pytest.raises(StageFailed, match="2 were written, 0 confirmed"):
+    with pytest.raises(StageFailed, match="2 were written, 0 were confirmed"):
         items(questions, [], [], [], [])
 
 

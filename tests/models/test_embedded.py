@@ -148,6 +148,6 @@ def test_a_server_whose_state_file_is_gone_ends(tmp_path):
 def test_a_missing_library_is_named_with_the_extra_that_brings_it(monkeypatch):
     monkeypatch.setattr(embedded, "find_spec", lambda _: None)
     with pytest.raises(
-        BadInput, match=r"^m: needs xllamacpp, which is not installed \(pip install 'benchloom\[e"
+        BadInput, match=r"^m: needs xllamacpp, which is not installed \(run pip install 'benchloom\[e"
     ):
         embedded.ensure_server("m", MODEL, 600)

@@ -286,7 +286,7 @@ def test_without_the_driver_a_line_says_what_to_install(monkeypatch):
         Ledger("postgresql://team@server/ledger")
     assert str(caught.value) == (
         "postgresql://team@server/ledger: needs psycopg, which is not installed here "
-        "(pip install 'benchloom[postgresql]')"
+        "(run pip install 'benchloom[postgresql]')"
     )
 
 

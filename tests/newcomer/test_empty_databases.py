@@ -41,7 +41,8 @@ def make_entry(tmp_path, script):
 def test_a_database_without_tables_is_one_line(tmp_path, script):
     entry = make_entry(tmp_path, script)
     with pytest.raises(
-        BadInput, match=r"shop.sqlite: has no tables \(databases.shop names this file; views are not read\)"
+        BadInput,
+        match=r"shop.sqlite: has no tables \(databases.shop refers to this file; views are not read\)",
     ) as said:
         schema([], [], entry)
     assert "\n" not in str(said.value)

@@ -171,8 +171,8 @@ def test_broken_rows_are_named_by_their_lines_and_make_exit_1(folder):
 
 
 REFUSED = [
-    (("--system", "ours"), "--system ours: needs a project whose params.yaml has this system"),
-    (("--model", "m"), "--model m: needs a project whose params.yaml has the model's URL"),
+    (("--system", "ours"), "--system ours: requires a project with this system in params.yaml"),
+    (("--model", "m"), "--model m: requires a project with the model's URL in params.yaml"),
     (("--answers", "my.csv"), "--answers: is the dataset itself"),
     (("--answers", "a.csv", "--score", "both"), "--score both: needs --judge, because this folder"),
     (("--answers", "a.csv", "--score", "best"), "--score best: is not one of rules, judge, both"),

@@ -97,11 +97,11 @@ def test_columns_of_other_names_are_guessed_and_said_or_given(tmp_path):
         (QaColumns(question="promt"), r"has no column promt; it has Prompt, right \(is it Prompt\?\)"),
         (
             QaColumns(answer="right", tags="x"),
-            r"has no column x; it has Prompt, right \(--tags COLUMN names the one",
+            r"has no column x; it has Prompt, right \(name the column with --tags COLUMN",
         ),
         (
             USUAL,
-            r"has no column that could be the answer; it has Prompt, right \(name it with --answer COLUMN\)",
+            r"has no column that could be the answer; .* \(name the column with --answer COLUMN\)",
         ),
     ],
 )

@@ -162,7 +162,7 @@ def test_values_that_json_has_not_are_unreadable_or_written_as_text(tmp_path):
     columns = {"id": [1, 2, 3], "human": [1.0, float("nan"), 3.0], "judge": [2, 2, 3]}
     pq.write_table(pa.table(columns), path)
     found, said = score(path, "correlation")
-    assert (found["n"], said) == (2, [(2, "contains NaN or Infinity, which JSON does not have")])
+    assert (found["n"], said) == (2, [(2, "contains NaN or Infinity, which JSON cannot represent")])
     pq.write_table(pa.table({"id": [1], "gold": ["a"], "prediction": [b"a"]}), path)
     with pytest.raises(BadInput, match="1 unreadable"):
         score(path, "hotpotqa")

@@ -37,7 +37,7 @@ def test_an_installed_metric_is_named_with_its_version_and_record(site, capsys):
 
 def test_a_plug_that_is_no_metric_is_refused(site):
     install(site, "acme-length", points="[benchloom.metrics]\nacme-length = acme_length:answer\n")
-    with pytest.raises(BadInput, match="must hold one metric of the name 'acme-length'"):
+    with pytest.raises(BadInput, match="must define exactly one metric named 'acme-length'"):
         find_metric("acme-length")
 
 

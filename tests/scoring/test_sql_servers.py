@@ -117,5 +117,5 @@ def test_a_url_that_cannot_be_is_refused(tmp_path: Path) -> None:
         with pytest.raises(BadInput, match=line) as caught:
             score_file(Execution(url=url), str(file))
         assert "secret" not in str(caught.value)
-    with pytest.raises(BadInput, match="needs either --databases or --url"):
+    with pytest.raises(BadInput, match="accepts only one of --databases and --url"):
         Execution(tmp_path, url="postgresql://root@127.0.0.1/test")

@@ -18,7 +18,7 @@ def test_an_answer_is_kept_as_the_same_bytes(tmp_path):
 def test_what_is_no_json_or_too_deep_is_one_clear_line(tmp_path):
     kept = KeptAnswers(tmp_path, "http://x")
     (tmp_path / "a.json").write_text("{")
-    with pytest.raises(BadInput, match=r"a\.json: is not valid JSON.*requests it again"):
+    with pytest.raises(BadInput, match=r"a\.json: is not valid JSON.*repeats the request"):
         kept.read("a")
     with pytest.raises(DatabaseGone, match="http://x: b: the answer is nested too deeply"):
         kept.keep("b", json.loads("[" * 900 + "]" * 900))

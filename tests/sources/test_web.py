@@ -115,7 +115,7 @@ def test_errors_of_mediawiki_pass_or_end_it_in_one_line():
     errors = {"code": "badvalue", "info": "Unrecognized\nvalue"}, {"code": ["maxlag"]}
     for error, said in zip(errors, ("badvalue: Unrecognized value", "maxlag"), strict=True):
         check_passing({"error": error})
-        with pytest.raises(DatabaseGone, match=f"refused: .*{said}") as raised:
+        with pytest.raises(DatabaseGone, match=f"refused the request: .*{said}") as raised:
             check_accepted({"error": error}, "http://x")
         assert "\n" not in str(raised.value)
     for reply in ({"error": 3}, {"error": {}}):

@@ -143,7 +143,7 @@ def test_what_cannot_be_asked_is_dropped_with_its_reason(tmp_path):
 def test_datasets_of_two_kinds_or_none_are_refused(tmp_path):
     write(tmp_path, 2, "one")
     write(tmp_path, 2, "two", kind="sql")
-    with pytest.raises(BadInput, match="of one kind: one is hotpotqa and two is sql"):
+    with pytest.raises(BadInput, match="the same kind, but one is hotpotqa and two is sql"):
         items(tmp_path, Stream(datasets=("one", "two")))
     with pytest.raises(BadInput, match="dataset none: does not exist"):
         items(tmp_path, Stream(datasets=("none",)))
@@ -184,7 +184,7 @@ def test_a_stream_of_one_s_own_needs_two_files_and_three_fields(tmp_path):
         ("", "items.jsonl: is empty"),
         ("no json", "items.jsonl: is not valid JSON"),
         ('{"key": "b"', "line 2 cannot be read"),
-        ("[1]", "line 2 cannot be read: it is no object"),
+        ("[1]", "line 2 cannot be read: it is not an object"),
         ('{"key": "b", "text": ""}', "line 2: text is str or empty"),
         ('{"text": "b", "gold": "c"}', "line 2: key is"),
         ('{"key": "b", "text": ["x"]}', "line 2: text is list"),

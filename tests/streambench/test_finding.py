@@ -70,9 +70,9 @@ def test_all_eight_are_there():
 def test_a_file_without_the_class_is_refused(folder):
     twice = PACKAGE.replace("plain", "last_two")
     (folder / "last_two.py").write_text(twice + twice.replace("Plain", "Other"))
-    with pytest.raises(BadInput, match=r"methods/last_two\.py: must hold one method"):
+    with pytest.raises(BadInput, match=r"methods/last_two\.py: must define exactly one method"):
         find("last_two")
-    with pytest.raises(BadInput, match="leave out version and record"):
+    with pytest.raises(BadInput, match="omit version and record"):
         find("chain", version="1")
     (folder / "last_none.py").write_text("import acme_nowhere\n" + PACKAGE.replace("plain", "last_none"))
     with pytest.raises(
@@ -85,18 +85,20 @@ def test_a_file_and_a_package_of_one_name_are_refused(folder, site):
     install(site, "acme-methods", "2.0", points=POINTS, code=PACKAGE)
     (folder / "plain.py").write_text(PACKAGE)
     with pytest.raises(
-        BadInput, match=r"acme-methods 2\.0, .*methods/plain\.py has that name too.*pip uninstall"
+        BadInput, match=r"acme-methods 2\.0, .*methods/plain\.py has the same name.*pip uninstall"
     ):
         find("plain")
 
 
 def test_an_installed_method_is_the_one_that_is_named(site):
     install(site, "acme-methods", "2.0", points=POINTS, code=PACKAGE)
-    with pytest.raises(BadInput, match=r"acme-methods 2\.0, which brings plain, is installed") as refused:
+    with pytest.raises(
+        BadInput, match=r"acme-methods 2\.0 provides plain, but the entry names another version"
+    ) as refused:
         find("plain")
     record = str(refused.value).rpartition("record: ")[2].strip("})")
     assert find("plain", version="2.0", record=record).name == "plain"
-    with pytest.raises(BadInput, match="not what is named"):
+    with pytest.raises(BadInput, match="names another version or record"):
         find("plain", version="1.0", record=record)
     with pytest.raises(BadInput, match=r"'other': is not known \(known: chain, .*, plain"):
         find("other")

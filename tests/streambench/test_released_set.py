@@ -221,7 +221,7 @@ def test_what_cannot_be_ordered_is_said_in_one_line(imported, tmp_path):
     write_dataset(raw / "ill", head, [broken], [], {}, rows=SplitRows(1, 0, shuffled=False))
     about = json.loads((raw / "ill/dataset.json").read_text())
     (raw / "ill/dataset.json").write_text(json.dumps({**about, "rows": {"items": "x"}}))
-    with pytest.raises(BadInput, match="import it again"):
+    with pytest.raises(BadInput, match="import the dataset again"):
         items(raw, Stream(datasets=("ill",), order="released"))
 
 

@@ -72,17 +72,17 @@ def test_what_is_amiss_is_left_out_with_one_line_each(tmp_path):
     assert [document.text for document in corpus.documents] == ["good", "kept"]
     assert sorted(corpus.problems) == [
         "binary.txt: is binary",
-        "empty.md: holds no text",
+        "empty.md: contains no text",
         "large.txt: is larger than 4000 bytes",
         "link.txt: is a link; not followed",
         "linked: is a link; not followed",
-        "pipe.txt: is no regular file",
+        "pipe.txt: is not a regular file",
         "rows.jsonl: line 2 has no text",
-        "rows.jsonl: line 3 is no JSON",
-        "rows.jsonl: line 4 is no object",
-        "rows.jsonl: the id 'k' stands twice; the first is kept",
-        "sheet.xlsx: is of no kind that is read (.htm, .html, .jsonl, .md, .parquet, .txt)",
-        "table.parquet: is no Parquet file that can be read",
+        "rows.jsonl: line 3 is not valid JSON",
+        "rows.jsonl: line 4 is not an object",
+        "rows.jsonl: the id 'k' occurs twice; the first document is kept",
+        "sheet.xlsx: has an unsupported file type; supported: .htm, .html, .jsonl, .md, .parquet, .txt",
+        "table.parquet: is not a readable Parquet file",
     ]
 
 
@@ -121,7 +121,7 @@ def test_nothing_to_read_is_bad_input(tmp_path):
     with pytest.raises(BadInput, match="contains no document"):
         read_corpus(tmp_path)
     (tmp_path / "x.gz").write_bytes(gzip.compress(b"text"))
-    with pytest.raises(BadInput, match=r"contains no document .*x\.gz: is of no kind"):
+    with pytest.raises(BadInput, match=r"contains no document .*x\.gz: has an unsupported file type"):
         read_corpus(tmp_path)
 
 

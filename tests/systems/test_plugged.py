@@ -55,7 +55,7 @@ def test_a_file_is_a_system_by_being_there_and_an_edit_is_asked_anew(own, tmp_pa
     (own / "file_one.py").write_text(CODE + "# edited\n")
     with pytest.raises(CallMissing):
         run(tmp_path, entry, answer)
-    with pytest.raises(BadInput, match="leave out version and record"):
+    with pytest.raises(BadInput, match="omit version and record"):
         run(tmp_path, {**entry, "version": "1"}, answer)
 
 
@@ -73,7 +73,7 @@ def test_an_installed_one_must_be_the_one_that_is_named(own, site):
     (site / "acme_rag-2.0.dist-info/entry_points.txt").unlink()
     assert run(site, entry, answer) == (response, [call]), "a replay needs nothing installed"
     with pytest.raises(
-        BadInput, match=r"systems\.mine: no file own/acme-rag\.py, and no installed plug acme-rag"
+        BadInput, match=r"systems\.mine: there is no file own/acme-rag\.py and no installed plug-in acme-rag"
     ):
         run(site, entry, answer, NOWHERE, epoch="monday")
 
@@ -93,7 +93,7 @@ def test_an_installed_one_that_cannot_be_called_is_one_line_with_its_entry_point
     with pytest.raises(BadInput, match=place + "has no function 'answer'"):
         run(site, name_installed("# nothing"), answer, NOWHERE)
     (own / "acme_rag.py").write_text(CODE)
-    with pytest.raises(BadInput, match=place + r"tasks/systems/own/acme_rag\.py has that name too"):
+    with pytest.raises(BadInput, match=place + r"tasks/systems/own/acme_rag\.py has the same name"):
         run(site, entry, answer, NOWHERE)
 
 

@@ -123,7 +123,7 @@ def test_imported_questions_must_be_of_the_graph(tmp_path: Path) -> None:
 
 def test_a_graph_that_answers_nothing_fails_in_a_line(tmp_path: Path) -> None:
     entry = write_graph(tmp_path)
-    with pytest.raises(StageFailed, match="no list question"):
+    with pytest.raises(StageFailed, match="list questions can be used"):
         list_questions(*read_all(entry), entry, ListQuestions(answers=(40, 50)))
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Computing:
-    """Runs stages. engine: runs the shards; by default the processes that also run whole stages."""
+    """Runs stages. engine: runs the shards; default: the processes that also run whole stages."""
 
     processes: Processes
     engine: ShardEngine | None = None

@@ -63,7 +63,7 @@ def require_engine(name: str) -> None:
         raise BadInput(
             f"--engine {name}",
             f"needs {package.replace('_', '-')}, which is not installed here",
-            hint=f"pip install 'benchloom[{name}]'",
+            hint=f"run pip install 'benchloom[{name}]'",
         )
 
 

@@ -63,7 +63,7 @@ def submit_shards() -> list[int]:
     """Submit the flow's shards and wait for them; return the numbers of shards that were lost.
 
     If a Dask worker is killed, Dask reports all tasks assigned to it as failed, including tasks that had not
-    begun. Unfinished shards that were begun fewer than two times are submitted again, one per task.
+    started. Unfinished shards that were started fewer than two times are submitted again, one per task.
     """
     shards, at_once, stopping = WORK.get()
     clear_marks(shards)
@@ -128,7 +128,7 @@ def count_begun(shard: Shard) -> int:
 
 
 def clear_marks(shards: Sequence[Shard]) -> None:
-    """Remove the files that count how often shards were begun."""
+    """Remove the files that count how often shards were started."""
     for shard in shards:
         find_mark(shard).unlink(missing_ok=True)
 

@@ -140,7 +140,7 @@ def start_process() -> tuple[ProcessPoolExecutor, int]:
 
 @contextmanager
 def hidden_main() -> Iterator[None]:
-    """Hide this process's main script while child processes start; they would import and run the script."""
+    """Hide this process's main script from starting child processes, which would import and run it."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:

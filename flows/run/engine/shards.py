@@ -17,7 +17,7 @@ from flows.run.origin import check_code
 from tasks.errors import BadInput, BenchloomError, StageFailed
 
 TRIES = 2
-"""Maximum number of times that a shard is begun if its process is killed."""
+"""Maximum number of times that a shard is started if its process is killed."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class ShardEngine(Protocol):
     """Runs shards in processes on this machine or on a cluster."""
 
     def work(self, shards: Sequence[Shard]) -> None:
-        """Run shards; a shard whose process is killed is begun once more.
+        """Run shards; a shard whose process is killed is started once more.
 
         Errors of a shard are raised. Raises StageFailed if processes were killed twice, but only after all
         other shards have finished. The message names the lost shards.

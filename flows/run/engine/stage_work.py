@@ -1,4 +1,4 @@
-"""Run a stage without model calls in a process: the whole stage, one shard, or the join of the parts.
+"""Run a stage without model calls in a process: the whole stage, one shard, or the merge of the parts.
 
 A stage that splits (`tasks/artifacts/splitting.py`) is divided by its input rows alone, identically on all
 engines. The parts are Parquet files sorted by id. Merging them gives the same bytes as an undivided run.
@@ -81,7 +81,7 @@ class Cut:
 
 
 def digest_inputs(hashes: Mapping[str, str]) -> str:
-    """Return a hash of all dependencies of a stage: data, parameters and code. hashes: their hashes."""
+    """Return one hash of all of a stage's dependencies (data, parameters and code), given their hashes."""
     return hashlib.sha256(json.dumps([FORMAT, hashes], sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -23,7 +23,7 @@ class CodeWatch:
     def check(self, node: Node) -> None:
         """Check that a stage's code on disk is the code that this process and its children run.
 
-        A reverted edit also counts, since a child process may have started before it was reverted. Raises
+        Even a reverted edit is an error, since a child process may have loaded the edited code. Raises
         ChangedWhileRunning, or BadInput if a module belongs to another project.
         """
         check_code(self.root)

@@ -22,12 +22,12 @@ from tasks.errors import BadInput, LockHeld, StageFailed
 LOCK_PATIENCE_S = 30.0
 """Seconds to wait for the repository lock: other processes hold it while they hash files."""
 LONGEST_SAID = 200
-"""Maximum characters of a remote's message in an error line."""
+"""Maximum length of a remote's message in an error line, in characters."""
 REMOTE_HINTS = {
     "NoCredentialsError": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment",
     "NoSuchBucket": "create the bucket, or correct the remote's URL (.dvc/config)",
     "PermissionError": "the key in the environment does not have permission",
-    "RemoteMissingDepsError": "pip install 'benchloom[s3]'",
+    "RemoteMissingDepsError": "run pip install 'benchloom[s3]'",
 }
 """Name of an error's class, or a substring of the error's message -> advice."""
 AGAIN = "run the same command again after it ends"

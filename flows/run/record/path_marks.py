@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 Mark = tuple[tuple[str, int, int, int], ...]
-"""One tuple for a file, or for each file of a folder: path, bytes, inode, modification time in ns."""
+"""One tuple for a file, or for each file of a folder: path, size in bytes, inode, mtime in ns."""
 
 
 def mark_path(full: str | Path) -> Mark | None:

@@ -38,9 +38,9 @@ class ColumnRules(Settings):
     """Number of distinct texts per column from which date formats are proposed; the formats are tested on all
     cells."""
     look_alikes: int = Field(default=200_000, ge=0)
-    """Maximum number of distinct texts of a column up to which its texts are compared to find look-alikes."""
+    """Maximum number of distinct texts in a column; above it, no look-alikes are searched for."""
     examples: int = Field(default=3, ge=0)
-    """Number of example cells per column on the page, and of cells that do not fit."""
+    """Number of cells that the page shows per column: of examples, and of cells that do not fit."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,8 @@ class CellCounts:
     """Number of texts with a T, which may separate an ISO date from its time."""
     fits: Mapping[str, int] = field(default_factory=dict)
     shape: str = ""
-    """The common format of the sampled texts: uuid, json, geometry, time, boolean or digits; empty if
-    none."""
+    """The common format of the sampled texts: uuid, json, geometry, time, boolean or digits; empty if they
+    differ."""
     least: str = ""
     greatest: str = ""
     look_alikes: int = 0

@@ -29,7 +29,7 @@ def _fold_character(character: str) -> str:
 
 
 def find_look_alikes(values: Iterable[object]) -> frozenset[str]:
-    """Return the texts in distinct values that have a look-alike in the same values.
+    """Return the texts that look like another of the given distinct values.
 
     Memory use grows with the number of values.
     """

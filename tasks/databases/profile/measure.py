@@ -207,8 +207,8 @@ class _TableReader:
     def _aggregate(self, parts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Any]]:
         """Return the aggregates of columns: column id -> name -> value; on failure, {"error": message}.
 
-        One query computes all columns. If it fails, each column gets a separate query, so that an unreadable
-        cell affects only its column.
+        One query covers all columns. If it fails, a separate query is run for each column, so that an
+        unreadable cell affects only its own column.
         """
         every = [sql for queries in parts.values() for sql in queries.values()]
         if not every:

@@ -32,7 +32,7 @@ def read_columns(database: DatabaseEntry, rules: ColumnRules) -> list[Column]:
 
 
 def read_overrides(database: DatabaseEntry, schema: Sequence[Column], place: str = "") -> Mapping[str, str]:
-    """Return column id -> a type or date format, from the entry's `columns`. Raises BadInput if invalid."""
+    """Map column ids to types or date formats from the entry's `columns`. Raises BadInput if invalid."""
     place = place or f"params.yaml: {database.label}.columns"
     found: dict[str, str] = {}
     names = {column.name for column in schema}
@@ -42,7 +42,7 @@ def read_overrides(database: DatabaseEntry, schema: Sequence[Column], place: str
             raise BadInput(
                 f"{place}: {key}",
                 f"{kind!r} is neither a type nor a date format",
-                hint=f"one of {', '.join(TYPES)}, or a date format such as %d/%m/%Y, %b %d, %Y, %Y%m%d",
+                hint=f"use {', '.join(TYPES)}, or a date format such as %d/%m/%Y, %b %d, %Y, %Y%m%d",
             )
         for table, column, column_id in find_named(key, schema, place):
             if not column:

@@ -3,7 +3,7 @@
 A reading is one of these values of `tasks.databases.columns.Column.reading`:
 
 - `number`: the finite numbers; any other cell counts as empty (NULL).
-- `day`: an ISO date; a time of midnight after it is dropped.
+- `day`: an ISO date; if a time of midnight follows, the time is dropped.
 - `moment`: an ISO date and time, to the second; a text with a time zone does not fit.
 - `%d/%m/%Y`: the ISO date of a cell in this format; `%b` is an English month name, short or full.
 
@@ -38,7 +38,7 @@ CLOCK, MIDNIGHT = " %H:%M", " 00:00"
 """Suffixes of a date format for a time that is kept (CLOCK) or dropped (MIDNIGHT)."""
 ISO = "%Y-%m-%d"
 ON_SERVERS = {DAY: ISO + MIDNIGHT, MOMENT: ISO + CLOCK}
-"""Readings of ISO dates in a server's text columns; there, `day` and `moment` are for date columns."""
+"""Readings of ISO dates in a server's text columns; `day` and `moment` then apply only to date columns."""
 Readings = Mapping[str, str]
 """Column id -> its reading. Columns without a reading are used unchanged and are not in the mapping."""
 DIGIT, LETTER = "[0-9]", "[A-Za-z]"
@@ -62,7 +62,7 @@ SERVERS = {
 
 
 def list_readings(columns: Iterable[Column]) -> Readings:
-    """Return column id -> reading, for columns with a reading."""
+    """Map column ids to readings, for the columns that have a reading."""
     return {column.id: column.reading for column in columns if column.reading}
 
 

@@ -75,7 +75,7 @@ class _Server(ABC):
 
     @abstractmethod
     def cut(self, text: str, separator: str, number: int) -> str:
-        """Return SQL for part `number` (from 1) of a text that is split at a separator."""
+        """Return SQL for part `number` (counted from 1) of a text that is split at a separator."""
 
     def cut_behind(self, text: str, separator: str) -> str:
         """Return SQL for the text after the first separator."""
@@ -83,7 +83,7 @@ class _Server(ABC):
 
     @abstractmethod
     def find(self, text: str, separator: str) -> str:
-        """Return SQL for the position (from 1) of a separator in a text."""
+        """Return SQL for the position (counted from 1) of a separator in a text."""
 
     def join(self, *texts: str) -> str:
         """Return SQL for the concatenation of texts."""

@@ -46,7 +46,7 @@ def propose_formats(texts: Iterable[str]) -> list[str]:
 
 
 def find_shape(texts: Sequence[str]) -> str:
-    """Return the shape that all texts have: uuid, json, geometry, time, boolean or digits; "" if none."""
+    """Return the texts' common shape: uuid, json, geometry, time, boolean or digits; "" if they differ."""
     if not texts:
         return ""
     for shape, pattern in SHAPES.items():

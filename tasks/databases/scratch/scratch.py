@@ -50,7 +50,7 @@ class ScratchLimits(Settings):
     memory_mb: int = Field(default=128, ge=64)
     """Maximum memory of the process, in MiB."""
     rows: int = Field(default=2_000, gt=0)
-    """Maximum number of rows of all tables."""
+    """Maximum total number of rows in all tables."""
     characters: int = Field(default=200_000, gt=0)
     """Maximum number of characters of the reply."""
     bytes: int = Field(default=10_000, gt=0)

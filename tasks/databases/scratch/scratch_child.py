@@ -21,11 +21,11 @@ from tasks.limits import limit_cpu
 
 SHOWN_ROWS = 2
 SHOWN_KEYS = 5
-"""Maximum number of existing keys in an error message; SHOWN_ROWS limits the broken rows."""
+"""Maximum number of existing keys in an error message; SHOWN_ROWS limits the rows with broken keys."""
 Inserted = Mapping[tuple[str, int | None], Row]
 """Key (table, rowid) -> the inserted row."""
 KINDS: Mapping[str, type[SqlError]] = {"refused": SqlRefused, "large": SqlTooLarge, "failed": SqlFailed}
-"""Kind of error in messages to the parent process -> exception."""
+"""Kind of error in messages to the parent process -> its exception."""
 
 
 def describe_broken_keys(connection: sqlite3.Connection, inserted: Inserted) -> str:
@@ -72,8 +72,8 @@ def _list_keys(connection: sqlite3.Connection, table: str, names: list[str]) -> 
 class ScratchSetup(Limits):
     """The first message to the process.
 
-    `create`: trusted CREATE statements. `rows`: maximum number of rows of all tables. `value`: maximum bytes
-    of one value.
+    `create`: trusted CREATE statements. `rows`: maximum total number of rows. `value`: maximum bytes of one
+    value.
     """
 
     create: list[str]

@@ -93,7 +93,7 @@ def _read_primary(shape: Sequence[Column]) -> tuple[str, ...]:
 
 
 def _order(keys: Mapping[str, Sequence[_Key]]) -> list[str]:
-    """Return tables after the tables that they refer to, with ties and cycles in the order of names."""
+    """Sort tables so that referenced tables come first; ties and cycles are sorted by name."""
     left = sorted(keys)
     placed: list[str] = []
     while left:

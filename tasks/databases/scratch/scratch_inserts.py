@@ -134,7 +134,7 @@ def read_inserts(text: str, tables: Mapping[str, Sequence[str]], *, rows: int, v
 
 
 def find_name(name: str, known: Collection[str]) -> str | None:
-    """Return a known name in the database's spelling, ignoring case like SQLite; None if unknown."""
+    """Return a known name in the database's spelling, ignoring case like SQLite; None if it is unknown."""
     return (
         name
         if name in known
@@ -151,7 +151,7 @@ class _Statement:
     def read(self, tables: Mapping[str, Sequence[str]], count: tuple[int, int], size: int) -> list[Row]:
         """Read `INSERT INTO name [(names)] VALUES (literals), ...`.
 
-        `count`: (rows so far, maximum of rows).
+        `count`: (number of rows so far, maximum number of rows).
         """
         self.expect(TokenType.INSERT, "INSERT")
         self.expect(TokenType.INTO, "INTO")

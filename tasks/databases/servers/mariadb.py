@@ -19,13 +19,13 @@ from tasks.databases.servers.server_engine import AccountMayWrite
 STREAM_TIMEOUT_S = 3_600
 """Seconds after which the server ends a stream.
 
-The limit applies only after the reader process was killed; otherwise its alarm ends the stream earlier.
+The limit applies only after the reader process was killed; otherwise, that process ends the stream first.
 """
 GRANT_STATEMENT = re.compile(r"GRANT (?P<rights>.+?) ON (?P<place>\S+) TO ", re.DOTALL)
 READ_RIGHTS = frozenset({"USAGE", "SELECT", "SHOW VIEW"})
-"""Rights that only allow reading."""
+"""Privileges that allow only reading."""
 AS_TEXT = (FIELD_TYPE.DATE, FIELD_TYPE.DATETIME, FIELD_TYPE.TIMESTAMP, FIELD_TYPE.TIME)
-"""Types whose values stay in the server's text form."""
+"""Types whose values are returned in the server's text form."""
 TYPES = {
     FIELD_TYPE.DATE: "date",
     FIELD_TYPE.DATETIME: "datetime",
@@ -179,7 +179,7 @@ def _find_type(code: int, charset: int) -> str:
 
 
 def find_rights(grants: list[str]) -> list[str]:
-    """Return the rights in an account's grants that allow more than reading."""
+    """Return the privileges in an account's grants that allow more than reading."""
     found = []
     for grant in grants:
         match = GRANT_STATEMENT.match(grant)

@@ -1,7 +1,7 @@
 """The process that runs model-written SQL on PostgreSQL or MariaDB, in read-only transactions.
 
-tasks.databases.child starts the process. Address and password are in the first message, not on the command
-line. An account with more than read access is refused before any statement is run.
+tasks.databases.child starts the process. The address and the password are in the first message, not on the
+command line. An account with more than read access is refused before any statement is run.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ class Engine(Protocol):
     def begin(self, sql: str, tree: exp.Query, seconds: float, *, whole: bool) -> list[str]:
         """Start one SELECT in its own transaction; return its column names.
 
-        `tree`: the parse tree of `sql`. `whole`: the result is not streamed. Raises SqlRefused if a check on
-        the server shows that the statement may do more than read.
+        `tree`: the parse tree of `sql`. `whole`: whether the result is returned in one batch. Raises
+        SqlRefused if a check on the server shows that the statement may do more than read.
         """
 
     def list_types(self) -> list[str]:

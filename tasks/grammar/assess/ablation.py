@@ -55,7 +55,7 @@ def plan_ablation(true: Mapping[str, Iterable[str] | None], withheld: DocumentAb
 def ablate_corpus(
     documents: Iterable[Document], questions: Iterable[AskedQuestion], withheld: DocumentAblation | None
 ) -> list[Document]:
-    """Return a corpus without the documents that the ablation, if there is one, removes."""
+    """Return a corpus without the documents that the ablation removes, if there is an ablation."""
     if withheld is None:
         return list(documents)
     plan = plan_ablation({question.group: question.true_document_ids for question in questions}, withheld)
@@ -64,7 +64,7 @@ def ablate_corpus(
 
 @dataclass(frozen=True)
 class GapDiagnosis:
-    """The numbers of detected and planted gaps, in groups.
+    """The numbers of groups that are detected gaps, planted gaps, or both.
 
     `found` is the number of groups that are both planted and detected, `called` the number of detected
     groups, and `planted` the number of planted groups.

@@ -103,7 +103,7 @@ def assessment(
     """Write figures.json.
 
     `closed_domain` is an artifact of the assessment `entry.llm_only`. `settings` contains the system's
-    settings, and the thresholds of `judging.thresholds` for warnings. Every other argument is the artifact of
+    settings, and the warning thresholds in `judging.thresholds`. Every other argument is the artifact of
     that name.
     """
     corpus = ablate_corpus(documents, questions, entry.withheld)
@@ -201,7 +201,7 @@ def join_rows(
 
 
 def gives_answer(question: AskedQuestion, response: str) -> bool:
-    """Return whether a response contains the whole true answer, and the question does not.
+    """Return whether a response contains the whole true answer, although the question does not contain it.
 
     Returns False if the response may negate the answer, or offers several answers.
     """
@@ -231,10 +231,10 @@ def _describe_judge(
     people: Sequence[HumanAgreement],
     settings: Mapping[str, object],
 ) -> JudgeFigures:
-    """Return the figures on the judge's reliability.
+    """Return the figures about the judge's reliability.
 
-    `people` contains the agreement with people over all verdicts, and over the verdicts that no rule decided;
-    it is empty without human labels.
+    `people` contains the agreement with human labels over all verdicts, and over the verdicts that no rule
+    decided; it is empty without such labels.
     """
     health, further = measure_health(canaries), measure_further(canaries)
     unscored = count_labels(judgement.judgement for judgement in judgements).unscored

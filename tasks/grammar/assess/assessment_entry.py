@@ -16,11 +16,11 @@ class AssessmentEntry(Settings):
     """The system under `systems` that answers the questions."""
     llm_only: str
     """The assessment that asks a model without retrieval the same questions (Table 4).
-    Without such an assessment, the name of this entry.
+    If there is no such assessment, the name of this entry.
     """
     withheld: DocumentAblation | None = None
     """An ablation that removes documents from the corpus, to measure how many resulting gaps are detected."""
     baselines: bool = True
-    """Whether reference-free methods also judge a sample of the answers: up to seven calls per answer."""
+    """Whether reference-free methods also judge sampled answers, with up to seven calls per answer."""
     labels: LabelFile | None = None
     """A CSV file in data/labels with the columns id, label and, for several people, rater."""

@@ -22,7 +22,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True)
 class RateIntervals:
-    """The 95% intervals of a set's rates; None for a rate without an interval."""
+    """The 95% intervals of a set's rates; None if a rate has no interval."""
 
     accuracy: Interval | None
     robustness: Interval | None
@@ -67,7 +67,7 @@ class Rates:
     ci: RateIntervals
 
     def show(self, field: str, failed: int = 0) -> Cell:
-        """Make the table cell of a rate. `failed` is the number of rows that could not be counted."""
+        """Make the table cell for a rate. `failed` is the number of rows that could not be counted."""
         value, over = getattr(self, field), getattr(self.over, field)
         interval = getattr(self.ci, field)
         if value is None:
@@ -80,7 +80,7 @@ class Rates:
 
 @dataclass(frozen=True)
 class HeadlineFault:
-    """The module at fault in the page's headline, for the selected set, mode and rule."""
+    """The module at fault that the page's headline names, for the selected set, mode and rule."""
 
     set: str
     mode: str
@@ -125,12 +125,12 @@ class PlantedGaps:
 
 @dataclass(frozen=True)
 class JudgeFigures:
-    """The figures on the judge's reliability.
+    """The figures about the judge's reliability.
 
     `further_canaries` is None if the second set of canaries was not judged. `unscored` is the number of
     answers without a verdict. `ruled` contains the number of decided answers, by rule. `people` is the
-    agreement with human labels, or None without human labels. `people_by_judge` covers only answers that no
-    rule decided.
+    agreement with human labels, or None if there are no human labels. `people_by_judge` covers only answers
+    that no rule decided.
     """
 
     warnings: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Build the parts of an assessment's page: modules at fault, rates, groups, tables, judge and people."""
+"""Build the parts of an assessment's page: modules at fault, rates, groups, tables, judge reliability."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def list_parts(
 
 
 def _show(value: float | None) -> Cell:
-    """Make the table cell of a count, or of a figure whose denominator another cell shows."""
+    """Make the table cell for a count, or for a figure whose denominator another cell shows."""
     return Cell(value, 0, 0, None, "", "none" if value is None else "")
 
 
@@ -170,7 +170,7 @@ def _show_share(part: ModuleLoss) -> Cell:
 
 
 def _show_contrasts(figures: AssessmentFigures, assessed: Sequence[AssessedQuestion]) -> Iterator[PartBlock]:
-    """Yield the test behind the headline's module at fault, and a folded box with all tests."""
+    """Yield the test behind the headline's module at fault, and a collapsed box with all tests."""
     fault = figures.fault
     yield TextBlock(AGAINST)
     yield from _show_contrast(figures, assessed, fault.set, fault.mode, fault.rule)
@@ -208,7 +208,7 @@ def _show_contrast(
 def tabulate_contrast(
     criteria: tuple[str, str], test: CriteriaTest, rates: Mapping[str, Contrast], title: str
 ) -> FigureTable:
-    """Tabulate rates under two criteria, their differences, and p."""
+    """Tabulate rates under two criteria, their differences, and p values."""
     a, b = criteria
     few = ", so few that the intervals are too narrow" if 0 < test.clusters < FEW else ""
     columns: dict[str, Callable[[Contrast], Cell]] = {
@@ -234,7 +234,7 @@ def tabulate_contrast(
 
 
 def _show_difference(contrast: Contrast) -> Cell:
-    """Make the cell of a difference of rates, with the number of SQL templates that have a row in a rate."""
+    """Make the cell for a difference of rates, with the number of SQL templates that have rows in a rate."""
     interval, why = _pair(contrast.low, contrast.high), ""
     if interval is None and contrast.difference is not None:
         why = explain_missing(contrast.clusters, TEMPLATES)
@@ -244,7 +244,7 @@ def _show_difference(contrast: Contrast) -> Cell:
 
 
 def _show_p(p_value: float | None, contrast: Contrast) -> Cell:
-    """Make the cell of a p value. Without a p value, the cell contains the reason."""
+    """Make the cell for a p value. If there is no p value, the cell states why."""
     few = f"no p-value: fewer than {LEAST} {TEMPLATES}" if contrast.clusters < LEAST else "not tested"
     return _show(p_value) if p_value is not None else leave_empty(few, TEMPLATES)
 
@@ -366,7 +366,7 @@ def _show_planted(planted: PlantedGaps) -> Iterator[PartBlock]:
 
 
 def _show_found(share: float | None, groups: int, interval: Interval | None) -> Cell:
-    """Make the cell of a share of groups, with the number of groups as the denominator."""
+    """Make the cell for a share of groups, with the number of groups as the denominator."""
     if share is None:
         return leave_empty("none", "groups")
     return Cell(share, groups, 0, interval, "groups", "" if interval else explain_missing(groups, "groups"))
@@ -411,7 +411,7 @@ def _show_people(
 
 
 def tabulate_people(people: Mapping[str, HumanAgreement]) -> FigureTable:
-    """Tabulate the agreement of verdicts with people. The keys of `people` are names of verdicts."""
+    """Tabulate the agreement of verdicts with human labels. The keys of `people` are names of verdicts."""
     columns: dict[str, Callable[[HumanAgreement], Cell]] = {
         "same verdict": lambda found: _show_agreement(found.agreement, found.n, _pair(found.low, found.high)),
         "Cohen's kappa": lambda found: _show_agreement(found.kappa, found.n, found.kappa_interval),

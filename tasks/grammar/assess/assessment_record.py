@@ -23,7 +23,7 @@ SIZES = {
     "text queries": ("unbalanced", "", "in_unbalanced"),
     "balanced": ("balanced", "", "in_balanced"),
 }
-"""The source of each column in Table 2: the artifact, the column to count distinct values of, and the set."""
+"""The source of each column in Table 2: the artifact, the column with the counted values, and the set."""
 RATES = {
     "accuracy": ("accuracy", "accuracy"),
     "R": ("consistent across phrasings", "robustness"),
@@ -87,7 +87,7 @@ def list_charts(figures: AssessmentFigures) -> Iterator[MetricGroup]:
 
 
 def describe_fault(figures: AssessmentFigures) -> str:
-    """Return one line on the module at fault, with the set, the mode and the rule."""
+    """Return one line about the module at fault, with the set, the mode and the rule."""
     fault, losses = figures.fault, figures.losses
     place = f"{fault.set} set, {fault.mode} mode, {fault.rule}"
     a, b = figures.criteria

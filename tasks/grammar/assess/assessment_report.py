@@ -129,7 +129,7 @@ def _make_title(database: str, entry: AssessmentEntry) -> str:
 
 
 def _list_rates(figures: AssessmentFigures) -> list[tuple[str, str, float, Cell]]:
-    """List the defined headline rates, as displayed name, the paper's symbol, value and table cell."""
+    """List the defined headline rates, as (displayed name, paper's symbol, value, table cell)."""
     rates = figures.rates[figures.fault.set][figures.fault.mode][ALL]
     cells = [
         (words, symbol, rates.show(field, rates.n - rates.n_scored))

@@ -125,7 +125,7 @@ async def baselines(
     params: Baselines,
     ask: Ask,
 ) -> Drafts[BaselineVerdict]:
-    """Judge a random sample of the answers by both methods; no rows if the assessment disables baselines.
+    """Judge a random sample of the answers by both methods; return no rows if baselines are disabled.
 
     Abstentions are unscored, because they contain no claim and no answer that samples could agree with.
     """
@@ -160,7 +160,7 @@ def choose_answers(answers: Sequence[AssessedAnswer], params: Baselines) -> list
 
 
 def find_role(system: SystemEntry) -> str:
-    """Return the role of the model that writes a system's answers, or an empty string without such a role."""
+    """Return the role of the model that writes a system's answers, or "" if there is no such role."""
     if isinstance(system, RagEntry):
         return system.answerer
     return system.role if isinstance(system, OpenAiEntry) else ""

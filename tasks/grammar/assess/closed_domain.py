@@ -35,7 +35,7 @@ def closed_domain(
 ) -> Drafts[ClosedDomain]:
     """Return one row per group: whether the system answered no scored question of the group correctly.
 
-    `settings` contains the system's settings, among them the retriever and the prompt wording.
+    `settings` contains the system's settings, including the retriever and the prompt wording.
     """
     groups: defaultdict[str, list[Judgement]] = defaultdict(list)
     for judgement in judgements:

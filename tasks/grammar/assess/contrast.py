@@ -69,8 +69,8 @@ class Contrast:
 class RuleFault:
     """The module at fault by one rule of attribution.
 
-    `module` is None if unknown. `shown` contains all modules whose share of wrong answers differs
-    significantly, sorted. `why` is the reason for `module`.
+    `module` is None if unknown. `shown` contains the sorted names of all modules whose share of wrong answers
+    differs significantly. `why` is the reason for `module`.
     """
 
     module: str | None
@@ -124,7 +124,7 @@ def compare_criteria(
 
     `tagged` contains the rows of one set, tagged over both criteria together. Therefore a gap is a mutual
     gap: a group without a correct answer under either criterion. Returns the rates by name, or an empty dict
-    without rows under the two criteria:
+    if there are no rows under the two criteria:
 
     - accuracy: the share of correct rows;
     - robustness: correct rows / rows outside of mutual gaps;
@@ -166,8 +166,8 @@ def name_fault(
 
     `contrasts` must have `p_holm`. A module is named only if two differences are significant: in accuracy (p
     at most ALPHA), and in the module's share of wrong answers (after Holm's correction). Among several such
-    modules, the module that adds most to the difference in accuracy is named. Without such a module, the
-    result is `NONE_SHOWN`. The reason states `detectable` and `clusters`.
+    modules, the module that contributes most to the difference in accuracy is named. If there is no such
+    module, the result is `NONE_SHOWN`. The reason states `detectable` and `clusters`.
     """
     shares = {module: contrasts.get(f"module.{rule}.{module}") for module in _list_modules(rule)}
     if not contrasts or any(share is None for share in shares.values()):

@@ -125,7 +125,7 @@ def read_questions(path: Path) -> OwnItems[AskedQuestion]:
 
 
 def read_columns(path: Path) -> tuple[AnswerColumn, ...]:
-    """Read `answer_columns.parquet` in the parent of a dataset folder; empty if the file does not exist."""
+    """Read `answer_columns.parquet` in a dataset folder's parent; return () if there is no such file."""
     file = path.parent / "answer_columns.parquet"
     return tuple(read_rows(file, AnswerColumn)) if path.is_dir() and file.is_file() else ()
 
@@ -154,7 +154,7 @@ def make_question(record: Record, source: ItemSource) -> AskedQuestion:
 
 
 def read_text(record: Record, name: str, default: str | None = None) -> str:
-    """Return a string field unchanged, including blanks at its ends, because it is part of call keys.
+    """Return a string field with its leading and trailing blanks, which are part of call keys.
 
     Raises BadItem if the field is not a string, or is missing and has no default.
     """
@@ -228,8 +228,8 @@ def make_figures(
 ) -> dict[str, Any]:
     """Compute the figures of an evaluation; rates have 95% intervals by a bootstrap over whole clusters.
 
-    Without `documents` in `rows`, the system has its own corpus. `preferred` sets the order of criteria A and
-    B, if these are the dataset's only criteria. `unscored` is the number of answers without a verdict.
+    If `rows` contains no `documents`, the system has its own corpus. `preferred` sets the order of criteria A
+    and B, if these are the dataset's only criteria. `unscored` is the number of answers without a verdict.
     `grounded` is the number of rows whose true and retrieved documents are both known. For the remaining
     rows, closed mode equals open mode.
     """
@@ -268,7 +268,7 @@ def make_figures(
 
 
 def count_rows(rows: OwnRows) -> dict[str, Derivation]:
-    """Return the derivations of the numbers of rows and groups.
+    """Return the derivations for the numbers of rows and groups.
 
     `failed` counts rows without a response. `by_rule` counts rows that a rule decided, without the judge.
     `unanswered` counts rows whose response does not answer the question, according to a rule.
@@ -302,7 +302,7 @@ def derive_rates(criteria: Sequence[str]) -> dict[str, Derivation]:
 
 
 def list_criteria(rows: Sequence[JudgedRow], preferred: Sequence[str]) -> tuple[str, ...]:
-    """Return the dataset's criteria: `preferred` if these are the same criteria, otherwise sorted by name."""
+    """Return the dataset's criteria, in the order of `preferred` if it has exactly these, else by name."""
     found = sorted({row.criterion for row in rows} - {""})
     return tuple(preferred) if sorted(preferred) == found else tuple(found)
 
@@ -318,7 +318,7 @@ def list_failures(rows: OwnRows) -> list[str]:
 
 
 def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
-    """Yield sentences on the coverage of closed mode, and on the difference in accuracy between criteria.
+    """Yield sentences about the coverage of closed mode and the difference in accuracy between criteria.
 
     The difference is in percentage points.
     """
@@ -343,7 +343,7 @@ def tell_modes(figures: Mapping[str, Any]) -> Iterator[str]:
 
 
 def show_rate(name: str, label: str) -> Rows:
-    """Return the declaration of a rate's printed lines: in percent, with columns for open and closed mode."""
+    """Declare the printed lines of a rate: in percent, with columns for open and closed mode."""
     modes = (
         PrintedColumn(
             mode, f"/rates/{mode}/{{0}}/{name}", f"/rates/{mode}/{{0}}/ci/{name}", scale=100, digits=1

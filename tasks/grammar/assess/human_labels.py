@@ -29,7 +29,7 @@ class AnswerLabel:
 
 
 def human_labels(answers: list[AssessedAnswer], entry: AssessmentEntry) -> Drafts[AnswerLabel]:
-    """Return the labels in the assessment's label file, with their answers; no rows without a label file.
+    """Return the labels from the assessment's label file with their answers; no rows if there is no file.
 
     The id in a line is the id of an answer or of its question. The detail of a dropped row contains the line
     number. Drop reasons are the reasons of `read_human_labels` and three further reasons:

@@ -38,7 +38,7 @@ RULES = ("siblings", "siblings_overlap", "gold", "gold_contained")
 """
 SETS = ("balanced", "unbalanced")
 GAP, ROBUST, NON_ROBUST = "gap", "robust", "non-robust"
-"""The tags of a group, by its scored answers: none is correct, all are correct, or only some are correct."""
+"""The tags of a group: none, all, or only some of its scored answers are correct."""
 DATABASE, RETRIEVAL, MODEL, JUDGE = "database", "retrieval", "model", "judge"
 MODULES = (DATABASE, RETRIEVAL, MODEL, JUDGE)
 """The modules at fault. Only the rule `sufficiency` can name the judge."""
@@ -94,11 +94,11 @@ class JudgedRow:
     - `judgement` is None if the answer is unscored.
     - `retrieved` is None if the system does not report the retrieved documents.
     - `true` is None if the true documents are unknown.
-    - `balanced` and `unbalanced` are whether the sets contain the question.
+    - `balanced` and `unbalanced` state whether the sets contain the question.
     - `template` is the id of the SQL template; empty if unknown.
-    - `enough` is whether the retrieved documents state all facts that the answer needs; None if unknown.
-    - `obtainable` is whether the whole corpus states all these facts; None if unknown.
-    - `holds` is whether a text search finds the true answer in the response; false if a rule judged the
+    - `enough` states whether the retrieved documents state all facts that the answer needs; None if unknown.
+    - `obtainable` states whether the whole corpus states all these facts; None if unknown.
+    - `holds` states whether a text search finds the true answer in the response; false if a rule judged the
       answer.
     """
 
@@ -134,9 +134,9 @@ class JudgedRow:
 class TaggedRow:
     """A scored row with its group's tag.
 
-    `retrieves` is whether the system retrieves documents and reports them; otherwise the rule `sufficiency`
-    names no module. `sufficient` states for each context rule whether the row's context is sufficient; None
-    means undecided.
+    `retrieves` states whether the system retrieves documents and reports them; otherwise the rule
+    `sufficiency` names no module. `sufficient` states for each context rule whether the row's context is
+    sufficient; None means undecided.
     """
 
     judged: JudgedRow
@@ -331,7 +331,7 @@ def _settle(row: JudgedRow, correct: bool | None) -> JudgedRow:
 
 
 def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
-    """Replace a wrong row's retrieved ids by those of the first correct row in its group with a common id."""
+    """Give a wrong row the retrieved ids of the first correct row in its group that shares an id with it."""
     right: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
     for row, outcome in zip(rows, correct, strict=True):
         if outcome:
@@ -345,7 +345,7 @@ def _join_siblings(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) ->
 
 
 def _join_true(rows: Sequence[JudgedRow], correct: Sequence[bool | None]) -> list[JudgedRow]:
-    """Replace the retrieved ids by the true ids in each row that retrieved all its true documents."""
+    """Replace the retrieved ids with the true ids in each row that retrieved all its true documents."""
     return [
         _settle(
             replace(row, retrieved=row.true)

@@ -54,7 +54,7 @@ async def judge_often(ask_once: Callable[[int], Awaitable[Answer[V]]], repeats: 
     `ask_once`.
     """
     if repeats < 1:
-        raise ValueError(f"repeats is {repeats}; at least 1 is wanted")
+        raise ValueError(f"repeats is {repeats}; expected at least 1")
     return count_votes(list(await asyncio.gather(*(ask_once(sample) for sample in range(repeats)))))
 
 
@@ -81,8 +81,8 @@ class Judgements(Settings):
     feedback: bool = False
     """Whether the judge writes a line of feedback before the verdict."""
     rules: bool = True
-    """Whether rules on the true answer and the column's values come first. The judge then labels only answers
-    that no rule decides."""
+    """Whether rules based on the true answer and the column's values are applied first. The judge then labels
+    only answers that no rule decides."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ async def judgements(
     params: Judgements,
     ask: Ask,
 ) -> Drafts[Judgement]:
-    """Judge every answer. Failed answers are unscored, without a request to the judge."""
+    """Judge every answer. Failed answers are unscored and not sent to the judge."""
     asked = {question.id: question for question in questions}
     columns = {row.id: KnownColumn(row.kind, row.words, row.values) for row in answer_columns}
     findings = {answer.id: _find_rule(answer, asked[answer.question], columns, params) for answer in answers}
@@ -165,7 +165,7 @@ def make_judgement(
     """Make a judgement's row.
 
     `finding` is the finding of the rule that decided, if any. `judged` contains the majority and the
-    verdicts, or is None without a request to the judge, because a rule decided or the system returned no
+    verdicts, or is None if the judge got no request, because a rule decided or the system returned no
     answer.
     """
     origin = [Origin("row", f"answers#{answer.id}"), Origin("row", f"questions#{answer.question}")]

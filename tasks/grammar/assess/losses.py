@@ -34,7 +34,7 @@ class ModuleLoss:
     """The number and share of answers that are wrong because of one module.
 
     `share` is a share of `n` rows from `clusters` clusters, 0 to 1. `low` and `high` are its 95% interval, or
-    None with too few clusters.
+    None if there are too few clusters.
     """
 
     module: str
@@ -54,7 +54,7 @@ class Losses:
       conditions of `find_losses`.
     - `n` and `wrong` are numbers of scored rows.
     - `parts` includes NOT_TOLD if the module is unknown for some wrong rows.
-    - `of_enough` is the model's part of the rows with sufficient retrieved documents; None without such rows.
+    - `of_enough` is the model's part of the rows with sufficient retrieved documents; None if there are none.
     """
 
     module: str | None
@@ -97,7 +97,7 @@ def find_losses(rows: Sequence[TaggedRow], intervals: Bootstrap) -> Losses:
 
 
 def _lose_of_enough(rows: Sequence[TaggedRow], intervals: Bootstrap) -> ModuleLoss | None:
-    """Return the model's part of the rows with sufficient retrieved documents, or None without rows."""
+    """Return the model's part of the rows with sufficient retrieved documents, or None if there are none."""
     if not rows:
         return None
     marks = np.array([[row.find_module(SUFFICIENCY) == MODEL] for row in rows], dtype=np.float64)

@@ -70,7 +70,7 @@ class ResampledAsk:
         row: str,
         parse: Callable[[str], Value],
     ) -> Answer[Value]:
-        """Send a request to a system by the wrapped `ask`."""
+        """Send a request to a system through the wrapped `ask`."""
         return await self.ask.system(name, version, request, send=send, row=row, parse=parse)
 
 

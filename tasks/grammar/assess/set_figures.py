@@ -104,7 +104,7 @@ def count_gaps(rows: Sequence[JudgedRow], criteria: Sequence[str]) -> dict[str, 
 
 
 def diagnose_gaps(rows: Sequence[JudgedRow], withheld: DocumentAblation | None) -> PlantedGaps | None:
-    """Compare detected gaps with the gaps that an ablation planted; return None without an ablation.
+    """Compare detected gaps with the gaps planted by an ablation; return None if there is no ablation.
 
     The rule `gap` detects each group without a correct answer, as in the paper. The rule
     `gap_without_document` detects only those groups for which the system also retrieved no true document.

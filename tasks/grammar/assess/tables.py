@@ -65,7 +65,7 @@ class TriedAnswer:
 
 
 def count_agreement(tried: Sequence[TriedAnswer]) -> tuple[int, int, int, int]:
-    """Return the numbers of answers that are scored, and correct by the method, by the judge and by both.
+    """Count the answers that are scored, and correct according to the method, the judge, and both.
 
     Only answers that both the method and the judge scored are counted.
     """
@@ -227,7 +227,7 @@ def _explain_texts(
 
 
 def read_cell(figures: RateReport, rows: Sequence[JudgedRow], rule: str, mode: Mode, figure: Figure) -> Cell:
-    """Make the cell of one rate. `rule` is `JUDGEMENT` or a context rule."""
+    """Make the cell for one rate. `rule` is `JUDGEMENT` or a context rule."""
     over = figures["over"][figure]
     if rule == JUDGEMENT:
         value, bounds = figures[figure], figures["ci"][figure] if "ci" in figures else None
@@ -279,7 +279,7 @@ class ModelAlone:
 
     @property
     def known(self) -> dict[str, bool]:
-        """Whether the model answered at least one text, by group with a scored row."""
+        """For each group with a scored row, whether the model answered at least one text."""
         return {group.id: not group.closed_domain for group in self.groups if group.closed_domain is not None}
 
 

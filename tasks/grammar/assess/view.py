@@ -73,7 +73,7 @@ class AssessedQuestion:
         return Correctness.CORRECT if tagged.correct else Correctness.INCORRECT
 
     def find_module(self, mode: str, rule: str) -> str:
-        """Return the module at fault for a wrong answer, or an empty string without such a module."""
+        """Return the module at fault for a wrong answer, or an empty string if there is no such module."""
         tagged = self.tagged.get(mode)
         return (tagged.find_module(rule) if tagged else None) or ""
 

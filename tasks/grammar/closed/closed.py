@@ -23,8 +23,8 @@ Cell = str | bytes | int | float | None
 def closed(closed_names: list[Renaming], entry: ClosedVariant, out: Path) -> Counts:
     """Write the variant's SQLite file; the same input results in the same bytes.
 
-    Foreign keys that refer to a name change with the name. Raises BadInput if a constraint of the database
-    forbids a new name, or if a name in the database has no new name.
+    A foreign key that refers to a name is changed together with the name. Raises BadInput if a constraint of
+    the database forbids a new name, or if a name in the database has no new name.
     """
     with write_beside(out) as draft:
         shutil.copyfile(entry.file, draft)
@@ -62,7 +62,7 @@ def _replace_names(connection: sqlite3.Connection, renamings: list[Renaming], va
 
 
 def split_names(renamings: list[Renaming]) -> tuple[dict[str, str], dict[str, str]]:
-    """Return two maps from old to new names: for all renamings, and only for people."""
+    """Return two maps from old to new names: one for all names, and one for people's names only."""
     names = {renaming.old: renaming.new for renaming in renamings}
     return names, {renaming.old: renaming.new for renaming in renamings if renaming.kind == "person"}
 
@@ -119,7 +119,7 @@ def _drop_triggers(connection: sqlite3.Connection) -> list[str]:
 
 
 def _check_integrity(connection: sqlite3.Connection, variant: ClosedVariant) -> None:
-    """Raise BadInput if a foreign key is violated that was intact in the original, or the file is damaged."""
+    """Raise BadInput if the file is damaged or violates a foreign key that the original satisfies."""
     broken = set(connection.execute("PRAGMA foreign_key_check")) - set(_list_broken_keys(variant.file))
     if broken:
         raise BadInput(

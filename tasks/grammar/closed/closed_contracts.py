@@ -19,7 +19,7 @@ from tasks.systems.contract import Document
 def closed_contracts(closed_names: Path, documents: Path, out: Path) -> Counts:
     """Check the new names and the rewritten documents, and write the results.
 
-    Raises ContractBroken after writing, with one line on the artifact, contract, count and ids.
+    Raises ContractBroken after writing, with a line that states the artifact, contract, count and ids.
     """
     with draft_folder(out) as folder:
         findings = check_artifacts(

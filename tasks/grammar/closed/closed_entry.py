@@ -20,7 +20,7 @@ class ClosedVariant(Settings):
     documents: Path
     """The documents about the original database, in which the same names are replaced."""
     columns: Mapping[str, str] = Field(min_length=1)
-    """The kind of entity (person, company, town, film) of each column of names, by `table.column`."""
+    """The kind of entity (person, company, town, film) in each name column, by `table.column`."""
     texts: tuple[str, ...] = ()
     """The columns of running text in which names are replaced, as `table.column`."""
     seed: int = 0
@@ -34,7 +34,7 @@ class ClosedVariant(Settings):
     If all candidates are rejected, a generic name such as Company 17 is used.
     """
     sure: float = Field(default=0.85, ge=0, le=1)
-    """The maximum probability with which the reader may recognise a name; otherwise the name is rejected. If
+    """The maximum probability that the reader recognises a name; above this value, a name is rejected. If
     the endpoint returns no probabilities, the reader's yes or no decides."""
 
 

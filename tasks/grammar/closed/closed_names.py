@@ -38,8 +38,8 @@ async def closed_names(entry: ClosedVariant, settings: Mapping[str, object], ask
     """Invent one new name per distinct value of the configured columns, for all its occurrences.
 
     `settings` contains `grammar.columns`, the rules that determine column types from cells. If the model
-    produces no valid name for a value, the value gets a generic name and a dropped row. Raises BadInput if a
-    column does not exist or is not text.
+    produces no valid name for a value, the value gets a generic name and is recorded as dropped. Raises
+    BadInput if a column does not exist or is not text.
     """
     source = DatabaseEntry(name=entry.file.stem, file=entry.file)
     rules = read_section(settings, "grammar.columns", ColumnRules)
@@ -182,7 +182,7 @@ def _require_text(name: str, columns: Mapping[str, Column], variant: ClosedVaria
         raise BadInput(
             f"params.yaml: closed: {name}",
             f"{variant.file.name} does not have this column",
-            hint=f"texts: {texts}",
+            hint=f"text columns: {texts}",
         )
     if column.type != "text":
         raise BadInput(f"params.yaml: closed: {name}", f"contains {column.type} values, not text")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 
 def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | None = None) -> str:
-    """Replace all old names by new names in one pass, so that no new name is replaced.
+    """Replace all old names with new names in one pass, so that no new name is replaced.
 
     `names` contains the new names by old name. The search for a one-word name matches its exact spelling and
     capitals; the search for a longer name ignores case. If the old name in the text is all capitals or all
@@ -36,7 +36,7 @@ def rewrite(text: str, names: Mapping[str, str], people: Mapping[str, str] | Non
 def keep_case(found: str, new: str, exact: bool) -> str:
     """Return a new name in the letter case of the found old name.
 
-    `exact` is whether the found text has the exact spelling of the old name.
+    `exact` states whether the found text has the exact spelling of the old name.
     """
     if exact:
         return new
@@ -46,7 +46,7 @@ def keep_case(found: str, new: str, exact: bool) -> str:
 
 
 def make_finder(names: Iterable[str]) -> Callable[[str], str]:
-    """Return a function that returns the first of these names in a text, or "". It matches like `rewrite`."""
+    """Return a function that finds the first of these names in a text, or "", by the rules of `rewrite`."""
     pattern = _compile(names)
 
     def find(text: str) -> str:

@@ -81,7 +81,7 @@ def contracts(
 ) -> Counts:
     """Check the artifacts and their dropped rows, and write the results.
 
-    Raises ContractBroken after writing, with one line on the artifact, contract, count and ids.
+    Raises ContractBroken after writing, with a line that states the artifact, contract, count and ids.
     """
     paths = {path.stem: path for path in (profile, organisation, employees, clients, projects, documents)}
     with draft_folder(out) as folder:
@@ -97,7 +97,7 @@ def contracts(
 def declare(paths: Mapping[str, Path], entry: Company, origins: RowRule) -> Rules:
     """Return the rules for each artifact, the whole company, and the documents.
 
-    Rules that compare artifacts apply only if no cell is missing. Rules on documents apply only if the
+    Rules that compare artifacts apply only if no cell is missing. Rules for documents apply only if the
     company is consistent.
     """
     company = read_company(paths)

@@ -113,7 +113,7 @@ def list_known_values(company: CompanyData) -> KnownValues:
 
 
 def plan_documents(company: CompanyData, settings: ReportSettings) -> list[DocumentPlan]:
-    """Plan a report on each project and, if configured, documents on the company and the departments."""
+    """Plan a report on each project and, if configured, documents about the company and departments."""
     plans = [plan_report(company, project, settings) for project in company.projects]
     if settings.staff_pages:
         plans.append(plan_company(company))
@@ -161,7 +161,7 @@ def plan_report(company: CompanyData, project: CompanyProject, settings: ReportS
 
 
 def plan_company(company: CompanyData) -> DocumentPlan:
-    """Plan the document on the company."""
+    """Plan the document about the company."""
     profile = company.profile
     sections = (
         _plan_section(
@@ -180,7 +180,7 @@ def plan_company(company: CompanyData) -> DocumentPlan:
 
 
 def plan_department(company: CompanyData, department: str) -> DocumentPlan:
-    """Plan the document on one department: its head and the facts about its employees."""
+    """Plan the document about one department: its head and the facts about its employees."""
     staff = [employee for employee in company.employees if employee.department == department]
     head = next(employee for employee in staff if employee.leads)
     sections = [_plan_section("department", department, ("head", head.name))]

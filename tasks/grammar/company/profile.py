@@ -32,7 +32,7 @@ class CompanyProfile:
 async def profile(entry: Company, ask: Ask) -> Drafts[CompanyProfile]:
     """Invent the company, with one request per detail. Services without a valid name are dropped.
 
-    Raises StageFailed without a valid name, industry or town, or without any valid service.
+    Raises StageFailed if there is no valid name, industry or town, or no valid service.
     """
     seed = entry.seed
     inventor = Inventor(ask, entry.tries, entry.sure)

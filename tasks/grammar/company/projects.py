@@ -61,7 +61,7 @@ async def projects(
     entry: Company,
     ask: Ask,
 ) -> Drafts[CompanyProject]:
-    """Invent the projects: the model names projects and towns; everything else is random, by seed.
+    """Invent the projects: the model names projects and towns; a seed determines the rest.
 
     Projects are assigned to clients in rotation. Each client has a project if there are enough projects.
     Projects without a valid name or town are dropped. Raises StageFailed if there are fewer than two
@@ -162,7 +162,7 @@ def draw_team(
     free = [candidate for candidate in fitting if directed.get(candidate, 0) == fewest]
     director = shuffle(free, settings.seed, "director", number)[0]
     others = [employee.number for employee in staff if employee.number != director]
-    # The head of the company works in a project only if there is nobody else.
+    # The head of the company works on a project only if no one else is left.
     workers = [number for number in others if number != staff[0].number] or others
     team = shuffle(workers, settings.seed, "team", number)
     return [director, *team[: 1 + random_integer(*settings.members, settings.seed, "members", number)]]
@@ -172,8 +172,8 @@ def list_directors(service: str, staff: Sequence[Employee]) -> list[Employee]:
     """List the employees who may direct a service's projects: senior staff of the departments that fit best.
 
     These departments have the highest `rate_department` for the service. Senior staff are the upper half of a
-    department, with its head, but at least two people. The head of the company directs a project only if
-    there is nobody else.
+    department, with its head, but at least two people. The head of the company directs a project only if no
+    other department has employees.
     """
     top = min(staff, key=lambda employee: employee.number)
     others = [employee for employee in staff if employee.department != top.department]

@@ -1,4 +1,4 @@
-"""Stage: write the company's documents: project reports, and pages on the company and its staff.
+"""Stage: write the company's documents: project reports, and pages about the company and staff.
 
 A model writes a document section by section. Sentences that break a rule are removed, and code writes plain
 sentences for the missing facts. With `written_by: plain`, code writes all sentences. Afterwards, each fact
@@ -46,7 +46,7 @@ from tasks.systems.contract import Document
 MISSING = "facts_missing"
 """The drop reason of a fact that no sentence can state."""
 WORDS_PER_FACT = 20
-"""The maximum number of words per fact that the prompt states."""
+"""The maximum number of words per fact, as stated in the prompt."""
 
 
 @dataclass
@@ -67,7 +67,7 @@ class SectionDraft:
     """The number of attempts in which a fact was not found, by fact id."""
 
     def list_unread(self, readings: Mapping[str, Reading]) -> list[ProfileFact]:
-        """List the section's facts that no reading has found, without facts that no sentence can state."""
+        """List the section's facts that no reading has found, except facts that no sentence can state."""
         told = (fact for fact in self.section.facts if fact.id not in self.untold)
         return [fact for fact in told if fact.id not in readings or not readings[fact.id].found]
 

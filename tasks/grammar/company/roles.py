@@ -44,9 +44,9 @@ HEADS = frozenset(["chief", "head", "president"])
 
 
 def check_title(title: str, department: str, leads: bool) -> str:
-    """Return the problem of a job title in a department, or "".
+    """Return why a job title does not suit a department, or "" if it does.
 
-    `leads` is whether the job title is for the head of the department.
+    `leads` states whether the job title is for the head of the department.
     """
     words = title.casefold().split()
     allowed = department.casefold().split()
@@ -64,7 +64,7 @@ def check_title(title: str, department: str, leads: bool) -> str:
 
 
 def write_title(department: str, leads: bool, taken: Collection[str]) -> str:
-    """Return a plain job title for a department, which is not in `taken`."""
+    """Return a plain job title that fits a department and is not in `taken`."""
     names = [f"Head of {department}"] if leads else []
     ranks = ("", "Senior ", "Junior ", "Deputy ")
     names += [f"{rank}{department} {role}" for role in ("Specialist", "Lead", "Clerk") for rank in ranks]

@@ -20,7 +20,7 @@ class ReportSettings(Settings):
     employee_facts: bool = False
     """Whether a project's report contains the job titles of the director and the manager."""
     staff_pages: bool = True
-    """Whether to write further documents: one on the company, and one on the staff of each department."""
+    """Whether to write further documents: one about the company, and one about each department's staff."""
     words: tuple[int, int] = (150, 400)
     """The minimum and maximum number of words of a report; shorter and longer reports are dropped. The
     minimum is lower for reports with few facts."""
@@ -61,18 +61,18 @@ class Company(Settings):
     tries: int = Field(default=8, ge=1)
     """The maximum number of candidates for a name before the row is dropped."""
     sure: float = Field(default=0.85, ge=0, le=1)
-    """The maximum probability with which the reader may recognise a name; otherwise the name is rejected. If
+    """The maximum probability that the reader recognises a name; above this value, a name is rejected. If
     the endpoint returns no probabilities, the reader's yes or no decides."""
     reports: ReportSettings = ReportSettings()
 
     @model_validator(mode="after")
     def _check_sizes(self) -> Self:
         if self.employees < 2 * self.departments + 1:
-            raise ValueError("employees: too few; each department needs two, the management one")
+            raise ValueError("employees: too few; each department needs two, and the management needs one")
         for name in ("members", "years", "budget"):
             low, high = getattr(self, name)
             if low > high or low < 0:
-                raise ValueError(f"{name}: the first must not be greater than the second, nor negative")
+                raise ValueError(f"{name}: the first must be neither negative nor greater than the second")
         if self.years[1] - self.years[0] < 3:
             raise ValueError("years: needs at least three years from first to last")
         return self

@@ -43,7 +43,7 @@ class Coverage(Settings):
     rounds: int = Field(default=2, ge=1)
     """The maximum number of rounds; later rounds cover the tables and columns that have no template yet."""
     requests: int | None = Field(default=None, ge=1)
-    """The maximum number of requests in a round; null sends the whole plan. A preview sets a maximum."""
+    """The maximum number of requests in a round; null means the whole plan. A preview sets a maximum."""
     shown: int = Field(default=3, ge=1)
     """The number of columns that a request shows besides keys, names and the subject. If requests show fewer
     columns, a renamed column changes fewer templates."""
@@ -160,8 +160,8 @@ def _show_columns(
 ) -> tuple[Column, ...]:
     """Return the columns that a request shows: keys, names, the subject, and some other columns.
 
-    If the kind of question needs an ordered column or a date, the result includes at least one, if any
-    exists.
+    If the kind of question needs an ordered column or a date, the result includes at least one such column,
+    if any exists.
     """
     chosen: list[Column] = []
     telling: list[Column] = []

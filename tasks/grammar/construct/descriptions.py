@@ -1,4 +1,4 @@
-"""Write noun phrases that describe a row by given values: the film directed by X."""
+"""Write noun phrases that describe a row by given values, such as `the film directed by X`."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ class Describer:
             traits.append(f"{words} [{name}]")
 
     def _add_owned(self, table: str, origin: str, ties: list[str], whose: list[str]) -> None:
-        """Append a description of the row that a foreign key refers to, to `ties` or `whose`."""
+        """Append to `ties` or `whose` a description of the row that a foreign key refers to."""
         whole = self._describe_if_given(table, origin)
         if not whole:
             return

@@ -42,7 +42,7 @@ class FillIn(Settings):
     """The settings in params.yaml under `grammar.fill_in`."""
 
     cap: int | None = Field(default=None, ge=1)
-    """The maximum number of groups per SQL template; null sets no maximum."""
+    """The maximum number of groups per SQL template; null means no maximum."""
     single_answer: bool = True
     """Keep only combinations with one distinct answer row. Queries with the measure `list` are exempt."""
     look_alikes: Literal["leave_out", "keep"] = "leave_out"
@@ -51,7 +51,7 @@ class FillIn(Settings):
     every_value_matters: bool = True
     """Whether to drop combinations whose answer would be the same without one of the values."""
     rows: Mapping[Measure, tuple[int, int | None]] = Field(default_factory=dict)
-    """The minimum and maximum number of rows that each measure is computed from; null sets no maximum."""
+    """The minimum and maximum number of rows that each measure is computed from; null means no limit."""
     tries: int = Field(default=1_000, ge=1)
     """The maximum number of combinations to run per template, if no single query can fill the template."""
     free_rows: int = Field(default=20, ge=1)
@@ -98,9 +98,9 @@ def fill_in(
     combinations that are left out. User-written templates and SQL of any shape are exempt from the rules for
     plain SQL (`relax`). For SQL of any shape, at most `params.tries` combinations are enumerated.
 
-    If the database is a part of a larger database (the setting `world`), groups with another answer in the
-    larger database are left out, unless their question names the scope. Raises StageFailed if a query exceeds
-    its time limit, because the query's duration depends on the machine and its load.
+    If the database is a part of a larger database (the setting `world`), groups with a different answer in
+    the larger database are left out, unless their question names the scope. Raises StageFailed if a query
+    exceeds its time limit, because the query's duration depends on the machine and its load.
     """
     groups: Spool[Group] = Spool()
     dropped: list[Dropped] = []
@@ -137,7 +137,7 @@ def drop_other_answers(
     limits: QueryLimits,
     dropped: list[Dropped],
 ) -> Drafts[Group]:
-    """Drop the groups of `sql_templates` that have another answer in `world`, the larger database.
+    """Drop the groups of `sql_templates` that have a different answer in `world`, the larger database.
 
     Groups of other SQL templates are kept. `dropped` contains earlier dropped rows.
     """
@@ -297,7 +297,7 @@ def fits_text(value: Value) -> bool:
 
 
 class LookAlikes:
-    """Finds the values of text columns that a reader cannot distinguish from another value.
+    """Finds the values of text columns that a reader cannot distinguish from other values.
 
     If `database` is None, no look-alikes are found. Each column is read once. Memory grows with the number of
     distinct values in the column.
@@ -327,11 +327,11 @@ def _drop(template: SqlTemplate, reason: str, detail: str) -> Dropped:
 def find_other_answers(
     groups: Iterable[Group], world: DatabaseEntry, limits: QueryLimits
 ) -> Iterator[tuple[str, Rows]]:
-    """Yield (group id, rows in `world`) for each group whose SQL returns other rows in `world`.
+    """Yield (group id, rows in `world`) for each group whose SQL returns different rows in `world`.
 
-    `world` is a larger SQLite database with the same tables and columns. `limits` apply to each group's
-    query. At most one row more than the answer has is read. Rows are compared in any order, and numbers to
-    ten digits, because `world` may sum the numbers of a mean in another order.
+    `world` is a larger SQLite database with the same tables and columns. `limits` limits each group's query.
+    The number of rows read exceeds the answer's number of rows by at most one. Rows are compared in any
+    order, and numbers to ten digits, because `world` may sum the numbers of a mean in a different order.
 
     Raises BadInput if the SQL does not run in `world`, and StageFailed if the SQL exceeds its time limit,
     because the duration depends on the machine.

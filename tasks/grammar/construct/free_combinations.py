@@ -86,7 +86,7 @@ def enumerate_combinations(
 
 
 def _draw(total: int, count: int, seed: tuple[object, ...]) -> Iterator[int]:
-    """Yield `count` distinct numbers below `total`, sampled by seed, the same on every machine."""
+    """Yield `count` distinct numbers below `total`, sampled by seed and identical on every machine."""
     if count == total:
         yield from sorted(range(total), key=lambda number: make_id(*seed, number))
         return
@@ -144,7 +144,7 @@ class _Runner:
 def _write_ranking(query: FreeQuery, statement: exp.Query) -> FreeQuery | None:
     """Return the query with a LIMIT that is one row larger, and with the ORDER BY values as further columns.
 
-    Returns None unless the SQL is a SELECT with ORDER BY and LIMIT, without DISTINCT and `*`.
+    Returns None unless the SQL is a SELECT with ORDER BY and LIMIT, but without DISTINCT and `*`.
     """
     order, limit = statement.args.get("order"), statement.args.get("limit")
     plain = isinstance(statement, exp.Select) and not statement.args.get("distinct") and not statement.is_star
@@ -222,7 +222,7 @@ def _stands_alone(select: exp.Select, schema: Sequence[Column]) -> bool:
 
 
 def _write_joint(select: exp.Select, columns: Mapping[str, exp.Column]) -> str:
-    """Write SQL for the distinct values of `columns`, in combination, in the rows of a SELECT's tables."""
+    """Write SQL for the distinct combinations of values of `columns` in the rows of a SELECT's tables."""
     joint = select.copy()
     for part in ("group", "having", "order", "limit", "offset", "distinct", "windows", "with", "with_"):
         joint.set(part, None)

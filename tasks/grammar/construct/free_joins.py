@@ -1,7 +1,7 @@
 """Describe user-written SQL by the columns that it names and the foreign keys that it joins along.
 
-For one SELECT that joins tables along foreign keys, code can determine which rows an answer needs and whether
-documents state these rows. For SQL of any other shape, this is not possible.
+For one SELECT that joins tables along foreign keys, this module can determine which rows an answer needs and
+whether documents state these rows. For SQL of any other shape, this is not possible.
 """
 
 from __future__ import annotations

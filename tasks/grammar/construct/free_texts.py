@@ -6,8 +6,8 @@ The rules do not check the meaning of a text. The back-check and the second read
 - `too_short`, `too_long`: the number of words is outside the criterion's limits.
 - `code_words`: the text contains SQL, or a name such as `films.title`.
 - `invented_value`: the text contains a number or a quoted value that is not in its SQL.
-- `leaks_answer`: the text contains an answer of its groups.
-- `copied_example`: the prompt's example contains the same sentence of six words or more.
+- `leaks_answer`: the text contains the answer of one of its groups.
+- `copied_example`: the text shares a sentence of at least six words with the prompt's example.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def read_glossary(entries: Mapping[str, str], columns: Sequence[Column], place: 
 
 
 def leave_out(columns: Sequence[Column], database: DatabaseEntry) -> list[Column]:
-    """Return the columns; columns in `databases.<name>.leave_out` are not descriptive. Raises BadInput."""
+    """Return the columns; those in `leave_out` are marked as not descriptive. Raises BadInput."""
     place = f"params.yaml: {database.label}.leave_out"
     hidden: set[str] = set()
     for name in database.leave_out:

@@ -154,7 +154,7 @@ def _list_amounts(placeholders: Sequence[str], suffix: str, columns: Sequence[Co
 
 
 def describe_event(column: str, columns: Sequence[Column]) -> str:
-    """Return the event of a date or year column, such as released, or an empty string without an event."""
+    """Return the event of a date or year column, such as released, or "" if there is none."""
     words = name_column(column_of(column), columns)
     words = re.sub(r"^(?:year|date) (?:of )?(?=.)", "", words)
     return words if is_participle(words) and " " not in words else EVENTS.get(words.split()[0], "")
@@ -188,7 +188,7 @@ def name_amount(column: str, columns: Sequence[Column]) -> str:
 
 
 def name_unit(column: str, columns: Sequence[Column]) -> str:
-    """Return a column's unit, such as minutes or US dollars, or an empty string without a unit."""
+    """Return a column's unit, such as minutes or US dollars, or an empty string if there is none."""
     amount = name_amount(column, columns)
     rest = name_column_with_unit(column, columns).removeprefix(amount).strip()
     return rest.removeprefix("in ").strip()

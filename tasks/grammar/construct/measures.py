@@ -21,8 +21,7 @@ from tasks.databases.values import Value
 from tasks.grammar.construct.queries import Query, comparison_of
 
 SETTINGS, ALONE = 3, 60
-"""The maximum number of ranges or pairs: per combination of other values, or in total without other
-values."""
+"""The maximum number of ranges or pairs: per combination of other values, or in total if there are none."""
 
 COMPARE: Mapping[str, Callable[[Any, Any], bool]] = {
     "over": operator.gt,
@@ -190,7 +189,7 @@ def _list_pairs(
 
 
 def _choose_bound(suffix: str, low: Value, high: Value) -> Value:
-    """Return the roundest bound between two whole numbers; for other values, return one of the two values."""
+    """Return the roundest bound between two whole numbers, or one of the values if they are not integers."""
     low_fits = suffix in ("over", "to")
     if not (isinstance(low, int) and isinstance(high, int)):
         return round_bound(low if low_fits else high)

@@ -1,4 +1,4 @@
-"""Write likely misreadings of a query: the SQL of a person who misunderstood the question.
+"""Write likely misreadings of a query: the SQL that a person who misunderstands the question would write.
 
 Each misreading is the query with one change in the syntax tree:
 
@@ -6,7 +6,7 @@ Each misreading is the query with one change in the syntax tree:
 - a column is replaced by another column of the same type;
 - a join is removed or made an outer join;
 - DISTINCT is removed or added;
-- a ranking is reversed, or has another number of rows.
+- a ranking is reversed, or has a different number of rows.
 """
 
 from __future__ import annotations

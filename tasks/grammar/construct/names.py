@@ -21,19 +21,19 @@ UNITS = frozenset(
 )  # fmt: skip
 """Words for units at the end of column names."""
 NAMES = frozenset(["name", "title", "label"])
-"""The last words of columns that contain names."""
+"""The last words in the names of name columns."""
 PEOPLE = frozenset(["person", "employee", "member", "customer", "doctor", "player", "author", "student",
                     "owner", "worker"])  # fmt: skip
-"""The last words of tables whose rows are people."""
+"""The last words in names of tables whose rows are people."""
 LOOSE = frozenset(["number", "date", "year", "time", "count"])
-"""Words that are unspecific without another word: number, date."""
+"""Words that are too unspecific on their own: number, date."""
 DOERS = ("or", "er", "ar", "ist", "ive", "ant", "ent", "head")
 """Endings of nouns for people with a role, such as director."""
 WEAK = LOOSE | {"type", "code", "day", "month", "model"}
 """Words that need another noun: the `number` of a flight is the `flight number`."""
 
 IDENTIFYING = frozenset(["name", "title", "number", "label", "surname", "email"])
-"""The last words of columns that identify a row."""
+"""The last words in names of columns that identify a row."""
 
 PREFIXES = frozenset(["tbl", "tb", "lkp", "lu"])
 """Meaningless prefixes of table names."""
@@ -185,7 +185,7 @@ def is_name(words: str) -> bool:
 
 
 def names_person(table: str, columns: Iterable[Column] = ()) -> bool:
-    """Return whether a table's rows are people, by the table's name."""
+    """Return whether a table's rows are people, judging by the table's name."""
     return name_table(table, columns).split()[-1] in PEOPLE
 
 
@@ -217,7 +217,7 @@ def name_role(keys: Sequence[Column], table: str, columns: Iterable[Column] = ()
 
 
 def mentions(words: Iterable[str], word: str) -> bool:
-    """Return whether any of `words` begins with the stem of `word`: director, directed, directs."""
+    """Return whether any of `words` begins with the stem of `word`, as in director, directed, directs."""
     stem = word[: max(4, len(word) - 3)]
     return any(word.startswith(stem) for word in words)
 

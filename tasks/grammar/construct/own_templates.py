@@ -45,8 +45,8 @@ def own_templates(
     checked = check_lines(list(read_template_lines(str(file))), rules)
     if not checked.templates:
         first = checked.errors[0] if checked.errors else None
-        what = f"has no template that can be used, of {checked.lines} lines"
-        raise BadInput(place, what, hint=f"line {first.line}: {first.what}" if first else "it is empty")
+        what = f"has no usable template in {checked.lines} lines"
+        raise BadInput(place, what, hint=f"line {first.line}: {first.what}" if first else "the file is empty")
     dropped = [
         Dropped(
             make_id("own_template", number, problem.line, problem.reason),

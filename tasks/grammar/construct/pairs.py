@@ -58,7 +58,7 @@ def make_question(text: TextTemplate, group: Group) -> Question:
 
 
 def fill_text(text: str, group: Group) -> str:
-    """Replace a text's placeholders by a group's values, with dates and large bounds formatted for reading.
+    """Replace a text's placeholders with a group's values; dates and large bounds are formatted for reading.
 
     One pass is enough, because no value contains brackets.
     """

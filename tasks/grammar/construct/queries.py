@@ -92,7 +92,7 @@ class Query:
 
     @cached_property
     def varied(self) -> tuple[str, ...]:
-        """The placeholders of the one column that may have several values; empty without such a column."""
+        """The placeholders of the one column that may have several values; empty if there is none."""
         column = next((column_of(name) for name in self.placeholders if comparison_of(name)), None)
         return tuple(name for name in self.placeholders if column_of(name) == column)
 
@@ -194,7 +194,7 @@ class FilledSql:
     def read(self, sql: str) -> dict[str, str] | None:
         """Return the literal of each placeholder, by name, in SQL that was written for this query.
 
-        Returns None if the SQL is not this query's, or if a placeholder has two values.
+        Returns None if the SQL does not belong to this query, or if a placeholder has two values.
         """
         parts = [LITERAL if number % 2 else re.escape(piece) for number, piece in enumerate(self._pieces)]
         found = re.fullmatch("".join(parts), sql)
@@ -308,7 +308,7 @@ def _join_tables(select: exp.Select, query: Query) -> exp.Select:
 
 
 def order_joins(query: Query, first: str) -> Sequence[tuple[str, list[tuple[str, str]]]]:
-    """Return further tables with their join conditions, in an order in which each joins an earlier table."""
+    """Return further tables with their join conditions, ordered so that each table joins an earlier one."""
     seen, steps, queue = {first}, [], deque([first])
     while queue:
         current = queue.popleft()

@@ -153,7 +153,7 @@ def _read(
 
 
 def match_names(placeholders: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Map a query's placeholders to a text's placeholders, by name or else by column. Raises BrokenRule."""
+    """Map a query's placeholders to a text's, by name, otherwise by column. Raises BrokenRule."""
     matched = {name: name for name in placeholders if name in names}
     for name in placeholders:
         if name not in matched:

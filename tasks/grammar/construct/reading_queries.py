@@ -1,9 +1,9 @@
 """Convert a reader's reading of a text (slots filled with parts of the schema) to queries.
 
-A reading is one line: the measure and columns, and then for each numbered value of the text the comparison
-and the column: `list films.title; 1 equals people.name; 2 from films.year`. For a count, the line names the
-table. For an extreme, the line also names the column that ranks the rows: `most films.title by
-films.runtime_minutes; 1 equals genres.name`. A reading has one query per join path between its tables.
+A reading is one line: the measure, the columns, and a comparison and a column for each numbered value of the
+text: `list films.title; 1 equals people.name; 2 from films.year`. For a count, the line names the table. For
+an extreme, the line also names the column that ranks the rows: `most films.title by films.runtime_minutes; 1
+equals genres.name`. A reading has one query per join path between its tables.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ value that the column may equal."""
 MOST_ASKED = 3
 """The maximum number of columns that a reading may list."""
 BETWEEN = 2
-"""The maximum number of tables on a join path that the reading does not name, without link tables."""
+"""The maximum number of tables on a join path that the reading does not name, excluding link tables."""
 MOST_WAYS = 26
 """The maximum number of join paths, because the reader picks a path by a letter."""
 

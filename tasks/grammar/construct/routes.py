@@ -1,4 +1,4 @@
-"""List the routes of questions: a join tree, the table to ask about, and the tables with the given values.
+"""List the routes for questions: a join tree, the table to ask about, and the tables with the given values.
 
 This module reads no rows. Names, types and keys indicate whether a lookup is likely to have one answer.
 """
@@ -30,7 +30,7 @@ class Route:
 def find_routes(columns: Sequence[Column], tables: tuple[int, int], placeholders: int) -> list[Route]:
     """List the routes within the limits. Every leaf table of a tree is the asked table or has a given value.
 
-    `tables` contains the minimum and maximum number of tables, without link tables. `placeholders` is the
+    `tables` contains the minimum and maximum number of tables, excluding link tables. `placeholders` is the
     maximum number of given values.
     """
     least, most = tables
@@ -48,7 +48,7 @@ def find_routes(columns: Sequence[Column], tables: tuple[int, int], placeholders
 
 
 def rank_routes(routes: Sequence[Route], seed: int) -> list[Route]:
-    """Sort routes by spread, so that questions with likely one answer come first; asked tables alternate."""
+    """Sort routes by spread: questions that likely have one answer come first; asked tables alternate."""
     by_spread: defaultdict[int, defaultdict[str, list[Route]]] = defaultdict(lambda: defaultdict(list))
     for route in sorted(
         # The hash includes the tree's repr, so a renamed class or field would change the order.

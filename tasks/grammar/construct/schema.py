@@ -22,7 +22,7 @@ SCOPE = re.compile(r"(?:among|at|by|for|from|in|of|on|within)(?: [^\W_]+){1,7}")
 def schema(glossary: list[Term], columns: list[ColumnProfile], database: DatabaseEntry) -> Drafts[Column]:
     """Return every table's columns with types, keys, readable names from the glossary, and table scopes.
 
-    `columns` contains the profiles, which determine column types by cells.
+    `columns` contains the profiles, which determine column types from cells.
 
     Raises BadInput if the database cannot be opened, or has no table or no row, or if a server's columns
     differ from its recorded content. Also raises BadInput if a scope is for an unknown table or does not
@@ -31,7 +31,9 @@ def schema(glossary: list[Term], columns: list[ColumnProfile], database: Databas
     read = reflect(database)
     place = database.file or database.label
     if not read:
-        raise BadInput(place, "has no tables", hint=f"{database.label} names this file; views are not read")
+        raise BadInput(
+            place, "has no tables", hint=f"{database.label} refers to this file; views are not read"
+        )
     check_columns(database, read)
     kept = leave_out(apply_profiles(read, columns), database)
     tables = sorted({column.table for column in kept})
@@ -68,7 +70,9 @@ def apply_scope(columns: Sequence[Column], database: DatabaseEntry) -> list[Colu
     for table, given in database.scope.items():
         if table not in tables:
             raise BadInput(
-                f"{place}: {table}", "the database has no such table", hint=", ".join(sorted(tables))
+                f"{place}: {table}",
+                "the database has no such table",
+                hint=f"known: {', '.join(sorted(tables))}",
             )
         scopes[table] = [" ".join(words.split()) for words in ([given] if isinstance(given, str) else given)]
         if wrong := [words for words in scopes[table] if not SCOPE.fullmatch(words)]:

@@ -1,4 +1,4 @@
-"""Stage: a reader interprets each text from only the text and the schema, and the answers are compared."""
+"""Stage: a reader interprets each text, given only the schema, and the answers are compared."""
 
 from __future__ import annotations
 
@@ -66,19 +66,19 @@ class SecondReading(Settings):
     groups: int = Field(default=3, ge=1)
     """The number of groups per SQL template whose answers are compared."""
     candidates: int = Field(default=12, ge=1)
-    """For SQL of any shape, the number of sampled groups. From these, the stage selects groups whose answers
-    differ between the SQL and likely misreadings."""
+    """For SQL of any shape, the number of sampled groups. From these groups, the stage selects those whose
+    answers differ between the SQL and likely misreadings."""
     told_by: int = Field(default=6, ge=1)
     """The maximum number of groups to select from the `candidates`."""
     seed: int = 0
     """The seed for sampling groups."""
     limits: QueryLimits = QueryLimits()
-    """The limits of each query that a reading results in."""
+    """The limits of each query that is derived from a reading."""
 
 
 @dataclass(frozen=True)
 class TextReading:
-    """The reading of a text. Without a usable reading, `read` is None and `problem` states why."""
+    """The reading of a text. If there is no usable reading, `read` is None and `problem` states why."""
 
     text: TextTemplate
     read: ReadQuery | None
@@ -87,7 +87,7 @@ class TextReading:
 
 
 class ReadingRequests:
-    """Asks the reader what a text asks for, and if there are several join paths, which one it means."""
+    """Asks the reader what a text asks for and, if there are several join paths, which path is meant."""
 
     def __init__(self, schema: Sequence[Column], slots: Slots, queries: ReadingQueries, ask: Ask) -> None:
         self._slots, self._queries, self._ask = slots, queries, ask
@@ -144,11 +144,11 @@ async def second_reading(
     params: SecondReading,
     ask: Ask,
 ) -> Drafts[TextTemplate]:
-    """Keep the texts whose reading has the same answers as their groups; without a reader, keep all texts.
+    """Keep the texts whose reading has the same answers as their groups; if there is no reader, keep all.
 
     `labels` is the folder of the readings files. The reader states what a text asks for, and which columns
-    the text's values are compared with. Code then writes the SQL. For SQL of any shape, the model writes the
-    SQL. Texts that a person wrote are always kept; their field `reading` contains the outcome. The drop
+    the text's values are compared with. The stage then writes the SQL. For SQL of any shape, the model writes
+    the SQL. Texts that a person wrote are always kept; their field `reading` contains the outcome. The drop
     reasons are:
 
     - `read_otherwise`: the answer of a group differs;
@@ -296,7 +296,7 @@ def find_other_answer(
     schema: Sequence[Column],
     safe: SafeDatabase,
 ) -> OtherAnswer | None:
-    """Return the first group for which a reading's query has another answer on the database, or None.
+    """Return the first group for which a reading's query has a different answer on the database, or None.
 
     The order of the selected columns is ignored. Raises StageFailed if a query exceeds its time limit,
     because the query's duration depends on the machine.

@@ -64,12 +64,12 @@ class SourceRowTracer:
         try:
             found = find_sources(record["sql"], columns, database)
         except BrokenRule as error:
-            raise BadInput(path, f"the group's query is not one that GRAMMAR builds: {error}") from error
+            raise BadInput(path, f"GRAMMAR does not build queries like the group's query: {error}") from error
         if {tuple(row) for row in json.loads(record["answer_rows"])} != set(found.answer):
             what = "now gives another answer to the query"
             if not found.answer:
                 what = "no longer has a row that answers the query"
-            raise BadInput(path, what, hint="benchloom run")
+            raise BadInput(path, what, hint="run `benchloom run`")
         recorded = any(dependency.path == path for dependency in stage.deps)
         return [self._describe(row, path, recorded) for row in found.rows]
 

@@ -6,7 +6,7 @@
   such as GROUP BY, a function, or OR over two columns.
 - `clock`: the answer depends on the clock, the session or random numbers.
 - `star`: the SQL selects `*`.
-- `unknown_name`: the SQL names a table or column that is not in the schema, or is ambiguous.
+- `unknown_name`: the SQL names a table or column that is ambiguous or missing from the schema.
 - `no_placeholder`: the SQL has no placeholder.
 - `constant`: the SQL has a value instead of a placeholder.
 - `wrong_placeholder`: a placeholder's name differs from the column that it is compared with.

@@ -3,8 +3,8 @@
 `sql_reading.py` lists the drop reasons for SQL that cannot be parsed as a query. This module adds:
 
 - `not_descriptive`: the query uses a key, or another column that people would not ask about.
-- `unfit_placeholder`: people do not look up rows by the placeholder's column, such as a measurement; or the
-  SQL has a range for a column whose values have no order.
+- `unfit_placeholder`: people do not look up rows by the placeholder's column (a measurement, for example), or
+the SQL has a range for a column whose values have no order.
 - `unfit_measure`: the query counts something other than rows, or averages or ranks by a column without
   suitable numbers or dates.
 - `other_operator`: the query has a range without a measure or list, or more than one range or pair.
@@ -39,7 +39,7 @@ def read_template(sql: str, columns: Sequence[Column]) -> Query:
 
 
 def check_question(query: Query, columns: Sequence[Column]) -> None:
-    """Check that a query is a sensible question. Raises BrokenRule."""
+    """Check that a query corresponds to a sensible question. Raises BrokenRule."""
     known = {column.id: column for column in columns}
     asked = [*query.projection, *filter(None, [query.ranked_by])] if query.measure != "count" else []
     for column in (*asked, *map(column_of, query.placeholders)):

@@ -1,7 +1,7 @@
-"""The second reading for SQL of any shape: the reader writes SQL from only the text and the schema.
+"""The second reading for SQL of any shape: the reader writes SQL, given only the text and the schema.
 
-No cell is sent to the model. Code fills in values, runs the SQL, and compares the rows with the answers of
-groups for which likely misreadings have other answers.
+No cell is sent to the model. The stage fills in values, runs the SQL, and compares the rows with the answers
+of groups for which likely misreadings have different answers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ NUMBERED = re.compile(r"\[(\d+)(?::[^\]]*)?\]")
 class SqlReading:
     """The SQL that the reader wrote for a text.
 
-    Without usable SQL, `query` is None and `problem` states why.
+    If there is no usable SQL, `query` is None and `problem` states why.
     """
 
     text: TextTemplate

@@ -82,7 +82,7 @@ class SqlTemplates(Settings):
     """The sentence in the prompt for each criterion."""
     example: PromptExample
     only: tuple[str, ...] | None = None
-    """The kinds of template for databases without the setting `kinds`; null uses all kinds."""
+    """The kinds of template for databases without the setting `kinds`; null means all kinds."""
     offered: int = Field(default=4, ge=1)
     """The number of columns that one request offers."""
     dialect: Literal["plain", "any"] = "plain"
@@ -251,7 +251,7 @@ def _choose_kinds(database: DatabaseEntry, params: SqlTemplates) -> list[str]:
         raise BadInput(
             f"params.yaml: {f'{database.label}.kinds' if own else 'grammar.sql_templates.only'}",
             f"{unknown[0]} is not one of grammar.sql_templates.kinds",
-            hint=", ".join(params.kinds),
+            hint=f"known: {', '.join(params.kinds)}",
         )
     return [name for name in params.kinds if chosen is None or name in chosen]
 
@@ -381,9 +381,9 @@ def _sort_answer(
 
 def _find_criterion(params: SqlTemplates, kind: str, name: str) -> str:
     if name not in params.criteria:
-        known = ", ".join(sorted(params.criteria))
+        known = f"known: {', '.join(sorted(params.criteria))}"
         raise BadInput(
-            "params.yaml", f"grammar.sql_templates.kinds.{kind} names no criterion {name!r}", hint=known
+            "params.yaml", f"grammar.sql_templates.kinds.{kind}: unknown criterion {name!r}", hint=known
         )
     return params.criteria[name]
 

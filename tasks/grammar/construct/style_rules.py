@@ -1,12 +1,12 @@
-"""Check the style of a model's texts, but not of user-written texts. The list contains the drop reasons.
+"""Check the style of a model's texts, but not of user-written texts. The drop reasons follow.
 
 - `doubled_word`: a word occurs twice in a row, or on both sides of an article or `of`.
 - `wrong_article`: `a` comes before a vowel, or `an` before a consonant.
 - `unknown_word`: a word is neither English nor in the schema.
 - `no_question`: full sentences are required, and the last sentence is not a question.
 - `no_verb`: full sentences are required, and a sentence has no verb.
-- `shared_sentence`: an earlier text of the criterion contains the same sentence of six words or more.
-- `copied_example`: the prompt's example contains the same sentence of six words or more.
+- `shared_sentence`: the text shares a sentence of at least six words with an earlier text.
+- `copied_example`: the text shares a sentence of at least six words with the prompt's example.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def read_due(group: Group) -> Rows:
 
 
 def is_same(found: Rows, due: Rows) -> bool:
-    """Return whether two answers have the same rows, in any order of rows and columns."""
+    """Return whether two answers have the same rows, regardless of the order of rows and columns."""
     if len(found) != len(due) or (found and len(found[0]) != len(due[0])):
         return False
     wanted = make_comparable(due)
@@ -87,10 +87,10 @@ def _order(rows: Rows, places: Sequence[int]) -> list[tuple[Value, ...]]:
 def choose_telling(
     candidates: Sequence[FilledGroup], misreadings: Sequence[FreeQuery], reruns: Reruns, most: int
 ) -> list[FilledGroup]:
-    """Select at most `most` groups for which many misreadings have another answer than the template.
+    """Select at most `most` groups for which many misreadings differ from the template in their answer.
 
     Candidates are tested in order. A candidate is selected if it is the first one for which some misreading
-    has another answer. The first candidate is always selected.
+    has a different answer. The first candidate is always selected.
     """
     chosen: list[FilledGroup] = []
     untold = list(misreadings)
@@ -137,5 +137,5 @@ def read_values(filled: FilledSql, group: Group) -> Mapping[str, str | int | flo
     """Return the typed values of a template's placeholders, read from a group's SQL."""
     literals = filled.read(group.sql)
     if literals is None:
-        raise StageFailed(f"group {group.id} is not its SQL template with values: {group.sql}")
+        raise StageFailed(f"the query of group {group.id} does not match its SQL template: {group.sql}")
     return {name: read_literal(literal) for name, literal in literals.items()}

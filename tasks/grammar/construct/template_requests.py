@@ -30,7 +30,7 @@ from tasks.grammar.construct.verbalisation import list_used_relations
 from tasks.settings import Settings
 
 Compared = Literal["", "over", "under", "from", "to", "between", "pair"]
-"""A comparison other than `=`: with one bound, with two bounds (`between`), or of two names (`pair`)."""
+"""A comparison other than `=`: with one bound, two bounds (`between`), or two names (`pair`)."""
 SUFFIXES: Mapping[Compared, tuple[str, ...]] = {
     "": (), "over": (":over",), "under": (":under",), "from": (":from",), "to": (":to",),
     "between": (":from", ":to"), "pair": ("", ":other"),
@@ -39,7 +39,7 @@ SUFFIXES: Mapping[Compared, tuple[str, ...]] = {
 MONEY = frozenset(["usd", "eur", "gbp", "dollars", "euros", "pounds"])
 """Units of columns with amounts of money."""
 NARROWING = IDENTIFYING | frozenset(["year", "month", "day", "date", "code"])
-"""The last words in names of integer columns by which people specify a row."""
+"""The last words in names of integer columns by which people identify a row."""
 
 
 class TemplateShape(Settings):
@@ -64,7 +64,7 @@ class TemplateShape(Settings):
     @model_validator(mode="after")
     def _fit(self) -> Self:
         if self.equal < 0:
-            raise ValueError(f"{self.compared} needs {-self.equal} placeholders more")
+            raise ValueError(f"{self.compared} needs {-self.equal} more placeholders")
         if self.compared and not self.measure:
             raise ValueError(f"{self.compared} needs a measure")
         if (self.compared == "pair") > (self.measure in ("most", "least")):
@@ -135,7 +135,7 @@ def tables_of(request: TemplateRequest) -> tuple[str, ...]:
 
 
 def list_identifying_columns(table: str, columns: Sequence[Column]) -> list[str]:
-    """List the columns that identify a table's rows: keys and names, otherwise texts, otherwise any."""
+    """List the columns that identify a table's rows: keys and names, otherwise texts, otherwise all."""
     usable = _leave_bare_keys(
         [column for column in columns if column.table == table and fits_placeholder(column)]
     )
@@ -152,8 +152,8 @@ def _list_called(table: str, columns: Sequence[Column]) -> list[str]:
 def list_narrowing_columns(columns: Sequence[Column]) -> list[str]:
     """List the columns by which people narrow a question to one row: texts, dates, and numbers used as names.
 
-    A time of day is listed only without any other column, because people more often know the day. A date is
-    listed only without a year column for the same event, because people remember the year.
+    A time of day is listed only if there is no other column, because people more often know the day. A date
+    is listed only if there is no year column for the same event, because people remember the year.
     """
     usable = [column for column in columns if fits_placeholder(column)]
     usable = [column for column in usable if not _has_year(column, columns)] or usable
@@ -279,7 +279,7 @@ def _list_names(own: Sequence[Column]) -> list[str]:
 
 
 def _leave_bare_keys(own: Sequence[Column]) -> list[Column]:
-    """Return the columns, without primary keys that are only codes or numbers if there is a name column."""
+    """Return the columns; if there is a name column, omit primary keys that are only codes or numbers."""
     named = any(find_last_word(column) in NAMES and not column.primary_key for column in own)
     return [
         column
@@ -308,7 +308,7 @@ def _is_sensible(query: Query, columns: Sequence[Column]) -> bool:
 
 
 def _find_role(query: Query, columns: Sequence[Column]) -> str:
-    """Return the role of the row that a query asks for, such as actor, or an empty string without a role."""
+    """Return the role of the row that a query asks for, such as actor, or "" if there is no role."""
     asked = table_of(query.projection[0])
     relations = list_used_relations(query, columns)
     return next((relation.noun for relation in relations if relation.ends[1] == asked and relation.words), "")
@@ -328,7 +328,7 @@ def _list_queries(request: TemplateRequest) -> Iterator[Query]:
 
 
 def _choose_share(names: Sequence[str], count: int, turn: int, salt: str) -> list[str]:
-    """Return up to `count` names for the round `turn`. Each pass over all names has another seeded order."""
+    """Return up to `count` names for the round `turn`. Every pass over the names has its own seeded order."""
     shares = max(-(-len(names) // count), 1)
     order = sorted(names, key=lambda name: make_id(salt, turn // shares, name))
     return sorted(order[turn % shares * count :][:count])

@@ -67,7 +67,7 @@ class Criterion(Settings):
     maximum_words: int = Field(default=80, ge=1)
     """The maximum number of words of a text."""
     sentences: bool = False
-    """Whether to request a sentence on the circumstances and a question, instead of a fragment."""
+    """Whether to request a sentence about the circumstances and a question, instead of a fragment."""
     samples: int = Field(default=3, ge=1)
     """The number of texts to request per SQL template."""
     forms: tuple[Literal["wanted", "given", "asking"], ...] = ("wanted",)
@@ -127,7 +127,7 @@ class Offer(NamedTuple):
 
 
 def list_requests(name: str, criterion: Criterion, templates: Sequence[SqlTemplate]) -> list[TextRequest]:
-    """List a criterion's requests. Forms cycle; circumstances and openings have seeded orders.
+    """List a criterion's requests. Forms alternate; circumstances and openings are in seeded order.
 
     No pair of circumstance and opening repeats before all pairs have been used.
     """
@@ -290,7 +290,7 @@ def _has_idle_table(query: Query) -> bool:
 
 
 def _list_relations(query: Query, columns: Sequence[Column]) -> Iterator[Query]:
-    """Yield copies of the query in which another relation between the same two tables replaces a relation."""
+    """Yield copies of the query with one relation replaced by another between the same two tables."""
     joined = set(query.joins)
     relations = [
         (set(ends), {_sort_pair(key.id, key.references or "") for key in keys})

@@ -67,7 +67,7 @@ class TextTemplate:
     origin: tuple[Origin, ...]
     reading: str = ""
     """The outcome of the second reading: `same`, or for a user-written text also a drop reason with the
-    reading. Empty without a second reading."""
+    reading. Empty if there is no second reading."""
 
 
 async def text_templates(
@@ -82,7 +82,7 @@ async def text_templates(
     """Phrase every SQL template as questions, once per criterion and sample (GRAMMAR, section 4.1).
 
     Texts written by people come first in the result. The model writes a text only if no person wrote a text
-    for the SQL template and criterion, and no text if user-written templates replace the model's. With
+    for the SQL template and criterion. It writes no text if user-written templates replace the model's. With
     `dialect: any`, the model phrases SQL of every shape, including user-written SQL, under the rules of
     `free_texts`. `settings` contains the settings of the generator and the dialect, by dotted name. Drop
     reasons are the reasons of `text_rules` and `style_rules`, and the following:
@@ -90,7 +90,7 @@ async def text_templates(
     - `fits_other`: the text also fits another query that the schema allows;
     - `duplicate`: the text already exists;
     - `no_groups`: the fill-in found no values for the SQL template, so the model gets no request;
-    - `no_wording`: code found no (further) wording that satisfies the rules;
+    - `no_wording`: no (further) wording satisfies the rules;
     - `own_texts_only`: a person wrote SQL of a shape for which no rule can check texts.
     """
     kept = {text.id: text for template in own_templates for text in _list_own_texts(template)}

@@ -18,7 +18,7 @@ class CriterionRule(Settings):
     """The rule that sets how many texts of a criterion a group gets."""
 
     first: int | None = Field(default=None, ge=0)
-    """The number of texts to use per SQL template; null uses all texts."""
+    """The number of texts to use per SQL template; null means all texts."""
     keep: float = Field(default=1.0, ge=0, le=1)
     """The probability that a group gets texts of this criterion."""
 

@@ -1,7 +1,7 @@
 """Describe a SQL template's question in phrases, so that a model only has to choose the phrasing.
 
-Some questions must state their scope: the films in the catalogue, not all films. Otherwise the answer may be
-wrong, because it is based only on the database's rows.
+Some questions must state their scope, such as the films in the catalogue rather than all films. Otherwise the
+answer may be wrong, because it is based only on the database's rows.
 """
 
 from __future__ import annotations
@@ -178,9 +178,9 @@ def _join_pair(key: Column) -> frozenset[str]:
 def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
     """Return the scope that a query's question must state (table, words), or two empty strings.
 
-    A lookup by a name and a date or year has the same answer everywhere. Without a date or year, an entity
-    outside the database may have the same name. A measure may have more rows outside the database. A measure
-    for a given date needs a scope only if the table's setting has words for that case.
+    A lookup by a name and a date or year has the same answer in any database. Without a date or year, an
+    entity outside the database may have the same name. A measure may cover further rows outside the database.
+    A measure for a given date needs a scope only if the table's setting has words for that case.
     """
     if isinstance(query, FreeQuery):
         return "", ""  # the author decides whether the texts of free SQL state a scope

@@ -1,4 +1,4 @@
-"""Stage: read the kind and the possible values of answers, for every asked SQL template.
+"""Stage: read the kind and the possible values of answers, for the SQL templates of sampled questions.
 
 With the kind and the column's other values, rules can judge some responses without a judge.
 """
@@ -34,7 +34,7 @@ class AnswerColumns(Settings):
     """The settings in params.yaml under `grammar.answer_columns`."""
 
     most: int = Field(default=20_000, ge=1)
-    """The maximum number of distinct values to list; values of columns with more values are not listed."""
+    """The maximum number of distinct values to list; columns with more values have no list."""
     limits: QueryLimits = QueryLimits()
     """The limits of each query. Each column has one query."""
 
@@ -61,7 +61,7 @@ def answer_columns(
     database: DatabaseEntry,
     params: AnswerColumns,
 ) -> Drafts[AnswerColumn]:
-    """Return the answer column of every asked SQL template. Raises all errors of the database."""
+    """Return the answer column of each sampled question's SQL template. Raises every database error."""
     asked = {question.sql_template for question in questions}
     queries = {
         template.id: read_stored(template.sql, schema) for template in sql_templates if template.id in asked

@@ -1,8 +1,8 @@
 """Stage: determine which documents state the facts that each group's answer needs.
 
 The true documents are about the source rows, but other documents may state the same facts. For example, a
-project's document also states the city of the project's client. Documents are made from rows, so code knows
-which facts each document states, and whether several documents together state all needed facts.
+project's document also states the city of the project's client. Documents are made from rows, so the stage
+knows which facts each document states, and whether several documents together state all needed facts.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def answer_facts(
     """Return for every asked group the facts that the answer needs, and the documents that state these facts.
 
     A user-written SELECT that joins tables along foreign keys needs all rows that its answer is computed
-    from. For SQL of any other shape, code cannot determine the needed facts. Groups with such SQL have no
-    row; assessments then search the texts of the retrieved documents.
+    from. For SQL of any other shape, the stage cannot determine the needed facts. Groups with such SQL have
+    no row; assessments then search the texts of the retrieved documents.
     """
     asked = {question.group for question in questions}
     wanted: defaultdict[str, dict[str, str]] = defaultdict(dict)

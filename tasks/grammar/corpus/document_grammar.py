@@ -55,7 +55,7 @@ def parse_paragraph(text: str, maximum: int) -> str:
 
 
 def list_heads(kind: str, name: str, fact: ProfileFact) -> list[str]:
-    """List the phrasings of a fact: The runtime of the film Locke is 85 minutes."""
+    """List the phrasings of a fact, such as `The runtime of the film Locke is 85 minutes`."""
     words = fact.attribute.split()
     unit = words[-1] if len(words) > 2 and words[-2] == "in" and words[-1] in UNITS else ""
     attribute = " ".join(words[:-2]) if unit else fact.attribute

@@ -1,6 +1,6 @@
 """Contract rules for documents that are written from facts.
 
-A row rule returns the problem of a row, or "".
+A row rule returns a row's problem, or "" if there is none.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Documents(Settings):
     facts: int = Field(default=4, ge=1)
     """The number of facts per part."""
     maximum_words: int = 90
-    """The maximum number of words of a part that the prompt states."""
+    """The maximum number of words per part, as stated in the prompt."""
     words: tuple[int, int] = (200, 400)
     """The minimum and maximum number of words of a document; shorter and longer documents are dropped. The
     minimum is lower for documents with few facts."""
@@ -260,7 +260,7 @@ def ground_profiles(
 def read_known_values(
     database: str, tables: Iterable[str], schema: Sequence[Column], safe: SafeDatabase
 ) -> Mapping[str, KnownValues]:
-    """Return all values of the attributes of entity tables, without row names, by table.
+    """Return all values of the attributes of entity tables, except row names, by table.
 
     Numbers are left out, because `KnownValues` finds only values with letters. Raises SqlError.
     """

@@ -1,4 +1,4 @@
-"""Entity tables, whose rows get one document each, and the attributes that documents state."""
+"""Entity tables, which have one document per row, and the attributes that documents state."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Attribute:
 
 @dataclass(frozen=True)
 class EntityTable:
-    """A table whose rows get one document each."""
+    """A table with one document per row."""
 
     database: str
     table: str
@@ -114,7 +114,7 @@ def make_fact_id(profile: str, attribute: Attribute) -> str:
 
 
 def make_count_id(profile: str, column: str, joins: Sequence[tuple[str, str]], value: str) -> str:
-    """Return the id of a fact on the number of rows with a value in the profile's table."""
+    """Return the id of a fact about the number of rows with a value in the profile's table."""
     return make_id("count", profile, column, joins, value)
 
 
@@ -182,7 +182,7 @@ def list_told(query: Query, table: EntityTable, count_told: CountTold) -> set[st
 
 
 def _name_counted(key: str, tables: Sequence[EntityTable]) -> str:
-    """Return the column that identifies a counted row: the key if such rows have documents, else the name."""
+    """Return the column that identifies a counted row: the key if the rows have documents, else the name."""
     if not tables or any(table.table == table_of(key) for table in tables):
         return key
     return _find_name(key, tables[0]) or key

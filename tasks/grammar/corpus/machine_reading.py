@@ -21,7 +21,7 @@ class Reading:
     """The result of a search for a fact in a document.
 
     `answer` is the reader's answer (None if the reply did not parse), or the sentence that a rule checked.
-    `call` is None for a rule.
+    `call` is None if a rule checked the fact.
     """
 
     fact: ProfileFact
@@ -78,7 +78,7 @@ def write_numbered_grammar(count: int) -> str:
 
 
 def parse_numbered(text: str, count: int) -> tuple[str, ...]:
-    """Return the answers in a reply with the lines `1. answer`, `2. answer`, to `count`. Raises Unparsed."""
+    """Return the answers in a reply with `count` lines of the form `1. answer`. Raises Unparsed."""
     lines = [line.strip() for line in text.strip().splitlines() if line.strip()]
     found = [re.fullmatch(r"(\d+)[.:)]\s*(.+)", line) for line in lines]
     numbers = [int(match.group(1)) for match in found if match]

@@ -1,7 +1,7 @@
 """Find unique names for the rows of an entity table.
 
-A name column is not always enough: two films share a title, and a flight has only a row number. People then
-use a natural key: film title and year, or flight number, airline and date.
+A name column is not always enough: two films may share a title, and a flight may have only a row number.
+People then use a natural key: film title and year, or flight number, airline and date.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class RowNames:
 
 
 def name_rows(table: EntityTable, values_by_key: Values, *, natural_keys: bool = True) -> RowNames:
-    """Return a name for each row of a table; without `natural_keys`, from the name column or the primary key.
+    """Return a name for each row of a table; if not `natural_keys`, the name column or the primary key.
 
-    Without a name column, the name is the primary key if people would ask about it. Otherwise, the name is
-    the shortest natural key with at most `MOST` attributes, or the primary key if no natural key is unique.
-    Names that several rows share get the distinguishing attributes in parentheses.
+    If there is no name column, the name is the primary key if people would ask about it. Otherwise, the name
+    is the shortest natural key with at most `MOST` attributes, or the primary key if no natural key is
+    unique. Names that several rows share get the distinguishing attributes in parentheses.
     """
     kind = name_table(table.table, table.schema)
     given = {key: _read_name(table, attributes) for key, attributes in values_by_key.items()}
@@ -125,7 +125,7 @@ def _write_key(
     chosen: Sequence[Attribute],
     attributes: Sequence[tuple[Attribute, Sequence[str]]],
 ) -> str:
-    """Write a natural key as a name: flight 1847 of the airline Driven Dreamair on 29 January 2013."""
+    """Write a natural key as a name, such as `flight 1847 of the airline Driven Dreamair`."""
     numbered = bool(chosen) and _rank(table, chosen[0]) == NUMBER
     first = [kind, *(_list_values(chosen[:1], attributes) if numbered else ())]
     return " ".join([*first, *_list_phrases(table, chosen[1:] if numbered else chosen, attributes)])

@@ -23,9 +23,9 @@ MAKERS, NAMES, TIMES, NUMBERS = range(4)
 CAST = "stars"
 MADE = "was made "
 RATED = "is rated "
-"""The beginning of a clause that ends its sentence, because no other predicate fits after it."""
+"""The beginning of a clause that ends its sentence, because no other predicate can follow it."""
 JOINED = frozenset(["had", "has"])
-"""Verbs that predicates can share: has an altitude of 18 feet and the code EWR."""
+"""Verbs that predicates can share, as in `has an altitude of 18 feet and the code EWR`."""
 IDENTITY = ("genre", "industry", "department", "type", "job title", "code")
 """The preferred attributes for a document's first sentence, because they characterise the entity."""
 LAST_VERBS = ("has", "received")
@@ -140,7 +140,7 @@ def can_follow(clause: Clause, others: Sequence[Clause]) -> bool:
 
 
 def _merge_doers(clauses: Sequence[Clause]) -> list[Clause]:
-    """Merge clauses with the same makers: was written and directed by Ada."""
+    """Merge clauses with the same makers, as in `was written and directed by Ada`."""
     groups: dict[object, list[Clause]] = {}
     for clause in clauses:
         groups.setdefault(clause.facts[0].values if clause.done_by else clause, []).append(clause)
@@ -157,7 +157,7 @@ def _merge_alike(group: Sequence[Clause]) -> Clause:
 
 
 def _merge_made(clauses: Sequence[Clause]) -> list[Clause]:
-    """Merge the clauses on an entity's place and maker: was made in France by the company Gaumont."""
+    """Merge the clauses about place and maker, as in `was made in France by the company Gaumont`."""
     places = [clause for clause in clauses if clause.text.startswith(f"{MADE}in ")]
     makers = [clause for clause in clauses if clause.text.startswith(f"{MADE}by ")]
     if len(places) != 1 or len(makers) != 1:

@@ -41,7 +41,7 @@ COUNTED = {
     "actor": "starring {value}",
     **{noun: f"{done} by {{value}}" for noun, done in DOERS.items()},
 }  # fmt: skip
-"""The phrases for works with a common value: films from France."""
+"""The phrases for works with a common value, such as `films from France`."""
 OF_ANY = {
     "city": "is in the {nouns} {value}", "client": "is done for the {nouns} {value}",
     "department": "belongs to the {nouns} {value}", "industry": "works in the {nouns} {value}",
@@ -49,7 +49,7 @@ OF_ANY = {
 """The predicates for attributes of all other entities."""
 RATINGS = frozenset(["age rating", "content rating", "rating"])
 AWARDS = frozenset(["award", "medal", "prize"])
-"""Last words, in the singular, of attributes with the verb `received` instead of `has`."""
+"""Last words, in the singular, of attributes that take the verb `received` instead of `has`."""
 CLOCK = re.compile(r"\d\d?:\d\d(:\d\d)?")
 SHORT = 3
 """The maximum number of characters of a value that must not begin a sentence, such as R or PG."""
@@ -57,7 +57,7 @@ MEASURES = frozenset([
     "age", "altitude", "budget", "capacity", "count", "distance", "height", "length", "population", "price",
     "rate", "rating", "score", "speed", "total", "weight",
 ])  # fmt: skip
-"""Last words of attributes that have `of` before a number: a score of 81."""
+"""Last words of attributes that have `of` before a number, as in `a score of 81`."""
 COUNT = " count"
 NONE = "0"
 """The value of a count if there is nothing to count."""
@@ -74,7 +74,7 @@ WITH_ARTICLE = re.compile(
 
 
 def list_sentences(subject: str, fact: ProfileFact, kind: str = "") -> list[str]:
-    """List the sentences that state a fact of a subject: The runtime of the film Locke is 85 minutes.
+    """List sentences that state a subject's fact, such as `The runtime of the film Locke is 85 minutes`.
 
     The last sentence is the plainest; it is used if all other sentences break a rule.
     """
@@ -101,7 +101,7 @@ def list_sentences(subject: str, fact: ProfileFact, kind: str = "") -> list[str]
 
 
 def list_predicates(fact: ProfileFact, kind: str = "") -> list[str]:
-    """List the predicates that state a fact: has a runtime of 85 minutes."""
+    """List the predicates that state a fact, such as `has a runtime of 85 minutes`."""
     noun, unit = split_unit(fact.attribute)
     value, several = write_values(fact), len(fact.values) > 1
     nouns = make_plural(noun) if several else noun
@@ -166,7 +166,7 @@ def name_none(fact: ProfileFact) -> str:
 
 
 def join(texts: Sequence[str]) -> str:
-    """Join texts to an enumeration: a, b and c."""
+    """Join texts into an enumeration, such as `a, b and c`."""
     return texts[0] if len(texts) == 1 else ", ".join(texts[:-1]) + f" and {texts[-1]}"
 
 

@@ -30,8 +30,8 @@ MODEL, PLAIN = "model", "plain"
 PARAGRAPH = 7
 """The maximum number of facts in a paragraph, not counting facts about the whole database."""
 FEW = 3
-"""The maximum number of facts without a clause that are appended to the last paragraph. More of these facts
-get a new paragraph."""
+"""The maximum number of facts without a clause that are appended to the last paragraph. If there are more of
+these facts, they form a new paragraph."""
 SENTENCE = 3
 """The maximum number of clauses in a sentence."""
 LONG = 4
@@ -231,7 +231,7 @@ def write_paragraphs(
 
 
 def group_clauses(clauses: Sequence[Clause], taken: int) -> list[list[Clause]]:
-    """Group clauses into paragraphs, with clauses of one kind, or about one other entity, together.
+    """Group clauses into paragraphs; clauses of one kind or about one other entity stay together.
 
     `taken` is the number of facts that the first paragraph already contains.
     """

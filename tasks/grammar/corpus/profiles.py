@@ -44,7 +44,7 @@ from tasks.grammar.corpus.plain_patterns import make_plural
 from tasks.settings import Settings
 
 LEAST_COUNT = 10
-"""Documents state only counts above this number, because questions may ask about the rows of smaller
+"""Documents state only counts above this number, because questions may ask for the rows behind smaller
 counts."""
 Totals = Mapping[tuple[Attribute, str], int]
 """The number of rows of the entity table, by (attribute, value)."""
@@ -54,22 +54,22 @@ class Profiles(Settings):
     """The settings in params.yaml under `grammar.profiles`."""
 
     entities: Mapping[str, tuple[str, ...]] = Field(default_factory=dict)
-    """The tables whose rows get one document each, by database. Without an entry, an assessed database uses
+    """The tables with one document per row, by database. An assessed database without an entry uses
     the tables that its questions ask about; other databases have no documents."""
     count: int | None = Field(default=None, ge=1)
-    """The maximum number of entities per table; null uses all rows. Entities that the balanced set's groups
+    """The maximum number of entities per table; null means all rows. Entities that the balanced set's groups
     need come first, in a seeded order."""
     documents_per_group: int = Field(default=6, ge=1)
     """The maximum number of documents that a group's answer may need."""
     documents_of: Mapping[str, int] = Field(default_factory=dict)
-    """The value of `documents_per_group` for single databases, useful for systems that retrieve few
+    """The value of `documents_per_group` for individual databases; useful for systems that retrieve few
     documents."""
     counts: int = Field(default=4, ge=0)
     """The maximum number of facts such as `the database has 152 films with the genre Drama`. Counts must
     exceed `documents_per_group` and 10, so that no such fact answers a question."""
     natural_keys: bool = True
-    """Whether rows without a unique name get a natural key as name, such as title and year. False uses the
-    name column or the primary key, as in earlier recorded documents."""
+    """Whether rows without a unique name get a natural key as their name, such as title and year. If false,
+    rows are named by the name column or the primary key, as in earlier documents."""
     values: int = Field(default=12, ge=1)
     """The maximum number of values in a fact; facts with more values are dropped."""
     seed: int = 0
@@ -320,7 +320,7 @@ def choose_counts(
 def make_count(
     table: EntityTable, kind: str, profile: str, attribute: Attribute, value: str, total: int
 ) -> ProfileFact:
-    """Return a fact on the number of rows with a value, with the query that counts the rows."""
+    """Return a fact about the number of rows with a value, with the query that counts the rows."""
     column = next(column for column in table.schema if column.id == attribute.column)
     typed = int(value) if column.type == "integer" else value
     query = Query(table.primary, attribute.joins, (attribute.column,))

@@ -20,17 +20,17 @@ class DatabaseSize(Settings):
     """The sample sizes for one database."""
 
     groups: int | None = Field(default=None, ge=1)
-    """The number of groups; null uses `grammar.questions.groups`."""
+    """The number of groups; null means the value of `grammar.questions.groups`."""
     texts: int | None = Field(default=None, ge=1)
     """The maximum number of texts per group and criterion in both sets together; texts of the balanced set
-    come first, and null uses all texts."""
+    come first, and null means all texts."""
 
 
 class Questions(Settings):
     """The settings in params.yaml under `grammar.questions`."""
 
     groups: int | None = Field(default=None, ge=1)
-    """The number of groups, distributed over the SQL templates; null uses all groups."""
+    """The number of groups, distributed over the SQL templates; null means all groups."""
     several: float = Field(default=0.4, ge=0, le=1)
     """The share of groups that need two or more documents.
 
@@ -39,9 +39,9 @@ class Questions(Settings):
     criteria: tuple[str, ...] = Field(min_length=1)
     """The criteria for which every sampled group must have texts."""
     texts: int | None = Field(default=None, ge=1)
-    """The maximum number of unbalanced texts per group and criterion; null uses all texts."""
+    """The maximum number of unbalanced texts per group and criterion; null means all texts."""
     sizes: Mapping[str, DatabaseSize] = Field(default_factory=dict)
-    """Sample sizes for single databases, by name."""
+    """Sample sizes for individual databases, by name."""
     grounded: bool = True
     """Whether to drop groups whose true documents are unknown, missing or incomplete. Otherwise these groups
     count as gaps."""

@@ -1,8 +1,8 @@
-"""Check the sentences of documents for broken words, contradictions of the database, and unsupported claims.
+"""Check documents' sentences for broken words, contradictions with the database, and unsupported claims.
 
-A rule returns the problem of a sentence as `<reason>: <detail>`, or "". Sentences may contain the names and
-values of their `KnownFacts`. Names and values are masked before the words are checked, because a title may
-contain any words.
+A rule returns a sentence's problem as `<reason>: <detail>`, or "" if there is none. Sentences may contain the
+names and values of their `KnownFacts`. Names and values are masked before the words are checked, because a
+title may contain any words.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ CLAIMS = frozenset([
     "indicating", "means", "meaning", "reflects", "reflecting", "shows", "showing", "signifies", "suggests",
     "suggesting", "therefore", "thus",
 ])  # fmt: skip
-"""Words of praise and of explanation, which no column of a database can support."""
+"""Words that praise or explain, which no column of a database can support."""
 CLAIM_PHRASES = ("due to", "in order to", "known for", "as a result", "so that", "one of the")
-"""Phrases of explanation or praise."""
+"""Phrases that explain or praise."""
 Rule = Callable[["Masked"], str]
 LETTER = re.compile(r"[^\W\d]")
 TOKEN = re.compile(rf"{MASK}|\w+")
@@ -161,7 +161,7 @@ def mask(sentence: str, ground: KnownFacts) -> Masked:
 
 
 def find_fault(sentence: str, ground: KnownFacts) -> str:
-    """Return the first problem of a sentence as `<reason>: <detail>`, or "" without a problem."""
+    """Return the first problem of a sentence as `<reason>: <detail>`, or "" if there is none."""
     masked = mask(sentence, ground)
     return next((fault for rule in RULES if (fault := rule(masked))), "")
 

@@ -1,7 +1,7 @@
 """Stage: find the documents that contain the answer of each semantic group, by the keys of the source rows.
 
 Documents lack facts with too many values, and facts that no sentence could state or the reader did not find.
-A group's row lists the needed columns that are missing in its documents, which then do not answer the
+A group's row lists the needed columns that are missing from its documents, so the documents do not answer the
 question.
 """
 

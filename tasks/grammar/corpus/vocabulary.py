@@ -31,7 +31,7 @@ IRREGULAR = {
 ENDINGS = (
     "ings", "ions", "ers", "ors", "ies", "ing", "ion", "ed", "er", "es", "or", "ly", "e", "s", "y",
 )  # fmt: skip
-"""The endings that `stem` removes, roughly the longest first."""
+"""The endings that `stem` removes, roughly from the longest to the shortest."""
 SHORTEST_STEM = 3
 """The minimum number of letters of a stem."""
 

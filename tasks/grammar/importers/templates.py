@@ -132,7 +132,9 @@ def split_lines(
         name = database or line.record.get("database") or default
         if name is None:
             what = f"names no database (known: {there})"
-            raise BadInput(source, what, line=line.number, hint="--database NAME, or the field `database`")
+            raise BadInput(
+                source, what, line=line.number, hint="give --database NAME or the field `database`"
+            )
         if not isinstance(name, str) or name not in known:
             what = f"names a database that is not in params.yaml (known: {there})"
             raise BadInput(source, what, line=line.number)
@@ -184,7 +186,7 @@ def word_warnings(warnings: Iterable[Problem]) -> list[str]:
 
 
 def place(project: Project, name: str, lines: Sequence[TemplateLine]) -> None:
-    """Write lines to the file that the stage reads; first back up an existing file with other content."""
+    """Write lines to the file that the stage reads; first back up an existing file that differs."""
     path = FOLDER / f"{name}.jsonl"
     content = b"".join(line.raw.rstrip(b"\r\n") + b"\n" for line in lines if line.raw)
     there = project.root / path
@@ -194,7 +196,7 @@ def place(project: Project, name: str, lines: Sequence[TemplateLine]) -> None:
 
 
 def word_kept(name: str, checked: CheckedLines, mode: str) -> str:
-    """Return one line on the imported templates and the next command."""
+    """Return one line about the imported templates and the next command."""
     texts = sum(len(template.texts) for template in checked.templates)
     how = "instead of" if mode == "instead" else "beside"
     return (

@@ -63,7 +63,7 @@ class Shape:
 
 
 def shape_person(first: str, last: str) -> Shape:
-    """Return the shape of a first name and a surname with these first letters."""
+    """Return the shape of a first name and a surname with the given first letters."""
     return Shape(
         f'root ::= "{first}" [a-z]{{2,8}} " {last}" [a-z]{{3,9}}',
         (2, 3), f"a first name with {first} and a surname with {last}",
@@ -71,12 +71,12 @@ def shape_person(first: str, last: str) -> Shape:
 
 
 def shape_coined(first: str) -> Shape:
-    """Return the shape of one invented word with this first letter."""
+    """Return the shape of one invented word with the given first letter."""
     return Shape(f'root ::= "{first}" [a-z]{{3,8}}', (1, 1), f"one new word that begins with {first}")
 
 
 def shape_firm(first: str) -> Shape:
-    """Return the shape of an organisation's name: two or three words, the first with this first letter."""
+    """Return the shape of an organisation's name: two or three words; the first begins with this letter."""
     return Shape(
         f'root ::= "{first}" [a-z]{{3,9}} (" " [A-Z] [a-z]{{2,11}}){{1,2}}',
         (2, 3), f"two or three words, the first begins with {first}", whole=True,
@@ -84,7 +84,7 @@ def shape_firm(first: str) -> Shape:
 
 
 def shape_title(first: str) -> Shape:
-    """Return the shape of a project's title: two or three words, the first with this first letter."""
+    """Return the shape of a project's title: two or three words; the first begins with this letter."""
     return Shape(
         f'root ::= "{first}" [a-z]{{2,10}} (" " [A-Z] [a-z]{{2,11}}){{1,2}}',
         (2, 3), f"two to 3 words, the first begins with {first}", whole=True,
@@ -92,7 +92,7 @@ def shape_title(first: str) -> Shape:
 
 
 def shape_place(first: str) -> Shape:
-    """Return the shape of a town's name with this first letter."""
+    """Return the shape of a town's name with the given first letter."""
     return Shape(f'root ::= "{first}" [a-z]{{3,10}}', (1, 2), f"one word that begins with {first}")
 
 
@@ -150,7 +150,7 @@ class Inventor:
 
         `shape` returns the shape for each attempt (from 0), so that attempts may have different letters. With
         `kind`, the kind of entity, names that the reader recognises are rejected. `fits` returns the problem
-        of a name, or "".
+        of a name, or "" if there is none.
         """
         calls: list[Origin] = []
         problem = ""
@@ -187,7 +187,7 @@ async def ask_recognised(name: str, kind: str, ask: Ask, *, row: str, sure: floa
     """Ask the reader whether it knows an entity with this name (appendix G.2, section 5).
 
     `kind` is the kind of entity, such as "company". If the endpoint returns probabilities, a name counts as
-    recognised above the probability `sure` of yes. A small model answers yes for every name, but with a
+    recognised if the probability of yes exceeds `sure`. A small model answers yes for every name, but with a
     higher probability for known names. The answer's value is None if the reply is neither yes nor no.
     """
     answer = await ask(

@@ -26,7 +26,7 @@ def choose_shape(
     """Return a function that returns the shape of a name for each attempt (from 0).
 
     `offered` is the number of names of this kind to choose from; `key` is their seed. `coined` requires names
-    with a single word. With `offered` 0, the model invents the name, with the shape `invented`.
+    with a single word. If `offered` is 0, the model invents the name, with the shape `invented`.
     """
     if not offered:
         return invented

@@ -33,7 +33,7 @@ def shuffle(items: Iterable[Item], *key: object) -> list[Item]:
 
 
 def random_letter(*key: object) -> str:
-    """Return a random capital letter, without letters that rarely begin a name."""
+    """Return a random capital letter, excluding letters that rarely begin a name."""
     letters = "ABCDEFGHIJKLMNOPRSTVW"
     return letters[random_integer(0, len(letters) - 1, *key)]
 

@@ -15,7 +15,7 @@ BY, GROUPS = "grammar.second_reading.by", "grammar.second_reading.groups"
 
 @dataclass(frozen=True)
 class Authorship:
-    """The texts of card and page that depend on who wrote the templates.
+    """The texts on the card and the page that depend on who wrote the templates.
 
     `made` contains the steps, and `limits` the known limitations. `sets` contains descriptions by set, and
     `explanations` by artifact. `confirmed` states how the texts were confirmed.
@@ -138,7 +138,7 @@ AUTHORSHIP: Mapping[str | None, Authorship] = {None: BY_MODEL, "beside": BY_BOTH
 
 
 def describe_authorship(database: DatabaseEntry) -> Authorship:
-    """Return the texts on a database's templates, with the author if the database's entry names one."""
+    """Return the texts about a database's templates, with the author if the database's entry names one."""
     found = AUTHORSHIP[database.templates]
     if database.templates is None or not database.templates_by:
         return found
@@ -157,10 +157,10 @@ def list_own(artifact: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class ReadingWords:
-    """The texts of card and page that depend on the second reading.
+    """The texts on the card and the page that depend on the second reading.
 
-    `done` is whether there was a second reading. `made` contains the steps, and `explanation` explains the
-    artifact.
+    `done` states whether there was a second reading. `made` contains the steps, and `explanation` explains
+    the artifact.
     """
 
     done: bool
@@ -179,7 +179,7 @@ UNREAD = ReadingWords(
 
 
 def describe_reading(settings: Mapping[str, object]) -> ReadingWords:
-    """Return the texts on the second reading. `settings` contains settings by dotted name."""
+    """Return the texts about the second reading. `settings` contains settings by dotted name."""
     reader = READERS.get(str(settings.get(BY, "none")))
     if reader is None:
         return UNREAD

@@ -1,4 +1,4 @@
-"""Stage: check every artifact of the flow against its contract. A failure stops the dataset and the page."""
+"""Stage: check every artifact against its contract. If a check fails, no dataset or page is written."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def contracts(
     """Check the artifacts with their `*.dropped` and `*.calls` files, and write the results.
 
     `settings` contains the parameters of other stages, by dotted name. Raises ContractBroken after writing,
-    with one line on the artifact, contract, count and ids.
+    with a line that states the artifact, contract, count and ids.
     """
     made = (
         schema, *list_own(own_templates), sql_templates, text_templates, back_check, second_reading,
@@ -302,8 +302,8 @@ def _expect_questions(
 def expect_own_sentences(texts: Path) -> RowRule:
     """Expect that no sentence of six words or more is in more than 3% of a criterion's texts.
 
-    Any sentence may occur in one text. `texts` is the artifact back_check. Texts that people wrote, without a
-    model call, are not checked.
+    A sentence may always occur in one text. `texts` is the artifact back_check. Texts that people wrote,
+    without a model call, are not checked.
     """
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     rows: Counter[str] = Counter()

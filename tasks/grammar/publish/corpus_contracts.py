@@ -65,7 +65,7 @@ def declare_corpus(
     schema: Sequence[Column],
     database: SafeDatabase,
 ) -> dict[str, Sequence[Expectation | RowRule]]:
-    """Return the rules by artifact, without the rules for ids and origins.
+    """Return the rules by artifact, except the rules for ids and origins.
 
     `documents_dropped` contains the dropped rows of the stage `documents`. `groups` contains the rows of
     fill_in.

@@ -229,7 +229,7 @@ def _describe_contracts(contracts: Path) -> CardSection:
 def describe_choices(sql_templates: Path, *, free: bool) -> str:
     """Return sentences that state whether the model picked templates and texts from options, or wrote them.
 
-    `free` is whether the generator's decoding is not constrained.
+    `free` states whether the generator's decoding is unconstrained.
     """
     choices = [
         count for count in pq.read_table(sql_templates, columns=["choices"])["choices"].to_pylist() if count
@@ -249,9 +249,9 @@ def describe_choices(sql_templates: Path, *, free: bool) -> str:
 
 
 def describe_idle(fill_in: Path, sql_templates: Path, *, sought: bool) -> str:
-    """Return sentences on the share of combinations that were left out because a value has no effect.
+    """Return sentences about the share of combinations that were left out because a value has no effect.
 
-    `sought` is whether the fill-in looked for such combinations (`every_value_matters`).
+    `sought` states whether the fill-in looked for such combinations (`every_value_matters`).
     """
     if not sought:
         return "A question with several values may contain a value that does not change the answer."

@@ -24,9 +24,9 @@ DRAWN = 100
 class QueryShape:
     """The structure of a query. `skeleton` is the query with literals, names and aliases masked.
 
-    `joins` is the number of joins in all parts of the query. `nested` is whether there is a subquery; the
-    parts of a set operation do not count. `combined` is whether there is a set operation, and `ranked` is
-    whether there are ORDER BY and LIMIT.
+    `joins` is the number of joins in all parts of the query. `nested` states whether there is a subquery; the
+    parts of a set operation do not count. `combined` states whether there is a set operation, and `ranked`
+    whether a query has both ORDER BY and LIMIT.
     """
 
     skeleton: str
@@ -122,7 +122,7 @@ def measure_set(name: str, queries: Iterable[str], dialect: str = "sqlite") -> S
 
 
 def count_expected(skeletons: Sequence[str], drawn: int) -> float | None:
-    """Compute the expected number of distinct skeletons in a sample of `drawn` queries without replacement.
+    """Compute the expected number of distinct skeletons among `drawn` queries sampled without replacement.
 
     The formula is the sum over skeletons of 1 - C(n - n_s, drawn) / C(n, drawn): rarefaction (Hurlbert 1971).
     Returns None if the sample is larger than the set.

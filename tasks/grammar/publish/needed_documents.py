@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from tasks.artifacts.card import CardSection
 
 MANY = 4
-"""The largest number in the table; its row counts all questions that need this many documents or more."""
+"""The largest number in the table; its row counts all questions that need at least this many documents."""
 
 
 def describe_needed(questions: Path, documents: Path, fill_in: Path) -> CardSection | None:

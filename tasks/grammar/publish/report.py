@@ -154,7 +154,7 @@ def report(
 
 
 def lay_out_artifacts(database: str, artifacts: Sequence[ArtifactStatistics]) -> Layout:
-    """Return the layout of the graph of artifacts, by the origins of their rows, starting at the database."""
+    """Return the layout of the artifact graph, which starts at the database and follows the rows' origins."""
     from_rows = [(source, artifact.name) for artifact in artifacts for source in artifact.sources]
     feeds = [(database, name) for name in FROM_THE_DATABASE]
     return lay_out([database, *(artifact.name for artifact in artifacts)], [*from_rows, *feeds])

@@ -53,7 +53,7 @@ class Rerun:
         self._seen: dict[str, AnswerDigest | str] = {}
 
     def rule(self) -> RowRule:
-        """Return the row rule that an answer equals the result of its SQL."""
+        """Return the row rule that requires an answer to equal the result of its SQL."""
         return RowRule(
             "answer_reproduces",
             "The SQL, run again on the database, returns the recorded answer.",
@@ -91,7 +91,7 @@ class Rerun:
 def digest_answer(rows: Iterable[tuple[Value, ...]]) -> AnswerDigest:
     """Return the digest of rows in any order, because most queries have no ORDER BY.
 
-    Whole numbers have the same digest as integer and as float, because engines return means as different
+    Whole numbers have the same digest as integers and as floats, because engines return means as different
     types.
     """
     whole = (
@@ -125,7 +125,7 @@ def expect_true_in_world(
 ) -> RowRule:
     """Expect that the SQL of every group returns the same answer on `world`, the larger database.
 
-    `questions` contains a question by group. `part` is the database that is a part of `world`; the limits of
+    `questions` contains a question by group. `part` is the database that is part of `world`; the limits of
     `part` apply to both databases. Raises BadInput if `world` lacks a column of the groups.
     """
     others = dict(find_other_answers(filter(_has_rows, groups), world, part.limits))

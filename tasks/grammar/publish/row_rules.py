@@ -1,4 +1,4 @@
-"""Contract rules for GRAMMAR's rows. A row rule returns the problem of a row, or "".
+"""Contract rules for GRAMMAR's rows. A row rule returns a row's problem, or "" if there is none.
 
 The rules compare rows with the rows of other artifacts that they were made from.
 """
@@ -159,7 +159,7 @@ def expect_placeholders(templates: Index, own: Collection[str]) -> RowRule:
 
 
 def expect_same(name: str, says: str, key: str, columns: Sequence[str], others: Index) -> RowRule:
-    """Expect that `columns` of a row equal those of the row of `others` whose id is in column `key`."""
+    """Expect the same `columns` in a row and in the row of `others` whose id the row has in column `key`."""
 
     def check(record: Record) -> str:
         other = others.get(record[key], record)

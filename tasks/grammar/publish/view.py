@@ -83,7 +83,7 @@ def read_dataset(
 
 
 def _walk_without_template(node: LineageNode) -> list[LineageNode]:
-    """List a node's ancestors without its SQL template's ancestors, whose calls are listed separately."""
+    """List a node's ancestors except its SQL template's ancestors, whose calls are listed separately."""
     of_template = {
         ancestor.key
         for parent in walk_nodes(node)

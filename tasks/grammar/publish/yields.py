@@ -23,15 +23,15 @@ class CriterionYield:
     confirmed: int
     """The number of these texts that passed the back-check."""
     read: int
-    """The number of confirmed texts whose second reading has the same answers; without a second reading, the
-    number of confirmed texts."""
+    """The number of confirmed texts whose second reading has the same answers; if there is no second reading,
+    the number of confirmed texts."""
     unbalanced: int
     balanced: int
     """The number of questions in the balanced set; `unbalanced` is the number in the unbalanced set."""
 
     @property
     def rate(self) -> float | None:
-        """The share of written texts that were confirmed; None without written texts."""
+        """The share of written texts that were confirmed; None if there are no written texts."""
         return self.confirmed / self.written if self.written else None
 
 
@@ -53,7 +53,7 @@ def count_distinct(sets: Path, column: str) -> int:
 def count_same(second_reading: Path) -> int:
     """Count the texts whose second reading has the same answers, and texts without a second reading.
 
-    A user-written text is kept even if its reading has other answers, but such a text is not counted.
+    A user-written text is kept even if its reading has different answers, but such a text is not counted.
     """
     return _count_criteria(second_reading, read=True).total()
 

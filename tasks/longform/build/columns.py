@@ -10,7 +10,7 @@ from tasks.longform.entries import SourceDatabase
 
 
 def columns(entry: SourceDatabase, key: str, params: ColumnRules) -> Drafts[ColumnProfile]:
-    """Profile every column of a source, like the stage `grammar.columns` does for `databases`.
+    """Profile every column of a source, as the stage `grammar.columns` does for `databases`.
 
     key: the source's name in `longform.databases`. Drop reasons: `no_value`, `unfit_cells`, `unreadable`,
     `undecodable`, `internal_table`, `view`, `unreadable_table`, `foreign_key`. Raises BadInput if the file is

@@ -55,7 +55,7 @@ async def condense(
 def list_kept(question: ControlledQuestion) -> list[tuple[str, ...]]:
     """List the names that a short question must contain, each as a tuple of alternative texts.
 
-    The short form of an open question does not name the figures, so that readers decide which figures count.
+    The short form of an open question does not name the figures, so that readers decide which figures matter.
     """
     asked = question.asked
     if is_analysis(question.design):

@@ -24,12 +24,12 @@ from tasks.settings import Settings
 
 YES, NO = "Yes", "No"
 CRITERIA = ("ambiguous", "not answerable", "one query is enough")
-"""The problem that each `No` in the model's reply means, in the order of the prompt's lines."""
+"""The problem that each `No` in the model's reply indicates, in the order of the prompt's lines."""
 
 
 @dataclass(frozen=True)
 class ConfirmedQuestion:
-    """Row of the stage `confirm`: a confirmed question, under its id of the stage `condense`."""
+    """Row of the stage `confirm`: a confirmed question, with its id from the stage `condense`."""
 
     id: str
     text: str
@@ -42,7 +42,7 @@ class Confirm(Settings):
     """The settings in params.yaml under `longform.confirm`."""
 
     least: int = Field(default=3, ge=0, le=3)
-    """Number of the three criteria that the model must confirm.
+    """Number of criteria, out of three, that the model must confirm.
 
     With 0, only people review; questions without a decision are kept, and `confirmed_by` is `nobody`.
     """

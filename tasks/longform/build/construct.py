@@ -60,7 +60,7 @@ class Construct(Settings):
     """Maximum number of attempts at rows; each prompt names the previous errors."""
     borne_out: bool = False
     """Whether the rows must support the conjecture. If true, new rows are requested, and the question is
-    dropped after the last round. If false, the answer follows the rows."""
+    dropped after the last round. If false, the answer is based on the rows."""
     tables: int | None = Field(default=0, ge=0)
     """Minimum number of tables, if the source has that many.
 

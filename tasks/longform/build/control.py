@@ -76,11 +76,11 @@ class Control(Settings):
 
     plans: Literal["rows", "questions"] = "rows"
     """The basis of the plans: groups of existing rows (`rows`), or the database's questions (`questions`).
-    Without questions, `questions` uses the tables."""
+    If the database has no questions, `questions` uses its tables."""
     interpretive: float = Field(default=0.51, ge=0, le=1)
-    """The share of questions about an abstract word, with `plans: questions`."""
+    """With `plans: questions`, the share of questions about an abstract word."""
     known: int = Field(default=4, ge=2)
-    """Minimum number of rows per group with all amounts of the question."""
+    """Minimum number of rows per group that have all amounts of the question."""
     rounds: int = Field(default=3, ge=1)
     """Maximum number of attempts per question; each prompt names the previous error."""
 

@@ -59,7 +59,7 @@ class FocusMeasure:
     name: str
     """The name in questions: `box office`."""
     unit: str
-    """The unit: `US dollars`; empty without a unit."""
+    """The unit: `US dollars`; empty if the measure has no unit."""
     more: str
     """Words for rows with a higher value: `earn more`, `have a higher box office`."""
     negative: str
@@ -102,7 +102,7 @@ class Focus:
     group: str
     """The id of a text column, in the same table or in a table reached by a foreign key or a link table."""
     group_words: str
-    """The noun for the group of a row of `table`: `origin airport`."""
+    """The noun for the group that contains a row of `table`: `origin airport`."""
     relation: str
     """The phrase for membership in a group, with `{}` for the value: `directed by {}`."""
     groups: tuple[str, ...]
@@ -114,7 +114,7 @@ class Focus:
     origin: tuple[Origin, ...]
 
     def find(self, column: str) -> FocusMeasure:
-        """Return the measure of a column."""
+        """Return the measure that is based on a column."""
         return next(measure for measure in self.measures if measure.column == column)
 
     def say_rows(self, group: str) -> str:
@@ -136,7 +136,7 @@ class Foci(Settings):
 def foci(entry: SourceDatabase, source_columns: list[SourceColumn], params: Foci) -> Drafts[Focus]:
     """Make a row for every column that groups the rows of a table, with all measures of this table.
 
-    There are no rows if no table has both an amount and two groups of enough rows; the stage `control`
+    There are no rows if no table has both an amount and two groups with enough rows; the stage `control`
     reports each question that is missing for this reason. Raises BadInput for words about a column or group
     that does not exist.
     """
@@ -290,7 +290,7 @@ def write_source(tree: JoinTree) -> str:
 def name_group(table: str, group: Column, tree: JoinTree) -> str:
     """Name a group column as a property of a table's row.
 
-    A link table gives a name such as `director`, and the name of a key gives `origin airport`.
+    A link table yields a name such as `director`, and a key's name yields one such as `origin airport`.
     """
     if group.table == table:
         return _say(group.name)

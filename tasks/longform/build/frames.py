@@ -1,8 +1,8 @@
 """Compose frames: the phrasings of questions among which a model with constrained decoding chooses.
 
 A small model without constraints omits or garbles half of the required names. Frames apply only to models
-with constrained decoding. From other models, the parsers also accept other phrasings. This module also has
-`read_question`, the parser of both question stages.
+with constrained decoding. From other models, the parsers also accept other phrasings. This module also
+contains `read_question`, the parser of both question stages.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def items(
     ]
     if not rows:
         raise StageFailed(
-            f"no question passed all stages: {len(control)} were written, {len(confirm)} confirmed, "
+            f"no question passed all stages: {len(control)} were written, {len(confirm)} were confirmed, "
             f"{len(construct)} have a database; the .dropped files give the reasons"
         )
     return Drafts(rows)

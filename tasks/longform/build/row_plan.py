@@ -67,7 +67,8 @@ class RowPlanner:
     """Plans the rows of a question's database.
 
     - columns, rows: the columns and rows of the source
-    - per_group: rows per group of the compared table; the first group gets one row more, the second one fewer
+    - per_group: rows per group of the compared table; the first group gets one more, the second group one
+      fewer
     """
 
     def __init__(
@@ -131,7 +132,7 @@ class RowPlanner:
                 ]
 
     def _find_key(self) -> str:
-        """Return the integer key of the compared table, which gets new numbers; empty without such a key."""
+        """Return the compared table's integer key, which is renumbered; empty if there is no such key."""
         own = [column for column in self.columns if column.table == self.focus.table and column.primary_key]
         return own[0].name if len(own) == 1 and own[0].type == "integer" and not own[0].references else ""
 
@@ -238,7 +239,7 @@ class RowPlanner:
         return [known[at] for at in order], [joined for joined in rows if joined not in known]
 
     def _read_name(self, joined: Mapping[str, Cells]) -> list[Value]:
-        """Return the cells that identify a compared row: name or title, else all cells except the key."""
+        """Return the cells that identify a compared row: name or title, otherwise all but the key."""
         texts = [
             column.name
             for column in self.columns

@@ -16,7 +16,7 @@ LONGEST = 300
 
 
 def seeds(entry: SourceDatabase, out: Path) -> Counts:
-    """Write a database's existing questions as JSON, without duplicates and questions longer than `LONGEST`.
+    """Write a database's existing questions as JSON, without duplicates or questions longer than `LONGEST`.
 
     Raises BadInput if the file is not a JSON list of texts.
     """

@@ -1,4 +1,4 @@
-"""Write parts of SQL for this flow: quoted names, column values and literals."""
+"""Write SQL fragments for this flow: quoted names, column values and literals."""
 
 from __future__ import annotations
 

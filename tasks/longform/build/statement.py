@@ -120,7 +120,7 @@ def _make_claim(text: str, figure: FoundFigure) -> Claim:
 
 
 def _check_own(sentence: str, figures: Sequence[FoundFigure], question: ControlledQuestion) -> None:
-    """Check a sentence that the model worded itself against the stated figure. Raises Unparsed if false."""
+    """Raise Unparsed if a sentence that the model worded itself does not match the stated figure."""
     names = _list_named(sentence, question)
     up, down = HIGHER.search(sentence), LOWER.search(sentence)
     bare = sentence
@@ -161,7 +161,7 @@ def _fits(figure: FoundFigure, sentence: str, question: ControlledQuestion) -> b
 
 
 def _pairs(figure: FoundFigure, names: Sequence[str], numbers: Sequence[float]) -> bool:
-    """Return whether numbers are the values of the named groups in order, without counts and thresholds."""
+    """Return whether numbers are the values of the named groups in order, ignoring counts and thresholds."""
     values = {round(value, 6) for value in figure.values.values()}
     aside = {*figure.counts.values(), *figure.totals.values(), figure.design.threshold} - values
     told = [round(number, 6) for number in numbers if number not in aside]

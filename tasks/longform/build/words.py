@@ -1,4 +1,4 @@
-"""Find words for columns and amounts: `films.box_office_usd` is `box office` in `US dollars`."""
+"""Find words for columns and amounts: `films.box_office_usd` becomes `box office` in `US dollars`."""
 
 from __future__ import annotations
 

@@ -115,9 +115,9 @@ def limit_verdict(item: LongformItem, answer: str, verdict: Verdict) -> tuple[Ve
     """Lower a verdict that is too good for the answer's values; return (verdict, missing values).
 
     A conclusive item needs all critical values for a Match. For an interpretive item, scores 4 and 5 need all
-    numbers, and score 3 needs half of the numbers. An answer with none of the numbers gets at most 2, or at
-    most 1 if the answer names no measure of a claim, or describes how to find the result. Scores of items
-    without claims are not changed.
+    numbers, and score 3 needs half of the numbers. An answer without any of the numbers gets a score of at
+    most 2, or at most 1 if the answer names no measure of a claim, or describes how to find the result.
+    Scores of items without claims are not changed.
     """
     missing = find_missing(item, answer)
     if item.kind == CONCLUSIVE:

@@ -88,7 +88,7 @@ def show_opinions(title: str, reviews: Sequence[Review], prompt_tokens: int) -> 
 
 
 def quote_within(text: str, tokens: float) -> str:
-    """Quote a text within a number of tokens, including the fence; omit the middle of a longer text."""
+    """Quote a text within a token limit, including the fence; omit the middle of a longer text."""
     quoted = quote(text, limit=12 * len(text)).text
     limit = len(quoted)
     while (size := estimate_tokens(quoted)) > tokens:
@@ -113,7 +113,7 @@ def _describe(script: str, tokens: float) -> str:
 
 
 def show_queries(queries: Sequence[AgentQuery], tokens: float) -> str:
-    """Show queries with their results within a number of tokens, each text quoted separately.
+    """Show queries with their results within a token limit, each text quoted separately.
 
     Every result is cut to its first rows, with the same maximum number of rows for all results. If the
     queries do not fit even without rows, the last queries are omitted. The text states how much was left out.

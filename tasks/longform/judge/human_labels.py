@@ -26,7 +26,7 @@ class PersonLabel:
     interaction: str
     item: str
     part: str
-    """`match` for the answer, compared with the reference; `IP`, `TE` or `IS` for a step."""
+    """`match` for the comparison of the answer with the reference; `IP`, `TE` or `IS` for a step."""
     rater: str
     """The rater's name; empty if the file has no names."""
     label: Verdict
@@ -48,7 +48,7 @@ def human_labels(
     - the reasons of `read_human_labels`
     - `unknown_verdict`: no row has this id, or the row's interaction has nothing to judge
     - `other_response`: the line's response differs from the judged response, so the line labels another run
-    - `other_scale`: the label is not a choice for this line, such as Match for a score
+    - `other_scale`: the label is not valid for this line, such as Match for a score
     """
     if entry.labels is None:
         return Drafts([])

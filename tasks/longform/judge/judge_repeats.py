@@ -36,7 +36,7 @@ class JudgeRepeat:
     interaction: str
     item: str
     part: str
-    """`match` for the answer, compared with the reference; `IP`, `TE` or `IS` for a step."""
+    """`match` for the comparison of the answer with the reference; `IP`, `TE` or `IS` for a step."""
     way: str
     """`again` means the same texts with another seed.
 
@@ -49,7 +49,7 @@ class JudgeRepeat:
     problem: str
     """The reason why there is no repeated verdict.
 
-    It begins with `not asked` if the request would be the same.
+    The reason begins with `not asked` if the request would be the same.
     """
     origin: tuple[Origin, ...]
 

@@ -54,7 +54,7 @@ async def ask_opinion(
     field: str = "Verdict",
     sample: int = 0,
 ) -> Answer[Opinion[Word]]:
-    """Ask a judge to choose one of `values`, given the exhibits; the value is None if no attempt parsed.
+    """Ask a judge to choose one of `values`, given the exhibits; the value is None if no reply can be parsed.
 
     - words: maximum number of words of the rationale before the verdict; 0 requests no rationale
     - tokens: maximum number of tokens of the reply
@@ -128,7 +128,7 @@ def make_review(
     seen: Sequence[Review] = (),
     seen_in: str = "",
 ) -> Review:
-    """Make the row of a review; if the reply did not parse, the rationale is the raw text.
+    """Make the row of a review; if the reply cannot be parsed, the rationale is the raw text.
 
     answer: the judge's reply, without a call if the judge was not asked. seen: the reviews that the judge
     saw, which are rows of the stage `seen_in`.
@@ -150,5 +150,5 @@ def make_review(
 
 
 def make_review_id(stage: str, interaction: Interaction, step: str, reviewer: int) -> str:
-    """Make the id of the review of a step by one reviewer in a stage."""
+    """Make the id of one reviewer's review of a step in a stage."""
     return make_id(stage, interaction.id, step, reviewer)

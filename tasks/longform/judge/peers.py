@@ -48,7 +48,7 @@ def list_steps(
 def decide(verdicts: Verdicts) -> Verdict | None:
     """Return the majority verdict of the peers (section 4.2.2).
 
-    A tie is Imperfect. The majority is None if fewer than half of the replies have a verdict.
+    A tie counts as Imperfect. The majority is None if fewer than half of the replies have a verdict.
     """
     given = _list_given(verdicts)
     if not given:
@@ -68,7 +68,7 @@ def agree(verdicts: Verdicts) -> bool | None:
 def pool(groups: Iterable[Verdicts]) -> float | None:
     """Compute the share of Perfect verdicts among the verdicts of all steps, 0 to 1.
 
-    None without verdicts.
+    Returns None if there are no verdicts.
     """
     given = [verdict for verdicts in groups for verdict in verdicts if verdict is not None]
     return given.count(Verdict.PERFECT) / len(given) if given else None

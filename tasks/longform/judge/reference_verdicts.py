@@ -30,9 +30,9 @@ class ReferenceVerdict:
     item: str
     kind: str
     label: Verdict | None
-    """For a conclusive item, Match or Not Match; None without an answer or a verdict."""
+    """For a conclusive item, Match or Not Match; None if the answer or the verdict is missing."""
     score: int | None
-    """For an interpretive item, the score from 1 to 5; None without an answer or a verdict."""
+    """For an interpretive item, the score from 1 to 5; None if the answer or the verdict is missing."""
     reason: str
     problem: str
     origin: tuple[Origin, ...]
@@ -45,7 +45,7 @@ class ReferenceVerdict:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The label, or the score as a `Verdict`; None without label and score. Raises UnknownLabel."""
+        """The label, or the score as a `Verdict`; None if both are missing. Raises UnknownLabel."""
         return self.label if self.score is None else Verdict.read(str(self.score))
 
     @property
@@ -57,7 +57,7 @@ class ReferenceVerdict:
 class ReferenceJudging(Settings):
     """The settings in params.yaml under `longform.reference_verdicts`.
 
-    Canaries are judged in the same way.
+    They also apply to verdicts on canaries.
     """
 
     prompt_tokens: int = Field(default=3000, ge=1500)
@@ -183,7 +183,7 @@ def _make_row(
 def tell_rule(verdict: ReferenceVerdict) -> str:
     """Describe a lowered verdict: the answer's missing values and the judge's verdict.
 
-    Empty if not lowered.
+    Returns an empty text if no rule lowered the verdict.
     """
     if not verdict.rule or verdict.judged is None:
         return ""

@@ -59,8 +59,8 @@ def set_page(
 ) -> Counts:
     """Write the page into the folder `out`; the returned counts are numbers of questions.
 
-    Also reads the `*.dropped` and `*.calls` files of the artifacts. contracts: the folder with the findings
-    of the stage `contracts`. statistics: the set's `statistics.json`.
+    The stage also reads the `*.dropped` and `*.calls` files of the artifacts. contracts: the folder with the
+    findings of the stage `contracts`. statistics: the set's `statistics.json`.
     """
     paths = (control, condense, confirm, conjecture, construct, conclude, classify)
     stages = [read_yield(path) for path in paths]

@@ -35,7 +35,7 @@ class DescribedTable:
     def create(self) -> str:
         """The CREATE statement on one line, for prompts.
 
-        Not executable if the statement has a `--` comment.
+        The line is not executable if the statement has a `--` comment.
         """
         return " ".join(self.sql.split())
 

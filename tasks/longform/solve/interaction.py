@@ -9,7 +9,7 @@ from tasks.artifacts.rows import Origin
 STATISTIC = "statistic"
 """The kind of a step in which a statistic was computed for the agent."""
 UNFIT = "records do not fit"
-"""Start of the problem text of the agent `none` if the records are too long for its prompt."""
+"""Start of the problem text if the records are too long for the prompt of the agent `none`."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ class Interaction:
     plan: str
     """The agent's plan.
 
-    For the iterative agent, this is the list of information needs, one per line. Empty for `none` and
-    `guess`.
+    For the iterative agent, this is the list of information needs, one per line. For `none` and `guess`, the
+    plan is empty.
     """
     queries: tuple[AgentQuery, ...]
     answer: str | None

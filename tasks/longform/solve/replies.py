@@ -103,7 +103,7 @@ def make_queries_grammar(params: AgentLimits) -> str:
 
 
 def make_round_grammar(params: AgentLimits) -> str:
-    """Build the GBNF grammar of a round: a need for information and a query, or the word for the end."""
+    """Build the GBNF grammar of a round: an information need and a query, or the word for the end."""
     head = json.dumps(f"{NEED}: ")
     query, rules = _query_rules(params)
     return f'root ::= "{ENOUGH}" | {head} {_line(NEED_CHARACTERS)} "\\n" {query}\n{rules}'
@@ -143,7 +143,7 @@ def offer_queries(*, statistics: bool) -> tuple[Tool, ...]:
 
 
 def offer_round(*, statistics: bool) -> tuple[Tool, ...]:
-    """Return the iterative agent's tools: `run_query` for a need and its query, `enough` for the end."""
+    """Return the iterative agent's tools: `run_query` (a need and its query) and `enough` (the end)."""
     need = {"type": "string", "title": NEED, "description": "What has to be known"}
     query = _make_object({"need": need, **_describe_query(statistics)}, required=["need", "sql"])
     enough = {**_make_object({}, required=[]), "title": ENOUGH}

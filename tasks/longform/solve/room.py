@@ -25,10 +25,10 @@ class Fitted:
 
 
 def fit_description(database: Database, tokens: float, samples: int = SAMPLES) -> Fitted:
-    """Describe a database within a number of tokens.
+    """Describe a database within a token limit.
 
     If the description is too long, the sample rows of tables are omitted first, and then whole tables, in
-    each case from the last table to the first table.
+    each case starting with the last table.
     """
     tables, shown = list(database.tables), {table.name: samples for table in database.tables}
     left_out: list[str] = []
@@ -44,7 +44,7 @@ def fit_description(database: Database, tokens: float, samples: int = SAMPLES) -
 
 
 def fit_results(queries: Sequence[AgentQuery | None], tokens: float) -> list[Fitted]:
-    """Show results within a number of tokens, by omitting all rows of the largest results first.
+    """Show results within a token limit, by omitting all rows of the largest results first.
 
     In `queries`, None represents a round without a query.
     """

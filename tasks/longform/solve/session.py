@@ -64,7 +64,8 @@ class AgentSession:
     ) -> Value | None:
         """Send a prompt with the question to the model; return the parsed reply.
 
-        If no attempt parsed, returns None and records a problem. max_tokens: None uses the role's own limit.
+        If no reply can be parsed, returns None and records a problem. max_tokens: None uses the role's own
+        limit.
         """
         answer = await self._ask(
             prompt,
@@ -82,7 +83,7 @@ class AgentSession:
         return answer.value
 
     async def answer(self, prompt: str, fields: Mapping[str, object]) -> str | None:
-        """Request the answer (one paragraph) and record the answer as a step; None if no attempt parsed."""
+        """Request the answer (one paragraph) and record it as a step; None if no reply can be parsed."""
         answer = await self.ask(
             prompt,
             {**fields, "words": self.params.answer_words},
@@ -103,7 +104,7 @@ class AgentSession:
         self.left_out.update(dict.fromkeys(names))
 
     async def run(self, queries: Sequence[WrittenQuery], need: str = "") -> None:
-        """Run queries, and add all queries (also failed queries) with their statistics to the findings."""
+        """Run queries, and add all of them, even failed queries, with their statistics to the findings."""
         params = self.params
         fewer = [replace(query, statistics=query.statistics[:MOST]) for query in queries]
         ran = await asyncio.to_thread(
@@ -130,13 +131,13 @@ class AgentSession:
         return max(0.0, self.params.prompt_tokens - instructions - said)
 
     def describe(self, tokens: float, samples: int = SAMPLES) -> str:
-        """Describe the database within a number of tokens, quoted for a prompt."""
+        """Describe the database within a token limit, quoted for a prompt."""
         fitted = fit_description(self.database, tokens, samples)
         self.leave_out(fitted.left_out)
         return fitted.text
 
     def show_findings(self, tokens: float) -> list[dict[str, str]]:
-        """Show the findings within a number of tokens: their needs, SQL and results, quoted for a prompt."""
+        """Show the findings within a token limit: their needs, SQL and results, quoted for a prompt."""
         needs = [
             (clean(found.need), clean(found.query.sql) if found.query else "") for found in self.findings
         ]

@@ -17,7 +17,7 @@ class AskedAgain:
     """
 
     def __init__(self, ledger: Ledger, project: str, stages: Iterable[str] = ()) -> None:
-        """Load the calls that were already repeated from the ledger.
+        """Load, from the ledger, the calls that were already repeated.
 
         `project`: the project's folder. `stages`: the names of the stages whose calls are repeated.
         """

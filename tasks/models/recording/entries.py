@@ -88,7 +88,7 @@ class LedgerEntry:
         except RecursionError:
             raise ValueError("is nested too deeply") from None
         if not isinstance(values, dict):
-            raise ValueError("is no JSON object")  # noqa: TRY004
+            raise ValueError("is not a JSON object")  # noqa: TRY004
         checksum = values.pop(CHECKSUM, None)
         if unknown := sorted(values.keys() - set(SHIPPED_FIELDS)):
             raise ValueError(f"has the unknown key {unknown[0][:40]!r}")

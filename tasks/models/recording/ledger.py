@@ -297,7 +297,7 @@ class Ledger:
         self._committer.submit(list(statements))
 
     def read(self, query: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
-        """Return the rows of a query, which include the effects of all queued statements."""
+        """Return a query's result rows, which reflect all statements queued earlier."""
         self._committer.flush()
         return list(self._store.select(query, values))
 
@@ -333,7 +333,7 @@ class Ledger:
 
 
 def _choose(before: float, model: str | None) -> tuple[str, tuple[object, ...]]:
-    """Return an SQL condition for calls recorded before a time, and of one model if `model` is given."""
+    """Return an SQL condition for calls recorded before a time, and made to `model` if one is given."""
     return ("at < ?", (before,)) if model is None else ("at < ? AND model = ?", (before, model))
 
 
@@ -374,7 +374,7 @@ class Unfinished:
     """Marks the calls of a project's stage in the live ledger until the stage has finished.
 
     The artifact of a finished stage lists its calls. The calls of a running or stopped stage are only in the
-    live ledger, whose entries do not contain project or stage. The table `unfinished` therefore stores the
+    live ledger, whose entries name neither project nor stage. The table `unfinished` therefore stores the
     project and stage of these calls.
     """
 

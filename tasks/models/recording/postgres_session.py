@@ -1,4 +1,4 @@
-"""A connection to a ledger's PostgreSQL database, which is reopened after a loss."""
+"""A connection to a ledger's PostgreSQL database, which is reopened if it is lost."""
 
 from __future__ import annotations
 
@@ -222,5 +222,5 @@ def describe(error: psycopg.Error) -> str:
 
 @cache
 def translate(query: str) -> bytes:
-    """Replace the placeholders `?` of a statement with psycopg's `%s`."""
+    """Replace the placeholders `?` in a statement with psycopg's `%s`."""
     return query.replace("?", "%s").encode()

@@ -36,7 +36,7 @@ class FileLocks:
     A lock covers one byte of a file next to the ledger, at an offset computed from the call's key. The kernel
     releases the lock when the process ends for any reason, so a lock is never stale.
 
-    Use one object per process and file: closing any descriptor of a file drops all locks of the process on
+    Use one object per process and file: closing any descriptor of a file drops all of the process's locks on
     the file.
     """
 
@@ -92,7 +92,9 @@ class SqliteStore:
             if isinstance(error, sqlite3.OperationalError) and is_disk_full(path):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path)) from error
             raise BadInput(
-                path, f"cannot be used as the ledger: {plain(str(error))}", hint="move the file away"
+                path,
+                f"cannot be used as the ledger: {plain(str(error))}",
+                hint="move the file to another folder",
             ) from error
 
     def select(self, query: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:

@@ -31,16 +31,16 @@ class CallLocks(Protocol):
 
 
 class Store(Protocol):
-    """The live layer of a ledger: tables and locks on calls. Safe for threads and processes."""
+    """The live layer of a ledger: tables and locks on calls. Safe to share between threads and processes."""
 
     key_bytes: str
     """SQL expression for a call's key as bytes, because a damaged key may not be valid text."""
 
     def select(self, query: str, values: Sequence[object] = ()) -> Iterator[Row]:
-        """Yield the rows of a query. Raises BadInput if they cannot be read."""
+        """Yield a query's result rows. Raises BadInput if they cannot be read."""
 
     def scan(self, query: str) -> Iterator[Row]:
-        """Yield the rows of a query that may exceed memory. Raises BadInput if they cannot be read."""
+        """Yield a query's result rows, which may exceed memory. Raises BadInput if they cannot be read."""
 
     def open_writer(self) -> Writer:
         """Open the connection that commits."""
@@ -72,6 +72,8 @@ def open_store(address: Address) -> Store:
         if (error.name or "psycopg").partition(".")[0] != "psycopg":
             raise
         raise BadInput(
-            address, "needs psycopg, which is not installed here", hint="pip install 'benchloom[postgresql]'"
+            address,
+            "needs psycopg, which is not installed here",
+            hint="run pip install 'benchloom[postgresql]'",
         ) from error
     return PostgresStore(address)

@@ -1,4 +1,4 @@
-"""Write the Batch API's files of calls, and read its files of results."""
+"""Write request files for the Batch API, and read its result files."""
 
 from __future__ import annotations
 

@@ -41,10 +41,10 @@ TOKEN = "benchloom"  # noqa: S105 - the name of a metadata field
 FINAL = frozenset({"completed", "failed", "expired", "cancelled"})
 """Statuses of a batch that has ended."""
 MAX_CLOCK_SKEW_S = 3600.0
-"""Allowed difference in seconds between the local and the provider's clock, in the search for a batch by
-submission time."""
+"""Allowed difference in seconds between the local and the provider's clock, when a batch is searched for by
+its submission time."""
 MAX_LISTED = 10_000
-"""Maximum number of the provider's batches to search for a batch whose id was lost."""
+"""Maximum number of the provider's batches that are searched for a batch whose id was lost."""
 
 
 @dataclass
@@ -105,7 +105,7 @@ class Batcher:
     async def _send(self, key: str, request: Request, admit: Callable[[str], bool]) -> CallResult | None:
         endpoint = self._client.find_endpoint(request.model)
         if (kind := endpoint.settings.kind) != "openai":
-            what = f"{endpoint.name} is of kind {kind}, which has no Batch API"
+            what = f"{endpoint.name} has the kind {kind}, which has no Batch API"
             raise BadInput("params.yaml: run.batch.stages", what)
         attempts = 0
         while admit(key):
@@ -156,7 +156,7 @@ class Batcher:
         return await call.outcome
 
     def _gather(self, pending: PendingBatch, calls: Sequence[PendingCall], wait_s: float) -> None:
-        """Add calls to the next batch, and submit it once no call was added for `wait_s` seconds."""
+        """Add calls to the next batch, and submit it once no call has been added for `wait_s` seconds."""
         pending.calls += calls
         if pending.timer is not None:
             pending.timer.cancel()
@@ -318,7 +318,7 @@ class Batcher:
 
 
 async def find_batch(api: AsyncOpenAI, batch: OpenBatch) -> Batch | None:
-    """Return a batch whose id never arrived, by its token, from the provider's MAX_LISTED newest batches."""
+    """Find a batch without a known id by its token, among the provider's MAX_LISTED newest batches."""
     seen = 0
     async for listed in api.batches.list(limit=100):
         seen += 1
@@ -330,7 +330,7 @@ async def find_batch(api: AsyncOpenAI, batch: OpenBatch) -> Batch | None:
 
 
 def describe(error: Exception) -> Failure:
-    """Return why a batch could not be polled, as a failure; rerunning the command continues the batch."""
+    """Return a failure that states why a batch was not polled, and that a rerun continues the batch."""
     problem = (
         classify_failure(error).problem
         if isinstance(error, SENDING_ERRORS)

@@ -223,8 +223,8 @@ class ModelClient:
         The entry of a request has no answer (UNANSWERED) if the endpoint refuses this request, or sends no
         usable reply although it answers other requests.
 
-        Raises ModelFailed if the endpoint still fails after the last retry or the deadline, ModelRefused if
-        it refuses all requests, BudgetSpent, and BadInput if the model has no endpoint.
+        Raises BudgetSpent. Raises ModelFailed if the endpoint still fails after the last retry or the
+        deadline, ModelRefused if it refuses all requests, and BadInput if the model has no endpoint.
         """
         endpoint = self.find_endpoint(next(iter(requests.values())).model)
         state, limit = SendState(endpoint, requests, admit, record_entries), endpoint.settings

@@ -114,7 +114,7 @@ class Dispatcher:
         return self._unanswered.get(key)
 
     def choose(self, stage: str, variants: Sequence[Request]) -> Request:
-        """Return the current variant of a request if the stage repeats its calls, or a recorded variant."""
+        """Return a request's current variant if the stage repeats its calls, otherwise a recorded variant."""
         if self.again is None or not self.again.covers(stage):
             return self.choose_recorded(variants)
         self.again.meet(stage, [variants[0].key()])
@@ -123,8 +123,8 @@ class Dispatcher:
     def choose_recorded(self, variants: Sequence[Request]) -> Request:
         """Return the variant of a request whose answer is recorded, otherwise the first (current) variant.
 
-        The last variant has no served model's name, so its answer is from before `served_model` was set, or
-        from a different model. The answer is used if its reply names no model or the current model.
+        The last variant does not name the served model, so its answer is from before `served_model` was set,
+        or from a different model. The answer is used if its reply names no model or the current model.
         """
         today, *earlier = variants
         if not earlier or self.find_recorded(today.key()) is not None:
@@ -151,9 +151,9 @@ class Dispatcher:
     async def ask_all(self, requests: Mapping[str, Request], *, batch: bool = False) -> dict[str, CallResult]:
         """Answer requests to one model (key -> request): one question, or texts to embed in one call.
 
-        Equal requests in flight are sent once. `batch`: use the Batch API, together with other calls at about
-        the same time. Raises the errors of `ModelClient.send`. On return, the answers are committed to the
-        ledger.
+        Equal requests in flight are sent once. `batch`: use the Batch API, together with other calls made at
+        about the same time. Raises the errors of `ModelClient.send`. On return, the answers are committed to
+        the ledger.
         """
         return await asyncio.wrap_future(self._submit(self._share(requests, batch, None)))
 
@@ -309,6 +309,6 @@ class Dispatcher:
 
 
 def _take_error(task: asyncio.Task[Any]) -> None:
-    """Retrieve the error of a task that nobody awaits; otherwise asyncio prints it with a traceback."""
+    """Retrieve the error of a task that no caller awaits; otherwise, asyncio prints it with a traceback."""
     if not task.cancelled():
         task.exception()

@@ -223,7 +223,7 @@ def _judge_status(error: openai.APIStatusError) -> Failure:
 
 
 def judge_code(code: int, error: ErrorBody, headers: Mapping[str, str], sent: str = "answered") -> Failure:
-    """Classify an error by status, code and type. `sent`: text for the message on how the error arrived.
+    """Classify an error by status, code and type. `sent`: how the error arrived, for the message.
 
     A provider may have billed a request that failed with a 5xx status, but not a refused request.
     """
@@ -257,7 +257,7 @@ def read_retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def choose_wait(attempts: int, failure: Failure) -> float:
-    """Return the seconds until the next attempt: the requested wait, or an exponential one with jitter."""
+    """Return the seconds until the next attempt: the requested wait, or an exponential wait with jitter."""
     if failure.wait_s is not None:
         return failure.wait_s + JITTER.uniform(0, 0.25)
     ceiling = min(MAX_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1))

@@ -19,7 +19,7 @@ class IncomingHooks:
     def __init__(self, url: str, secret: Secret, settings: Endpoint, library: ModuleType = httpx2) -> None:
         """Store the endpoint's settings.
 
-        `url`: the endpoint's base URL; other hosts are refused. `library`: httpx2, or the similar httpx.
+        `url`: the endpoint's base URL; other hosts are refused. `library`: httpx2 or httpx.
         """
         self._origin, self._secret, self._settings = find_origin(url), secret, settings
         self._library = library

@@ -23,7 +23,7 @@ MAX_COOLDOWN_S = 60.0
 EPSILON = 1e-9
 """Number of units that counts as zero, because of rounding errors."""
 MINUTE_S = 60.001
-"""Slightly more than a minute, so that rounding errors never cause too many attempts in a minute."""
+"""Seconds in a minute, slightly rounded up, so that rounding errors never admit too many attempts."""
 
 
 @dataclass
@@ -188,7 +188,7 @@ class RateLimiter:
                     ModelFailed(
                         f"{self._name}: the endpoint has failed {self._failures} times in a row "
                         f"for {seconds:.0f} s ({self._describe_last()}); run the same command again "
-                        "once it is back"
+                        "once the endpoint is available"
                     )
                 )
 

@@ -6,7 +6,7 @@ the next step:
 | shape of the reply | exception | next |
 |---|---|---|
 | not JSON, cut off, no choice, a choice that ended with an error | `UnusableReply` | send again |
-| content of a shape that no retry changes | `UnusableReply`, again=False | fail this item |
+| content of an unsupported type | `UnusableReply`, again=False | fail this item |
 | an event stream, several JSON documents | `UnusableReply`, for_all=True | end the run |
 | an error object with status 200 | `ErrorReply` | depends on its code |
 
@@ -236,7 +236,7 @@ def _tell_error(error: object) -> str:
 
 
 def _read_content(content: object) -> tuple[str, str]:
-    """Return (text, reasoning) of a message's content, which is text or parts. Raises UnusableReply."""
+    """Split a message's content, which is text or parts, into (text, reasoning). Raises UnusableReply."""
     if content is None or isinstance(content, str):
         return content or "", ""
     parts = [content] if isinstance(content, dict) else content
@@ -276,7 +276,7 @@ def _read_thoughts(part: Mapping[str, object]) -> str:
 
 
 def strip_reasoning(text: str) -> tuple[str, str]:
-    """Return (answer, reasoning) of a text that may start with reasoning.
+    """Split a text that may start with reasoning into (answer, reasoning).
 
     The reasoning may be cut off, and its opening tag may be missing.
     """

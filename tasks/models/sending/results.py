@@ -1,4 +1,4 @@
-"""The results of calls, in a module without the sending libraries, whose import takes a second."""
+"""The results of calls, in a module without the sending libraries, which take a second to import."""
 
 from __future__ import annotations
 

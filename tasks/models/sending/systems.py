@@ -1,8 +1,8 @@
 """Send requests to systems under test, with a rate limit, retries and a deadline; classify failures.
 
-If a system sends an unusable reply, or no reply in time, it has failed the question: the call is recorded as
-failed, with the reason as its text. If a system cannot be reached, refuses the key, or is always busy, its
-quality is unknown. The stage then fails, and the next run continues it.
+If a system sends an unusable reply, or no reply in time, the call is recorded as failed, with the reason as
+its text. If a system cannot be reached, refuses the key, or is always busy, its quality is unknown. The stage
+then fails, and the next run continues it.
 
 The transport is HTTP, with a key and size limits, or a Python function that the user provides.
 """

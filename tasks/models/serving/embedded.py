@@ -82,7 +82,7 @@ def ensure_server(name: str, model: EmbeddedModel, idle_s: float) -> str:
     library, extra = LIBRARIES[model.kind]
     if find_spec(library) is None:
         raise BadInput(
-            name, f"needs {library}, which is not installed", hint=f"pip install 'benchloom[{extra}]'"
+            name, f"needs {library}, which is not installed", hint=f"run pip install 'benchloom[{extra}]'"
         )
     running = find_server(name)
     if running is None or not running.serves(model):
@@ -172,7 +172,7 @@ def start_server(name: str, model: EmbeddedModel, idle_s: float) -> RunningServe
     paths = [find_file(file) for file in model.files]
     for path, file in zip(paths, model.files, strict=True):
         if not is_sound(path, file):
-            raise BadInput(path, f"is not the file of {name}", hint=f"benchloom model pull {name}")
+            raise BadInput(path, f"is not the file of {name}", hint=f"run benchloom model pull {name}")
     state = state_folder() / f"{name}.json"
     state.unlink(missing_ok=True)
     log = state.with_suffix(".log")

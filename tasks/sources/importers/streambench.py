@@ -181,14 +181,14 @@ class Streambench(SqlImporter):
         return names
 
     def _read_one(self, name: str, folder: Path) -> tuple[list[str], list[str], Callable[[], None]]:
-        """Read one dataset; return lines to print, errors of damaged files, and a function that writes it."""
+        """Read one dataset; return lines to print, errors for damaged files, and a function to write it."""
         configuration, self.folder = CONFIGURATIONS[name], folder
         self.__dict__.pop("known", None)  # a database of another configuration may have the same name
         self.__dict__.pop("places", None)
         streamed = next((files for split in configuration.split if (files := find_files(folder, split))), [])
         if not streamed:
-            hint = " or ".join(f"{split}-*.parquet, {split}.jsonl" for split in configuration.split)
-            raise BadInput(folder, "has no split for a stream", hint=hint)
+            hint = " or ".join(f"{split}-*.parquet or {split}.jsonl" for split in configuration.split)
+            raise BadInput(folder, "has no split for a stream", hint=f"expected {hint}")
         examples = find_files(folder, configuration.shots) if configuration.shots else []
         own = self._find_own_shots(name)
         sieve, counted = Sieve(self.where), Counter[str]()
@@ -239,7 +239,7 @@ class Streambench(SqlImporter):
         return lines, broken, write
 
     def _find_own_shots(self, name: str) -> Path | None:
-        """Return the file of examples for a configuration whose release has no examples; otherwise None."""
+        """Return the examples file for a configuration whose release has no examples; otherwise None."""
         if CONFIGURATIONS[name].shots:
             return None
         return self.shots or EXAMPLES / f"{name}.jsonl"
@@ -300,7 +300,9 @@ class Streambench(SqlImporter):
         if name == "toolbench":
             if self.apis is None:
                 problem = "the released set has no descriptions of the APIs, which prompts show"
-                raise BadInput(self.folder, problem, hint=f"--apis DIR: STE's folder with {DESCRIPTIONS}")
+                raise BadInput(
+                    self.folder, problem, hint=f"give --apis DIR, STE's folder with {DESCRIPTIONS}"
+                )
             words = json.dumps(list_descriptions(self.apis), ensure_ascii=False, indent=1) + "\n"
             return {"descriptions.json": words.encode()}
         return self.list_files(items) if CONFIGURATIONS[name].dataset.kind == "sql" else {}

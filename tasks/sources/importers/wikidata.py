@@ -215,7 +215,8 @@ def hold_folder(folder: Path) -> Iterator[None]:
             yield
     except portalocker.AlreadyLocked as error:
         raise LockHeld(
-            f"--name {folder.name}: another import is writing it; wait until it ends, or choose another name"
+            f"--name {folder.name}: another import is writing this folder; wait until that import ends, "
+            "or choose another name"
         ) from error
 
 
@@ -231,7 +232,7 @@ def open_source(
         return SparqlSource(WebServer(first, contact), folder / "answers")
     if any("://" in place for place in places):
         raise BadInput(
-            first, "is not a readable address", hint="give one address, .../w/api.php or .../sparql"
+            first, "is not a usable address", hint="give one address that ends with /w/api.php or /sparql"
         )
     databases = [place for place in places if is_database(Path(place))]
     if databases and alone:
@@ -274,7 +275,7 @@ def read_dump(
     )
     for path, found in zip(paths, before, strict=True):
         if identify(path) != found:
-            raise BadInput(path, "changed while it was being read", hint="import it again")
+            raise BadInput(path, "changed while it was being read", hint="repeat the import")
     counts = PartJoiner(store, selection, report).join(parts, folder)
     shutil.rmtree(store)
     return counts

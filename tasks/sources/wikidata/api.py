@@ -43,7 +43,7 @@ class ApiSource:
     """Fetches entities by id from an API.
 
     `cache`: a folder for replies, `<host>/<last two digits>/<id>.json`. The host is part of the path, because
-    every Wikibase has different ids.
+    ids differ between Wikibases.
     """
 
     def __init__(self, server: WebServer, cache: Path) -> None:
@@ -52,7 +52,9 @@ class ApiSource:
     def read(self, selection: EntitySelection, report: ReadingReport) -> Iterator[Entity]:
         """Yield the entities with the selected ids. Raises BadInput without ids; see `EntitySource.read`."""
         if selection.entities is None or selection.classes:
-            raise BadInput(self._server.url, "serves entities only by id", hint="such as --entity Q42")
+            raise BadInput(
+                self._server.url, "serves entities only by id", hint="use, for example, --entity Q42"
+            )
         known = KnownIds()
         with Client(self._server) as client:
             for names in _batch(list_named(selection)):
@@ -72,7 +74,7 @@ class ApiSource:
         return None
 
     def _load(self, client: Client, names: Sequence[str]) -> Iterator[tuple[str, object]]:
-        """Yield (id, record) of these ids in order, from the cache or from the server."""
+        """Yield (id, record) for these ids in order, from the cache or from the server."""
         wanted = [name for name in names if not self._kept.has(place_answer(name))]
         while wanted:
             reply = client.ask("GET", {**FIELDS, "ids": "|".join(wanted)}, "application/json", check_passing)
@@ -103,7 +105,7 @@ def name_unknown(reply: object, names: Sequence[str]) -> str | None:
 
 
 def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, object]:
-    """Return requested id -> record from a reply. Raises DatabaseGone if a record is missing."""
+    """Map the requested ids to the records in a reply. Raises DatabaseGone if a record is missing."""
     check_accepted(reply, url)
     entities = reply.get("entities") if isinstance(reply, dict) else None
     if not isinstance(entities, dict):
@@ -120,7 +122,7 @@ def split_reply(reply: object, names: Sequence[str], url: str) -> dict[str, obje
 
 
 def _take_any(selection: EntitySelection, record: object) -> EntitySelection:
-    """Return a selection of only the entity in the reply, whose id is different after a redirect."""
+    """Return a selection with only the reply's entity; after a redirect, its id is not the requested id."""
     name = record.get("id") if isinstance(record, dict) else None
     taken = frozenset({name} if isinstance(name, str) and ENTITY.fullmatch(name) else ())
     return replace(selection, entities=taken)

@@ -31,7 +31,7 @@ HEAD = re.compile(rb'\{"type": ?"item", ?"id": ?"(Q\d+)"')
 FOREIGN = re.compile(
     rb'"(?:unit|globe)"\s*:\s*"https?:(?:\\?/){2}(?!(?:www\.)?wikidata\.org[/\\])([^/"\\]+)(?:\\?/)entity\b'
 )
-"""Matches the URL of a unit or globe from another Wikibase; all Wikibases use Wikidata's calendars."""
+"""Matches the URL of another Wikibase's unit or globe; calendars always have Wikidata's URLs."""
 SOME = b'"somevalue"'
 OPEN_CLASS = re.compile(rb'"somevalue"\s*,\s*"property"\s*:\s*"P31"|"P31"\s*,\s*"snaktype"\s*:\s*"somevalue"')
 """Matches a statement with an unknown value for the item's class."""
@@ -42,7 +42,7 @@ JSON_BEGINS = (b"", b"[", b"{", b" ", b"\n", b"\r", b"\t")
 class DumpSource:
     """Reads the entities in a dump's files, one file after another.
 
-    If the start of a line rules out that its item is selected, the item is counted, but not parsed.
+    If the start of a line shows that its item is not selected, the item is counted, but not parsed.
     """
 
     def __init__(self, paths: Sequence[Path], most_bytes: int = MOST_BYTES) -> None:
@@ -77,7 +77,7 @@ class FileProgress:
     """The progress of reading a file or a part of a file.
 
     - `lines`: the number of lines read.
-    - `opened`: whether the JSON array is still open; None if no array started or ended.
+    - `opened`: whether the JSON array is still open; None if no bracket of an array was read.
     - `broken`: whether the file ended early because it is damaged.
     """
 

@@ -90,7 +90,11 @@ class EntitySelection:
         ):
             for name in sorted(names):
                 if not (ENTITY.fullmatch(name) and name.startswith(letter)):
-                    raise BadInput(place, f"{name!r} is not an id", hint="such as Q42, or P31 for a property")
+                    raise BadInput(
+                        place,
+                        f"{name!r} is not an id",
+                        hint="expected an id such as Q42, or P31 for a property",
+                    )
 
     def names_property(self, name: str) -> bool:
         """Return whether a property is selected by its id."""

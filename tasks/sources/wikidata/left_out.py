@@ -16,7 +16,7 @@ MOST_NAMED = 5
 
 
 def count_left_out(folder: Path) -> Counter[str]:
-    """Return property -> number of claims whose value is an item that was not imported.
+    """Count, by property, the claims whose value is an item that was not imported.
 
     Memory use is one bit per entity id.
     """

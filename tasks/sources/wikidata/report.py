@@ -71,7 +71,7 @@ class ReadingReport:
             self._kept_out[key] = SkippedEntity(reason, where, entity, name, detail)
 
     def list_redirects(self) -> dict[str, list[str]]:
-        """Return entity id -> ids that redirect to the entity; circular redirects are ignored."""
+        """Map each entity's id to the ids that redirect to the entity; circular redirects are ignored."""
         old: defaultdict[str, list[str]] = defaultdict(list)
         for name in sorted(self.redirects):
             seen, target = {name}, self.redirects[name]

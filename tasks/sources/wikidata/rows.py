@@ -77,7 +77,7 @@ class ClaimRow:
 
 
 def make_entity_row(entity: Entity, redirects: Mapping[str, tuple[str, ...]]) -> EntityRow:
-    """Return the row of an entity. `redirects`: id -> the ids that redirect to it."""
+    """Return the row for an entity. `redirects`: id -> the ids that redirect to it."""
     return EntityRow(
         entity.id,
         entity.kind,
@@ -90,7 +90,7 @@ def make_entity_row(entity: Entity, redirects: Mapping[str, tuple[str, ...]]) ->
 
 
 def make_claim_row(entity: str, claim: EntityClaim) -> ClaimRow:
-    """Return the row of a claim."""
+    """Return the row for a claim."""
     qualifiers = tuple(
         QualifierRow(qualifier.property, make_value_row(qualifier.value)) for qualifier in claim.qualifiers
     )

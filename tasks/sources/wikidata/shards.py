@@ -194,7 +194,7 @@ SIZE = PartSize()
 def plan_parts(
     paths: Sequence[Path], selection: EntitySelection, size: PartSize = SIZE, most: int = MOST_BYTES
 ) -> list[DumpPart]:
-    """Split files into parts, in order; the number of workers has no influence. Raises BadInput.
+    """Split files into parts, in order, regardless of the number of workers. Raises BadInput.
 
     A part's key is a hash of the file (name, size, modification time, beginning), the range, the selection
     and the code that reads dumps.
@@ -212,7 +212,7 @@ def plan_parts(
 
 
 def identify(path: Path) -> tuple[str, int, int, str]:
-    """Return a file's name, size, modification time and SHA-256 of its beginning.
+    """Return a file's name, size and modification time, and the SHA-256 of its beginning.
 
     Together they identify the file and its version. Raises BadInput if the file cannot be read.
     """

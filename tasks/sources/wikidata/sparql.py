@@ -83,7 +83,7 @@ class SparqlSource:
             raise BadInput(
                 self._server.url,
                 "serves entities only by id or class",
-                hint="such as --entity Q42 or --class Q5",
+                hint="use, for example, --entity Q42 or --class Q5",
             )
         known = KnownIds()
         with Client(self._server) as client:
@@ -216,7 +216,7 @@ class _Asking:
     def find_qualifiers(
         self, names: Sequence[str], wanted: Sequence[str] | None
     ) -> dict[str, list[Qualifier]]:
-        """Return statement -> its distinct qualifiers, sorted."""
+        """Return the distinct qualifiers of each statement, sorted."""
         found: defaultdict[str, set[Qualifier]] = defaultdict(set)
         for row in self.query(queries.write_query(queries.QUALIFIERS, items=names, properties=wanted)):
             name, held = cut(row, "item"), cut(row, "property")
@@ -264,7 +264,7 @@ def is_binding(row: object) -> bool:
 
 
 def finish(name: str, draft: _Draft) -> Entity:
-    """Return the entity of a draft, with its parts in the same order as from other sources."""
+    """Convert a draft to an entity, with its parts in the same order as in other sources."""
     return Entity(
         id=name,
         kind="item" if name.startswith("Q") else "property",

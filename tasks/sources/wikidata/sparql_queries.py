@@ -81,7 +81,7 @@ def write_query(
     properties: Iterable[str] | None = None,
     languages: Iterable[str] | None = None,
 ) -> str:
-    """Return a filled-in query template. Ids must be validated before; languages are escaped here."""
+    """Fill in a query template. The caller must validate ids; languages are escaped here."""
     variable = "?main" if template is QUALIFIERS else "?property"
     return PREFIXES + template.format(
         items=_list(items),

@@ -69,9 +69,9 @@ def is_database(path: Path) -> bool:
 class TableSource:
     """Reads the rows of a table as entities. `columns`: the property columns; the report lists other columns.
 
-    `table`: by default the first table with an id column. `label`: the label column, by default `title`,
-    `name`, `label`, `full_name` or `itemLabel`. Labels in other languages are in columns with the language
-    code as a suffix, such as `label_mul`. `id_column`: by default `qid` or `item`.
+    `table`: the table's name, by default the first table with an id column. `label`: the label column, by
+    default `title`, `name`, `label`, `full_name` or `itemLabel`. Labels in other languages are in columns
+    with the language code as a suffix, such as `label_mul`. `id_column`: by default `qid` or `item`.
     """
 
     def __init__(
@@ -279,7 +279,7 @@ class _RowReader:
 
 
 def find_label_columns(names: Sequence[str], label: str | None, language: str) -> dict[str, str]:
-    """Return label column -> language, including columns such as `label_mul` for fallback languages."""
+    """Map label columns to languages, including columns such as `label_mul` for fallback languages."""
     bases = [label] if label else LABELS
     for base in bases:
         found = {f"{base}_{code.replace('-', '_')}": code for code in list_fallbacks(language)}

@@ -53,5 +53,5 @@ class Arguments:
         return next((self.named[name] for name in names if self.named.get(name)), "")
 
     def is_set(self, name: str) -> bool:
-        """Return whether a named argument is set to anything other than `no`, `off`, `0` or the like."""
+        """Return whether a named argument is set, and not to `no`, `off`, `0` or a similar value."""
         return self.named.get(name, "").lower() not in {"", "n", "no", "off", "0", "false"}

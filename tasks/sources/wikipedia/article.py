@@ -28,7 +28,7 @@ class Part:
     - `headers`: empty for text; (row header, column header) for a cell; (key, label) for an infobox entry.
       Either header may be empty; header levels are joined by ` / `. The label is the displayed form of the
       key.
-    - `table`: number of the page's table or infobox, from 0.
+    - `table`: index of the table or infobox on the page, from 0.
     - `row`, `column`: position of a cell, from 0.
     """
 
@@ -83,7 +83,7 @@ Skip = Callable[[SkippedPage], None]
 
 
 class ArticleSource(Protocol):
-    """A source of articles that is read as a stream: one page in memory, titles and redirects on disk."""
+    """A stream of articles: only one page is in memory at a time; titles and redirects are on disk."""
 
     def find(self, title: str) -> Article | None:
         """Return the article with a title, following redirects; report a missing article, and return None.
@@ -112,7 +112,7 @@ def clean_title(title: str) -> str:
 
 
 def read_path(text: str) -> str:
-    """Return the clean title in a title or URL path (`/wiki/Berkeley,_CA`), which OTT-QA contains."""
+    """Return the clean title for a title or a URL path (`/wiki/Berkeley,_CA`, as in OTT-QA)."""
     return clean_title(unquote(text.removeprefix(PATH)) if text.startswith(PATH) else text)
 
 

@@ -63,7 +63,7 @@ class Dump(PageSource):
                     raise BadInput(
                         self._path,
                         f"is not an XML export of MediaWiki: {say(error)}",
-                        hint="pages-articles.xml.bz2",
+                        hint="give a file such as pages-articles.xml.bz2",
                     ) from error
                 yield SkippedPage(
                     self._path.name, "truncated", f"after {handler.last!r}: {say(error)}", ended=True

@@ -24,7 +24,7 @@ class WikitextFolder(PageSource):
             file for file in files if file.suffix.lower() in ENDINGS and file.name.lower() not in NO_PAGES
         ]
         if not self._files:
-            raise BadInput(path, "contains no pages of wikitext", hint=f"files named {', '.join(ENDINGS)}")
+            raise BadInput(path, "contains no pages of wikitext", hint=f"expected {', '.join(ENDINGS)}")
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
         """Yield one page per file; with `only_titles`, read only the start of a file, to detect redirects."""

@@ -13,7 +13,7 @@ MOST_ANSWER = 32 * 2**20
 
 
 def open_source(path: str, skip: Skip, cache: Path, contact: str = "") -> ArticleSource:
-    """Open a dump, structured contents, wikitext, a JSON file `{title: text}`, or an API by its URL.
+    """Open a dump, Structured Contents, wikitext, a JSON file `{title: text}`, or an API by its URL.
 
     - `cache`: folder for the replies of an API.
     - `contact`: see `WebServer`.

@@ -66,7 +66,7 @@ LEFT = re.compile(r"\{\{|\}\}|\{\||\|\}|\|-|\|\||\[\[|\]\]|(?<!=)={2,6}(?!=)[^=]
 
 
 def read_infobox(template: Any, renderer: Renderer) -> Iterator[tuple[str, str, str]]:
-    """Yield (key, label, value) of every non-empty infobox entry, in the order of the page.
+    """Yield (key, label, value) for every non-empty infobox entry, in the order of the page.
 
     Entries about layout are not yielded, but counted by key in `renderer.looks`.
     """

@@ -46,7 +46,9 @@ class PlainTexts(PageSource):
                     self._path.name, "truncated", f"after {count:,} titles: {say(error)}", ended=True
                 )
         if not count:
-            raise BadInput(self._path, "is not a JSON file of titles and texts", hint='{"title": "text"}')
+            raise BadInput(
+                self._path, "is not a JSON file of titles and texts", hint='expected {"title": "text"}'
+            )
 
 
 def _list_texts(file: Metered) -> Iterator[tuple[str, str | None]]:

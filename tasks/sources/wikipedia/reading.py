@@ -34,8 +34,8 @@ class PageReader:
     def read(self, text: str, title: str) -> PageText:
         """Convert wikitext to parts in the child process.
 
-        Raises UnreadablePage like `read_page`, or if the page requires too much time or memory. Raises
-        StageFailed if the child process cannot start.
+        Raises UnreadablePage in the same cases as `read_page`, and if the page requires too much time or
+        memory. Raises StageFailed if the child process cannot start.
         """
         pipe = self._pipe or self._start()
         try:

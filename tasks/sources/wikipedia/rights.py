@@ -23,7 +23,7 @@ HEAD = 8192
 def find_rights(source: str) -> tuple[str, str]:
     """Return the licence and attribution of a source.
 
-    For the API, dumps and structured contents of wikipedia.org, return Wikipedia's licence and attribution.
+    For wikipedia.org's API, dumps and Structured Contents files, return Wikipedia's licence and attribution.
     For a folder with about.json, return the values in that file. Otherwise, return `not stated`.
     """
     place = Path(source)
@@ -49,7 +49,7 @@ def _read_about(path: Path) -> tuple[str, str]:
 
 
 def _find_host(place: Path) -> str:
-    """Return the host name of the wiki in a dump or in the first line of structured contents."""
+    """Return the wiki's host name in a dump, or in the first line of a Structured Contents file."""
     # This import is local, as in `open_source`, because the module requires optional dependencies.
     from tasks.sources.wikipedia.structured import LONGEST_RECORD, PATTERNS
 

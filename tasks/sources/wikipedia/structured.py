@@ -1,4 +1,4 @@
-"""Read articles of Wikimedia Enterprise's structured contents: NDJSON with one article per line."""
+"""Read articles in Wikimedia Enterprise's Structured Contents format: NDJSON, one article per line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST_RECORD = 8 * MOST_BYTES
 
 
 class StructuredContents(PageSource):
-    """Reads a file of structured contents, or a folder of such files (.ndjson, .jsonl, .gz), by name.
+    """Reads a Structured Contents file, or a folder's files (.ndjson, .jsonl, .gz) sorted by name.
 
     The format separates infoboxes from the text, so infobox entries come first. Their key and label are
     equal. A table follows the section that refers to the table, or the last section.
@@ -37,7 +37,11 @@ class StructuredContents(PageSource):
             sorted({file for pattern in PATTERNS for file in path.glob(pattern)}) if path.is_dir() else [path]
         )
         if not self._files:
-            raise BadInput(path, "contains no structured contents", hint=", ".join(PATTERNS))
+            raise BadInput(
+                path,
+                "contains no file in the Structured Contents format",
+                hint=f"expected {', '.join(PATTERNS)}",
+            )
 
     def list_pages(self, *, only_titles: bool) -> Iterator[RawPage | SkippedPage]:
         """Yield one article per line, and its redirects; a page's text is the JSON line."""

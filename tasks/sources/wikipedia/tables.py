@@ -158,7 +158,7 @@ def _is_head(row: dict[int, _Place]) -> bool:
 
 
 def _name_row(row: Sequence[tuple[int, _Place]]) -> list[tuple[int, str]]:
-    """Return (column, text) of the cells that are the row's header."""
+    """Return (column, text) for each cell that is part of the row's header."""
     headers = [(column, place.text) for column, place in row if place.is_header and place.first]
     texts = [
         (column, place.text) for column, place in row if place.first and place.text and not place.is_header

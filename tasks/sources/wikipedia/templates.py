@@ -1,4 +1,4 @@
-"""Expand templates to their displayed text, by a table of rules; count templates without a rule."""
+"""Expand templates to their displayed text with a table of rules; count templates without a rule."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ COUNTRY = re.compile(r"[a-z]{3}$")
 
 
 def expand(arguments: Arguments) -> str | None:
-    """Return a template's text, with a line per list entry; empty for no text, None without a rule."""
+    """Return a template's text, with a line per list entry; None if the template has no rule."""
     name = arguments.name
     if name in SIGNS and not (name in {"x", "y"} and arguments.positional):
         return SIGNS[name]

@@ -73,7 +73,7 @@ class Titles:
     def resolve(self, title: str) -> str | None:
         """Return the title of the article that a title redirects to; None if there is none.
 
-        Raises RedirectCircle if redirects are circular, or more than `LONGEST_CHAIN` in a row.
+        Raises RedirectCircle if redirects are circular, or if more than `LONGEST_CHAIN` follow each other.
         """
         title = clean_title(title)
         for _ in range(LONGEST_CHAIN + 1):

@@ -93,7 +93,9 @@ def _read_rows(folder: Path, rows: object) -> SplitRows | None:
             return None
         case {"items": int(items), "shots": int(shots), "shuffled": bool(shuffled)}:
             return SplitRows(items, shots, shuffled)
-    raise BadInput(folder / ABOUT, f"{ROWS} has other fields than an import writes", hint="import it again")
+    raise BadInput(
+        folder / ABOUT, f"{ROWS} has fields that no import writes", hint="import the dataset again"
+    )
 
 
 def read_shot_texts(path: Path) -> Iterator[tuple[str, str]]:
@@ -115,7 +117,7 @@ def _check_sum(folder: Path, file: str, digest: object) -> None:
 def _read_lines(path: Path) -> Iterator[tuple[str, Mapping[str, object]]]:
     for where, record in read_records(path):
         if isinstance(record, BrokenRecord) or not isinstance(record, Mapping):
-            why = record.why if isinstance(record, BrokenRecord) else "it is no object"
+            why = record.why if isinstance(record, BrokenRecord) else "it is not an object"
             raise BadInput(path, f"{where} cannot be read: {why}", hint=HINT)
         yield where, record
 

@@ -25,7 +25,7 @@ ASKING = re.compile(
 
 @dataclass(frozen=True)
 class _Asked:
-    """A question from GRAMMAR. group: an id that questions with the same gold query have in common."""
+    """A question from GRAMMAR. group: an id that is the same for questions with the same gold query."""
 
     id: str
     group: str
@@ -58,7 +58,7 @@ def grammar_dataset(entry: QuestionDatabase, key: str, out: Path) -> None:
     if not items:
         raise StageFailed(
             f"streambench.grammar_dataset: {key}: none of {len(asked):,} questions can be used "
-            f"({len(chosen):,} begin with the first_words, {len(enough)} SQL templates have `each` of them); "
+            f"({len(chosen):,} begin with first_words; {len(enough)} SQL templates have enough of these); "
             f"check streambench.databases.{key}"
         )
     schema = read_create_statements(entry.file)
@@ -106,7 +106,7 @@ def _first_word(own: _Asked) -> str:
 
 
 def write_question(text: str) -> str:
-    """Return a question with a capital first letter, and a question mark if it starts like a question."""
+    """Capitalise a text's first letter, and add a question mark if the text starts like a question."""
     shown = text.strip()
     end = "?" if ASKING.match(shown) and not shown.endswith((".", "?", "!")) else ""
     return f"{shown[:1].upper()}{shown[1:]}{end}"

@@ -107,7 +107,7 @@ def items(streambench: Path, entry: Stream, limit: int | None = None) -> Drafts[
         raise BadInput(
             "streambench.streams",
             f"{', '.join(entry.datasets)}: {asked} {len(candidates):,} items can be asked",
-            hint=f"{len(dropped):,} are dropped; first: {dropped[0].detail}" if dropped else "take fewer",
+            hint=f"{len(dropped):,} are dropped; first: {dropped[0].detail}" if dropped else "reduce take",
         )
     rows = [_make_row(candidate) for candidate in drawn]
     return Drafts(sorted(rows, key=lambda row: row.id)[:limit], dropped)
@@ -180,7 +180,7 @@ def open_datasets(streambench: Path, names: Sequence[str]) -> list[StreamDataset
     kinds = {dataset.head.kind: dataset.folder.name for dataset in datasets}
     if len(kinds) > 1:
         both = " and ".join(f"{name} is {kind}" for kind, name in sorted(kinds.items()))
-        raise BadInput("streambench.streams", f"a stream has datasets of one kind: {both}")
+        raise BadInput("streambench.streams", f"all datasets of a stream must have the same kind, but {both}")
     return datasets
 
 

@@ -30,7 +30,7 @@ def permute(count: int, seed: int) -> list[int]:
 
 
 def require_rows(entry: Stream, datasets: Sequence[StreamDataset]) -> SplitRows:
-    """Return the numbers of rows per split of the entry's dataset; `take` limits the number of items.
+    """Return the number of rows in each split of the entry's dataset; `take` limits the number of items.
 
     Raises BadInput if there are several datasets, if the dataset does not have the released rows, or if
     `take` exceeds their number.

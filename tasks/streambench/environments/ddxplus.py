@@ -91,7 +91,7 @@ class DDXPlusEnvironment(Environment):
             if len(found) != LABELS or found != lists[0]:
                 raise BadInput(
                     f"{name}/{FILES}/diagnoses.json",
-                    f"has {len(found)} diagnoses, or other diagnoses than {datasets[0]}",
-                    hint=f"expected {LABELS}; benchloom import ddxplus",
+                    f"has {len(found)} diagnoses, or diagnoses that differ from {datasets[0]}",
+                    hint=f"expected {LABELS}; run benchloom import ddxplus",
                 )
         return [str(name) for name in lists[0]]

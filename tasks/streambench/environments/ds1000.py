@@ -40,7 +40,7 @@ EXECUTION_CONTEXT = re.compile(
 
 
 class DS1000Environment(Environment):
-    """The DS-1000 environment. Option `timeout`: maximum seconds per test program, without library loading.
+    """The DS-1000 environment. Option `timeout`: seconds per test program, excluding library loading.
 
     The readings are `lenient` and `released`.
     """
@@ -116,6 +116,6 @@ class DS1000Environment(Environment):
 
 
 def find_execution_context(code_context: str) -> str:
-    """Return the program in a problem's tests that an answer is inserted into; empty if not found."""
+    """Return the test program into which an answer to a problem is inserted; empty if not found."""
     found = EXECUTION_CONTEXT.search(code_context)
     return found["program"].strip("\n") if found else ""

@@ -94,7 +94,7 @@ def write_text(text: str) -> str:
 
 
 def write_step(question: str, answer: str, words: str | None) -> str:
-    """Return the text of a past step. words: the feedback; None for an example with a right answer."""
+    """Return the text of a past step. words: the feedback; None for an example with a correct answer."""
     if words is None:
         return f"{question}\n{write_text(answer)}"
     return f"{question}\nYour answer: {write_text(answer)}\nFeedback: {words}"

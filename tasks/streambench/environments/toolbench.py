@@ -1,4 +1,4 @@
-"""Tool use (ToolBench, STE's subset): a rule or a judge decides whether API and arguments are right.
+"""Tool use (ToolBench, STE's subset): a rule or a judge checks the API and the arguments.
 
 A prompt contains only some of the 817 API descriptions, which have 144 thousand tokens in total.
 """
@@ -107,7 +107,7 @@ class ApiDescriptions:
                 hint="expected a number of APIs, 0 (the tested APIs) or -1 (all APIs)",
             )
         if search not in SEARCHES:
-            raise BadInput(where, f"search is {search!r}", hint=" or ".join(SEARCHES))
+            raise BadInput(where, f"search is {search!r}", hint=f"expected {' or '.join(SEARCHES)}")
         if characters <= 0:
             raise BadInput(where, f"characters is {characters}", hint="expected a number above 0")
         self._setup, self._count, self._search, self._characters = setup, count, search, characters
@@ -346,7 +346,7 @@ def list_arguments(call: ReadCall, gold: Mapping[str, object]) -> object:
     """Return a call's arguments for the comparison with the gold arguments.
 
     The published code checks only the gold arguments. Without gold arguments, every valid JSON value is
-    right.
+    correct.
     """
     if isinstance(call.arguments, dict):
         return call.arguments
@@ -354,9 +354,9 @@ def list_arguments(call: ReadCall, gold: Mapping[str, object]) -> object:
 
 
 def read_verdict(text: str, rule: str) -> tuple[bool, str]:
-    """Return whether the arguments are right by a judge's reply, and a parsing problem or ''.
+    """Return whether a judge's reply accepts the arguments, and a parsing problem or ''.
 
-    Rule `released`: right unless "No." occurs anywhere. Rule `strict`: a reply that begins with neither Yes
+    Rule `released`: correct unless "No." occurs anywhere. Rule `strict`: a reply that begins with neither Yes
     nor No counts as wrong, and is a problem.
     """
     if rule == "released":

@@ -74,6 +74,6 @@ def choose_rule(kind: str, given: str, rules: tuple[str, ...]) -> str:
     if not given:
         return rules[0] if rules else ""
     if given not in rules:
-        there = ", ".join(rules) or "it has only one"
+        there = ", ".join(rules) or "only one rule exists"
         raise BadInput("streambench.streams: rule", f"{kind} has no rule {given}", hint=there)
     return given

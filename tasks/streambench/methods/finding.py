@@ -29,10 +29,12 @@ def find_method(choice: MethodChoice) -> type[StreamMethod]:
         raise BadInput(
             WHERE,
             f"{name} is a project file, whose content is its version",
-            hint="leave out version and record",
+            hint="omit version and record",
         )
     if plug is not None and (choice.version, choice.record) != (plug.version, plug.record):
-        problem = f"{plug.package} {plug.version}, which brings {name}, is installed, and not what is named"
-        given = f'{{method: {name}, version: "{plug.version}", record: {plug.record}}}'
+        problem = (
+            f"{plug.package} {plug.version} provides {name}, but the entry names another version or record"
+        )
+        given = f'use {{method: {name}, version: "{plug.version}", record: {plug.record}}}'
         raise BadInput(WHERE, problem, hint=given)
     return CLASSES.load(name, plug)

@@ -1,4 +1,4 @@
-"""MAM-StreamICL: several models alternate and share one memory of right answers (section 4.1.2)."""
+"""MAM-StreamICL: several models alternate and share one memory of correct answers (section 4.1.2)."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tasks.streambench.methods.parts import MemoryMethod, show_entry
 class MamStreamIcl(MemoryMethod):
     """Self-StreamICL with several models that alternate. With the models [a, b, c], b answers first.
 
-    `memory_of` (Table 7): only right answers of this agent are stored. `store_on_turn`: only answers in this
-    agent's turns are stored. `shadow`: this agent answers every step, but in another agent's turn, the answer
-    does not count.
+    `memory_of` (Table 7): only correct answers of this agent are stored. `store_on_turn`: only answers in
+    this agent's turns are stored. `shadow`: this agent answers every step, but in another agent's turn, the
+    answer does not count.
     """
 
     name = "mam_stream_icl"
@@ -34,7 +34,7 @@ class MamStreamIcl(MemoryMethod):
     async def learn(
         self, seen: SeenStep, reply: StepReply, feedback: Feedback, caller: StepCaller
     ) -> MemoryEntry | None:
-        """Store a right answer of the step's agent, or of the agent in `memory_of`."""
+        """Store a correct answer of the step's agent, or of the agent in `memory_of`."""
         choice = self.setup.choice
         if choice.memory_of is not None and choice.memory_of != reply.agent:
             if choice.memory_rule == "store_on_turn":

@@ -7,7 +7,7 @@ from tasks.streambench.methods.parts import MemoryMethod, filter_entries, show_e
 
 
 class MemPrompt(MemoryMethod):
-    """Retrieves the k most similar past steps, right or wrong; `use` filters the retrieved steps."""
+    """Retrieves the k most similar past steps, correct or wrong; `use` filters the retrieved steps."""
 
     name = "mem_prompt"
     takes_use = True

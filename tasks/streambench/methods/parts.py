@@ -43,7 +43,7 @@ class MemoryMethod(PaperMethod):
     async def learn(
         self, seen: SeenStep, reply: StepReply, feedback: Feedback, caller: StepCaller
     ) -> MemoryEntry | None:
-        """Store the step, whether right or wrong, unless it has no answer."""
+        """Store the step, whether correct or wrong, unless it has no answer."""
         return self.keep(seen, reply, feedback.bit, feedback.words)
 
     def keep(self, seen: SeenStep, reply: StepReply, bit: bool, words: str = "") -> MemoryEntry | None:
@@ -67,7 +67,7 @@ def filter_entries(found: Sequence[FoundEntry], use: Use) -> list[FoundEntry]:
 def show_entry(found: FoundEntry, *, judged: bool) -> ShownExample:
     """Return a past step for a prompt.
 
-    judged: True adds the feedback; False shows the step as a right example.
+    judged: True adds the feedback; False shows the step as a correct example.
     """
     entry = found.entry
     source = RetrievedEntry(entry.item, entry.position, found.distance)

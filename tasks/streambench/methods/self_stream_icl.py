@@ -1,4 +1,4 @@
-"""Self-StreamICL: prompts with the model's k most similar right answers (section 4.1.2, algorithm 2)."""
+"""Self-StreamICL: prompts with the model's k most similar correct answers (section 4.1.2, algorithm 2)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tasks.streambench.methods.parts import MemoryMethod, show_entry
 
 
 class SelfStreamIcl(MemoryMethod):
-    """Stores inputs with right answers, and shows them as examples without feedback."""
+    """Stores inputs with correct answers, and shows them as examples without feedback."""
 
     name = "self_stream_icl"
 
@@ -22,5 +22,5 @@ class SelfStreamIcl(MemoryMethod):
     async def learn(
         self, seen: SeenStep, reply: StepReply, feedback: Feedback, caller: StepCaller
     ) -> MemoryEntry | None:
-        """Store a right answer."""
+        """Store a correct answer."""
         return self.keep(seen, reply, feedback.bit) if feedback.bit else None

@@ -183,6 +183,6 @@ def find_gap(record: Record) -> str:
 
 
 def find_way_out(path: str) -> str:
-    """Return a message if a path is absolute or outside of the folder; otherwise an empty text."""
+    """Return a message if a path is absolute or outside the folder; otherwise an empty string."""
     pure = PurePosixPath(path)
     return f"{path} is outside of the folder" if pure.is_absolute() or ".." in pure.parts else ""

@@ -85,7 +85,7 @@ def evaluation_figures(
 ) -> Counts:
     """Write evaluation_figures.json: every cell of the page, with its number of steps and failures.
 
-    settings: `judging.thresholds.*`, beyond which the page shows a warning, and the stream's settings.
+    settings: `judging.thresholds.*`, the limits for warnings on the page; also the stream's settings.
     Returns counts of steps. Raises StageFailed if no step was run.
     """
     if not steps:
@@ -153,7 +153,7 @@ class ConfusionMatrix:
 
 
 def draw_confusions(runs: StreamRuns) -> list[ConfusionMatrix]:
-    """Return each system's matrix for the labels with most errors; empty for kinds without labels."""
+    """Return each system's matrix for the labels with the most errors; empty for kinds without labels."""
     readers = [find_reader(scored.item.kind) for scored in runs.steps[:1]]
     reader = readers[0] if readers else None
     if reader is None:
@@ -218,7 +218,7 @@ def _order(label: str) -> tuple[int, int, str]:
 
 @dataclass(frozen=True)
 class ComparedSystems:
-    """A comparison of two methods with the same model. tested: the p value; None with too few items."""
+    """A comparison of two methods with the same model. tested: the p value; None for too few items."""
 
     first: StreamSystem
     second: StreamSystem

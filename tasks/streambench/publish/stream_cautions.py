@@ -10,7 +10,7 @@ from tasks.settings import read_section
 from tasks.streambench.scored_steps import ScoredStep, StreamRuns
 
 FEW = 100
-"""Minimum number of steps in a stream. With fewer steps, differences between methods are mostly chance."""
+"""Minimum number of steps in a stream. With fewer steps, differences are mostly due to chance."""
 
 
 def list_stream_cautions(runs: StreamRuns, settings: Mapping[str, object]) -> list[str]:

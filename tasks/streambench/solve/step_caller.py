@@ -152,7 +152,7 @@ class StreamTalk:
     async def shadow(
         self, agent: str, *, examples: Sequence[ShownExample] = ()
     ) -> tuple[StepReply, Feedback]:
-        """Return an uncounted answer of another agent, with feedback."""
+        """Return another agent's answer and feedback; neither counts."""
         caller = StreamTalk(self._setup, self._item, self._row)
         reply = await caller.answer(agent, examples=examples)
         feedback = await caller.judge(reply)
@@ -161,7 +161,7 @@ class StreamTalk:
         return reply, feedback
 
     async def judge(self, reply: StepReply) -> Feedback:
-        """Return the feedback on a reply; a reply without an answer is wrong, without a judge call."""
+        """Return the feedback on a reply; a reply without an answer is wrong, and no judge is called."""
         if reply.answer is None:
             return Feedback(False, Outcome.FAILED, self._environment.say(False), problem=reply.problem)
         try:

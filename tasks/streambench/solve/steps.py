@@ -72,7 +72,7 @@ def list_scored(rows: Iterable[StreamStep]) -> list[Scored]:
 
 
 def list_answered(items: list[StreamItem], steps: list[StreamStep]) -> list[Answered]:
-    """Return the answer of each step, to compare nightly runs. An item with two seeds is two cases."""
+    """Return the answer of each step, to compare nightly runs. An item with two seeds counts as two cases."""
     asked = {row.id: row for row in items}
     return [
         Answered(

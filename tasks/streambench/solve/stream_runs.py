@@ -96,7 +96,7 @@ async def run_all(work: StreamWork, runs: Sequence[StreamRun]) -> list[StreamSte
         some = "; ".join(sorted(set(problems.values()))[:NAMED])
         raise StageFailed(
             f"{work.stage}: {len(problems)} steps have a call that no endpoint answered ({some}). Streams "
-            "that learn stopped there. The ledger contains all answers, and another run asks for the rest; "
+            "that learn stopped at these steps. The next run repeats only the unanswered calls; "
             "set count_unanswered: true to count such steps as wrong"
         )
     return rows
@@ -186,7 +186,7 @@ async def run_stream(
     setup: TalkSetup,
     tell: Callable[[bool], None],
 ) -> list[StreamStep]:
-    """Run a method over a sequence. vectors: item -> embedded key. tell: called with each step's bit.
+    """Run a method over a sequence. vectors: item -> embedded key. tell: callback for each step's bit.
 
     A sequential run ends at a call without a reply, unless this step counts as wrong. Raises BudgetSpent and
     CallMissing.

@@ -16,7 +16,7 @@ READ_AS = "reading."
 class StreamStep:
     """Row of the stage `steps`: step t of a run, with the prompt's examples, the answer and the feedback.
 
-    Failed steps have rows, too.
+    Failed steps also have rows.
     """
 
     id: str
@@ -45,7 +45,7 @@ class StreamStep:
     answer: str | None
     """The post-processed answer; None if the step failed and therefore counts as wrong."""
     bit: bool
-    """The feedback: whether the answer is right; False for a failed step."""
+    """The feedback: whether the answer is correct; False for a failed step."""
     outcome: Outcome
     """The metric's outcome, or FAILED or UNJUDGED."""
     words: str
@@ -63,5 +63,5 @@ class StreamStep:
     judge_calls: tuple[str, ...]
     """Ledger keys of the environment's calls, which are not part of the method's cost."""
     shadow_calls: tuple[str, ...]
-    """Ledger keys of calls for uncounted answers (the rule `shadow` in Table 7)."""
+    """Ledger keys of the calls for answers that do not count (the rule `shadow` in Table 7)."""
     origin: tuple[Origin, ...]

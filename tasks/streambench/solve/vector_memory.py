@@ -1,4 +1,4 @@
-"""Implement a memory of embedded entries, with exact search up to a size, and a vector index beyond.
+"""Implement a memory of embedded entries, with exact search up to a given size, and a vector index above it.
 
 Dot products in single precision select candidates; differences in double precision rank the candidates, so
 that the ranking is the same on every machine. Exact search includes every entry within MARGIN of the k-th
@@ -20,7 +20,7 @@ from tasks.systems.extras import load_library
 DIGITS = 6
 """Number of decimal places of distances."""
 MARGIN = 1e-4
-"""Entries up to this squared distance beyond the k-th entry are candidates; exceeds float32 errors."""
+"""Candidates may exceed the k-th entry's squared distance by this margin, which covers float32 errors."""
 FIRST_ROWS = 64
 CANDIDATES, MIN_CANDIDATES = 8, 128
 """Number of candidates from the index: CANDIDATES per requested entry, at least MIN_CANDIDATES."""

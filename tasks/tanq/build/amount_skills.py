@@ -22,7 +22,7 @@ STEPS = {
 }  # fmt: skip
 """Map each step for rounding amounts to its name in a question."""
 DIGITS = 3
-"""Number of significant digits of a converted amount below a hundred."""
+"""Number of significant digits of a converted amount below 100."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ WORDS: Mapping[str, UnitWords] = {
 def find_words(label: str) -> UnitWords | None:
     """Return the names of the unit with a label, such as `square kilometers`; None for an empty label.
 
-    An empty label means a plain number. Units that are not in `WORDS` get names derived from the label.
+    An empty label means a plain number. Units that are not in `WORDS` have names derived from the label.
     """
     label = " ".join(label.split())
     if not label:
@@ -117,7 +117,7 @@ def approximate(amount: Decimal, step: int) -> Decimal:
 
 
 def round_converted(amount: Decimal) -> Decimal:
-    """Round a converted amount: to an integer from 100 on, otherwise to three significant digits."""
+    """Round a converted amount: to an integer if at least 100, otherwise to three significant digits."""
     if not amount:
         return Decimal(0)
     last = 0 if abs(amount) >= 100 else amount.adjusted() - DIGITS + 1

@@ -36,7 +36,7 @@ class Candidates(Settings):
     """Require evidence for every column.
 
     If `false`, a column without evidence is removed later, as in the paper; `tanq.extend.relations: all`
-    needs `false`.
+    requires `false`.
     """
 
 
@@ -69,7 +69,7 @@ def candidates(
             possible.append(question)
     if not possible:
         raise StageFailed(
-            f"none of {len(extend):,} extended questions has evidence for a table; the .dropped file says why"
+            f"none of {len(extend):,} extended questions has evidence for a table; see the .dropped file"
         )
     most = len(possible) if params.a_question is None else round(params.a_question * entry.questions)
     whole = {
@@ -101,7 +101,7 @@ def list_told(
 def find_loss(
     question: ExtendedQuestion, facts: Mapping[str, Fact], told: set[str], rules: Tables, all_columns: bool
 ) -> str:
-    """Return the reason why the evidence cannot fill a question's table; empty if it can fill the table.
+    """Return the reason why the evidence cannot fill a question's table; empty if the evidence suffices.
 
     all_columns: whether every column needs evidence.
     """

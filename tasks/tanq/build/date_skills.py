@@ -53,7 +53,7 @@ def count_days_between(first: Time, second: Time) -> int:
 
 
 def show_year(time: Time) -> str:
-    """Format the year of a time: `1879`, `44 BCE`. Raises ValueError if it is less precise than a year."""
+    """Format the year of a time: `1879`, `44 BCE`. Raises ValueError for a time less precise than a year."""
     if time.precision < Precision.YEAR:
         raise ValueError("it is less precise than a year")
     return say_year(time.year)

@@ -65,7 +65,7 @@ PATTERNS: Mapping[str, str] = {
     "P20": r"\bdied (?:(?!born)[^.;]){0,60}\bin {}",
     "P57": r"\bdirected by (?:[^.;]{0,25} and )?{}",
 }
-"""Map each property to a pattern for texts that state the relation directly; {} stands for the mention."""
+"""Map each property to a pattern for texts that state the relation directly; {} is the mention."""
 
 
 class Inference(Settings):
@@ -74,9 +74,9 @@ class Inference(Settings):
     labels: Literal[2, 3] = 3
     """Number of labels: 3 (supported, refuted, not enough information), or 2 (without refuted)."""
     guards: bool = True
-    """Reject proofs that do not name the relation, deny it or refer to the past, without a model call."""
+    """Without a model call, reject proofs that deny or omit the relation, or that refer to the past."""
     rules: bool = False
-    """Accept a proof that matches a known pattern for the relation, without a model call."""
+    """Without a model call, accept a proof that matches a known pattern for the relation."""
     tries: int = Field(default=2, gt=0)
     """Maximum number of proofs per fact that a model checks, in order of rank."""
 
@@ -103,7 +103,7 @@ def decide_by_rule(evidence: Evidence, relation: Relation, params: Inference) ->
 
 
 def find_objection(evidence: Evidence, relation: Relation) -> str:
-    """Return the reason why a proof clearly does not support the fact, or an empty text.
+    """Return the reason why a proof clearly does not support the fact, or an empty string.
 
     The reasons are `value`, `relation`, `denied`, `at_sea` and `past`.
     """

@@ -20,7 +20,7 @@ HUMAN = "human"
 
 
 def find_leak(item: TanqItem) -> str:
-    """Describe an entity or value of the answer that the question names, ignoring filters; else empty.
+    """Describe an entity or value of the answer that the question names outside filters; empty if none.
 
     Amounts are ignored, because a number can be in a question for other reasons. Longer names do not match:
     `South Sudan` does not name Sudan.
@@ -43,7 +43,7 @@ def find_leak(item: TanqItem) -> str:
 
 
 def find_disorder(item: TanqItem, ranks: Mapping[str, int]) -> str:
-    """Describe relations that are not in the order of their ranks, such as death before birth; else empty."""
+    """Describe relations out of the order of their ranks, such as death before birth; empty if none."""
     order = [ranks[relation] for relation in item.relations if relation in ranks]
     if order == sorted(order):
         return ""
@@ -51,7 +51,7 @@ def find_disorder(item: TanqItem, ranks: Mapping[str, int]) -> str:
 
 
 def find_unlike_noun(item: TanqItem) -> str:
-    """Describe answers that are not instances of the question's noun (films for `software`); else empty."""
+    """Describe answers that do not match the question's noun (films for `software`); empty if none."""
     if not item.noun or not item.instance_type:
         return ""
     noun = item.noun.lower()
@@ -66,7 +66,7 @@ def find_unlike_noun(item: TanqItem) -> str:
 
 
 def find_unnamed_unit(item: TanqItem) -> str:
-    """Describe a column whose amounts have a unit that the question does not name; else empty."""
+    """Describe a column with amounts in a unit that the question does not name; empty if none."""
     for column in item.columns:
         if column.unit and column.relation and not is_unit_named(item.question, column.unit):
             return f"it does not say that {column.header} is in {column.unit}"

@@ -103,7 +103,7 @@ def agrees(amount: Decimal, written: WrittenNumber, before: str, most: Decimal) 
     """Return whether an amount is equal to a written number, up to the number's rounding.
 
     before: the words before the number; after `over`, the amount must be at least the number, and after
-    `nearly`, at most. most: maximum relative difference.
+    `nearly`, at most the number. most: maximum relative difference.
     """
     difference = amount - written.number
     if abs(difference) > most * abs(amount):

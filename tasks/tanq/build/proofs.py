@@ -32,7 +32,7 @@ TELLING = {INFOBOX: 0, TEXT: 1, CELL: 2}
 
 @dataclass(frozen=True)
 class Proof:
-    """A row of stage `proofs`: a text about the entity of a fact that mentions the value, or the reverse.
+    """A row of stage `proofs`: a text about a fact's entity that mentions the fact's value, or vice versa.
 
     The text is a sentence, a table cell or an infobox entry.
 

@@ -68,7 +68,7 @@ class Doubts:
 
 @dataclass(frozen=True)
 class KnownCell:
-    """The facts of a cell, with a supporting proof (`supported`) and without (`left`)."""
+    """The facts of a cell: facts with a supporting proof (`supported`) and facts without one (`left`)."""
 
     supported: tuple[Fact, ...]
     left: tuple[Fact, ...]
@@ -269,7 +269,7 @@ def find_round(low: Decimal, high: Decimal) -> Decimal | None:
 
 
 def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal, most: int) -> int:
-    """Return the multiple of a step within the bounds that is nearest to the middle, in steps, or 0.
+    """Return the multiple of a step nearest to the middle within the bounds, as a number of steps, or 0.
 
     most: the maximum number of steps.
     """
@@ -279,7 +279,7 @@ def _count_steps(middle: Decimal, step: Decimal, low: Decimal, high: Decimal, mo
 
 
 def find_round_year(first: int, last: int) -> int | None:
-    """Find the roundest year from `first` to `last`, or None; the earliest of equally round years."""
+    """Find the roundest year from `first` to `last`, or None; of equally round years, the earliest."""
     for step in ROUND_YEARS:
         year = -(-first // step) * step
         if year <= last and year != 0:

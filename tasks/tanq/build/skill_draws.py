@@ -1,4 +1,4 @@
-"""Choose compatible skills for a question that change its table and leave enough rows (step 5)."""
+"""For a question, choose compatible skills that change its table and leave enough rows (step 5)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _extend(
     limits: SkillLimits,
     seed: str,
 ) -> Iterator[Uses]:
-    """Yield the chosen uses plus one further compatible use, the combinations with fewest empty cells first.
+    """Yield the chosen uses plus one compatible use; combinations with the fewest empty cells come first.
 
     seed: decides ties.
     """

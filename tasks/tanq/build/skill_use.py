@@ -40,7 +40,7 @@ class SkillUse:
     - relation: the relation of the column that the skill applies to; `other` is the relation of a second
       column.
     - operator: `=`, `>=` or `<=` for a filter.
-    - operand: the filter's bound as shown, or the unit, scale or step.
+    - operand: for a filter, its bound as shown; for other skills, the unit, scale or step.
     - words: the skill's wording in the question.
     """
 

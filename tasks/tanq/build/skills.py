@@ -58,7 +58,7 @@ class Skills(Settings):
     counts: tuple[int, ...] = Field(default=(1, 2, 0, 1, 3, 1, 2, 0, 1, 1), min_length=1)
     """Numbers of skills per question, repeated cyclically; at most three in the paper.
 
-    Questions whose tables allow no skill count towards the 0s.
+    A question whose table allows no skill counts as a question with 0 skills.
     """
     variants: int = Field(default=2, ge=1)
     """Maximum number of variants of a question with different skills."""

@@ -170,7 +170,7 @@ def list_rows(
 def find_fault(
     question: ExtendedQuestion, rows: Sequence[TableRow], columns: Sequence[str], params: Tables
 ) -> str:
-    """Return the reason why a table cannot be used; empty if it can be used."""
+    """Return the reason why a table cannot be used; empty if the table can be used."""
     if not columns:
         return "no_values"
     if len(rows) < params.least_rows:

@@ -1,4 +1,4 @@
-"""Define the schema of a finished question with its answer table, for stages, imports and own datasets."""
+"""Define the schema of a finished question with its answer table, for stages, imports and user datasets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FinalColumn:
 
 @dataclass(frozen=True)
 class FinalCell:
-    """The values of a cell as shown, and the ids of the facts; a calculated value has several facts."""
+    """The displayed values of a cell, and the ids of the facts; a calculated value has several facts."""
 
     values: tuple[str, ...]
     facts: tuple[str, ...]
@@ -60,7 +60,7 @@ def clean_cell(text: str) -> str:
 class ItemProof:
     """A proof in an item, with the fact that the proof supports.
 
-    value: the fact's value as shown. eval_result: the verdict's label. mention: the words that name the
+    value: the fact's displayed value. eval_result: the verdict's label. mention: the words that name the
     value.
     """
 
@@ -97,7 +97,7 @@ class ItemThing:
 
 @dataclass(frozen=True)
 class TanqItem:
-    """A row of stage `items`, an import or an own dataset: a question, its answer table, and all proofs.
+    """A row of stage `items`, an import or a user's dataset: a question, its answer table, and all proofs.
 
     - question: the final question. `ext_question_rephrased` contains tags; `ext_question_cleaned` has none.
     - instance_type: labels of the answers' classes. extended_types: kinds of the relations' values.

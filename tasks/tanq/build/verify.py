@@ -23,7 +23,7 @@ from tasks.tanq.labels import Support
 class ProofVerdict:
     """A row of stage `verify`: the verdict on a proof of a fact (step 3). id: the id of the proof.
 
-    by: `model`, or `rule` if no model was asked.
+    by: `model`, or `rule` if no model was called.
     """
 
     id: str
@@ -50,7 +50,7 @@ async def verify(
     params: Verify,
     ask: Ask,
 ) -> Drafts[ProofVerdict]:
-    """Check each fact against its proofs in order of rank, up to a supporting proof or `tries` calls.
+    """Check each fact against its proofs by rank, until one supports the fact or `tries` calls were made.
 
     With `each_kind`, each kind of proof is checked separately. Drop reasons of proofs: `not_asked` (the fact
     is already decided); `no_verdict` (no reply could be parsed). Drop reason of facts: `not_supported`.

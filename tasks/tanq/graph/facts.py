@@ -51,7 +51,7 @@ MOST_NAMED = 50
 class Fact:
     """A row of stage `facts`: a statement of the graph that has the best rank for its entity and relation.
 
-    id: the id of the statement. shown: the value as a table shows it, without its unit.
+    id: the id of the statement. shown: the value as displayed in a table, without its unit.
     """
 
     id: str
@@ -188,7 +188,7 @@ def name_thing(skipped: SkippedEntity) -> str:
 
 
 def is_total(skipped: SkippedEntity) -> bool:
-    """Return whether a record covers several statements of a property, so that its entity is an example."""
+    """Return whether a record covers several statements of a property; its entity is only an example."""
     return skipped.count > 1 or skipped.reason == OTHER_TYPE
 
 
@@ -211,7 +211,7 @@ def make_unread(claim: ClaimRow | Fact, reason: str, detail: str) -> Unread:
 
 
 def find_fault(claim: ClaimRow, labels: Mapping[str, str]) -> str:
-    """Return the reason why a statement cannot be a fact; empty if it can."""
+    """Return the reason why a statement cannot be a fact; empty if the statement can be a fact."""
     if claim.value.item == claim.entity:
         return OF_ITSELF
     return "" if labels.get(claim.entity) and show_value(claim.value, labels) else NOT_SHOWN

@@ -38,7 +38,7 @@ def follow_redirects(claims: Iterable[ClaimRow], redirects: Mapping[str, str]) -
 
 
 def read_skipped(folder: Path) -> Iterator[SkippedEntity]:
-    """Yield the records that the import of a graph skipped; nothing if the graph has no skipped.jsonl.
+    """Yield the records that the import of a graph skipped, if the graph has a skipped.jsonl file.
 
     Raises BadInput if a line of the file is not a valid record.
     """

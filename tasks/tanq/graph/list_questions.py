@@ -89,7 +89,7 @@ def list_questions(
         reasons = Counter(drop.reason for drop in dropped)
         said = ", ".join(f"{reason}: {count}" for reason, count in sorted(reasons.items()))
         first = f"; {said}; the first: {dropped[0].detail}" if dropped else ""
-        raise StageFailed(f"{entry.seeds}: no list question of {len(drafts)} can be used{first}")
+        raise StageFailed(f"{entry.seeds}: none of {len(drafts)} list questions can be used{first}")
     return Drafts(rows, dropped)
 
 
@@ -365,6 +365,6 @@ def make_seed(
 
 
 def _find_telling(view: GraphView, thing: str, relation: str) -> Fact | None:
-    """Return an entity's fact for a relation if it is the only one and its value is unique, or None."""
+    """Return an entity's only fact for a relation if the fact's value is unique; otherwise None."""
     own = view.facts.get(relation, {}).get(thing, ())
     return own[0] if len(own) == 1 and view.shared[relation, own[0].value.item or ""] == 1 else None

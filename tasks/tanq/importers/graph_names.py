@@ -139,7 +139,7 @@ def count_classes(entities: Iterable[str], names: GraphNames) -> Mapping[str, in
 
 
 def _label(row: EntityRow) -> Iterator[str]:
-    """Yield an entity's English label or a fallback; nothing if the entity has no label."""
+    """Yield an entity's English label or a fallback, if the entity has a label."""
     return filter(None, (find_label(row.labels),))
 
 

@@ -37,7 +37,7 @@ LABELS = ("name", "title", "label")
 LONGEST_NAME = 80
 """Maximum number of characters of a cell that contains a name.
 
-A column with longer text is split into sentences of evidence.
+If a column contains longer texts, these texts are split into sentences, which serve as evidence.
 """
 YEARS = range(1000, 2200)
 """The valid values in a column of years."""
@@ -271,7 +271,7 @@ def name_things(tables: Sequence[ThingTable]) -> dict[str, NamedThing]:
 
 
 def add_table(draft: GraphDraft, table: ThingTable, things: Mapping[str, NamedThing]) -> None:
-    """Add a table's rows, the rows' class and their facts to a graph draft."""
+    """Add a table's rows, with their class and their facts, to a graph draft."""
     draft.add_thing(INSTANCE_OF, "instance of", kind="property")
     draft.add_thing(table.class_id, make_singular(table.noun))
     for name in table.rows:

@@ -51,8 +51,8 @@ VERDICTS: Mapping[str, Support] = {
 }  # fmt: skip
 """Map the verdicts in published records to our labels.
 
-An empty word means supported, because the release contains only facts that passed verification. An unknown
-word means not enough information (`find_verdict`).
+An empty verdict means supported, because the release contains only facts that passed verification. An unknown
+verdict means not enough information (`find_verdict`).
 """
 UNIT = re.compile(r"\(([^()]+)\)$")
 REMARK = re.compile(r"\s*\([^()]*\)$")
@@ -194,7 +194,7 @@ class PublishedTable:
         return found
 
     def _find_answers(self) -> list[PublishedTanqAnswer | None]:
-        """Return the answer of each row, or None; among answers with the same name, passing answers first."""
+        """Return each row's answer, or None; of answers with the same name, passing answers come first."""
         waiting = sorted(self._given, key=lambda answer: answer.filter_pass is False)
         by_name: defaultdict[str, list[PublishedTanqAnswer]] = defaultdict(list)
         for answer in waiting:

@@ -58,7 +58,7 @@ class Qampari(RecordsImporter):
         "Use the questions as the list questions of this entry of `tanq.sources`.", "NAME", "--source"
     )
     names: GraphNames | None = None
-    """The names in the graph; None without a graph, so that only answers with an id are used."""
+    """The names in the graph; None if there is no graph, so that only answers with an id are used."""
 
     def bring_in(self, project: Project) -> Imported:
         """Write the questions, and set their path in params.yaml if `--source` names an entry."""
@@ -145,7 +145,7 @@ def want_names(question: QampariQuestion, wanted: WantedNames) -> None:
 
 
 def take_given(question: QampariQuestion) -> FoundAnswers:
-    """Return the answers with an id in the file as found, and all other answers as lost."""
+    """Classify the answers with an id in the file as found, and all other answers as lost."""
     found: dict[str, QampariAnswer] = {}
     lost = []
     for answer in question.answers:
@@ -260,8 +260,8 @@ def _find_ways(
 ) -> list[tuple[str, ItemClaim, ItemClaim | None]]:
     """Find the intermediate entities between an answer and the values that the question names.
 
-    Their articles are among the answer's proofs. Returns tuples of the entity, the fact that links the entity
-    with the answer, and the entity's fact whose value the question names, or None.
+    The articles of these entities are among the answer's proofs. Returns tuples of the entity, the fact that
+    links the entity with the answer, and the entity's fact whose value the question names, or None.
     """
     ways: list[tuple[str, ItemClaim, ItemClaim | None]] = []
     for title in dict.fromkeys(proof.article for proof in answer.proofs):
@@ -287,6 +287,6 @@ def _names_thing(text: str, label: str) -> bool:
 
 
 def _write_question(text: str) -> str:
-    """Normalise a question to a capital first letter and one question mark."""
+    """Capitalise the first letter of a question, and end the question with one question mark."""
     plain = re.sub(r"(?<![A-Z])[.\s]+$", "", text.rstrip(" ?"))  # keep the period of `U.S.`
     return f"{plain[:1].upper()}{plain[1:]}?"

@@ -163,7 +163,7 @@ class ReadItem:
     """An item, and its unreadable parts. asked: the question's field. unknown: the unknown skills.
 
     apart: number of passing answers that are not in the table. unlisted: number of table rows without an
-    answer. verdicts: number of proofs with an unknown verdict, which means not enough information.
+    answer. verdicts: number of proofs with an unknown verdict, which counts as not enough information.
     """
 
     item: TanqItem

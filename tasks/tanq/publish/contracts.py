@@ -213,7 +213,7 @@ def list_item_rules(grounds: Grounds) -> list[RowRule]:
 
 
 def read_item(record: Record) -> TanqItem | str:
-    """Convert a record to an item. Returns an error text if the record is not a valid item."""
+    """Convert a record to an item. Returns an error message if the record is not a valid item."""
     try:
         return _adapt_item().validate_python(record)
     except ValidationError as error:
@@ -224,7 +224,7 @@ def read_item(record: Record) -> TanqItem | str:
 def find_wrong_cell(item: TanqItem, graph: GraphByIds) -> str:
     """Describe the first header or cell that is not reproduced when the skills are applied to the facts.
 
-    Returns an empty text if all headers and cells are reproduced.
+    Returns an empty string if all headers and cells are reproduced.
     """
     made = _make_anew(item, graph)
     if isinstance(made, str):
@@ -245,7 +245,7 @@ def find_wrong_cell(item: TanqItem, graph: GraphByIds) -> str:
 def find_wrong_filter(item: TanqItem, graph: GraphByIds) -> str:
     """Describe the first row with a wrong `filter_pass`, or an answer table with wrong rows.
 
-    Returns an empty text if all rows are correct.
+    Returns an empty string if all rows are correct.
     """
     made = _make_anew(item, graph)
     if isinstance(made, str):
@@ -259,7 +259,7 @@ def find_wrong_filter(item: TanqItem, graph: GraphByIds) -> str:
 
 
 def find_unproven(item: TanqItem) -> str:
-    """Describe the first value without a fact, or fact without a supporting proof; empty if none is found."""
+    """Describe the first value without a fact or fact without a supporting proof; empty if there is none."""
     proven = {proof.fact for proof in item.proofs if proof.eval_result == Support.SUPPORTED}
     for row in item.rows:
         for column, cell in zip(item.columns, row.cells, strict=True):
@@ -298,7 +298,7 @@ def find_false_proof(item: TanqItem, grounds: Grounds) -> str:
 def find_no_mention(proof: Proof, graph: GraphByIds) -> str:
     """Return a message if a proof does not mention the fact's value, or the entity if `side` is `value`.
 
-    Returns an empty text if the proof has the mention, or has no fact.
+    Returns an empty string if the proof has the mention, or has no fact.
     """
     fact = graph.facts.get(proof.fact)
     if fact is None:
@@ -314,7 +314,7 @@ def find_no_mention(proof: Proof, graph: GraphByIds) -> str:
 def find_denial(proof: Proof, verdict: ProofVerdict, graph: GraphByIds) -> str:
     """Return a message if a proof labelled as supporting a fact denies the fact or is about the past.
 
-    Returns an empty text otherwise.
+    Returns an empty string otherwise.
     """
     fact = graph.facts.get(proof.fact)
     relation = graph.relations.get(fact.relation) if fact else None
@@ -362,7 +362,7 @@ def _make_anew(
 def _make_base(item: TanqItem, graph: GraphByIds) -> BaseTable | str:
     """Rebuild the table without skills from the facts of the item's cells.
 
-    Returns an error text if the table cannot be rebuilt.
+    Returns an error message if the table cannot be rebuilt.
     """
     if unknown := [relation for relation in item.relations if relation not in graph.relations]:
         return f"the graph does not have the relation {unknown[0]}"

@@ -42,7 +42,7 @@ def write_released(items: Path, predictions: Path | None, key: str, out: Path) -
         write_jsonl(out / "test.jsonl", (write_record(item, names[item.id]) for item in stored))
         return said
     if predictions is None:
-        raise BadInput(OPTION, "needs predictions", hint="publish an evaluation, or the folder of one")
+        raise BadInput(OPTION, "needs predictions", hint="publish an evaluation or its output folder")
     tables: defaultdict[str, dict[str, str | None]] = defaultdict(dict)
     for prediction in StoredRows(predictions, Prediction):
         tables[prediction.system][prediction.item] = write_prediction(prediction)
@@ -103,7 +103,7 @@ def add_prediction(item: TanqItem, name: str, key: str, table: str) -> Record:
     """
     record = write_record(item, name)
     if key in record:
-        raise BadInput(OPTION, f"record {name} already has a field {key!r}", hint="name another field")
+        raise BadInput(OPTION, f"record {name} already has a field {key!r}", hint="choose another field")
     if not isinstance(record.get("ext_question_rephrased"), str):
         record["ext_question_rephrased"] = item.question
     if not isinstance(record.get("answer_table"), str):
@@ -112,9 +112,9 @@ def add_prediction(item: TanqItem, name: str, key: str, table: str) -> Record:
 
 
 def write_prediction(prediction: Prediction) -> str | None:
-    """Return a predicted table in the evaluator's format; empty without a table, None without a reply.
+    """Return a prediction's table for the evaluator; empty if there is no table, None if there is no reply.
 
-    A first header `title` gets a trailing space, because the evaluator reads `title|` as the table's title.
+    A first header `title` is followed by a space, because the evaluator reads `title|` as the table's title.
     """
     if prediction.failed:
         return None

@@ -141,7 +141,7 @@ def share_out(
 
 
 def compute_means(items: Sequence[TanqItem]) -> dict[str, float | None]:
-    """Compute the mean numbers of tokens, rows, columns and relations per item; None without items."""
+    """Compute the mean numbers of tokens, rows, columns and relations per item; None for an empty set."""
     sizes = {
         "tokens": [len(item.question.split()) for item in items],
         "rows": [sum(row.filter_pass for row in item.rows) for item in items],

@@ -135,6 +135,6 @@ def lacks_attributes(item: TanqItem, match: TableMatch) -> bool:
 
 
 def lists_any(things: tuple[ItemThing, ...], match: TableMatch) -> bool:
-    """Return whether a row of the table that is not an answer is about one of the given entities."""
+    """Return whether the table has a row that is not an answer, but is about one of the given entities."""
     names = [match.read(place, 0) for place in match.others]
     return any(is_same_name(thing.label, name) for thing in things for name in names if name)

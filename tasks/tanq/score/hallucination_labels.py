@@ -35,7 +35,7 @@ class HallucinationLabel:
 def hallucination_labels(
     items: list[TanqItem], predictions: list[Prediction], entry: TableEvaluation
 ) -> Drafts[HallucinationLabel]:
-    """Match the lines of the label file with predictions; no rows if the evaluation names no file.
+    """Match the lines of the label file with predictions; return no rows if no file is set.
 
     A line has the `id` of a prediction, and yes or no as its `label`. Raises BadInput like
     `read_human_labels`. Drop reasons, with the line in `detail`:

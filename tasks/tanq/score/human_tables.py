@@ -25,7 +25,7 @@ UNREADABLE, NO_ID, NO_ITEM, NO_TABLE, TWICE = (
 
 
 def human_tables(items: list[TanqItem], entry: TableEvaluation) -> Drafts[Prediction]:
-    """Read human-written tables as predictions; no rows if the evaluation names no file.
+    """Read human-written tables as predictions; return no rows if the evaluation names no file.
 
     A line has the `id` of an item, the `table` as lines of `a|b`, and a `rater`; lines with an empty table
     are skipped. Drop reasons, with the line in `detail`: `unreadable`; `no_id`; `unknown_item` (not in the

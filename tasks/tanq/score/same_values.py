@@ -1,6 +1,6 @@
 """Compare predicted names and values with the answer's names and values, to count failures (section 5.6).
 
-Relative mapping similarity gives partial credit to similar values. Failures need a stricter comparison:
+Relative mapping similarity gives partial credit to similar values. Failures require a stricter comparison:
 Austria is not Australia, and 14 March is not 15 March.
 """
 
@@ -122,7 +122,7 @@ def sort_date_words(text: str) -> list[str]:
 
 
 def _cut_known(gold: tuple[str, ...], said: str) -> tuple[list[str], str]:
-    """Remove the answer's values from a cell, longest first; return the values not found, and the rest.
+    """Remove the answer's values from a cell, longest first; return missing values and the remaining text.
 
     A comma or `and` within one of these values therefore does not split the value.
     """

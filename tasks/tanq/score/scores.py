@@ -47,7 +47,7 @@ class PredictionScore:
 
 @splits("predictions", PREDICTIONS)
 def scores(items: list[TanqItem], predictions: list[Prediction]) -> Drafts[PredictionScore]:
-    """Score every prediction; a prediction without a reply gets a row without scores.
+    """Score every prediction; for a prediction without a reply, the row has no scores.
 
     A reply without a table is scored as an empty table: precision 1, recall 0.
     """

@@ -192,7 +192,7 @@ def _compare_cells(
 ) -> float:
     """Return the share of a predicted column's cells that contain a value of the answer's column.
 
-    The result is 0 if the share is at most a half. Up to `CELLS_TOLD` cells are compared.
+    The result is 0 if the share is at most one half. Up to `CELLS_TOLD` cells are compared.
     """
     column = item.columns[number]
     pairs = (

@@ -15,7 +15,7 @@ LONGEST = 200
 MOST = 1e18
 """Maximum absolute value of every intermediate result."""
 MOST_POWER = 64
-"""Maximum exponent of a power, because 9**9**9 would take forever to compute."""
+"""Maximum exponent of a power, because 9**9**9 would take too long to compute."""
 FORM = re.compile(r"(?:[\d.,+\-*/%() \t]|[eE](?=[+-]?\d)|\b(?:round|abs|min|max)\b)+")
 GROUPED = re.compile(r"(?<![\d.])\d{1,3}(?:,\d{3})+(?!\d)")
 SIGNS = {0xD7: "*", 0x2212: "-", ord("^"): "**"}
@@ -76,7 +76,7 @@ def _hold(compute: Callable[..., Number]) -> Callable[..., Number]:
 
 
 def _raise(base: Number, power: Number) -> Number:
-    """Compute a power, after checking the exponent, because 9**9**9 would take forever."""
+    """Compute a power, after checking the exponent, because 9**9**9 would take too long."""
     if abs(power) > MOST_POWER:
         raise NoArithmetic(f"a power is at most {MOST_POWER}")
     return _check(_check(base) ** power)

@@ -34,7 +34,7 @@ from tasks.tanq.solve.table_options import OpenLimits
 from tasks.tanq.solve.table_text import make_table_grammar
 
 SHOWN_NAME = 80
-"""Maximum number of characters to show of an unknown article's name or an unparsed reply."""
+"""Maximum number of displayed characters of an unknown article's name or an unparsed reply."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class OpenSession:
         self.steps.append(OpenStep(agent, move.thought, move.tool, move.argument, result))
 
     def _truncate(self, lines: Sequence[str]) -> list[str]:
-        """Return the first lines that fit into a result; the first line is cut if it does not fit."""
+        """Return the first lines that fit into a result; the first line is truncated if it is too long."""
         kept: list[str] = []
         left = float(self.params.result_tokens)
         for line in lines:

@@ -20,7 +20,7 @@ BETWEEN = " | "
 CHARACTERS_PER_TOKEN = 3
 """Estimated number of characters per token, to compute the lengths of lines in grammars."""
 LONGEST = 400
-"""Maximum number of characters of a thought or an argument; longer texts are cut."""
+"""Maximum number of characters of a thought or an argument; longer texts are truncated."""
 ACTIONS = "|".join((*MAIN_ACTIONS, *SUB_ACTIONS))
 CALL = re.compile(rf"(?m)^\W{{0,6}}(?:Action\W{{1,6}})?({ACTIONS})[ \t]*[(\[](.*)[)\]]\W{{0,6}}$")
 """Matches a call in the notation of the paper: `FindEvidence(Oslo, population)`."""
@@ -87,7 +87,7 @@ def _list_keywords(parts: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _drop_invented(reply: str, actions: Sequence[str]) -> str:
-    """Cut a reply at its first action, because the model invents the text that follows."""
+    """Truncate a reply at its first action, because the model invents the text that follows."""
     return re.split(rf"(?m)^{SIGNS}(?:{'|'.join(actions)}){SIGNS}[:(\[]", reply)[0]
 
 

@@ -19,7 +19,7 @@ class OpenLimits(Settings):
     evidence: int = Field(default=6, gt=0)
     """Maximum number of sentences, cells and infobox entries that FindEvidence returns."""
     result_tokens: int = Field(default=300, gt=0)
-    """Maximum number of tokens in a tool's result; longer results are cut."""
+    """Maximum number of tokens in a tool's result; longer results are truncated."""
     step_tokens: int = Field(default=90, gt=0)
     """Maximum number of tokens in a step."""
     found_tokens: int = Field(default=160, gt=0)

@@ -128,7 +128,10 @@ def test_the_table_prints_fractions_times_100_and_counts_as_they_are(tmp_path):
             ("rms", "x.jsonl", "--rule", "best"),
             "score rms: has no rule best (known: released, paper, all)",
         ),
-        (("ddxplus", "x.jsonl", "--rule", "best"), "score ddxplus: has no rule best (it has only one)"),
+        (
+            ("ddxplus", "x.jsonl", "--rule", "best"),
+            "score ddxplus: has no rule best (the metric has only one rule)",
+        ),
         (("rms", "x.jsonl", "--closed"), "score rms: has no option --closed (it takes none)"),
         (
             ("grammar", "x.jsonl", "--turns", "3"),

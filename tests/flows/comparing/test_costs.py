@@ -94,7 +94,7 @@ def test_the_report_is_written_and_an_alarm_is_the_exit_code(project, capsys, mo
     _, out, _ = run(capsys, monkeypatch, *words, "--json")
     assert json.loads(out)["markdown"] == report
     code, _, err = run(capsys, monkeypatch, *words, "--link", "x=javascript:1")
-    assert (code, "is not of the form TEXT=https://..." in err) == (2, True)
+    assert (code, "does not have the form TEXT=https://..." in err) == (2, True)
 
 
 def test_the_best_entry_is_tested_against_others_of_its_flow(project):

@@ -180,7 +180,7 @@ def test_a_deployed_schedule_fires_runs_commits_and_alarms_beside_a_server_that_
 
     refused = built.call("flows.cli", "nightly", "work")
     assert refused.returncode == 2
-    assert "found no deployment of nights in this project (benchloom nightly deploy)" in refused.stderr
+    assert "this project has no deployment of nights (run `benchloom nightly deploy`)" in refused.stderr
     set_param(built, EVERY_MINUTE)
     with answering(hear) as hook:
         set_param(built, "nightly.webhook={url_env: NIGHT_HOOK}")

@@ -340,6 +340,8 @@ def test_what_no_commit_has_is_named_and_nothing_is_made(built, model):
     set_param(built, "nightly.assessments=[mine]")
     done = run_night(built)
     assert done.returncode == 2, done.stderr
-    assert "'mine' is not committed yet, but a night runs the committed state (git commit" in done.stderr
+    assert (
+        "'mine' is not committed yet, but a night runs the committed state (commit params.yaml" in done.stderr
+    )
     assert not list_branches(built)
     assert not model.asked

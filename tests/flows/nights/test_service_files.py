@@ -69,7 +69,7 @@ def test_neither_file_holds_a_secret_and_the_one_for_keys_is_its_owners(root, mo
     write_files(root, "benchloom", PARAMS)
     assert files.keys.read_text() == "MY_API_KEY=mine"
     files.keys.chmod(0o640)
-    with pytest.raises(BadInput, match=r"keys\.env: is readable by other users \(chmod 600 "):
+    with pytest.raises(BadInput, match=r"keys\.env: is readable by other users \(run chmod 600 "):
         write_files(root, "benchloom", PARAMS)
 
 

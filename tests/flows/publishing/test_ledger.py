@@ -51,6 +51,6 @@ def test_a_call_that_no_ledger_holds_is_refused(asked, tmp_path):
     with Ledger(tmp_path / "live.sqlite") as ledger:
         ledger.put_many(entries[1:])
         with pytest.raises(
-            BadInput, match=f"1 of 2 calls are not in a ledger, for example {entries[0].key[:12]}"
+            BadInput, match=f"1 of 2 calls are not in any ledger, for example {entries[0].key[:12]}"
         ):
             find_entries(tmp_path, choice, ledger)

@@ -122,7 +122,7 @@ def test_what_is_stale_is_refused_with_what_to_run(shop, tmp_path):
         database.write_bytes(before)
     assert "shop: is not fresh: grammar-" in said
     assert "data/shop.sqlite modified" in said
-    assert said.endswith("(benchloom run grammar-balanced@shop grammar-contracts@shop)\n")
+    assert said.endswith("(run benchloom run grammar-balanced@shop grammar-contracts@shop)\n")
     assert not (tmp_path / "out").exists()
 
 
@@ -130,7 +130,9 @@ def test_names_that_are_none_and_places_that_lack_are_said(shop, tmp_path):
     assert "sohp: is neither a dataset nor an evaluation of params.yaml (known: databases.shop)" in publish(
         shop, "sohp", "--to", str(tmp_path / "out"), code=2
     )
-    assert "needs a destination (--to FOLDER, --hub OWNER/NAME, or both)" in publish(shop, "shop", code=2)
+    assert "needs a destination (give --to FOLDER, --hub OWNER/NAME, or both)" in publish(
+        shop, "shop", code=2
+    )
     second = publish(shop, "shop", str(tmp_path / "out"), "--to", str(tmp_path / "other"), code=2)
     assert f"the second time as {tmp_path / 'out'}" in second
 

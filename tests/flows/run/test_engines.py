@@ -74,7 +74,7 @@ def test_an_engine_that_is_not_there_is_one_line(monkeypatch):
     with pytest.raises(BadInput, match=r"'spark' is not an engine \(use one of threads, dask, ray\)"):
         require_engine("spark")
     monkeypatch.setattr("flows.run.engine.engines.find_spec", lambda name: None)
-    with pytest.raises(BadInput, match=r"needs prefect-ray, .*\(pip install 'benchloom\[ray\]'\)"):
+    with pytest.raises(BadInput, match=r"needs prefect-ray, .*\(run pip install 'benchloom\[ray\]'\)"):
         require_engine("ray")
 
 

@@ -205,7 +205,7 @@ def test_a_stage_that_fails_is_handed_over_with_its_error(figured, site):
         ("{own: {factor: many}}", "", r"run\.hooks\.own\.factor: must be a whole number"),
         ("[own]", "", r"run\.hooks: must be a mapping"),
         ("{own: {}}", "1 / 0", r"acme-hooks 1\.0, entry point own = .* benchloom\.hooks: cannot be imported"),
-        ("{own: {}}", "class Own: name = 'own'", r"stands on flows\.run\.hook\.Hook \(see docs/plugs\.md\)"),
+        ("{own: {}}", "class Own: name = 'own'", r"subclass of flows\.run\.hook\.Hook \(see docs/plugs\.md"),
         ("{mlflow: {tracking_uri: 'http://me:secret@host'}}", "", "tracking_uri: contains a password"),
     ],
 )  # fmt: skip

@@ -78,7 +78,7 @@ def test_the_stage_that_lost_them_is_named_where_it_may_be_empty_itself(trial, d
     assert run.outcomes["trial-words"].state == "ran"
     error = run.outcomes["trial-answers"].error
     assert error.startswith(
-        "trial-answers has no rows, because data/trial/words.parquet, which trial-words writes, has none; "
+        "trial-answers has no rows, because data/trial/words.parquet, the output of trial-words, is empty; "
         "rows were dropped: 3 short (for example: two)"
     )
     assert list(yaml.safe_load(trial.read("dvc.lock"))["stages"]) == ["trial-words"]

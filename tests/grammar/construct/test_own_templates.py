@@ -259,7 +259,9 @@ def test_each_dropped_template_and_text_has_its_reason_and_its_line(tmp_path):
 
 
 def test_a_file_that_is_missing_or_of_no_use_is_one_line(tmp_path):
-    with pytest.raises(BadInput, match=r"data/templates/clinic.jsonl: has no template .* \(line 1: Delete\)"):
+    with pytest.raises(
+        BadInput, match=r"data/templates/clinic.jsonl: has no usable template .* \(line 1: Delete\)"
+    ):
         stage(tmp_path, change(sql="DELETE FROM clinics"))
     (tmp_path / "clinic.jsonl").unlink()
     entry = DatabaseEntry(name="clinic", file=tmp_path / "clinic.sqlite", templates="beside")

@@ -133,7 +133,7 @@ def test_the_requests_do_not_depend_on_which_answer_comes_first():
 def test_a_criterion_is_a_sentence_in_the_prompt_and_an_unknown_one_is_said():
     _, ask = run(pick_first)
     assert "Leave one value open." in ask.asked[0].text
-    with pytest.raises(BadInput, match="names no criterion 'two'"):
+    with pytest.raises(BadInput, match="unknown criterion 'two'"):
         run(pick_first, make_params(lookup=make_kind(criteria=("two",))))
 
 

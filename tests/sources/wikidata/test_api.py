@@ -169,7 +169,10 @@ def test_another_entity_than_was_asked_for_is_not_taken(tmp_path):
             "answered 403: Too many requests by you",
         ),
         (lambda: web.Response(status=302, headers={"Location": "http://169.254.1.1/"}), "answered 302"),
-        (lambda: web.json_response({"error": {"code": "badtoken", "info": "No."}}), "refused: badtoken: No."),
+        (
+            lambda: web.json_response({"error": {"code": "badtoken", "info": "No."}}),
+            "refused the request: badtoken: No.",
+        ),
         (lambda: web.json_response([1]), "answered without `entities`"),
         (lambda: web.json_response({"entities": {"Q2": {}}}), "answered without Q1"),
         (

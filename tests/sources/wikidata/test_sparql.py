@@ -189,7 +189,7 @@ def test_answers_are_kept_and_no_query_is_sent_twice(tmp_path):
     assert {path: path.read_bytes() for path in kept} == kept
     for content, said in ((b"{", "is not valid JSON"), (b"[]", "is not a stored answer")):
         next(iter(kept)).write_bytes(content)
-        with pytest.raises(BadInput, match=f"{said}.*delete it, and the next run requests it again"):
+        with pytest.raises(BadInput, match=f"{said}.*delete the file, and the next run repeats the request"):
             read(SparqlSource(WebServer(url, retries=0), tmp_path), **chosen)
 
 

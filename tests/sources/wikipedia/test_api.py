@@ -188,7 +188,7 @@ def test_a_wait_of_days_is_not_begun(api, wiki, waits):
         ((200, {}, [1]), "the answer is not a JSON object"),
         (
             (200, {}, {"error": {"code": "badvalue", "info": "Unrecognized\nvalue"}}),
-            "refused: badvalue: Unrecognized value",
+            "refused the request: badvalue: Unrecognized value",
         ),
     ],
 )

@@ -31,7 +31,7 @@ CLEAR = 0.3
 TENTH = 0.1
 """The minimum relative change of a mean that counts as rising or falling.
 
-Groups also count as different only if their relative difference from the lowest group exceeds this value.
+The same minimum applies to groups: their relative difference from the lowest group must exceed this value.
 """
 CHOICES: Mapping[str, tuple[str, ...]] = {
     GAP: (YES, NO), MEDIAN_GAP: (YES, NO), CORRELATED: (POSITIVE, NEGATIVE, WEAK), HALVES: SIDES[HALVES],

@@ -105,7 +105,7 @@ class _Planner:
     def _list_choices(
         self, kind: str, interpretive: bool, mentions: frozenset[str]
     ) -> Iterator[AnalysisScope]:
-        """Yield analyses for a question: most mentioned columns first, then least used table first."""
+        """Yield analyses for a question, the most mentioned columns and the least used tables first."""
         chance = {column: self.dice.random() for column in self.columns}
 
         def rank(column: str) -> tuple[object, ...]:
@@ -125,7 +125,7 @@ class _Planner:
 def _needs_all(choice: AnalysisScope) -> bool:
     """Return whether an analysis uses every table of its subject.
 
-    If not, a subject with one table is simpler.
+    If it does not, a subject with one table suffices.
     """
     return {column.partition(".")[0] for column in choice.columns} >= {*choice.subject.tables} or len(
         choice.subject.tables

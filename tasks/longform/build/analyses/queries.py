@@ -122,7 +122,7 @@ PERIOD = f"CASE WHEN x > border THEN '{LATER}' ELSE '{EARLIER}' END"
 
 
 def _write_sides(points: str, border: str, side: str, values: str, digits: int) -> str:
-    """Write a query that compares rows above and below a border value.
+    """Write a query that compares rows above and below a threshold.
 
     values: the expressions for the number of rows with the amount, and for the side's figure.
     """

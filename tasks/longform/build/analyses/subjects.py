@@ -1,4 +1,4 @@
-"""Find subjects for questions in the schema of a database, even if it has few rows."""
+"""Find subjects for questions in a database's schema, even if the database has few rows."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class AnalysedRows:
     def list_amounts(self, category: Category) -> list[FocusMeasure]:
         """List the amounts that may vary within a group.
 
-        Excludes amounts of a joined table that has the group.
+        Amounts of a joined table that contains the group are excluded.
         """
         far = split_column_id(category.column)[0] != self.table
         return [
@@ -111,7 +111,7 @@ class AnalysedRows:
         ]  # fmt: skip
 
     def find(self, column: str) -> FocusMeasure:
-        """Return the amount of a column."""
+        """Return the amount that a column contains."""
         return next(amount for amount in self.amounts if amount.column == column)
 
 
@@ -202,7 +202,7 @@ def singularize_table(table: str) -> str:
 
 
 def _drop_same_names(amounts: Sequence[FocusMeasure]) -> tuple[FocusMeasure, ...]:
-    """Drop all but the first of amounts with the same name, which a question could not distinguish."""
+    """Keep only the first of the amounts with the same name, which a question could not distinguish."""
     return tuple({amount.name: amount for amount in reversed(amounts)}.values())[::-1]
 
 

@@ -66,7 +66,7 @@ def describe_invented(
 
 
 def say_expected(question: ControlledQuestion, expected: Sequence[str]) -> list[str]:
-    """State for each figure the outcome that the rows must have."""
+    """State, for each figure, the outcome that the rows must have."""
     return [
         f"{say_head(question, figure)}: {outcome}"
         for figure, outcome in zip(question.figures, expected, strict=True)
@@ -95,7 +95,7 @@ def say_rule(question: ControlledQuestion, expected: Sequence[str]) -> str:
 def find_unfit(
     figures: Sequence[FoundFigure], question: ControlledQuestion, expected: Sequence[str]
 ) -> tuple[str, str] | None:
-    """Return (drop reason, problem) if rows leave a question open, or answer an intended open question."""
+    """Return (drop reason, problem) if rows leave a question open, or answer one that must stay open."""
     for figure, outcome in zip(figures, expected, strict=True):
         head = say_head(question, figure.design)
         silent = is_silent(figure.design, question.groups, figure.counts)
