@@ -78,7 +78,7 @@ def database(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Add a database after reading at most ten rows per table. A file outside the project is copied into it.
+    """Add a database; at most ten rows per table are read. A file outside the project is copied into it.
 
     Example: benchloom add database shop shop.sqlite --title "Our shop" --licence proprietary
     """

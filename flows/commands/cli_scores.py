@@ -282,7 +282,10 @@ def compare(
         list[str] | None, typer.Option(metavar="TEXT=URL", help="Add this link at the end of the report.")
     ] = None,
     alarm: Annotated[
-        bool, typer.Option("--alarm", help="Exit 5 if a metric of a later side dropped significantly.")
+        bool,
+        typer.Option(
+            "--alarm", help="Exit 5 if a metric dropped significantly from an earlier to a later side."
+        ),
     ] = False,
     as_json: Json = False,
 ) -> None:

@@ -58,7 +58,7 @@ class FigureTable:
     """A table of a report."""
 
     number: str
-    """The table's number in the paper, such as `2` or `errors`; or empty."""
+    """The table's number in the paper (`2`) or another short name (`errors`); may be empty."""
     title: str
     heads: tuple[str, ...]
     """Headers of the label columns."""

@@ -297,7 +297,7 @@ def tabulate_seeds(runs: StreamRuns) -> FigureTable:
     note = "Each seed is a different order of the same items. The standard error is over seeds (with n - 1)."
     table = Table(
         "",
-        "Figure 4: orders of the stream",
+        "Figure 4: accuracy by stream order",
         BY_MODEL,
         slice_systems(runs),
         (replace(RIGHT, name="mean"), ERROR),

@@ -261,8 +261,8 @@ def _name_rate(rate: str) -> str:
     return {
         "accuracy": "correct answers",
         "robustness": "correct answers, without mutual gaps",
-        "context": f"sufficient context ({rule}), without mutual gaps",
-        "module": f"wrong because of the {module} ({rule})",
+        "context": f"sufficient context (rule {rule}), without mutual gaps",
+        "module": f"wrong because of the {module} (rule {rule})",
     }[rate.partition(".")[0]]
 
 

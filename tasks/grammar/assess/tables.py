@@ -201,7 +201,7 @@ def compare_actions(rows: Sequence[JudgedRow], criteria: Sequence[str], interval
     return FigureTable(
         "3",
         "Rates per criterion",
-        ("errors of the database", "errors of the model", "mode"),
+        ("handling of database errors", "handling of model errors", "mode"),
         tuple(criteria),
         lines,
         _explain_texts(own, criteria),

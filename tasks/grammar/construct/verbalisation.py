@@ -180,7 +180,7 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
 
     A lookup by a name and a date or year has the same answer in any database. Without a date or year, an
     entity outside the database may have the same name. A measure may cover further rows outside the database.
-    A measure for a given date needs a scope only if the table's setting has words for that case.
+    A measure for a given date needs a scope only if the setting has a second phrase (`dated_scope`).
     """
     if isinstance(query, FreeQuery):
         return "", ""  # the author decides whether the texts of free SQL state a scope

@@ -70,6 +70,8 @@ class Profiles(Settings):
     natural_keys: bool = True
     """Whether rows without a unique name get a natural key as their name, such as title and year. If false,
     rows are named by the name column or the primary key, as in earlier documents."""
+    natural_keys_of: Mapping[str, bool] = Field(default_factory=dict)
+    """The value of `natural_keys` for individual databases."""
     values: int = Field(default=12, ge=1)
     """The maximum number of values in a fact; facts with more values are dropped."""
     seed: int = 0
@@ -77,10 +79,11 @@ class Profiles(Settings):
     limits: QueryLimits = QueryLimits()
     """The limits of each query."""
 
-    def limit(self, database: str) -> Self:
-        """Return the parameters with `documents_per_group` from `documents_of`, if set for the database."""
+    def select(self, database: str) -> Self:
+        """Return the parameters with the database's values of `documents_per_group` and `natural_keys`."""
         most = self.documents_of.get(database, self.documents_per_group)
-        return self.model_copy(update={"documents_per_group": most})
+        keys = self.natural_keys_of.get(database, self.natural_keys)
+        return self.model_copy(update={"documents_per_group": most, "natural_keys": keys})
 
 
 def profiles(
@@ -98,6 +101,7 @@ def profiles(
     no key identifies its rows. For a SQL template, the dropped rows `many_documents` and `no_room` state the
     number of groups for which no documents are written.
     """
+    params = params.select(database.name)
     rows: list[EntityProfile] = []
     dropped: list[Dropped] = []
     names: Sequence[str] = params.entities.get(database.name, ())
@@ -117,7 +121,7 @@ def profiles(
     tables = [open_entity_table(database.name, name, schema) for name in names]
     with ensure_unchanged(database), SafeDatabase(database, params.limits) as safe:
         needs = read_needs(tables, balanced, sql_templates, schema, safe)
-        chosen, left_out = choose_keys(needs, balanced, params.limit(database.name))
+        chosen, left_out = choose_keys(needs, balanced, params)
         dropped += left_out
         for table in tables:
             table_rows, table_dropped = profile_table(table, chosen[table.table], safe, params)

@@ -187,7 +187,7 @@ class RateLimiter:
                 turn.set_exception(
                     ModelFailed(
                         f"{self._name}: the endpoint has failed {self._failures} times in a row "
-                        f"for {seconds:.0f} s ({self._describe_last()}); run the same command again "
+                        f"over {seconds:.0f} s ({self._describe_last()}); run the same command again "
                         "once the endpoint is available"
                     )
                 )

@@ -151,7 +151,9 @@ def read_patients(path: Path, words: Vocabulary) -> Iterator[tuple[str, DatasetI
     with _open_table(path) as lines:
         rows = csv.DictReader(lines)
         if missing := [name for name in COLUMNS if name not in (rows.fieldnames or ())]:
-            raise BadInput(path, f"has no column {missing[0]}", hint="give the published file")
+            raise BadInput(
+                path, f"has no column {missing[0]}", hint="use an unmodified file of the DDXPlus release"
+            )
         number = -1
         while True:
             number += 1

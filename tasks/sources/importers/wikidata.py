@@ -1,4 +1,4 @@
-"""Import entities and claims of Wikidata as Parquet files, from a dump, a server or a table."""
+"""Import Wikidata entities and claims as Parquet files, from a dump, a server or a database."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ IN_MEMORY = 4_096
 
 
 class Wikidata(BaseImporter):
-    """Import entities and claims of Wikidata as Parquet files (docs/wikidata.md).
+    """Import Wikidata entities and claims as Parquet files (docs/wikidata.md).
 
     Example: benchloom import wikidata latest-all.json.bz2 --class Q11424 --property P57 --property P577
     """

@@ -95,7 +95,7 @@ class TableSource:
         if selection.classes:
             raise BadInput(
                 self._path,
-                "is a table, so --class cannot be used",
+                "is a database, so --class cannot be used",
                 hint="use --entity Q42, or import all rows",
             )
         for (name, property_), times in Counter(

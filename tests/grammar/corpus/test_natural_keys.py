@@ -18,17 +18,19 @@ INSERT INTO airlines VALUES ('ZE', 'Zephyr Air'), ('KO', 'Kon Airways');
 """
 
 
-def collect(tmp_path, table, statement, rows):
+def collect(tmp_path, table, statement, rows, **params):
     file = tmp_path / "made.sqlite"
     with sqlite3.connect(file) as connection:
         connection.executescript(TABLES)
         connection.executemany(statement, rows)
     entry = DatabaseEntry(name="made", file=file)
-    return profiles([], [], reflect(entry), entry, {}, Profiles(entities={"made": (table,)}, counts=0))
+    return profiles(
+        [], [], reflect(entry), entry, {}, Profiles(entities={"made": (table,)}, counts=0, **params)
+    )
 
 
-def collect_flights(tmp_path, rows):
-    return collect(tmp_path, "flights", "INSERT INTO flights VALUES (?, ?, ?, ?, ?)", rows)
+def collect_flights(tmp_path, rows, **params):
+    return collect(tmp_path, "flights", "INSERT INTO flights VALUES (?, ?, ?, ?, ?)", rows, **params)
 
 
 def collect_films(tmp_path, rows):
@@ -105,3 +107,9 @@ def test_films_of_one_name_and_year_that_nothing_distinguishes_are_counted(tmp_p
     )
     assert sorted(profile.name for profile in drafts.rows) == ["Maniac", "Maniac", "X"]
     assert [row.detail for row in drafts.dropped] == ["films: 2 of 3 rows are not distinguished by 3 columns"]
+
+
+@pytest.mark.parametrize("others", ["made", "another"])
+def test_a_database_can_have_its_own_setting(tmp_path, others):
+    drafts = collect_flights(tmp_path, FLIGHTS, natural_keys_of={others: False})
+    assert all("airline" in profile.name for profile in drafts.rows) is (others == "another")
