@@ -28,6 +28,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
         "grammar-balanced@films",
         "grammar-balanced@films_by_model",
         "grammar-balanced@flights",
+        "grammar-balanced@flights_closed",
+        "grammar-balanced@halden",
         "longform-items@sample",
         "tanq-items@sample",
     )
@@ -36,7 +38,14 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Sample:
 
 @pytest.mark.drill
 @pytest.mark.parametrize(
-    ("reading", "dataset"), [("grammar", "films_by_model"), ("films", "films"), ("flights", "flights")]
+    ("reading", "dataset"),
+    [
+        ("grammar", "films_by_model"),
+        ("films", "films"),
+        ("flights", "flights"),
+        ("flights_closed", "flights_closed"),
+        ("halden", "halden"),
+    ],
 )
 def test_questions_from_templates(sample: Sample, reading: str, dataset: str) -> None:
     rows = read_rows(sample.root / f"data/grammar/{dataset}/balanced.parquet", Question)
