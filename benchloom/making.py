@@ -174,7 +174,7 @@ def empty_databases(params: Any) -> Any:
         "systems": {},
         "overviews": {},
     }
-    params["grammar"]["profiles"] |= {"entities": {}, "documents_of": {}}
+    params["grammar"]["profiles"] |= {"entities": {}, "documents_of": {}, "natural_keys_of": {}}
     params["grammar"]["questions"]["sizes"] = {}
     params["grammar"]["baselines"].pop("sample", None)  # the preset sets the same value
     params["grammar"]["text_templates"]["criteria"]["long"]["circumstances"] = list(ASKERS)

@@ -298,11 +298,11 @@ def test_two_folders_are_compared_where_nothing_has_run(project, endpoint, tmp_p
         ),
         (
             {"url": "https://judge.example/v1", "key_env": "NO_SUCH_KEY"},
-            "model strict: the environment variable NO_SUCH_KEY is not set (run export NO_SUCH_KEY=...)",
+            "model strict: the environment variable NO_SUCH_KEY is not set (export NO_SUCH_KEY=...)",
         ),
         (
             {"url": "https://judge.example/v1", "headers": {"X-Team": "NO_SUCH_TEAM"}},
-            "model strict: the environment variable NO_SUCH_TEAM is not set (run export NO_SUCH_TEAM=...)",
+            "model strict: the environment variable NO_SUCH_TEAM is not set (export NO_SUCH_TEAM=...)",
         ),
         ({"kind": "embedded"}, "model strict: params.yaml has no models.strict"),
     ],

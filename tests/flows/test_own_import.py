@@ -61,7 +61,9 @@ def test_the_examples_of_the_page_make_a_dataset_and_judge_its_answers(
 ):
     put(monkeypatch, tasks.sources.importers, tmp_path / "importers", IMPORTER)
     assert "trivia" in call("--help").stdout
-    assert "Every line with a question and an answer is an item." in call("trivia", "--help").stdout
+    assert (
+        "Imports every line that has a question and an answer as an item." in call("trivia", "--help").stdout
+    )
     done = call("trivia", make_quiz(tmp_path))
     assert "3 items of 5 records, 0 shots, 0 files: data/raw/streambench/trivia" in done.stdout
     about, items, _, skipped = read(root, "trivia")
@@ -87,7 +89,9 @@ def test_an_installed_one_draws_by_seed_and_names_its_folder_as_asked(root, envi
     assert about["draw"] == {"seed": 7, "take": 2}
     assert len(items) == 2
     put(monkeypatch, tasks.sources.importers, site / "importers", IMPORTER)
-    with pytest.raises(BadInput, match=r"acme-quiz 1\.2, entry point trivia .*importers/trivia\.py has that"):
+    with pytest.raises(
+        BadInput, match=r"acme-quiz 1\.2, entry point trivia .*importers/trivia\.py has the same name"
+    ):
         call("trivia", site / "quiz.zip")
 
 
