@@ -187,15 +187,20 @@ def name_files(node: Node, params: Mapping[str, Any]) -> dict[str, str]:
     """Map argument names to the files that a stage reads: by stem, or by field of the entry.
 
     A file that is declared as `${item.documents}` has the argument name `documents`, independent of the
-    file's name.
+    file's name. An artifact of a stage takes precedence over the user's file of the same name.
     """
     declared = find_stage(node.stage)
     paths = [*node.deps, *(declared.covered if declared else ())]
-    files = {name_argument(path): path for path in paths if not path.startswith(CODE)}
     section = find_section_of(node.stage)
     entry = get_section(params, f"{section}.{node.key}") if section and node.key else None
     fields = entry.items() if isinstance(entry, Mapping) else ()
     named = {name: PurePosixPath(value).as_posix() for name, value in fields if isinstance(value, str)}
+    users = set(named.values())
+    files = {
+        name_argument(path): path
+        for path in sorted(paths, key=lambda path: path not in users)
+        if not path.startswith(CODE)
+    }
     return files | {name: path for name, path in named.items() if path in node.deps}
 
 

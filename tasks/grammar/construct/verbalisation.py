@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from tasks.databases.columns import Column
@@ -181,23 +182,40 @@ def find_scope(query: Query, columns: Sequence[Column]) -> tuple[str, str]:
     A lookup by a name and a date or year has the same answer in any database. Without a date or year, an
     entity outside the database may have the same name. A measure may cover further rows outside the database.
     A measure for a given date needs a scope only if the setting has a second phrase (`dated_scope`).
+
+    A table that another scoped table of the query references does not need its own scope: the flights in
+    the records have all their airports in the records. No scope is necessary if the primary key is given.
+    The same applies if the table has no dates and years, and the name is given.
     """
     if isinstance(query, FreeQuery):
         return "", ""  # the author decides whether the texts of free SQL state a scope
     asked = table_of(query.projection[0])
     scopes = {column.table: (column.scope, column.dated_scope) for column in columns if column.scope}
-    table = asked if asked in scopes else min(scopes.keys() & set(query.tables), default="")
-    own = [name_column(name, columns) for name in query.equal if table_of(name) == table]
-    named = any(is_name(words) or words.split()[-1] == "number" for words in own)
-    told = {column.id for column in columns if column.type == "date"}
-    if named and not query.measure:
-        told |= {column.id for column in columns if tells_year(column)}
-    known = {name for name in map(column_of, query.placeholders) if table_of(name) == table}
+    limiting = _list_limiting(scopes.keys() & set(query.tables), columns)
+    table = asked if asked in limiting else min(limiting, default="")
     if not table:
         return "", ""
+    known = {name for name in map(column_of, query.placeholders) if table_of(name) == table}
+    dates = {column.id for column in columns if column.table == table and column.type == "date"}
+    years = {column.id for column in columns if column.table == table and tells_year(column)}
+    keys = {column.id for column in columns if column.table == table and column.primary_key}
+    timeless = not dates | years and any(is_name(name_column(name, columns)) for name in known)
+    if timeless or (len(keys) == 1 and keys <= known):
+        return "", ""
+    own = [name_column(name, columns) for name in query.equal if table_of(name) == table]
+    named = any(is_name(words) or words.split()[-1] == "number" for words in own)
+    told = dates | years if named and not query.measure else dates
     always, dated = scopes[table]
     words = always if not told & known else dated if query.measure else ""
     return (table, words) if words else ("", "")
+
+
+def _list_limiting(tables: AbstractSet[str], columns: Sequence[Column]) -> AbstractSet[str]:
+    """List the tables that no other of `tables` references."""
+    keys = [column for column in columns if column.references and column.table in tables]
+    return tables - {
+        table_of(key.references or "") for key in keys if table_of(key.references or "") != key.table
+    }
 
 
 def list_scope_words(scope: str) -> str:

@@ -77,6 +77,20 @@ def test_a_file_of_an_entry_is_the_argument_of_its_fields_name(stage, tmp_path, 
     assert given == {"file": tmp_path / "raw/names.txt", "source": tmp_path / "source.txt"}
 
 
+@pytest.mark.parametrize("last", ["raw/names", "data/trial/names.parquet"])
+def test_an_artifact_is_not_confused_with_a_file_of_the_same_name_that_the_user_chose(
+    stage, tmp_path, monkeypatch, last
+):
+    def words(names: Path) -> Drafts[Word]: ...
+
+    deps = sorted(["raw/names", "data/trial/names.parquet"], key=lambda dep: dep == last)
+    node = make_node(stage(words), deps=deps, key="one")
+    params = {"trial": {"entries": {"one": {"seeds": "raw/names"}}}}
+    monkeypatch.setattr("flows.run.binding.find_section_of", lambda stage: "trial.entries")
+    given = bind(node, params, Places(tmp_path, tmp_path), refuse).arguments
+    assert given == {"names": tmp_path / "data/trial/names.parquet"}
+
+
 def test_an_asking_stage_gets_rows_and_an_ask_and_its_calls_are_an_artifact(trial):
     assert trial.run()["trial-answers"].rows_in == 4
     rows = read_rows(trial.root / "data/trial/answers.parquet", Answer)

@@ -59,6 +59,29 @@ def test_what_is_computed_from_some_rows_says_which(month: DatabaseEntry) -> Non
     assert find_scope(replace(ON, measure=""), columns) == ("", "")
 
 
+def test_the_scope_of_a_referenced_table_is_stated_only_where_its_rows_are_selected(
+    month: DatabaseEntry,
+) -> None:
+    both = {"visits": "in January 2013", "doctors": "in these books"}
+    columns = list(schema([], [], month.model_copy(update={"scope": both})).rows)
+    # The visits limit the doctors, so a lookup through a visit states only the scope of the visits.
+    assert find_scope(COUNT, columns) == ("visits", "in January 2013")
+    assert find_scope(Query(("doctors.full_name",), BY, ("visits.room",)), columns)[0] == "visits"
+    assert find_scope(Query(("doctors.full_name",), BY, ("visits.visit_date",)), columns) == ("", "")
+    # A superlative or a list over the table itself states its scope, but a name or the key identifies a row.
+    senior = Query(("doctors.full_name",), (), ("doctors.ward",), "most", "doctors.doctor_id")
+    ward = replace(
+        next(column for column in columns if column.name == "full_name"), id="doctors.ward", name="ward"
+    )
+    assert find_scope(senior, [*columns, ward]) == ("doctors", "in these books")
+    assert find_scope(replace(senior, measure="", ranked_by=""), [*columns, ward]) == (
+        "doctors",
+        "in these books",
+    )
+    for given in ("doctors.full_name", "doctors.doctor_id"):
+        assert find_scope(Query(("doctors.ward",), (), (given,)), [*columns, ward]) == ("", "")
+
+
 def test_a_question_that_says_so_is_not_held_against_the_world(month: DatabaseEntry) -> None:
     templates = [make_template(query) for query in (COUNT, ON)]
     params = FillIn(every_value_matters=False)
